@@ -118,7 +118,8 @@ class CarrierCallAdmin(ReadOnlyAdmin):
 
 def _fetch_again(label: Label, *, reason: str, by: User, now: dt.datetime) -> None:
     owed = Label.objects.filter(pk=label.pk, purged_at=None).exclude(state__in=KEPT)
-    if not owed.update(due_at=now, state=Label.State.PENDING, **Label.AFRESH):
+    afresh = {"state": Label.State.PENDING, "is_spare": False, **Label.AFRESH}
+    if not owed.update(due_at=now, **afresh):
         raise Refused(
             "This label is already stored, or its receiver was erased. A stored file is never"
             " replaced."

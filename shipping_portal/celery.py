@@ -3,6 +3,7 @@
 If a message is lost, duplicated or late, nothing changes.
 """
 
+import datetime as dt
 import logging
 import os
 import sys
@@ -31,8 +32,10 @@ BREAK_SECONDS = 10.0
 _broken_until = 0.0
 
 
-def publish_task(task: str, pk: int) -> bool:
-    """Send one row's task to the workers. Return False if the broker did not take it.
+def publish_task(task: str, pk: int, at: dt.datetime | None = None) -> bool:
+    """Send one row's task to the workers, for a time if there is one.
+
+    Return False if the broker did not take it.
 
     Never raises or blocks for long: one try with one-second socket timeouts, then ten seconds
     without trying. The sweep finds whatever was not sent. A message lives as long as a lease.
@@ -43,7 +46,12 @@ def publish_task(task: str, pk: int) -> bool:
     try:
         with producers[_task_publisher()].acquire(block=True, timeout=1) as producer:
             app.send_task(
-                task, args=[pk], producer=producer, retry=False, expires=settings.LEASE_SECONDS
+                task,
+                args=[pk],
+                producer=producer,
+                retry=False,
+                eta=at,
+                expires=settings.LEASE_SECONDS,
             )
     except Exception as error:  # noqa: BLE001  (kombu, redis and socket errors have no common base)
         _broken_until = time.monotonic() + BREAK_SECONDS

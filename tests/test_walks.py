@@ -110,6 +110,7 @@ def test_polling(booked: Order, carrier: SandboxCarrier) -> None:
         polling.poll_due_parcel(booked.parcel.pk)
     assert found == [
         "tracking/polling",
+        "tracking/pace",
         "calling/gateway",
         "calling/contract",
         "calling/carrier_settings",
@@ -123,7 +124,6 @@ def test_polling(booked: Order, carrier: SandboxCarrier) -> None:
         "status/progress",
         "status/transitions",
         "notices/notifications",
-        "tracking/receiving/webhook_health",
     ]
 
 

@@ -80,6 +80,10 @@ class Poll(Job):
     polled_at = models.DateTimeField(null=True, blank=True)
     # the latest poll that a webhook asked for, done or still to come
     look_due_at = models.DateTimeField(null=True, blank=True)
+    # Once due, scans brought by webhooks since then may put it off without a call.
+    is_optional = models.BooleanField(default=False, db_default=False)
+    # what the last whole reply is known again by
+    reply_sha256 = models.CharField(max_length=64, blank=True, default="", db_default="")
 
     class Meta:
         indexes = [
@@ -90,9 +94,10 @@ class Poll(Job):
         return f"poll of {self.parcel_id}"
 
     @classmethod
-    def owe(cls, parcel: Parcel, at: dt.datetime) -> None:
+    def owe(cls, parcel: Parcel, at: dt.datetime, *, is_optional: bool = False) -> None:
         """Poll this parcel at that time, whatever earlier polls returned."""
-        cls.objects.update_or_create(parcel=parcel, defaults={"due_at": at, **cls.AFRESH})
+        afresh = {"is_optional": is_optional, "reply_sha256": "", **cls.AFRESH}
+        cls.objects.update_or_create(parcel=parcel, defaults={"due_at": at, **afresh})
 
 
 class Watch(models.Model):

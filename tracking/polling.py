@@ -2,40 +2,36 @@
 
 import datetime as dt
 import hashlib
-import random
 from contextlib import suppress
 
-from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import Q
 from django.utils import timezone
 
 from orders.calling import gateway
-from orders.models import Order
-from orders.models.statuses import STILL_AT_SENDER, Progress, Status
-from orders.status.progress import TERMINAL
+from orders.calling.contract import contract_of
+from orders.models import CarrierAccount, Order
+from orders.models.statuses import Status
 from orders.status.references import is_same
+from shipping_portal import VERSION
 from shipping_portal.carrier.client import Carrier
 from shipping_portal.carrier.errors import CarrierError, Rejected
 from shipping_portal.carrier.messages import Tracked
 from shipping_portal.jobs.models import backoff
 from shipping_portal.jobs.registry import job
+from tracking import pace
 from tracking.models import Parcel, Poll, TrackingEvent, WebhookDelivery
-from tracking.receiving import looks, webhook_health
+from tracking.receiving import looks
 from tracking.scanning import folding, scans
 
-WATCH_CANCELLED = dt.timedelta(days=60)
-GIVE_UP_SILENT = dt.timedelta(days=45)
 LONGEST_REST = 6 * 3600.0  # seconds
 # while being cancelled, the order's `due_at` belongs to that
 TRACKED = (Status.BOOKED, Status.CANCELLED)
-# How often, in multiples of POLL_SECONDS (one hour by default).
-BEFORE_PICKUP, MOVING, TODAY, DAILY = 6.0, 1.0, 0.25, 24.0
 
 
 def waits_silently(now: dt.datetime) -> Q:
     """Match recent pickups that no scan has shown and that are still polled."""
-    oldest, today = now - GIVE_UP_SILENT, now.date()
+    oldest, today = now - pace.GIVE_UP_SILENT, now.date()
     dated = Q(carrier_pickup_date__range=(oldest.date(), today))
     undated = Q(carrier_pickup_date=None, booked_at__gte=oldest)
     return Q(dated | undated, status=Status.BOOKED, progress="", first_mile="pickup")
@@ -70,7 +66,7 @@ def _open_new(owed: Order, reference: str, now: dt.datetime) -> bool:
             parcel = Parcel.objects.create(
                 account_id=owed.account_id, reference=reference, order=owed, created_at=now
             )
-            Poll.objects.create(parcel=parcel, due_at=now + _first_poll())
+            Poll.objects.create(parcel=parcel, due_at=now + pace.first_wait(), is_optional=True)
     except IntegrityError:
         # Its scans came first, or it was opened before.
         return False
@@ -88,7 +84,7 @@ def _open_parcel_of(owed: Order, now: dt.datetime) -> None:
             # Make the fold due for scans already here, in case this process ends before it folds
             # them.
             Parcel.objects.filter(pk=parcel.pk).update(order=order, due_at=now, **Parcel.AFRESH)
-            Poll.owe(parcel, now + _first_poll())
+            Poll.owe(parcel, now + pace.first_wait(), is_optional=True)
         # Its page has to show scans that were never pushed, too.
         if order.cancel_refused_at:
             Poll.owe(parcel, now)
@@ -126,6 +122,10 @@ def _is_polled(parcel: Parcel) -> bool:
 )
 def poll_due_parcel(poll: Poll) -> None:
     """Poll or subscribe to one parcel at its own account, if that account still has settings."""
+    due = pace.put_off_until(poll, now=timezone.now())
+    if due and not looks.is_look_unanswered(poll, now=timezone.now()):
+        poll.postpone(due.at, is_optional=due.is_optional)
+        return
     parcel = poll.parcel
     account = parcel.account
     tracked = None
@@ -135,14 +135,37 @@ def poll_due_parcel(poll: Poll) -> None:
             tracked = _ask_carrier(
                 poll, gateway.carrier_client(account, parcel.order, first="track")
             )
+    known, digest = None, ""
     if tracked:
         now = timezone.now()
         # A scan that a webhook sent us to look for came by that webhook.
         is_pushed = looks.is_look_unanswered(poll, now=now)
-        source = TrackingEvent.Source.PUSH if is_pushed else TrackingEvent.Source.POLL
-        take_scans(parcel, tracked, source=source, now=now)
+        digest = _digest(tracked, account)
+        if digest and digest == poll.reply_sha256 and not is_pushed:
+            _note_on_order(parcel, tracked)
+            known = parcel
+        else:
+            source = TrackingEvent.Source.PUSH if is_pushed else TrackingEvent.Source.POLL
+            take_scans(parcel, tracked, source=source, now=now)
     is_answered = tracked is not None and tracked.is_whole
-    _owe_next(poll, is_answered=is_answered, first=30.0 if is_reachable else LONGEST_REST)
+    _owe_next(
+        poll,
+        is_answered=is_answered,
+        first=30.0 if is_reachable else LONGEST_REST,
+        digest=digest,
+        known=known,
+    )
+
+
+def _digest(tracked: Tracked, account: CarrierAccount) -> str:
+    """Return what a whole reply is known again by, or "".
+
+    Another contract or version of ours may read more out of the same bytes.
+    """
+    if not tracked.body or not tracked.is_whole:
+        return ""
+    read_by = f"{VERSION} {contract_of(account)!r}".encode()
+    return hashlib.sha256(read_by + tracked.body).hexdigest()
 
 
 def _ask_carrier(poll: Poll, client: Carrier) -> Tracked:
@@ -194,6 +217,10 @@ def take_scans(
             )
     for raw, reason in tracked.unreadable:
         _quarantine_scan(parcel, raw, reason, now=now)
+    _note_on_order(parcel, tracked)
+
+
+def _note_on_order(parcel: Parcel, tracked: Tracked) -> None:
     if parcel.order and tracked.pickup_date:
         parcel.order.note_pickup_date(tracked.pickup_date)
     if parcel.order:
@@ -215,51 +242,24 @@ def _quarantine_scan(parcel: Parcel, raw: object, reason: str, *, now: dt.dateti
         )
 
 
-def _owe_next(poll: Poll, *, is_answered: bool, first: float) -> None:
+def _owe_next(
+    poll: Poll, *, is_answered: bool, first: float, digest: str = "", known: Parcel | None = None
+) -> None:
     """Owe the next poll, unless the parcel's story is over, whatever this one came to.
 
     Right after a booking, 404 means "not yet"; like any error it is retried after a back-off. The
     log of calls has the reply. `subscription_text` is the carrier's refusal, which the sender
-    reads.
+    reads. `known` is the parcel if this poll changed nothing of it.
     """
     now = timezone.now()
-    parcel = Parcel.objects.select_related("order", "account").get(pk=poll.parcel_id)
-    factor = poll_interval(parcel, now=now)
+    parcel = known or Parcel.objects.select_related("order", "account").get(pk=poll.parcel_id)
+    due = pace.next_poll(parcel, now=now)
     is_look_unanswered = not is_answered and looks.is_look_unanswered(poll, now=now)
-    if factor is None and not is_look_unanswered:
-        poll.finish(**{"polled_at": now} if is_answered else {})
-    elif factor is not None and is_answered:
-        # webhooks get lost, so look twice as often
-        if webhook_health.is_alarmed(parcel.account, now):
-            factor /= 2
-        wait = dt.timedelta(seconds=factor * settings.POLL_SECONDS * _random_jitter())
-        poll.postpone(now + wait, tries=0, polled_at=now)
+    answer = {"polled_at": now, "reply_sha256": digest} if is_answered else {}
+    if due is None and not is_look_unanswered:
+        poll.finish(**answer)
+    elif due is not None and is_answered:
+        poll.postpone(due.at, tries=0, is_optional=due.is_optional, **answer)
     else:
-        poll.retry(now + backoff(poll.tries + 1, first=first, cap=LONGEST_REST))
-
-
-def poll_interval(parcel: Parcel, *, now: dt.datetime) -> float | None:
-    """Return the time to the next poll in multiples of POLL_SECONDS, None at the journey's end."""
-    order = parcel.order
-    if order and order.cancelled_at and not order.used_after_cancel_at:
-        return DAILY if now - order.cancelled_at < WATCH_CANCELLED else None
-    if order is None and not parcel.watches.exists():
-        return None
-    quiet = now - (parcel.last_scan_at or parcel.created_at)
-    if parcel.progress in TERMINAL:
-        return next(
-            (hours for hours in (1.0, 24.0, 72.0) if quiet < dt.timedelta(hours=hours)), None
-        )
-    if quiet > GIVE_UP_SILENT:
-        return None
-    if parcel.progress == Progress.OUT_FOR_DELIVERY:
-        return TODAY
-    return BEFORE_PICKUP if parcel.progress in STILL_AT_SENDER else MOVING
-
-
-def _first_poll() -> dt.timedelta:
-    return dt.timedelta(seconds=settings.POLL_SECONDS * _random_jitter())
-
-
-def _random_jitter() -> float:
-    return random.uniform(0.8, 1.2)  # noqa: S311  (spreads polls, not a secret)
+        wait = backoff(poll.tries + 1, first=first, cap=LONGEST_REST)
+        poll.retry(now + wait, is_optional=False)

@@ -125,7 +125,7 @@ IN_FLIGHT = BookingAttempt.objects.filter(
 )
 PRESSES = OrderChange.objects.filter(order=OuterRef("pk"), new=Status.BOOKING).order_by("-pk")
 OF_OTHERS = (
-    *("sender__suspended_at", "sender__suspension_text"),
+    *("sender__suspended_at", "sender__suspension_text", "sender__label_size"),
     *(f"account__{field.name}" for field in CarrierAccount._meta.concrete_fields),
 )
 OWED = (

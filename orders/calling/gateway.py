@@ -15,6 +15,7 @@ from orders.models.order import Order
 from orders.models.restores import GAP_IS_OPEN, Restore
 from shipping_portal.carrier.client import Call, Carrier
 from shipping_portal.carrier.errors import NotSent
+from shipping_portal.carrier.hosts import Origin, base_origin
 
 logger = structlog.get_logger(__name__)
 # Count this process's calls, for its METRICS_PORT.
@@ -82,20 +83,28 @@ def takes_new_orders(row: CarrierAccount) -> bool:
     return row.fingerprint in [configured.fingerprint for configured in taking]
 
 
-def carrier_of(order: Order, *, first: str = "", is_person: bool = False) -> Carrier:
+def carrier_of(
+    order: Order, *, first: str = "", is_person: bool = False, is_spare: bool = False
+) -> Carrier:
     """Return a client of the order's own account. See `carrier`."""
-    return carrier_client(order.account, order, first=first, is_person=is_person)
+    return carrier_client(order.account, order, first=first, is_person=is_person, is_spare=is_spare)
 
 
 def carrier_client(
-    row: CarrierAccount, order: Order | None = None, *, first: str = "", is_person: bool = False
+    row: CarrierAccount,
+    order: Order | None = None,
+    *,
+    first: str = "",
+    is_person: bool = False,
+    is_spare: bool = False,
 ) -> Carrier:
     """Return a client of one account, for a few calls.
 
     Each call is logged without body, query or secret.
 
     Every call waits for its slot. A job names its `first` call, and begins only if that slot is
-    near. If a person waits at a page (`is_person`), the people's lane is used.
+    near. If a person waits at a page (`is_person`), the people's lane is used. If nobody waits for
+    the job (`is_spare`), it begins only if nobody waits for a slot.
 
     Raises NotSent for an account without a key, and NotYet if the `first` slot is too far off.
     """
@@ -128,10 +137,16 @@ def carrier_client(
             order=order,
         )
 
-    turns = Turns(row, is_person)
+    turns = Turns(row, is_person, is_spare)
     if first:
         turns.ahead(first)
     return client_of(configured, on_call=log, turn=turns)
+
+
+def takes_turn(row: CarrierAccount, address: str) -> bool:
+    """Return whether the carrier counts a call of this address: its file hosts are others'."""
+    configured = settings_of(row)
+    return configured is not None and base_origin(configured.base_url) == Origin.of(address)
 
 
 def is_reachable(row: CarrierAccount) -> bool:

@@ -68,11 +68,16 @@ class Turns:
 
     account: CarrierAccount
     is_person: bool = False
+    is_spare: bool = False  # nobody waits for this job
     _ahead: dict[str, float] = field(default_factory=dict)  # slots reserved ahead, by queue
 
     def ahead(self, operation: str) -> None:
-        """Reserve the slot of a job's first call, before anything is stored. Raises NotYet."""
-        turn = take_turn(self.account, operation, shares=True, patience=OWED)
+        """Reserve the slot of a job's first call, before anything is stored. Raises NotYet.
+
+        A spare job takes a slot only if nobody waits for one.
+        """
+        patience = 0.0 if self.is_spare else OWED
+        turn = take_turn(self.account, operation, shares=not self.is_spare, patience=patience)
         time.sleep(max(turn - _now(), 0.0))
         self._ahead[_queue_of(operation)] = turn
 

@@ -13,6 +13,9 @@ from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.messages import Item, Measures, Party, Shipment
 from shipping_portal.carrier.writing import CENTIMETRES, KILOGRAMS
 
+# What no price depends on.
+NOBODY = dict.fromkeys(("name", "company", "email", "phone", "instructions"), "")
+
 
 @dataclass(frozen=True)
 class ParcelDetails:
@@ -61,6 +64,23 @@ class ParcelDetails:
         """
         inputs = {name: value for name, value in self.to_json().items() if name != "size"}
         return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
+
+    def question(self, *, by_street: bool) -> str:
+        """Return a hash of what a price depends on: parcels that share it cost the same.
+
+        Who receives it is no part of that; the street is where carriers charge by it.
+        """
+        ends = [replace(self.pickup, **NOBODY), replace(self.receiver, **NOBODY)]
+        if not by_street:
+            ends[1] = replace(ends[1], line1="", line2="")
+        asked = replace(
+            self,
+            pickup=ends[0],
+            receiver=ends[1],
+            description="",
+            customer_reference="",
+        )
+        return f"{'street' if by_street else 'place'}:{asked.hash()}"
 
     @property
     def may_prepay_duties(self) -> bool:

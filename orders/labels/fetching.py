@@ -1,6 +1,7 @@
 """Fetch the carrier's label files and store them byte for byte (interface §1)."""
 
 import datetime as dt
+from collections.abc import Collection
 
 from django.conf import settings
 from django.db import transaction
@@ -17,8 +18,8 @@ from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.errors import CarrierError, Crowded, OperationOff, Rejected
 from shipping_portal.carrier.messages import LabelFile, LabelLink
 from shipping_portal.carrier.values import normalise_word
-from shipping_portal.jobs.models import PARK_AFTER, UNDER_WAY, lease_time
-from shipping_portal.jobs.registry import enqueue, job
+from shipping_portal.jobs.models import PARK_AFTER, UNDER_WAY, backoff, lease_time
+from shipping_portal.jobs.registry import NotYet, enqueue, job
 
 FIRST_WAITS = (2, 5, 15, 60)  # seconds
 LATER_WAIT = 300  # seconds
@@ -30,6 +31,8 @@ UNREACHABLE = "No settings lead to its carrier account any more, so the carrier 
 # The account may come back; its labels are fetched then.
 UNREACHABLE_WAIT = dt.timedelta(hours=1)
 SIZES = ("full", "cropped")
+# The size that this sender doesn't print is fetched later, when the carrier has a turn to spare.
+SPARE_AFTER = dt.timedelta(seconds=300 * settings.TIME_SCALE)
 # Read these columns of an order with its labels, not the many others.
 OF_ORDER = (
     "id",
@@ -72,7 +75,7 @@ def fetch_due_label(label: Label) -> None:
     end = _of_no_use(label.order)
     if end is None and gateway.is_reachable(label.order.account):
         return _fetch(label)
-    for one in (label, *_taken_along(label)):
+    for one in (label, *_taken_along(label, even_spare=True)):
         if end is None:
             one.postpone(
                 timezone.now() + UNREACHABLE_WAIT, state=Label.State.FAILED, problem=UNREACHABLE
@@ -92,14 +95,14 @@ def _of_no_use(order: Order) -> dict[str, str] | None:
 
 def _fetch(label: Label) -> None:
     """Fetch this and the order's other sizes, from the booking reply's links or the order's own."""
-    client = gateway.carrier_of(label.order, first="label" if label.address else "view")
-    taken = [label, *_taken_along(label)]
+    client, others = _client_for(label), _taken_along(label, even_spare=True)
+    taken = [label, *(one for one in others if label.is_spare or not one.is_spare)]
     named = [one for one in taken if one.address]
     unknown = [one for one in taken if not one.address]
     waiting = 0
     for one in named:
         link = LabelLink("pdf", _sizes(one.size, client.contract)[0], one.address)
-        waiting += _store(one, (link,), client, waiting)
+        waiting += _store(one, (link,), client, waiting, others=others)
     if not unknown:
         return
     try:
@@ -114,8 +117,21 @@ def _fetch(label: Label) -> None:
             waiting += _store(one, links, client, waiting)
 
 
-def _taken_along(label: Label) -> list[Label]:
-    """Return the order's other sizes that no worker is fetching.
+def _client_for(label: Label) -> Carrier:
+    first = "label" if label.address else "view"
+    if label.address and not gateway.takes_turn(label.order.account, label.address):
+        first = ""
+    try:
+        return gateway.carrier_of(label.order, first=first, is_spare=label.is_spare)
+    except NotYet:
+        if not label.is_spare:
+            raise
+    # Not at the moment at which the next slot is free: somebody may want that one, too.
+    raise NotYet(timezone.now() + backoff(0, first=60.0))
+
+
+def _taken_along(label: Label, *, even_spare: bool = False) -> list[Label]:
+    """Return the order's other sizes that are wanted and that no worker is fetching.
 
     A file is stored once in any case.
     """
@@ -123,6 +139,8 @@ def _taken_along(label: Label) -> list[Label]:
         order=label.order, due_at__isnull=False, purged_at=None, failures__lt=PARK_AFTER
     )
     others = owed.exclude(pk=label.pk).exclude(state__in=SETTLED)
+    if not even_spare:
+        others = others.filter(is_spare=False)
     return list(others.exclude(last_error=UNDER_WAY, due_at__gt=timezone.now()))
 
 
@@ -133,18 +151,30 @@ def _links(label: Label, client: Carrier) -> tuple[LabelLink, ...]:
     return viewed.labels
 
 
-def _store(label: Label, links: tuple[LabelLink, ...], client: Carrier, place: int = 0) -> bool:
-    """Fetch this label's file. Return True if it has to be waited for."""
+def _store(
+    label: Label,
+    links: tuple[LabelLink, ...],
+    client: Carrier,
+    place: int = 0,
+    others: Collection[Label] = (),
+) -> bool:
+    """Fetch this label's file. Return True if it has to be waited for.
+
+    Some carriers have one file for both sizes: then it is stored for both.
+    """
     link = wanted(label.size, links, client.contract)
     if link is None and links and label.tries >= len(FIRST_WAITS):
         label.finish(state=Label.State.ABSENT, problem="The carrier has no label of this size.")
+        want_spare(label.order, timezone.now())
         return False
     # One size may be listed seconds before the other.
     if link is None:
         _wait(label, "The carrier is still making the label.", place=place)
         return True
     try:
-        store(label, client.label(link), at=timezone.now())
+        file = client.label(link)
+        for one in (label, *(other for other in others if other.address == link.url)):
+            store(one, file, at=timezone.now())
     except CarrierError as error:
         _failed(label, error, client, place)
         return True
@@ -187,26 +217,31 @@ def _sizes(size: str, contract: Contract) -> list[str]:
 def request_labels(
     order: Order, links: tuple[LabelLink, ...], *, at: dt.datetime, is_worthless: bool = False
 ) -> None:
-    """Make both sizes of a booked order due.
-
-    The second is due only if the first doesn't fetch it.
-    """
-    contract = contract_of(order.account)
+    """Make the size that the sender prints due, and the other one later: nobody waits for that."""
+    contract, printed = contract_of(order.account), order.sender.label_size
     owed = [
         Label(
             order=order,
             size=size,
-            due_at=at + place * lease_time(),
+            due_at=at if size == printed else at + SPARE_AFTER,
             address=_to_keep(size, links, contract),
             is_worthless=is_worthless,
+            is_spare=size != printed,
         )
-        for place, size in enumerate(SIZES)
+        for size in sorted(SIZES, key=lambda size: size != printed)
     ]
     # Insert without overwriting, and still get the existing row's key.
     first, *_ = Label.objects.bulk_create(
         owed, update_conflicts=True, unique_fields=["order", "size"], update_fields=["size"]
     )
     enqueue("label", first.pk)
+
+
+def want_spare(order: Order, at: dt.datetime) -> None:
+    """Fetch the order's other size like any label: somebody asks for it, or has no other."""
+    spare = Label.objects.filter(order=order, is_spare=True).exclude(state__in=SETTLED)
+    if spare.filter(due_at__isnull=False).update(is_spare=False, due_at=at):
+        enqueue("label", *Label.objects.filter(order=order, due_at=at).values_list("pk", flat=True))
 
 
 def _to_keep(size: str, links: tuple[LabelLink, ...], contract: Contract) -> str:
@@ -246,6 +281,8 @@ def _wait(label: Label, why: str, *, place: int, alarm: bool = False) -> None:
     """
     is_a_case = alarm or label.tries >= ALARM_AFTER_TRIES
     state = Label.State.FAILED if is_a_case else Label.State.PENDING
+    if not label.is_spare:
+        want_spare(label.order, timezone.now() + lease_time())
     if label.tries < LAST_TRY:
         wait = dt.timedelta(seconds=wait_after(label.tries) * settings.TIME_SCALE)
         label.retry(

@@ -61,6 +61,7 @@ class CarrierAccount(models.Model):
     before.
     `pause_ends_at`: when bookings resume by themselves, and afterwards when the last pause or stop
     ended.
+    `webhook_proven_at`: since when webhooks have proven to bring its scans (see tracking/pace.py).
     `resting_until`: after too many unclear replies in a row, nothing new is sent for half a minute.
     """
 
@@ -81,6 +82,7 @@ class CarrierAccount(models.Model):
     quotes_pause_text = models.CharField("text shown to senders", max_length=300, blank=True)
     quotes_pause_ends_at = models.DateTimeField(null=True, blank=True)
     replays_off_at = models.DateTimeField(null=True, blank=True)
+    webhook_proven_at = models.DateTimeField(null=True, blank=True)
 
     def __str__(self) -> str:
         return self.name

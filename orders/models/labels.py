@@ -37,6 +37,8 @@ class Label(Job):
     stored_at = models.DateTimeField(null=True, blank=True)
     served_at = models.DateTimeField(null=True, blank=True)  # when its bytes were first served
     purged_at = models.DateTimeField(null=True, blank=True)
+    # Of a size this sender doesn't print: fetched in turns that nobody wants.
+    is_spare = models.BooleanField(default=False, db_default=False)
     # Made with a test key outside the demo: no carrier takes it.
     is_worthless = models.BooleanField(default=False, db_default=False)
 
@@ -62,6 +64,10 @@ class Label(Job):
     @property
     def is_ready(self) -> bool:
         return self.state == self.State.STORED and self.purged_at is None
+
+    @property
+    def is_awaited(self) -> bool:
+        return self.state == self.State.PENDING and not self.is_spare
 
     @property
     def is_printable(self) -> bool:

@@ -37,12 +37,17 @@ class Quote(models.Model):
     )
     details = models.JSONField()
     inputs_hash = models.CharField(max_length=64)
+    # what the carrier was asked: parcels that differ only in their receivers share its answer
+    question_hash = models.CharField(max_length=80, default="", db_default="", blank=True)
     products = models.JSONField()
     missing = models.JSONField(default=list, db_default=[], blank=True)
     unreadable = models.PositiveSmallIntegerField(default=0)
     made_at = models.DateTimeField(db_index=True)
 
     objects = OwnedQuerySet.as_manager()
+
+    class Meta:
+        indexes = [models.Index(fields=["question_hash"], name="quotes_by_question")]
 
     def __str__(self) -> str:
         return f"quote {self.uuid}"

@@ -4,15 +4,18 @@ An old price is asked for again (§8).
 """
 
 import datetime as dt
+from collections.abc import Callable
 from contextlib import nullcontext
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
+from django.conf import settings
+from django.db.models import Case, When
 from django.utils import timezone
 
 from orders.booking import answers, limits
 from orders.booking.verdict import BackToDraft, Go, PriceVerdict, Retry, StopAccount
-from orders.calling import gateway, waiting
+from orders.calling import carrier_settings, gateway, waiting
 from orders.calling.contract import contract_of, current_contract, takes_parcel
 from orders.drafting.parcel_details import ParcelDetails
 from orders.models import CarrierAccount, Order, Quote
@@ -59,6 +62,9 @@ def ask_for_prices(
 ) -> Quote:
     """Return prices for this parcel. Repeated inputs within the quote's life use the stored quote.
 
+    So does the same question about another receiver: it gets a quote of its own with that answer
+    and its age.
+
     `typed` requests are limited per minute, answered or not. An import's rows follow the carrier's
     rate instead, and raise NotYet when it is used up.
 
@@ -73,11 +79,21 @@ def ask_for_prices(
     asked, held = _accounts_to_ask(accounts, details, now)
     kept = None if fresh else _fresh_quote(accounts[0], sender, details, now)
     if kept:
-        return _require_readable(kept)
+        return _require_readable(_quote_for(kept, details, by))
     with waiting.at_a_page(by) if typed else nullcontext():
         if typed and not limits.take_quote(sender, now):
             raise TooManyQuotes(f"{sender.quotes_a_minute} quotes a minute")
-        answered = _ask_each(asked, details, now, typed=typed)
+        answered = _ask_each(
+            asked,
+            details,
+            now,
+            typed=typed,
+            is_known=lambda: (
+                not fresh and bool(_fresh_quote(accounts[0], sender, details, timezone.now()))
+            ),
+        )
+    if not answered:
+        return ask_for_prices(sender, details, by=by, now=timezone.now(), typed=typed)
     read = {pk: quoted for pk, quoted in answered.items() if isinstance(quoted, Quoted)}
     errors = {pk: error for pk, error in answered.items() if isinstance(error, CarrierError)}
     if not read:
@@ -96,6 +112,7 @@ def ask_for_prices(
         made_by=by,
         details=details.to_json(),
         inputs_hash=details.hash(),
+        question_hash=_question(details),
         products=fitting,
         missing=[
             *({"account": account.pk, "is_refused": False, "why": ""} for account in held),
@@ -129,13 +146,23 @@ def _accounts_to_ask(
 
 
 def _ask_each(
-    asked: list[CarrierAccount], details: ParcelDetails, now: dt.datetime, *, typed: bool
+    asked: list[CarrierAccount],
+    details: ParcelDetails,
+    now: dt.datetime,
+    *,
+    typed: bool,
+    is_known: Callable[[], bool],
 ) -> dict[int, Quoted | CarrierError]:
-    """Return what each carrier answered, by account."""
+    """Return what each carrier answered, by account.
+
+    Nothing, if another row's same question was answered while this one waited for its turn.
+    """
     answered: dict[int, Quoted | CarrierError] = {}
     # The slowest first: a row of an import that has to wait for it takes no turn of the other.
     for account in sorted(asked, key=lambda one: contract_of(one).requests_per_second):
         client = gateway.carrier_client(account, first="" if typed else "quote", is_person=typed)
+        if not typed and not answered and is_known():
+            return {}
         try:
             answered[account.pk] = client.quote(details.shipment())
         except CarrierError as error:
@@ -177,12 +204,45 @@ def _require_readable(quote: Quote) -> Quote:
 def _fresh_quote(
     account: CarrierAccount, sender: Sender, details: ParcelDetails, now: dt.datetime
 ) -> Quote | None:
-    same = Quote.objects.filter(sender=sender, account=account, inputs_hash=details.hash())
-    newest = same.order_by("-id").first()
-    if newest is None or not newest.is_live(now):
+    """Return a quote of the same question, best of this very parcel, that may still be used."""
+    same = Quote.objects.filter(
+        sender=sender,
+        account=account,
+        question_hash=_question(details),
+        made_at__gte=now - dt.timedelta(seconds=settings.QUOTE_SECONDS),
+    )
+    its_own = Case(When(inputs_hash=details.hash(), then=1), default=0)
+    newest = same.order_by(its_own.desc(), "-id").first()
+    if newest is None:
         return None
     # A carrier that didn't answer may do so by now.
     return newest if all(one["is_refused"] for one in newest.missing) else None
+
+
+def _quote_for(kept: Quote, details: ParcelDetails, by: User) -> Quote:
+    """Return this quote if it is of these very details, else one for them with its answer."""
+    if kept.inputs_hash == details.hash():
+        return kept
+    return Quote.objects.create(
+        sender=kept.sender,
+        account=kept.account,
+        made_by=by,
+        details=details.to_json(),
+        inputs_hash=details.hash(),
+        question_hash=kept.question_hash,
+        products=kept.products,
+        missing=kept.missing,
+        unreadable=kept.unreadable,
+        made_at=kept.made_at,
+    )
+
+
+def _question(details: ParcelDetails) -> str:
+    by_street = any(
+        configured.client_class.prices_by_street
+        for configured in carrier_settings.settings_for_new_orders()
+    )
+    return details.question(by_street=by_street)
 
 
 def offer_from(

@@ -18,7 +18,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from orders.labels import originals, printing
+from orders.labels import fetching, originals, printing
 from orders.models import Label, LabelBytes, Order
 from orders.models.statuses import Status
 from orders.views.responses import refused_page, suspended_page
@@ -46,6 +46,7 @@ def label(request: MemberRequest, order: uuid.UUID, size: str) -> HttpResponse:
     if found.order.is_stopped(request.sender):
         return suspended_page(request, status=403)
     if not found.is_ready:
+        fetching.want_spare(found.order, timezone.now())
         return render(
             request, "orders/label_late.html", {"label": found, "order": found.order}, status=404
         )

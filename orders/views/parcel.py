@@ -113,7 +113,7 @@ def _waits_for_label(order: Order, now: dt.datetime) -> bool:
     if order.status != Status.BOOKED or order.booked_at is None:
         return False
     is_new = (now - order.booked_at).total_seconds() < SLOW_AFTER_SECONDS
-    return is_new and any(label.state == Label.State.PENDING for label in order.labels.all())
+    return is_new and any(label.is_awaited for label in order.labels.all())
 
 
 def parcel_context(request: MemberRequest, order: Order, state: str) -> dict[str, object]:

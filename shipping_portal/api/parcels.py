@@ -17,6 +17,7 @@ from orders.booking import booking_rules, bookings
 from orders.cancelling import cancels, replacing
 from orders.drafting import drafts
 from orders.drafting.forms import BookForm
+from orders.labels import fetching
 from orders.labels.originals import WORTHLESS
 from orders.models import Draft, Label, LabelBytes, Order, Quote
 from orders.models.statuses import BEING_CANCELLED, Status
@@ -298,6 +299,7 @@ def get_label(
     if order.is_stopped(request.sender):
         raise ApiProblem("suspended", request.sender.suspension_text)
     if not found.is_ready:
+        fetching.want_spare(order, now)
         late = found.state == Label.State.PENDING
         raise ApiProblem(
             "label-late", found.get_state_display(), headers=LOOK_AGAIN if late else None

@@ -55,14 +55,16 @@ class Carrier:
 
     A carrier that no contract file describes has a subclass. `replays_prepared` says that buying
     again what was prepared is safe, at any time: a reply that it was bought before is unknown, not
-    rejected. `can_find` says that `find` can look for a booking. `signature_header` names the
-    header that signs its webhooks, if there is one.
+    rejected. `can_find` says that `find` can look for a booking. `prices_by_street` says that two
+    addresses of one postcode may cost differently. `signature_header` names the header that signs
+    its webhooks, if there is one.
     """
 
     # What a class knows of its carrier, before any contract file: points of the contract.
     points: ClassVar[Mapping[str, Any]] = {}
     replays_prepared = False
     can_find = False
+    prices_by_street = False
     signature_header: ClassVar[str] = ""
 
     def __init__(
@@ -340,15 +342,23 @@ class Carrier:
     def _fetch(
         self, method: str, url: str, read: Reader[T], ends_at: float, *, trusted: bool = True
     ) -> T:
-        """Make one request of a label fetch. Credentials go to the carrier's own host only."""
+        """Make one request of a label fetch.
+
+        Credentials go to the carrier's own host only, and only its calls take a turn.
+        """
         headers = self._headers | {"Accept": "application/pdf, application/octet-stream;q=0.9"}
-        if trusted and Origin.of(url) == self._base:
+        if trusted and self.is_own(url):
             headers |= self._credentials
-        self._wait("label", ends_at)
+        if self.is_own(url):
+            self._wait("label", ends_at)
         request = Request(method, url, headers, may_repeat=True)
         return self._logged(
             "label", LABEL_PATH, request, self._limits(ends_at, labels.LARGEST), read
         )
+
+    def is_own(self, url: str) -> bool:
+        """Return whether an address is at the carrier's own host, whose calls it counts."""
+        return Origin.of(url) == self._base
 
     def _wait(self, name: str, not_after: float | None) -> None:
         if self._turn is not None:

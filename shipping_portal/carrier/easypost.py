@@ -30,6 +30,7 @@ class EasyPost(Carrier):
 
     points: ClassVar[Mapping[str, Any]] = POINTS
     can_find = True
+    prices_by_street = True
     replays_prepared = True
     signature_header = "X-Hmac-Signature"
 

@@ -50,6 +50,7 @@ def join_pages(pages: Sequence[Tracked], *, is_whole: bool) -> Tracked:
         unreadable=value,
         pickup_date=day,
         next_page="",
+        body=b"".join(page.body for page in pages),
         is_whole=is_whole,
     )
 

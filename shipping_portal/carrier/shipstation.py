@@ -29,6 +29,7 @@ class ShipStation(Carrier):
 
     points: ClassVar[Mapping[str, Any]] = POINTS
     can_find = True
+    prices_by_street = True
     replays_prepared = False
     signature_header = SIGNATURE
 

@@ -29,6 +29,7 @@ MODULES = (
     "carrier.pausing",
     "polling",
     "scanning.reading",
+    "receiving.webhook_health",
     "booking.recounting",
     "notices.reminders",
     "cancelling.replacing",

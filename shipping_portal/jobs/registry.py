@@ -26,6 +26,8 @@ from shipping_portal.http.database_outage import database_answers
 from shipping_portal.jobs.models import PARK_AFTER, DeadLetter, Job
 
 logger = logging.getLogger(__name__)
+# Longer than any queue of calls. A message that waits is in a worker's memory.
+SOON = dt.timedelta(seconds=10)
 
 
 class NotYet(Exception):
@@ -81,7 +83,10 @@ class JobKind:
                     self.work(row)
             except NotYet as later:
                 # This doesn't count as an attempt, and earlier ones still count.
-                row.postpone(later.at, failures=failures)
+                is_postponed = row.postpone(later.at, failures=failures)
+                # The sweep would find it some seconds later, in which turns go to waste.
+                if is_postponed and later.at - timezone.now() < SOON:
+                    publish_task(self.task, row.pk, later.at)
             except Exception as error:
                 if database_answers():
                     row.fail(error, failures=failures + 1)

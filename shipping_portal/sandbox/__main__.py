@@ -67,6 +67,11 @@ def _options() -> argparse.ArgumentParser:
         default=0.0,
         help="seconds until a parcel is picked up or dropped off, at least",
     )
+    parser.add_argument(
+        "--files-host",
+        default="",
+        help="where label files are, such as http://localhost:8100: a host of their own",
+    )
     parser.add_argument("--certificate", type=Path, help="speak TLS with this certificate (PEM)")
     parser.add_argument(
         "--key-file", type=Path, help="the certificate's key, unless it is in the same file"
@@ -99,6 +104,7 @@ def _config(options: argparse.Namespace) -> Config:
         error_shape=options.error_shape,
         size_charge_share=options.size_charges,
         driver_after=options.driver_after,
+        files_host=options.files_host,
         certificate=options.certificate,
         key_file=options.key_file,
     )

@@ -43,6 +43,7 @@ class Config:
     error_shape: str = "mixed"
     size_charge_share: float = 0.0
     driver_after: float = 0.0
+    files_host: str = ""
     number_ids: bool = False
     clock: Callable[[], datetime] = _utc_now
     certificate: Path | None = None

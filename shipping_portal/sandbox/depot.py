@@ -43,6 +43,7 @@ class Depot:
             strict=config.strict,
             speed=config.speed,
             size_charge_share=config.size_charge_share,
+            files_host=config.files_host,
         )
         self.lock = threading.RLock()
         self.listener = self.previous_listener = config.listener

@@ -24,6 +24,7 @@ def work(order: Order) -> Order:
 
 def fetch(order: Order) -> Label:
     """The full-page label after one try, as if its time had come."""
+    order.labels.update(is_spare=False)  # both are wanted
     label = order.labels.get(size="full")
     Label.objects.filter(pk=label.pk, due_at__isnull=False).update(due_at=timezone.now())
     fetching.fetch_due_label(label.pk)

@@ -217,6 +217,7 @@ def test_a_parcel_without_any_label_is_an_operators_case_and_its_sender_knows_wh
     order = book_unlabelled()
     line.edits("view", lambda seen: [label.update(size="poster") for label in seen["labels"]] and None)
     order.labels.update(tries=len(fetching.FIRST_WAITS))
+    order.labels.update(is_spare=False)  # both are wanted
     for label in order.labels.all():
         fetching.fetch_due_label(label.pk)
     assert {label.state for label in order.labels.all()} == {"absent"}

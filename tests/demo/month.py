@@ -152,6 +152,7 @@ class Month:
         """Quote, book, fetch the label; then plan what becomes of it."""
         order = self._book(number, day)
         polling.open_parcel(order.pk)
+        order.labels.update(is_spare=False)  # both are wanted
         for label in order.labels.all():
             fetching.fetch_due_label(label.pk)
         order.refresh_from_db()

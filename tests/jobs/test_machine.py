@@ -11,7 +11,7 @@ from django.utils import timezone
 from orders.models import Order
 from orders.status.transitions import move_to
 from shipping_portal.jobs.models import MOST_TRIES, UNDER_WAY, Job, lease_time
-from shipping_portal.jobs.registry import enqueue
+from shipping_portal.jobs.registry import NotYet, enqueue
 from tests.jobs.conftest import Waiting, doing, make_due, named
 
 pytestmark = pytest.mark.django_db
@@ -168,6 +168,23 @@ def test_a_broker_that_is_away_is_asked_once_however_many_rows_there_are(
     with django_capture_on_commit_callbacks(execute=True):
         enqueue("check-row", 1, 2, 3)
     assert asked == [1]
+
+
+@pytest.mark.parametrize(("seconds", "is_sent"), [(2.5, True), (60, False)])
+def test_who_is_asked_to_come_back_soon_comes_at_that_moment_and_not_at_the_next_sweep(
+    waiting: Waiting, monkeypatch: pytest.MonkeyPatch, seconds: float, is_sent: bool
+) -> None:
+    """Turns that are free until the sweep would be lost."""
+    order, then, sent = waiting(), timezone.now() + dt.timedelta(seconds=seconds), []
+    monkeypatch.setattr("shipping_portal.jobs.registry.publish_task", lambda *message: bool(sent.append(message)))
+
+    def work(order: Order) -> None:
+        raise NotYet(then)
+
+    kind = doing(work)
+    kind(order.pk)
+    assert sent == ([(kind.task, order.pk, then)] if is_sent else [])
+    assert Order.objects.get(pk=order.pk).due_at == then
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)

@@ -317,6 +317,7 @@ def adopted(
     contract('view = ""')  # the contract file did not name it yet
     made = adopt(Order.objects.get(pk=order.pk), carrier.ledger("booked")[0]["reference"], sam, "")
     settings.CARRIER_CONTRACT = ""
+    made.labels.update(is_spare=False)  # both are wanted
     for label in made.labels.all():
         fetching.fetch_due_label(label.pk)
     assert set(made.labels.values_list("state", flat=True)) == {"failed"}
@@ -334,6 +335,7 @@ def test_with_the_carriers_order_id_the_labels_are_due_and_fetched(
     add_order_id(adopted, f" {order_id} ", sam)
     adopted.refresh_from_db()
     assert adopted.carrier_order_id == order_id
+    adopted.labels.update(is_spare=False)  # both are wanted
     for label in adopted.labels.all():
         fetching.fetch_due_label(label.pk)
     assert set(adopted.labels.values_list("state", flat=True)) == {"stored"}

@@ -40,6 +40,7 @@ def asked(booked: Book, alice: User) -> Callable[[], Order]:
 
     def ask() -> Order:
         order = booked()
+        order.labels.update(is_spare=False)  # both are wanted
         for label in order.labels.all():
             fetching.fetch_due_label(label.pk)
         cancels.ask_to_cancel(order, by=alice, why="not sending it", now=timezone.now())
@@ -151,6 +152,7 @@ def test_operators_see_those_not_decided_for_a_month(asked, days, count):
 
 def test_after_a_restore_the_carriers_order_shows_the_request(booked, carrier, alice):
     order = booked()
+    order.labels.update(is_spare=False)  # both are wanted
     for label in order.labels.all():
         fetching.fetch_due_label(label.pk)
     cancels.ask_to_cancel(order, by=alice, why="not sending it", now=timezone.now())

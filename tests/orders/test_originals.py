@@ -20,6 +20,7 @@ def test_link_frame_and_zip_give_the_carriers_own_bytes_in_both_sizes(
     carrier: SandboxCarrier, booked: Callable[..., Order], alice: User, visit: Callable[[User], Client]
 ) -> None:
     order = booked()
+    order.labels.update(is_spare=False)  # both are wanted
     for label in order.labels.all():
         fetching.fetch_due_label(label.pk)
     client = visit(alice)

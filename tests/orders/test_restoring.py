@@ -231,6 +231,7 @@ def labelled(booked: Submit) -> Callable[[], Order]:
 
     def make() -> Order:
         order = booked()
+        order.labels.update(is_spare=False)  # both are wanted
         for label in order.labels.all():
             fetching.fetch_due_label(label.pk)
         assert {label.state for label in order.labels.all()} == {"stored"}

@@ -266,6 +266,7 @@ def test_each_request_at_the_carrier_took_a_turn_and_both_labels_are_looked_up_a
     bookings.process_booking(order.pk)
     if not told:
         order.labels.update(address="")
+    order.labels.update(is_spare=False)  # both are wanted
     for label in order.labels.order_by("pk"):
         fetching.fetch_due_label(label.pk)
     assert set(order.labels.values_list("state", flat=True)) == {"stored"}
@@ -280,6 +281,7 @@ def test_a_size_that_the_carrier_lists_late_waits_no_longer_than_any_label(
     """The first size is stored, so it won't take the other along again."""
     order = submitted()
     bookings.process_booking(order.pk)
+    order.labels.update(is_spare=False)  # both are wanted
     wanted = fetching.wanted
     monkeypatch.setattr(fetching, "wanted", lambda size, *of: wanted(size, *of) if size == "full" else None)
     fetching.fetch_due_label(order.labels.get(size="full").pk)

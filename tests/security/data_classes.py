@@ -52,12 +52,13 @@ accounts.NotificationChoice.kind when accounts.Notification.last_error kind batc
 accounts.ApiToken.scopes start accounts.WebhookEndpoint.kinds off_why accounts.WebhookEvent.last_error type about
 accounts.ApprovalRequest.last_error orders.CarrierAccount.fingerprint name stopped_reason fault pause_text
 quotes_pause_text orders.CarrierLine.name had orders.CarrierCall.operation method path outcome orders.Quote.inputs_hash
+question_hash
 orders.Order.last_error receiver_state receiver_country weight_kg length_cm width_cm height_cm entered contents_type
 customer_reference product_code product_name first_mile plan carrier_order_id carrier_reference public_tracking_url
 request_id form_hash orders.BookingAttempt.body_sha256 seen_reference orders.OrderChange.old
 orders.Label.last_error sha256 orders.DatabaseMark.system_identifier timeline stamp orders.PriceWait.last_error
 orders.SavedView.slug orders.Replacement.last_error product_code tracking.Parcel.last_error reference subscription_text
-tracking.Poll.last_error tracking.WebhookDelivery.last_error sha256 polled_for reason reference
+tracking.Poll.last_error reply_sha256 tracking.WebhookDelivery.last_error sha256 polled_for reason reference
 tracking.WebhookTally.reason
 tracking.TrackingEvent.fingerprint event_type state country set_aside tracking.EventWord.word spellings
 tracking.LastTime.name billing.BillingProfile.columns total_word billing.ChargeWord.word

@@ -228,7 +228,7 @@ def test_what_opens_something_has_chance_enough() -> None:
     assert sizes
     assert min(sizes.values()) >= 16
     drawing = {file.name for file, tree in sources() for node in ast.walk(tree) if _imports(node, "random")}
-    assert drawing <= {"models.py", "registry.py", "machine.py", "labels.py", "polling.py", "turns.py", "packing.py"}
+    assert drawing <= {"models.py", "registry.py", "machine.py", "labels.py", "pace.py", "turns.py", "packing.py"}
     hasher = import_string(configured.PASSWORD_HASHERS[0])
     assert hasher is Argon2PasswordHasher
 

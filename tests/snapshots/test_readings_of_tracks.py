@@ -17,7 +17,7 @@ from shipping_portal.carrier.messages import Party
 from shipping_portal.jobs.models import backoff
 from tests.snapshots.comparing import compare
 from tests.snapshots.tables import lines, text_of
-from tracking import polling
+from tracking import pace
 
 T = dt.datetime(2026, 11, 23, 10, tzinfo=dt.UTC)
 HOUR, DAY = dt.timedelta(hours=1), dt.timedelta(days=1)
@@ -75,7 +75,7 @@ def asked_again(word: str, kind: str) -> str:
             last_scan_at=heard,
             created_at=T - ago,
         )
-        return str(polling.poll_interval(parcel, now=T))  # type: ignore[arg-type]
+        return str(pace.poll_interval(parcel, now=T))  # type: ignore[arg-type]
 
     return ", ".join(map(of, AGES))
 

@@ -78,6 +78,7 @@ def book(carrier: SandboxCarrier, quill: Sender, alice: User) -> Callable[..., O
         move_to(order, "booking", by=alice, reason=f"for {to.name}", at=timezone.now(), due_at=timezone.now())
         bookings.process_booking(order.pk)
         order.refresh_from_db()
+        order.labels.update(is_spare=False)  # both are wanted
         for label in order.labels.all():
             fetching.fetch_due_label(label.pk)
         polling.open_parcel(order.pk)
@@ -361,6 +362,7 @@ def test_a_label_that_comes_after_the_erasing_is_not_kept(
     file = LabelFile(content=b"%PDF-1.4 of somebody", sha256="0" * 64)
     fetching.store(pending, file, at=timezone.now())
     made.labels.update(due_at=timezone.now())
+    made.labels.update(is_spare=False)  # both are wanted
     for label in made.labels.all():
         fetching.fetch_due_label(label.pk)
     assert not LabelBytes.objects.exists()

@@ -239,8 +239,10 @@ def test_a_port_tells_the_calls_of_its_process_by_operation_and_outcome(
     before = calls("ok"), calls("unknown")
     asking.ask_for_prices(quill, factories.details(quill), by=alice, now=timezone.now())
     carrier.trouble("quote", "500")
+    details = factories.details(quill)
+    heavier = details.at_weight(details.measures.weight * 2)
     with pytest.raises(OutcomeUnknown):
-        asking.ask_for_prices(quill, factories.details(quill, description="Saucers"), by=alice, now=timezone.now())
+        asking.ask_for_prices(quill, heavier, by=alice, now=timezone.now())
     after = calls("ok"), calls("unknown")
     assert [(new[0] - old[0], new[1] - old[1]) for new, old in zip(after, before, strict=True)] == [(1, 1), (1, 1)]
     assert after[0][2] > before[0][2]

@@ -15,7 +15,7 @@ from tests import factories
 from tests.orders.conftest import booked, submitted
 from tests.sandbox_carrier import SandboxCarrier
 from tests.staff.conftest import desk
-from tracking import polling
+from tracking import pace, polling
 from tracking.models import EventWord, Parcel, Poll
 from tracking.scanning import folding
 
@@ -48,8 +48,8 @@ def test_a_cancelled_order_is_watched_even_if_its_parcel_was_never_opened(
     assert order.status == "cancelled"
     parcel = swept(order)
     assert parcel.poll.due_at is not None
-    assert polling.poll_interval(parcel, now=timezone.now() + 59 * DAY) == polling.DAILY
-    assert polling.poll_interval(parcel, now=timezone.now() + 61 * DAY) is None
+    assert pace.poll_interval(parcel, now=timezone.now() + 59 * DAY) == pace.DAILY
+    assert pace.poll_interval(parcel, now=timezone.now() + 61 * DAY) is None
 
 
 def test_a_refused_cancellation_leaves_a_parcel_that_is_tracked(
@@ -127,7 +127,7 @@ def test_a_used_label_is_followed_as_closely_as_any_parcel(quill: Sender, alice:
     now = timezone.now()
     order = factories.order(quill, alice, status="cancelled", used_after_cancel_at=now)
     parcel = factories.parcel(order, progress="in_transit", last_scan_at=now)
-    assert polling.poll_interval(parcel, now=now) == polling.MOVING
+    assert pace.poll_interval(parcel, now=now) == pace.HOURLY
 
 
 def test_a_scan_that_says_what_no_contract_names_is_asked_about_and_then_noticed(quill: Sender, alice: User) -> None:

@@ -19,7 +19,7 @@ from tests import factories
 from tests.catalogue.pushing import event
 from tests.orders.call_rate import fill
 from tests.sandbox_carrier import SandboxCarrier
-from tracking import polling, watching
+from tracking import pace, polling, watching
 from tracking.models import Parcel, Poll, WebhookDelivery
 from tracking.scanning import folding
 
@@ -130,20 +130,19 @@ def test_the_carriers_refusal_stays_its_own_words_when_polls_fail(
 
 
 @pytest.mark.parametrize(
-    ("progress", "hours"),
-    [("", 6), ("pickup_futile", 6), ("collected", 1), ("in_transit", 1), ("out_for_delivery", 0.25)],
+    ("progress", "hours"), [("", 1), ("pickup_futile", 1), ("collected", 1), ("in_transit", 1), ("out_for_delivery", 1)]
 )
-def test_each_stage_is_polled_at_its_own_pace(quill: Sender, alice: User, progress: str, hours: float) -> None:
+def test_no_stage_is_polled_more_often_than_hourly(quill: Sender, alice: User, progress: str, hours: float) -> None:
     order = factories.order(quill, alice, status="booked")
     parcel = factories.parcel(order, progress=progress)
-    assert polling.poll_interval(parcel, now=timezone.now()) == hours
+    assert pace.poll_interval(parcel, now=timezone.now()) == hours
 
 
 def test_a_delivered_parcel_is_asked_about_three_times_more(quill: Sender, alice: User) -> None:
     now = timezone.now()
     order = factories.order(quill, alice, status="booked")
     parcel = factories.parcel(order, progress="delivered", last_scan_at=now)
-    later = [polling.poll_interval(parcel, now=now + dt.timedelta(hours=h)) for h in (0, 2, 30, 80)]
+    later = [pace.poll_interval(parcel, now=now + dt.timedelta(hours=h)) for h in (0, 2, 30, 80)]
     assert later == [1.0, 24.0, 72.0, None]
 
 
@@ -152,18 +151,18 @@ def test_quiet_is_counted_from_the_last_scan_however_long_ago_a_parcel_began(qui
     parcel = factories.parcel(order, progress="in_transit", last_scan_at=now - dt.timedelta(days=1))
     Parcel.objects.filter(pk=parcel.pk).update(created_at=now - dt.timedelta(days=60))
     parcel.refresh_from_db()
-    assert polling.poll_interval(parcel, now=now) == 1
-    assert polling.poll_interval(parcel, now=now + dt.timedelta(days=45)) is None
+    assert pace.poll_interval(parcel, now=now) == 1
+    assert pace.poll_interval(parcel, now=now + dt.timedelta(days=45)) is None
     parcel.progress = "delivered"
-    assert polling.poll_interval(parcel, now=now) == 72
+    assert pace.poll_interval(parcel, now=now) == 72
 
 
 def test_a_cancelled_label_is_watched_for_sixty_days(quill: Sender, alice: User) -> None:
     order = factories.order(quill, alice, status="cancelled")
     parcel = factories.parcel(order)
     now = timezone.now()
-    assert polling.poll_interval(parcel, now=now + dt.timedelta(days=59)) == 24
-    assert polling.poll_interval(parcel, now=now + dt.timedelta(days=61)) is None
+    assert pace.poll_interval(parcel, now=now + dt.timedelta(days=59)) == 24
+    assert pace.poll_interval(parcel, now=now + dt.timedelta(days=61)) is None
 
 
 def test_a_scan_the_poll_cannot_read_is_kept_and_counted_once(parcel: Parcel, carrier: SandboxCarrier) -> None:
@@ -253,8 +252,8 @@ def test_the_last_poll_of_a_story_that_is_over_is_dated_only_if_it_was_answered(
         ("delivered", dt.timedelta(hours=1), 24.0),
         ("delivered", dt.timedelta(hours=24), 72.0),
         ("delivered", dt.timedelta(hours=72), None),
-        ("in_transit", polling.GIVE_UP_SILENT, 1.0),
-        ("in_transit", polling.GIVE_UP_SILENT + dt.timedelta(seconds=1), None),
+        ("in_transit", pace.GIVE_UP_SILENT, 1.0),
+        ("in_transit", pace.GIVE_UP_SILENT + dt.timedelta(seconds=1), None),
     ],
 )
 def test_the_pace_changes_at_exactly_its_limit(
@@ -262,16 +261,16 @@ def test_the_pace_changes_at_exactly_its_limit(
 ) -> None:
     now, order = timezone.now(), factories.order(quill, alice, status="booked")
     parcel = factories.parcel(order, progress=progress, last_scan_at=now - quiet)
-    assert polling.poll_interval(parcel, now=now) == hours
+    assert pace.poll_interval(parcel, now=now) == hours
 
 
 def test_a_cancelled_label_that_was_used_is_polled_like_any_parcel_that_moves(quill: Sender, alice: User) -> None:
     now = timezone.now()
     order = factories.order(quill, alice, status="cancelled", cancelled_at=now - dt.timedelta(days=60))
     parcel = factories.parcel(order, progress="in_transit", last_scan_at=now)
-    assert polling.poll_interval(parcel, now=now) is None
+    assert pace.poll_interval(parcel, now=now) is None
     order.used_after_cancel_at = now
-    assert polling.poll_interval(parcel, now=now) == 1
+    assert pace.poll_interval(parcel, now=now) == 1
 
 
 def test_a_parcel_whose_turn_is_far_off_is_left_to_whoever_looks_then(

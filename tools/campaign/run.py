@@ -257,8 +257,8 @@ def _watch_the_rest(report: Report, servers: Servers) -> None:
     unopened = Order.objects.filter(status__in=[Status.BOOKED, Status.CANCELLED], due_at__isnull=False)
     _until(lambda: not unopened.exists(), seconds=patience)
     now = timezone.now()
-    Poll.objects.filter(parcel__order__isnull=False).update(due_at=now)
-    Label.objects.exclude(state=Label.State.STORED).filter(due_at__isnull=False).update(due_at=now)
+    Poll.objects.filter(parcel__order__isnull=False).update(due_at=now, is_optional=False)
+    Label.objects.exclude(state=Label.State.STORED).filter(due_at__isnull=False).update(due_at=now, is_spare=False)
     busy = {
         "orders": _under_way(),
         "parcels unopened": unopened,

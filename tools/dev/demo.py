@@ -20,6 +20,7 @@ from tools.dev.demo_settings import (
     DEMO_FOLDER,
     PREFIXES,
     Env,
+    files_host,
     hook_setting,
     new_settings,
     read_settings,
@@ -152,6 +153,7 @@ def start_sandbox(
             "contract": demo["CARRIER_CONTRACT"],
             "account": demo["CARRIER_ACCOUNT"],
             "size-charges": 0.25,  # a new sender's first parcel is one of them
+            "files-host": f"http://{files_host(demo[f'{prefix}_BASE_URL'])}",
             "driver-after": 600,  # or when the demo's bar says so; a drop-off waits as long
         }
         secret_settings["SANDBOX_LINK_KEY"] = demo["CARRIER_LINK_KEY"]

@@ -4,7 +4,7 @@ import os
 import secrets
 from collections.abc import Sequence
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from tools.dev.environment import ROOT
 from tools.dev.ports import HOST
@@ -29,6 +29,7 @@ def new_settings(folder: Path, *, web: int, carriers: Sequence[tuple[Sandbox, in
         contract = ["requests_per_second = 20.0", "tracking_per_second = 20.0"]  # the sandbox carriers allow both
         if not sandbox.client:
             contract += ["replays = true", 'link = "signed"', f'link_page = "http://{HOST}:{port}/t/"']
+            contract.append(f'label_hosts = "{files_host(f"http://{HOST}:{port}")}"')
         account = sandbox.account_settings(port)
         account["KEY"] = last.get(f"{prefix}_KEY", secrets.token_urlsafe(24))
         account["WEBHOOK_KEY"] = last.get(f"{prefix}_WEBHOOK_KEY", secrets.token_urlsafe(24)) if sandbox.signs else ""
@@ -55,6 +56,11 @@ def new_settings(folder: Path, *, web: int, carriers: Sequence[tuple[Sandbox, in
         "SECOND_CARRIER": SECOND if len(carriers) > 1 else "",
         "OLDER_CARRIERS": "",
     }
+
+
+def files_host(base_url: str) -> str:
+    """Return where a sandbox's label files are: like a living carrier's not at the host whose calls it counts."""
+    return f"localhost:{urlsplit(base_url).port}"
 
 
 def hook_setting(prefix: str) -> str:

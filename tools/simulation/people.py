@@ -18,6 +18,7 @@ from tools.simulation.carrier import Carrier
 from tools.simulation.operators import Operators
 from tools.simulation.senders import Senders
 from tools.simulation.world import World
+from tracking.receiving import webhook_health
 from tracking.scanning import reading
 
 NAMES = {"book", "resolve", "cancel", "replace", "open", "label", "read", "fold", "poll", "report", "compare",
@@ -44,13 +45,14 @@ class People:
         self.is_restoring = world.dice.below(3) == 2
         self.happenings = [
             *[self.a_worker_takes_a_message] * 72, *[self.it_is_swept] * 2, *[self.webhooks_are_read] * 6,
+            self.the_webhook_is_judged,
             *[self.senders.book] * 30, self.senders.import_a_file, *[self.senders.book_a_file] * 3,
             *[self.senders.say_yes] * 9, *[self.senders.press_again] * 3, *[self.senders.cancel] * 2,
             self.senders.replace, *[self.operators.decide] * 12, *[self.operators.take_it_back] * 3,
             *[self.operators.close_the_gap] * 3, *[self.a_backup_is_made] * 2, self.something_changes,
         ]  # fmt: skip
 
-    def publish(self, task: str, pk: int) -> bool:
+    def publish(self, task: str, pk: int, at: dt.datetime | None = None) -> bool:
         """The broker: it takes a message, loses it, doubles it, or is away."""
         self.world.pause("a message is sent")
         fate = 0 if self.world.is_calm else self.world.dice.below(20)
@@ -76,6 +78,10 @@ class People:
     def webhooks_are_read(self) -> None:
         """By any of the workers, or the sweep in their place."""
         self.world.start("a reader", reading.read_due)
+
+    def the_webhook_is_judged(self) -> None:
+        """So that polls rest on it at times, and are brought forward when it loses too much."""
+        self.world.start("a judge", lambda: webhook_health.judge_webhooks(timezone.now()))
 
     def a_backup_is_made(self) -> None:
         """Or the only one is restored, once: everybody who works is stopped for it."""

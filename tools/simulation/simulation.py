@@ -200,8 +200,9 @@ def _bill(world: World, people: People, carrier: Carrier) -> None:
     """A week later the carrier bills all of it, and more."""
     world.pass_time(WEEK)
     carrier.app.troubles.clear()
-    Poll.objects.filter(parcel__order__isnull=False).update(due_at=timezone.now())
-    Label.objects.exclude(state=Label.State.STORED).filter(due_at__isnull=False).update(due_at=timezone.now())
+    Poll.objects.filter(parcel__order__isnull=False).update(due_at=timezone.now(), is_optional=False)
+    owed = Label.objects.exclude(state=Label.State.STORED).filter(due_at__isnull=False)
+    owed.update(due_at=timezone.now(), is_spare=False)
     _rest(world, people)
     booked = [line for line in carrier.ledger.lines() if line["effect"] == "booked"]
     for line in booked[::3]:

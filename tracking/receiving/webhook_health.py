@@ -19,6 +19,7 @@ from orders.calling import gateway
 from orders.calling.contract import contract_of
 from orders.models import CarrierAccount
 from shipping_portal.jobs.models import UNDER_WAY
+from shipping_portal.jobs.registry import chore
 from tracking.models import LastTime, Parcel, Poll, TrackingEvent, WebhookDelivery
 
 logger = logging.getLogger(__name__)
@@ -77,16 +78,21 @@ def record_beat(name: str, *, now: dt.datetime) -> int | None:
 def catch_up(now: dt.datetime) -> int:
     """Poll every active parcel soon, at its carrier's rate, none later than it was due.
 
-    Limited to what the rate allows in one interval: the rest become due in that time anyway.
+    None is polled within an interval of its last poll.
     """
     return sum(_catch_up(account, now) for account in gateway.all_accounts())
 
 
 def _catch_up(account: CarrierAccount, now: dt.datetime) -> int:
+    waiting = Poll.objects.filter(pk__in=waiting_polls(account, now))
+    waiting.update(is_optional=False)
+    hour = dt.timedelta(seconds=settings.POLL_SECONDS)
+    moved = waiting.filter(polled_at__gt=now - hour, due_at__gt=F("polled_at") + hour).update(
+        due_at=F("polled_at") + hour
+    )
     rate = contract_of(account).tracking_per_second
-    active = list(waiting_polls(account, now)[: max(1, int(rate * settings.POLL_SECONDS))])
+    active = list(waiting_polls(account, now).exclude(polled_at__gt=now - hour))
     each = max(1, int(rate * SLOT_SECONDS))
-    moved = 0
     for start in range(0, len(active), each):
         slot = now + dt.timedelta(seconds=start / rate)
         chunk = Poll.objects.filter(pk__in=active[start : start + each], due_at__gt=slot)
@@ -107,6 +113,9 @@ ALARM = 3  # so many in one window
 # A poll may overtake a delivery in transit; that is no gap.
 HEAD_START = dt.timedelta(minutes=1)
 LATE_AFTER = dt.timedelta(minutes=15)
+# What proves a webhook (docs/decisions/0049): so many scans in one window, and none missing for as
+# long as it takes to ask about every parcel.
+PROOF, DOUBT = 3, dt.timedelta(hours=2)
 SILENT_AFTER, SILENT_LOOKS_BACK = dt.timedelta(hours=6), dt.timedelta(days=7)
 
 POLLED_FIRST = Q(source=TrackingEvent.Source.POLL) & (
@@ -153,3 +162,43 @@ def is_alarmed(account: CarrierAccount, now: dt.datetime) -> bool:
     """
     found = found_first_by_polling(now).filter(account=account)
     return len(found.values_list("pk", flat=True)[:ALARM]) == ALARM
+
+
+@chore("webhook proof", every=60)
+def judge_webhooks(now: dt.datetime) -> None:
+    """Note which accounts' webhooks prove themselves, and poll the parcels of any that no more do.
+
+    Any number of sweepers may run it: only one notes each change.
+    """
+    for account in gateway.all_accounts():
+        row = CarrierAccount.objects.filter(pk=account.pk)
+        if account.webhook_proven_at is None and proves_itself(account, now):
+            if row.filter(webhook_proven_at=None).update(webhook_proven_at=now):
+                logger.info("webhook_proven", extra={"account": account.name})
+        elif account.webhook_proven_at and not proves_itself(account, now):
+            with transaction.atomic():
+                moved = row.exclude(webhook_proven_at=None).update(webhook_proven_at=None)
+                polls = _catch_up(account, now) if moved else 0
+            if moved:
+                details = {"account": account.name, "polls": polls}
+                logger.warning("webhook_doubted", extra=details)
+
+
+def proves_itself(account: CarrierAccount, now: dt.datetime) -> bool:
+    """Return whether webhooks bring the account's scans now, and polls found none missing lately.
+
+    A webhook that is late by less than a quarter of an hour isn't missing.
+    """
+    scans = missing_webhooks().filter(account=account)
+    missing = scans.filter(
+        Q(pushed_at=None) | Q(pushed_at__gt=F("received_at") + LATE_AFTER),
+        source=TrackingEvent.Source.POLL,
+        received_at__gt=now - DOUBT,
+        received_at__lte=now - LATE_AFTER,
+    )
+    if missing.exists():
+        return False
+    pushed = scans.filter(
+        source=TrackingEvent.Source.PUSH, received_at__gt=now - WINDOW, received_at__lte=now
+    )
+    return len(pushed.values_list("pk", flat=True)[:PROOF]) == PROOF

@@ -198,7 +198,16 @@ def zone_of(country: str, state: str, postcode: str = "") -> str:
 
 def day_at(pickup: Party, at: dt.datetime) -> dt.date:
     """Return the date where the parcel starts, by which the carrier plans pickups (§8)."""
-    return at.astimezone(ZoneInfo(zone_of(pickup.country, pickup.state, pickup.postcode))).date()
+    return at.astimezone(_zone_at(pickup)).date()
+
+
+def start_of(day: dt.date, pickup: Party) -> dt.datetime:
+    """Return when a day begins where the parcel starts."""
+    return dt.datetime.combine(day, dt.time(), _zone_at(pickup))
+
+
+def _zone_at(pickup: Party) -> ZoneInfo:
+    return ZoneInfo(zone_of(pickup.country, pickup.state, pickup.postcode))
 
 
 def has_come(day: dt.date | None, pickup: Party, now: dt.datetime) -> bool:

@@ -273,6 +273,6 @@ def log_alarms(now: dt.datetime) -> None:
             details = {
                 "account": account.name,
                 "found_by_polling": found,
-                "polling": "twice as often",
+                "polling": "each parcel hourly",
             }
             logger.error("webhook_gap", extra=details)

@@ -13,7 +13,7 @@ from orders.models import CarrierAccount, Order
 from orders.models.order import OPEN
 from orders.models.statuses import BEING_CANCELLED, Status
 from orders.status.progress import TERMINAL
-from tracking.polling import GIVE_UP_SILENT
+from tracking.pace import GIVE_UP_SILENT
 
 TAKES_NEW_ORDERS = "Takes new orders"
 FOLLOWED = "No new orders; open orders are still handled here"

@@ -1,0 +1,207 @@
+"""What a parcel costs in calls: the carrier's rate is what is short (decision 50)."""
+
+import dataclasses
+import datetime as dt
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from django.utils import timezone
+
+from orders.booking import bookings
+from orders.calling import turns
+from orders.labels import fetching
+from orders.models import Label, Order, Quote
+from orders.models.account import CarrierLine
+from shipping_portal.accounts.models import Sender, User
+from shipping_portal.carrier.easypost import EasyPost
+from shipping_portal.carrier.shipstation import ShipStation
+from shipping_portal.importing import booking as importing
+from shipping_portal.importing import checking, submitting
+from shipping_portal.importing.models import Import
+from shipping_portal.jobs.sweep import due_rows
+from tests import factories
+from tests.orders.test_importing import GOOD, sheet
+from tests.sandbox_carrier import SandboxCarrier
+
+pytestmark = pytest.mark.django_db
+Contract = Callable[[str], None]
+
+
+@pytest.fixture
+def taken(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """How many turns each operation took."""
+    count: Counter[str] = Counter()
+    take_turn = turns.take_turn
+
+    def take(account: Any, operation: str, **how: Any) -> float:
+        turn = take_turn(account, operation, **how)
+        count[operation] += 1
+        return turn
+
+    monkeypatch.setattr(turns, "take_turn", take)
+    return count
+
+
+@pytest.fixture
+def shop(carrier: SandboxCarrier, contract: Contract, quill: Sender, localities: None) -> SandboxCarrier:
+    """A carrier whose label files are at a host of their own, as living carriers' are."""
+    files = f"localhost:{urlsplit(carrier.url).port}"
+    contract(f'label_hosts = "{files}"')
+    carrier.settings(files_host=f"http://{files}")
+    return carrier
+
+
+def rows(number: int, *, places: int) -> bytes:
+    """A file's rows: parcels to so many places."""
+    found = [
+        GOOD.replace("1001", str(1001 + row)).replace("Priya", f"Priya {row}").replace("2.4", f"{2 + row % places}.4")
+        for row in range(number)
+    ]
+    return sheet(*found)
+
+
+def work_off(kind: Any, now: dt.datetime | None = None) -> None:
+    for pk in due_rows(kind, now or timezone.now()):
+        kind(pk)
+
+
+def booked(file: Import) -> None:
+    submitting.begin(file, submitting.Press("cheapest", file.made_by, timezone.now()))
+    work_off(importing.book_row)
+    work_off(bookings.process_booking)
+
+
+def test_from_a_file_to_the_label_that_is_printed_a_parcel_takes_three_calls(
+    shop: SandboxCarrier, quill: Sender, alice: User, taken: Counter[str]
+) -> None:
+    file = factories.taken(rows(1, places=1), quill, alice)
+    work_off(checking.check_row)
+    booked(file)
+    work_off(fetching.fetch_due_label)
+    assert Order.objects.get().labels.get(size=quill.label_size).state == Label.State.STORED
+    assert taken == {"quote": 1, "book": 1, "label": 1}
+
+
+def test_past_the_prices_age_it_takes_four(
+    shop: SandboxCarrier, quill: Sender, alice: User, taken: Counter[str], settings: Any
+) -> None:
+    file = factories.taken(rows(1, places=1), quill, alice)
+    work_off(checking.check_row)
+    Quote.objects.update(made_at=timezone.now() - dt.timedelta(seconds=settings.QUOTE_SECONDS + 5))
+    checked = sum(taken.values())
+    booked(file)
+    work_off(fetching.fetch_due_label)
+    assert Order.objects.get().labels.get(size=quill.label_size).state == Label.State.STORED
+    assert sum(taken.values()) - checked == 3  # and so four with the one of the check
+
+
+def test_one_question_is_asked_once_for_all_rows_that_share_it(
+    shop: SandboxCarrier, quill: Sender, alice: User, taken: Counter[str]
+) -> None:
+    """Twelve rows that ask three different questions; each row has a quote of its own, as old as its answer."""
+    file = factories.taken(rows(12, places=3), quill, alice)
+    work_off(checking.check_row)
+    assert taken == {"quote": 3}
+    quotes = [row.quote for row in file.rows.select_related("quote")]
+    assert len({quote.pk for quote in quotes}) == 12
+    assert len({quote.made_at for quote in quotes}) == 3
+    booked(file)
+    assert Order.objects.filter(status="booked").count() == 12
+    assert taken == {"quote": 3, "book": 12}
+
+
+def test_a_row_that_waited_for_its_turn_takes_the_answer_that_came_first(
+    shop: SandboxCarrier, quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Many workers begin rows of one question at once."""
+    file = factories.taken(rows(2, places=1), quill, alice)
+    first, second = file.rows.order_by("pk")
+    ahead, waited = turns.Turns.ahead, []
+
+    def wait(self: turns.Turns, operation: str, **how: Any) -> None:
+        if not waited:
+            waited.append(1)
+            checking.check_row(second.pk)
+        ahead(self, operation, **how)
+
+    monkeypatch.setattr(turns.Turns, "ahead", wait)
+    checking.check_row(first.pk)
+    asked = [one for one in shop.requests() if one["operation"] == "quote"]
+    assert len(asked) == 1
+    assert set(file.rows.values_list("state", flat=True)) == {"ready"}
+
+
+@pytest.mark.parametrize(
+    ("change", "is_same"),
+    [("Priya -> Ira", True), ("4 Sample Street -> 9 Other Road", True), ("3056 -> 3057", False), ("2.4 -> 2.5", False)],
+)
+def test_a_question_is_the_places_and_the_parcel(quill: Sender, alice: User, change: str, is_same: bool) -> None:
+    details = factories.details(quill)
+    old, new = change.split(" -> ")
+    party, measures = details.receiver, details.measures
+    if "." in old:
+        other = details.at_weight(measures.weight * 2)
+    elif old.isdigit():
+        other = dataclasses.replace(details, receiver=dataclasses.replace(party, postcode=new))
+    elif old[0].isdigit():
+        other = dataclasses.replace(details, receiver=dataclasses.replace(party, line1=new))
+    else:
+        other = dataclasses.replace(details, receiver=dataclasses.replace(party, name=new))
+    assert (other.question(by_street=False) == details.question(by_street=False)) is is_same
+    has_same_street = is_same and other.receiver.line1 == party.line1
+    assert (other.question(by_street=True) == details.question(by_street=True)) is has_same_street
+
+
+def test_carriers_that_charge_by_the_street_are_asked_about_each() -> None:
+    assert EasyPost.prices_by_street
+    assert ShipStation.prices_by_street
+
+
+def test_the_other_size_comes_later_in_a_turn_that_nobody_wants_or_when_it_is_asked_for(
+    shop: SandboxCarrier, quill: Sender, alice: User, taken: Counter[str], visit: Callable[[User], Any]
+) -> None:
+    for number in range(2):
+        file = factories.taken(rows(1, places=1).replace(b"1001", f"{number}".encode()), quill, alice)
+        work_off(checking.check_row)
+        booked(file)
+    work_off(fetching.fetch_due_label)
+    later, asked = Order.objects.order_by("pk")
+    assert {label.size: (label.state, label.is_spare) for label in later.labels.all()} == {
+        "full": ("stored", False),
+        "cropped": ("pending", True),
+    }
+    now, account = timezone.now(), later.account
+    CarrierLine.objects.filter(name="calls").update(free_at=now.timestamp() + 1)
+    spare = later.labels.get(size="cropped")
+    assert now < spare.due_at <= now + fetching.SPARE_AFTER
+    Label.objects.filter(pk=spare.pk).update(due_at=now)
+    taken.clear()
+    fetching.fetch_due_label(spare.pk)
+    assert taken == {}  # somebody waits for a turn
+    spare.refresh_from_db()
+    assert spare.due_at > now + dt.timedelta(seconds=5)
+    CarrierLine.objects.filter(account=account).update(free_at=0)
+    Label.objects.filter(pk=spare.pk).update(due_at=now)
+    fetching.fetch_due_label(spare.pk)
+    assert taken == {"label": 1}
+    spare.refresh_from_db()
+    assert spare.state == Label.State.STORED
+
+    page = f"/parcels/{asked.uuid}/label/cropped.pdf"
+    assert visit(alice).get(page).status_code == 404
+    work_off(fetching.fetch_due_label)
+    assert visit(alice).get(page).status_code == 200
+
+
+def test_where_the_printed_size_has_to_be_waited_for_the_other_is_wanted_too(
+    shop: SandboxCarrier, quill: Sender, alice: User
+) -> None:
+    file = factories.taken(rows(1, places=1), quill, alice)
+    work_off(checking.check_row)
+    booked(file)
+    shop.trouble("label", "500")
+    work_off(fetching.fetch_due_label)
+    assert not Label.objects.filter(is_spare=True).exists()
