@@ -75,6 +75,7 @@ def test_booking(due: Order) -> None:
         "status/transitions",
         "booking/limits",
         "notices/notifications",
+        "notices/parcel_events",
         "cancelling/cancel_rules",
         "status/progress",
         "drafting/receivers",
@@ -100,6 +101,7 @@ def test_cancelling(booked: Order, alice: User) -> None:
         "status/transitions",
         "booking/limits",
         "notices/notifications",
+        "notices/parcel_events",
     ]
 
 
@@ -124,6 +126,7 @@ def test_polling(booked: Order, carrier: SandboxCarrier) -> None:
         "status/progress",
         "status/transitions",
         "notices/notifications",
+        "notices/parcel_events",
     ]
 
 
@@ -136,4 +139,5 @@ def test_fetching_a_label(booked: Order) -> None:
         "calling/contract",
         "calling/carrier_settings",
         "calling/turns",
+        "notices/parcel_events",
     ]

@@ -191,7 +191,7 @@ def _may_go(order: Order, *, is_reread: bool, has_fresh_price: bool) -> verdict.
         return None
     found = verdict.of_booking(order, now, has_fresh_price=has_fresh_price)
     if not is_reread and isinstance(found, verdict.BackToDraft | verdict.Refuse):
-        # The machine may have slept since the row was read, and a pause begun and ended meanwhile.
+        # The machine may have slept since the row was read, and a pause have begun and ended since.
         return _may_go(order, is_reread=True, has_fresh_price=has_fresh_price)
     return _carry_out(order, found, now)
 

@@ -14,7 +14,7 @@ def test_the_package_and_the_changelog_name_the_same_version() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     told = re.findall(r"^## (\S+)", CHANGELOG, re.MULTILINE)
     assert [project["version"], *told[:1]] == [VERSION, VERSION]
-    assert told == sorted(told, reverse=True)
+    assert told == sorted(told, key=lambda one: [int(part) for part in one.split(".")], reverse=True)
 
 
 def test_what_an_upgrade_needs_comes_first() -> None:

@@ -42,7 +42,7 @@ ALLOWED = {
     "new_import", "import", "match_columns", "import_row", "cancel_many", "note_many", "send_again", "export",
     "save_view", "stop_watching", "delete_draft", "charge_is_wrong", "pack_proof", "pack_everything",
     "close_account", "api_tokens", "change_token", "promise",
-    "webhooks", "webhook_endpoint", "rotate_webhook", "change_webhook",
+    "webhooks", "webhook_endpoint", "rotate_webhook", "change_webhook", "receiver_page",
 }  # fmt: skip
 ROUTES = [(route, details) for route, details in OURS if "owner" in audience(details)]
 

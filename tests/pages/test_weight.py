@@ -43,7 +43,7 @@ def test_styles_and_scripts_of_each_page_stay_light() -> None:
         files = {*FILES.findall(text), *(["django_htmx/htmx-2.min.js"] if HTMX in text else [])}
         weight[page] = sum(packed(name) for name in files if name.endswith(".js"))
     assert {page: size for page, size in weight.items() if size > MOST_JS} == {}
-    assert [page for page, text in TEXTS.items() if "{% brand_style %}" not in text] == []
+    assert [page for page, text in TEXTS.items() if not re.search(r"{% (?:brand|receiver)_style %}", text)] == []
 
 
 def test_htmx_comes_with_the_pages_that_ask_again_and_with_no_other() -> None:

@@ -17,7 +17,7 @@ BY_MODEL = {"label.length", "export.length", "export.sha256"}
 RANDOM = re.compile(
     r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\b[0-9a-f]{32,64}\b"
     r"|(?-i:\bS(?!TANDARD)[A-Z0-9]{7}\b)|(?<=/invitation/)[\w-]{20,}|(?<=/unsubscribe/)[\w:.-]{20,}"
-    r"|127\.0\.0\.1:\d+",
+    r"|127\.0\.0\.1:\d+|\bgAAAAA[\w=-]{90,}",
     re.IGNORECASE,
 )
 WRITES = re.compile(r'^(?:INSERT(?: OR IGNORE)? INTO|UPDATE|DELETE FROM) "(\w+)"')

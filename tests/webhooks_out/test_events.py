@@ -123,8 +123,8 @@ def test_a_parcel_from_booking_to_label_at_the_carrier(
     label = order.labels.get(size="full")
     fetching.fetch_due_label(label.pk)
     order.refresh_from_db()
-    assert types() == ["order.booked", "label.ready", "label.ready"]
-    booked, full, _ = written()
+    assert types() == ["order.booked", "label.ready"]
+    booked, full = written()
     assert booked["data"] == {
         "id": str(order.uuid),
         "reference": order.carrier_reference,

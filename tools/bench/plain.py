@@ -5,5 +5,6 @@ from shipping_portal.settings import *  # noqa: F403
 MIDDLEWARE = [
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "allauth.account.middleware.AccountMiddleware",  # its app does not start without
 ]
 ROOT_URLCONF = "tools.bench.plain_view"

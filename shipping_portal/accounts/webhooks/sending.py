@@ -6,7 +6,6 @@ nothing but its rare tries.
 """
 
 import datetime as dt
-import random
 import threading
 import time
 from collections import defaultdict
@@ -39,6 +38,7 @@ BATCH = 100
 PATIENCE = 12  # the sweep has other work: it sends something itself only if no worker takes it
 REPLY_BYTES, REPLY_WORDS = 4096, 500
 FIRST_WAIT, LONGEST_WAIT = 5.0, 3600.0  # seconds
+SOON = 1.5  # seconds, until one of the places is looked for again
 _turns = threading.BoundedSemaphore(AT_ONCE)
 
 
@@ -65,7 +65,7 @@ class Turn:
 def send_due_events(first: WebhookEvent) -> None:
     """Send what is due at this event's endpoint, for as long as a turn lasts."""
     if not _turns.acquire(blocking=False):
-        raise NotYet(timezone.now() + dt.timedelta(seconds=random.uniform(0.5, 1.5)))  # noqa: S311
+        raise NotYet(timezone.now() + backoff(0, first=SOON))
     try:
         with _leased(first) as endpoint:
             if endpoint is not None:
