@@ -24,8 +24,8 @@ AWAITED = dt.timedelta(days=2)
 # about more often than hourly, whatever stage it is in.
 BEFORE_PICKUP, HOURLY, DAILY = 6.0, 1.0, 24.0
 # While webhooks bring the scans: how long a stage usually lasts without one, how long a row may go
-# without a look at its own state, and how rarely a parcel is polled as a
-# sample: four in a hundred each hour.
+# without a look at its own state, and how rarely a parcel is polled as a sample: four in a hundred
+# each hour.
 USUAL, USUAL_LAST_DAY, AWAKE, SAMPLE = 24.0, 12.0, 12.0, 25.0
 
 

@@ -200,6 +200,19 @@ def test_a_webhook_proves_itself_by_three_scans_in_an_hour(
     assert webhook_health.proves_itself(parcel.account, NOW) is is_proven
 
 
+@pytest.mark.parametrize(("looked_at", "is_proven"), [(4, False), (5, True)])
+def test_only_the_newest_scans_are_looked_at(
+    known: Callable[..., Parcel], monkeypatch: pytest.MonkeyPatch, looked_at: int, is_proven: bool
+) -> None:
+    parcel = known()
+    for _ in range(3):
+        factories.event(parcel, received_at=NOW)
+    for _ in range(2):
+        factories.event(parcel, source="poll", received_at=NOW, pushed_at=NOW)
+    monkeypatch.setattr(webhook_health, "NEWEST_SCANS", looked_at)
+    assert webhook_health.proves_itself(parcel.account, NOW) is is_proven
+
+
 def test_after_a_scan_was_missing_the_webhook_has_nothing_missing_for_two_hours_first(
     known: Callable[..., Parcel], clock: Any
 ) -> None:
