@@ -1,5 +1,6 @@
 """Acts that a borrowed browser must not do: each asks an owner for the password again (docs/security/access.md)."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -85,6 +86,23 @@ def test_what_was_typed_is_done_once_the_password_is_given(things: dict[str, Any
     done = browser.post(asked["Location"], {"password": factories.PASSWORD}, follow=True)
     assert done.status_code == 200
     assert quill.invitations.filter(email="new1@quill.example", role="owner").count() == 1
+
+
+@pytest.mark.parametrize(
+    "act", ["make a token", "add a webhook endpoint", "invite", "raise the limits", "close the account"]
+)
+@pytest.mark.parametrize("is_right", [True, False])
+def test_the_page_after_the_password_posts_to_itself(
+    act: str, is_right: bool, things: dict[str, Any], alice: User
+) -> None:
+    """It is shown at the address that asked for the password: a form without an address would post there."""
+    browser, (_, url, fields) = browser_of(alice, minutes=50), ACTS[act]
+    sent = fields if is_right else dict.fromkeys(fields, "-")
+    asked = browser.post(url, {name: value.format(**things) for name, value in sent.items()})
+    page = browser.post(asked["Location"], {"password": factories.PASSWORD}).getvalue().decode()
+    forms = re.findall(r"<form[^>]*>", page)
+    assert [form for form in forms if "post" in form and 'action="/' not in form] == []
+    assert bool(forms) or is_right
 
 
 def test_a_proof_pack_of_one_parcel_is_no_such_act(
