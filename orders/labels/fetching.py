@@ -141,7 +141,10 @@ def _taken_along(label: Label, *, even_spare: bool = False) -> list[Label]:
     others = owed.exclude(pk=label.pk).exclude(state__in=SETTLED)
     if not even_spare:
         others = others.filter(is_spare=False)
-    return list(others.exclude(last_error=UNDER_WAY, due_at__gt=timezone.now()))
+    found = list(others.exclude(last_error=UNDER_WAY, due_at__gt=timezone.now()))
+    for one in found:
+        one.order = label.order  # read with its sender
+    return found
 
 
 def _links(label: Label, client: Carrier) -> tuple[LabelLink, ...]:
@@ -173,7 +176,8 @@ def _store(
         return True
     try:
         file = client.label(link)
-        for one in (label, *(other for other in others if other.address == link.url)):
+        same = [one for one in others if one.pk != label.pk and one.address == link.url]
+        for one in (label, *same):
             store(one, file, at=timezone.now())
     except CarrierError as error:
         _failed(label, error, client, place)

@@ -92,8 +92,8 @@ def test_while_there_are_no_prices_one_press_saves_the_draft_and_asks_for_a_mail
 ) -> None:
     page = log_in("sender", javascript=javascript, width=320)
     stack.carrier.trouble("quote", "503", count=999)  # a form filled slowly asks many times
-    # Each waits for a parcel of its own: the prices that come for the other's are good for this one too.
-    fill_parcel(page, receiver_name=f"Ida Waits {'Live' if javascript else 'Plainly'}")
+    # Each waits for the prices of a parcel that no other asks about: prices of the same parcel are shared.
+    fill_parcel(page, weight_kg="3.7" if javascript else "3.8")
     if not javascript:
         page.get_by_role("button", name="See prices").last.click()
     tell = page.get_by_role("button", name="Save draft and email me when there are prices")

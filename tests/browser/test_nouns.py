@@ -114,6 +114,10 @@ def test_label_formats_are_the_carriers_files_the_preferred_one_first_and_no_oth
     reference = send(page)
     parcel = page.url
     reload_until(page, "Mark printed")
+    page.get_by_role("link", name="Get it now").click()  # the size that isn't printed: it would come by itself
+    page.goto(parcel)
+    downloads = page.locator("a", has_text="Download")
+    until(lambda: page.reload() and downloads.count() == 2, seconds=20, what="the other size")
     files = open_label_files(page)
     expect(files.get_by_role("link", name=re.compile("^Download"))).to_have_count(2)
     kept = {sha256(path.read_bytes()) for path in label_files(stack, reference)}

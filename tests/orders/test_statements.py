@@ -78,8 +78,18 @@ def test_the_parcel_of_a_booked_order(booked: Callable[[], Order]) -> None:
     assert order.parcel.reference == order.carrier_reference
 
 
+def test_the_label_that_is_printed(booked: Callable[[], Order]) -> None:
+    order = booked()
+    first = order.labels.get(is_spare=False)
+    with at_most(14):
+        fetching.fetch_due_label(first.pk)
+    first.refresh_from_db()
+    assert first.state == Label.State.STORED
+
+
 def test_both_labels(booked: Callable[[], Order]) -> None:
     order = booked()
+    order.labels.update(is_spare=False)  # both are wanted
     first = order.labels.order_by("due_at")[0]
     with at_most(15):
         fetching.fetch_due_label(first.pk)

@@ -12,7 +12,7 @@ from tests.sandbox_carrier import SandboxCarrier
 
 pytestmark = [pytest.mark.processes]
 RATE = 5
-CALLS_EACH = 6  # book, look, and twice HEAD and GET of a label
+CALLS_EACH = 4  # book, look, and HEAD and GET of the label that is printed: the other comes minutes later
 
 
 def most_in_a_second(starts: list[float]) -> int:
@@ -28,7 +28,7 @@ def book(folder: Path, orders: int) -> None:
         with portal:
             portal.start_worker("second worker")
             keys = portal.submit(orders)
-            until(lambda: portal.labels_stored() == 2 * orders, seconds=orders * 4, what="every label stored")
+            until(lambda: portal.labels_stored() == orders, seconds=orders * 4, what="every label stored")
             starts = portal.call_starts()
         assert sorted(line["order_key"] for line in carrier.ledger("booked")) == sorted(keys)
         assert len(starts) == len(carrier.requests())  # nothing passes the line
