@@ -66,7 +66,7 @@ def why_not_shared(order: Order) -> str:
         return "Booking is off for this account, and so is sharing."
     if order.status != Status.BOOKED or order.erased_at:
         return "Only a booked parcel can be shared."
-    return "Its way has ended, so there is nothing to follow." if order.progress in TERMINAL else ""
+    return "Its journey is over. There's nothing to follow." if order.progress in TERMINAL else ""
 
 
 def last_contact(sender: Sender) -> str:

@@ -21,9 +21,9 @@ from tracking.models import Parcel, ReceiverPage, happened_at
 from tracking.timeline import TimelineEntry
 
 PREPARED = "It's being prepared", "The carrier doesn't have it yet."
-WITH_CARRIER = "The carrier has it", "It's at the start of its way."
-TROUBLE = "It's held up", "Something has come up on its way."
-NEUTRAL = "There's no news here now", "The sender knows more about it."
+WITH_CARRIER = "The carrier has it", "It's at the start of its journey."
+TROUBLE = "It's held up", "There's been a problem along the way."
+NEUTRAL = "No updates right now", "Ask the sender for details."
 WORDS = {
     Progress.NONE: PREPARED,
     Progress.PICKUP_MISSED: PREPARED,
@@ -33,12 +33,12 @@ WORDS = {
     Progress.IN_TRANSIT: ("On the way", "The carrier is bringing it closer."),
     Progress.OUT_FOR_DELIVERY: ("Out for delivery", "It's with the delivery driver."),
     Progress.DELIVERY_ATTEMPTED: (
-        "Delivery was tried",
+        "Delivery was attempted",
         "The driver couldn't deliver it. If there is a card, it says what to do next.",
     ),
     Progress.HELD: (
         "It's ready to be collected",
-        "It waits at a collection point. Look for a card or a message that says where.",
+        "It's waiting at a collection point. Look for a card or message that says where.",
     ),
     Progress.DELIVERED: ("Delivered", "It has arrived."),
     Progress.RETURNING: ("It's going back", "The carrier is taking it back to the sender."),

@@ -69,7 +69,7 @@ def upload_import(request: MemberRequest, name: str = "orders.csv") -> Any:
         uploads.count_try(request.sender, request.user, now)
     except uploads.TooManyFiles as error:
         wait = max(1, round((error.free_at - now).total_seconds()))
-        words = f"You gave us {error.most} files within an hour, the most there is."
+        words = f"You sent {error.most} files in the last hour, which is the limit."
         raise ApiProblem("limit", words, headers={"Retry-After": str(wait)}) from error
     form = ImportUploadForm({}, MultiValueDict({"file": [SimpleUploadedFile(name, content)]}))
     refuse_invalid(form)

@@ -123,7 +123,7 @@ def test_a_parcel_that_is_not_booked_says_nothing_of_why(order: Order, status: s
     kept = order.carrier_reference if status in {"cancelled", "cancelling"} else None
     Order.objects.filter(pk=order.pk).update(status=status, carrier_reference=kept, cancelled_at=timezone.now())
     shown = opened(path)
-    assert "There's no news here now" in shown
+    assert "No updates right now" in shown
     assert "ancel" not in shown
 
 
@@ -363,5 +363,5 @@ def test_a_parcel_whose_dispatch_was_stopped_has_no_news(order: Order, alice: Us
         by=alice, category="terms", text="Unpaid.", note="", at=timezone.now(), stop_dispatch=True
     )
     shown = opened(path)
-    assert "There's no news here now" in shown
+    assert "No updates right now" in shown
     assert "Expected" not in shown

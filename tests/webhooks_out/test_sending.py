@@ -228,7 +228,7 @@ def test_an_endpoint_that_fails_for_days_is_switched_off_and_its_owners_know(
     assert not quill.has_webhooks
     note = Notification.objects.get()
     assert (note.user, note.kind, note.path) == (alice, "webhook", "/settings/webhooks/")
-    assert "gets no more events" in note.line
+    assert "We stopped sending events" in note.line
     assert Audit.objects.filter(action="webhook endpoint switched off", actor=None, sender=quill).exists()
 
 

@@ -11,7 +11,7 @@ from shipping_portal.accounts.models import Audit, WebhookEndpoint, WebhookEvent
 from shipping_portal.accounts.webhooks.events import JOB, refresh_flag
 from shipping_portal.jobs.registry import enqueue
 
-OFF = "Your webhook endpoint gets no more events: {why}. Check your program, then resume it."
+OFF = "We stopped sending events to your webhook endpoint: {why}. Check your program, then resume."
 
 
 @transaction.atomic
