@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from orders.booking import bookings, settling
 from orders.calling import gateway, turns
+from orders.calling.turns import APART
 from orders.cancelling import cancels
 from orders.models import Order
 from orders.models.statuses import Progress
@@ -264,12 +265,12 @@ def test_a_booking_that_fails_while_its_import_ends_is_news_once(quill: Sender, 
 
 
 def test_turns_at_the_carrier_taken_at_once_are_as_far_apart_as_the_rate_asks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(turns, "APART", 1.15)
+    monkeypatch.setattr(turns, "APART", APART)
     account = gateway.current_account()
     take = partial(turns.take_turn, account, "book", shares=False, patience=60)
     taken = sorted(at_once(*[take] * 12))
     gaps = [later - earlier for earlier, later in pairwise(taken)]
-    assert min(gaps) > 1.15 / 5 - 0.001
+    assert min(gaps) > APART / 5 - 0.001
 
 
 def test_eight_sweepers_at_one_incident_owe_one_message_at_each_turn_of_it(settings: Any) -> None:

@@ -26,16 +26,21 @@ CALLS = {PERSON: 0.25, "label": 0.25, "book": 0.2, "quote": 0.1, "view": 0.1, "c
 # Seconds of queue: for a lane within its share, for any other, and for a job that has begun.
 OWED, SPARE, BEGUN = (seconds * settings.TIME_SCALE for seconds in (4.0, 2.5, 6.0))
 SHARE_IS_OVER = 2.0  # seconds after which a lane's earlier use is forgotten
-LATE = 0.075  # seconds after its slot in which a call may still start
-# Slots are this much further apart than the rate, so that slightly late calls overfill no second.
-APART = 1.15
+# Slots are this much further apart than the rate. So no second is overfilled while each call
+# arrives at most APART - 1 = 50 milliseconds late: half of it after its slot, half on its way.
+APART = 1.05
+LATE = 0.025  # seconds after its slot in which a call may still start
+HEAD_START = 0.05  # seconds before its slot at which a job begins: it writes before it calls
 MOST_MISSED = 3
 
 
 def _statement(*, had: str, had_now: str, least: str, greatest: str) -> str:
     """Return the UPDATE that takes a slot: `had` reads a lane's use, `had_now` writes it."""
     # later: a clock set back
-    turn = "CASE WHEN free_at BETWEEN %(now)s AND %(latest)s THEN free_at ELSE %(now)s END"
+    turn = (
+        f"CASE WHEN free_at <= %(latest)s THEN {greatest}(free_at, %(soonest)s)"
+        " ELSE %(soonest)s END"
+    )
     more = f"{least}({greatest}({had}, %(now)s) + %(part)s, %(share_is_over)s)"
     # Only words written here go into the statement.
     return (
@@ -74,11 +79,19 @@ class Turns:
     def ahead(self, operation: str) -> None:
         """Reserve the slot of a job's first call, before anything is stored. Raises NotYet.
 
-        A spare job takes a slot only if nobody waits for one.
+        Returns a little before the slot, for what the job stores. A spare job takes a slot only if
+        nobody waits for one.
         """
-        patience = 0.0 if self.is_spare else OWED
-        turn = take_turn(self.account, operation, shares=not self.is_spare, patience=patience)
-        time.sleep(max(turn - _now(), 0.0))
+        head_start = min(HEAD_START, _gap(self.account, operation) / 4)
+        patience = 2 * head_start if self.is_spare else OWED
+        turn = take_turn(
+            self.account,
+            operation,
+            shares=not self.is_spare,
+            patience=patience,
+            head_start=head_start,
+        )
+        time.sleep(max(turn - HEAD_START - _now(), 0.0))
         self._ahead[_queue_of(operation)] = turn
 
     def __call__(self, operation: str, not_after: float | None = None) -> None:
@@ -108,19 +121,28 @@ class Turns:
 
 
 def take_turn(
-    account: CarrierAccount, operation: str, *, patience: float, shares: bool, person: bool = False
+    account: CarrierAccount,
+    operation: str,
+    *,
+    patience: float,
+    shares: bool,
+    person: bool = False,
+    head_start: float = 0.0,
 ) -> float:
     """Reserve the operation's next slot and return it in seconds since 1970.
+
+    It is at least `head_start` seconds away.
 
     Raises NotYet for a queue longer than `patience` seconds; with `shares`, longer than SPARE for a
     lane above its share. It is one statement of its own, so nobody holds the queue during a call.
     """
-    lane, now, gap = PERSON if person else operation, _now(), APART / _rate_of(account, operation)
+    lane, now, gap = PERSON if person else operation, _now(), _gap(account, operation)
     values = {
         "account": account.pk,
         "line": _queue_of(operation),
         "lane": lane,
         "now": now,
+        "soonest": now + head_start,
         "gap": gap,
         "part": gap / (TRACKING | CALLS).get(lane, 1.0),
         "share_is_over": now + SHARE_IS_OVER,
@@ -135,7 +157,7 @@ def take_turn(
         if taken:
             return float(taken[0]) - gap
         line, _ = CarrierLine.objects.get_or_create(account=account, name=_queue_of(operation))
-        turn = line.free_at if now <= line.free_at <= values["latest"] else now
+        turn = line.free_at if now <= line.free_at <= values["latest"] else now + head_start
         is_too_long = turn - now > (SPARE if shares and line.had.get(lane, 0.0) > now else patience)
         # Else it was created, or became shorter, between the two statements.
         if is_too_long or is_last:
@@ -147,9 +169,11 @@ def _queue_of(operation: str) -> str:
     return "tracking" if operation in TRACKING else "calls"
 
 
-def _rate_of(account: CarrierAccount, operation: str) -> float:
+def _gap(account: CarrierAccount, operation: str) -> float:
+    """Return how many seconds the operation's slots are apart."""
     contract = contract_of(account)
-    return contract.tracking_per_second if operation in TRACKING else contract.requests_per_second
+    is_tracking = operation in TRACKING
+    return APART / (contract.tracking_per_second if is_tracking else contract.requests_per_second)
 
 
 def _now() -> float:

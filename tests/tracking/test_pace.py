@@ -15,6 +15,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from orders.calling.turns import APART
 from orders.models import CarrierAccount, CarrierCall, Order
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.jobs.sweep import due_rows
@@ -38,7 +39,6 @@ ORDINARY = [
     (76.0, "Delivered"),
 ]
 RATE = 5.0  # tracking calls a second
-APART = 1.15
 
 
 @pytest.fixture

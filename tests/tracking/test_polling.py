@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from orders.calling import gateway, turns
 from orders.calling.contract import contract_of, current_contract
+from orders.calling.turns import APART
 from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier.errors import OutcomeUnknown, Rejected
@@ -276,7 +277,7 @@ def test_a_cancelled_label_that_was_used_is_polled_like_any_parcel_that_moves(qu
 def test_a_parcel_whose_turn_is_far_off_is_left_to_whoever_looks_then(
     parcel: Parcel, carrier: SandboxCarrier, contract: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(turns, "APART", 1.15)
+    monkeypatch.setattr(turns, "APART", APART)
     contract("tracking_per_second = 0.1")  # so that no slow machine finds room in the line again
     full = fill(gateway.current_account(), "track")
     poll(parcel)
