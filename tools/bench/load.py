@@ -70,7 +70,7 @@ def main(port: int, seconds: float, connections: int, file: str = "") -> None:
             one = key.fileobj
             answer[one] += one.recv(262_144)
             if bytes(answer[one][:12]) not in {b"", b"HTTP/1.1 200"}:
-                raise SystemExit(f"it answered {answer[one][:1000]!r}")
+                raise SystemExit(f"it answered {bytes(answer[one][:1000])!r}")
             if not is_whole(answer[one]):
                 continue
             answer[one] = bytearray()
@@ -78,6 +78,8 @@ def main(port: int, seconds: float, connections: int, file: str = "") -> None:
             took.append(now - began[one])
             began[one] = now
             one.sendall(next(requests))
+    if len(took) < 2:
+        raise SystemExit(f"it did not answer: {[bytes(one[:1000]) for one in answer.values()]}")
     cut = statistics.quantiles(took, n=100)
     print(json.dumps({"answered": len(took), "p50": cut[49] * 1000, "p99": cut[98] * 1000}))
 

@@ -11,6 +11,8 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass
+from http.client import HTTPConnection
+from pathlib import Path
 
 from tests.ports import free_port
 from tools.bench.load import SECRET
@@ -44,6 +46,8 @@ def measure(children: ChildProcesses, databases: dict[str, str]) -> bool:
 def rates_of(children: ChildProcesses, databases: dict[str, str], file: str = "") -> dict[str, list[float]]:
     """Requests a second of each server, one of OTHERS or the portal, in five interleaved rounds."""
     servers = [start(children, name, url) for name, url in databases.items()]
+    if file:
+        _compare_answers(servers, json.loads(Path(file).read_text())[0])
     rates: dict[str, list[float]] = {server.name: [] for server in servers}
     for _ in range(ROUNDS):
         for server in servers:
@@ -63,8 +67,28 @@ def start(children: ChildProcesses, name: str, url: str) -> Server:
         name, [sys.executable, "-m", "gunicorn", *program.split(), f"--bind=127.0.0.1:{server.port}"], env=env
     )
     children.wait_for(name, lambda: is_open(server.port))
-    time.sleep(2)  # until both of its processes have loaded all of it
+    _answer_once(server)
+    time.sleep(2)  # until the other of its processes has loaded all of it, too
     return server
+
+
+def _answer_once(server: Server, path: str = "/", **headers: str) -> tuple[int, bytes]:
+    connection = HTTPConnection("127.0.0.1", server.port, timeout=60)
+    connection.request("GET", path, headers=headers)
+    answer = connection.getresponse()
+    told = answer.status, answer.read()
+    connection.close()
+    return told
+
+
+def _compare_answers(servers: list[Server], request: str) -> None:
+    """End unless each of them answers this request with 200 and the same bytes."""
+    line, *rest = request.strip().split("\r\n")
+    headers = dict(one.split(": ", 1) for one in rest)
+    answers = {_answer_once(server, line.split()[1], **headers) for server in servers}
+    statuses = {status for status, _ in answers}
+    if len(answers) != 1 or statuses != {200}:
+        raise SystemExit(f"{line} was answered with {sorted(statuses)}, {len(answers)} different answers")
 
 
 def stop(children: ChildProcesses, server: Server) -> None:
