@@ -87,17 +87,19 @@ def story(found: Worlds, starts: Iterable[World], end: World) -> str:
 
 def tidy(world: World) -> World:
     """Forget what can change nothing any more: keys nobody names, requests the carrier knows, workers too late."""
-    rows = world.rows
-    late = frozenset(one for one in world.late if world.state(one[1]) == ("live" if one[0] == "cancel" else ""))
-    workers = tuple(sorted(IDLE if _is_spent(one, rows) else _plain(one) for one in world.workers))
-    named = {rows.key, rows.reference, *(key for _, key in late), *(one.key for one in workers)}
-    made = frozenset((key, state) for key, state in world.made if state == "live" or key in named)
+    rows, late, made = world.rows, world.late, world.made
+    if late:
+        late = frozenset(one for one in late if world.state(one[1]) == ("live" if one[0] == "cancel" else ""))
+    workers = tuple(sorted([IDLE if _is_spent(one, rows) else _plain(one) for one in world.workers]))
+    if made:
+        named = {rows.key, rows.reference, *[key for _, key in late], *[one.key for one in workers]}
+        made = frozenset([one for one in made if one[1] == "live" or one[0] in named])
     return world._replace(workers=workers, made=made, late=late)
 
 
 def _plain(worker: Worker) -> Worker:
     """Forget whether it is in time once it has sent what it sends."""
-    return worker._replace(is_in_time=False) if worker.at in {"waiting", "answered"} else worker
+    return worker._replace(is_in_time=False) if worker.is_in_time and worker.at in {"waiting", "answered"} else worker
 
 
 def _is_spent(worker: Worker, rows: Rows) -> bool:

@@ -126,7 +126,8 @@ def write(world: World, place: int = -1, worker: Worker = IDLE, rows: Rows | Non
     old, new = world.rows, (rows or world.rows)._replace(**changes)
     lost = {"has_lease": False} if (old.status, old.due) != (new.status, new.due) else {}
     lost |= {"has_cancel": False} if old.cancel != new.cancel else {}
-    workers = tuple(worker if at == place else one._replace(**lost) for at, one in enumerate(world.workers))
+    others = [one._replace(**lost) for one in world.workers] if lost else world.workers
+    workers = tuple([worker if at == place else one for at, one in enumerate(others)])
     return world._replace(rows=new, workers=workers)
 
 

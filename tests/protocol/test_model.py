@@ -86,9 +86,17 @@ def test_nothing_is_booked_twice_and_nothing_stands_still_where_a_booking_can_be
         refute(walk)
 
 
-@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.full)])
+# Keys of bookings change nothing in how a cancellation is asked for: a landing walks through both with one worker.
 @pytest.mark.parametrize(
-    ("replays", "repeatable"), [(False, False), (False, True), pytest.param(True, False, marks=pytest.mark.full)]
+    ("replays", "repeatable", "workers"),
+    [
+        (False, False, 1),
+        (False, True, 1),
+        pytest.param(True, False, 1, marks=pytest.mark.full),
+        pytest.param(False, False, 2, marks=pytest.mark.full),
+        pytest.param(False, True, 2, marks=pytest.mark.full),
+        pytest.param(True, False, 2, marks=pytest.mark.nightly),
+    ],
 )
 def test_nothing_is_booked_twice_and_nothing_stands_still_where_a_cancellation_is_only_asked_for(
     replays: bool, repeatable: bool, workers: int

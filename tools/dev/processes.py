@@ -45,7 +45,7 @@ class ChildProcesses:
         try:
             for name, process in reversed(self.running.items()):
                 # To the process alone: it ends its own children.
-                process.send_signal(ENDS_ON.get(name, signal.SIGTERM))
+                process.send_signal(ENDS_ON.get(name.partition("-")[0], signal.SIGTERM))
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     process.wait(SECONDS_TO_END.get(name.partition("-")[0], 10.0))
         finally:

@@ -1,4 +1,4 @@
-"""`./dev test` and `./dev screenshots`: the tests in legs, each with a database, one after another."""
+"""`./dev test` and `./dev screenshots`: the tests in legs, each with a database, in two lanes side by side."""
 
 import os
 import re
@@ -7,8 +7,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from itertools import zip_longest
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from tools.dev.demo import start_demo
@@ -51,27 +52,39 @@ LANDING_ONLY = (
 
 
 class Leg(NamedTuple):
-    """Tests that run on one database. `marks` is what pytest's -m says in each of the SIZES."""
+    """Tests that run on one database. `marks` is what pytest's -m says in each of the SIZES.
+
+    What is `polite` takes only the time of the processors that nobody else wants.
+    """
 
     name: str
     database: str
     marks: tuple[str, str, str]
-    workers: int = 2
+    polite: bool = False
 
 
-# Races and constraints run on PostgreSQL; each night everything runs on both databases.
-LEGS = (
-    Leg("In process, SQLite", "sqlite", (ON_SQLITE, ON_SQLITE, IN_PROCESS)),
-    Leg("In process, PostgreSQL", "postgres", (RACES, RACES, IN_PROCESS)),
-    Leg("Browser", "sqlite", ("browser", "browser", "browser")),
-    Leg("Processes and campaigns", "postgres", ("", PROCESSES, PROCESSES)),
-    Leg("Processes, SQLite", "sqlite", ("", "", "processes and not browser")),
-    Leg("Sabotages", "postgres", ("", "", "sabotage")),
+ChosenLeg = tuple[Leg, str, dict[str, str]]  # with the marks of its size, and its database
+
+# Races and constraints run on PostgreSQL; each night everything runs on both databases. Real processes mostly wait for
+# each other, so they run beside tests that compute, and come first where both want a processor: no timing of theirs
+# depends on what runs beside them. What is on PostgreSQL is in one lane: its test databases have the same names.
+LANES = (
+    (
+        Leg("In process, SQLite", "sqlite", (ON_SQLITE, ON_SQLITE, IN_PROCESS), polite=True),
+        Leg("Browser", "sqlite", ("browser", "browser", "browser")),
+    ),
+    (
+        Leg("Processes and campaigns", "postgres", ("", PROCESSES, PROCESSES)),
+        Leg("In process, PostgreSQL", "postgres", (RACES, RACES, IN_PROCESS), polite=True),
+        Leg("Processes, SQLite", "sqlite", ("", "", "processes and not browser")),
+        Leg("Sabotages", "postgres", ("", "", "sabotage")),
+    ),
 )
+BROKERS_OF_A_LANE = 8  # databases that a lane has on the broker, one for each worker
 
 
 def test(words: list[str]) -> None:
-    """Run the legs of a size one after the other, then say what ran, how it ended and how long it took."""
+    """Run the legs of a size, then say what ran, how it ended and how long it took."""
     size, rest = size_of(words)
     prepare("dev")
     browser = find_chromium()
@@ -80,22 +93,24 @@ def test(words: list[str]) -> None:
     folder = Path(tempfile.mkdtemp(prefix="portal-test-"))
     with ChildProcesses(folder) as children:
         children.remove_at_end(folder)
-        children.env |= {"TEST_REDIS_URL": start_valkey(children), "CHROMIUM": browser}
+        broker = start_valkey(children)
+        children.env |= {"CHROMIUM": browser}
         owner = start_postgres(children)
         databases = {
             "sqlite": {"DATABASE_URL": f"sqlite:///{quote(str(folder / 'tests.sqlite3'))}", "MIGRATE_DATABASE_URL": ""},
             "postgres": {"DATABASE_URL": app_role_url(owner), "MIGRATE_DATABASE_URL": owner},
         }
-        children.env |= databases["postgres"]
-        template = children.check_output("template", module("tests.template"))
-        children.env["TEST_TEMPLATE"] = template.splitlines()[-1]
+        made = children.check_output("template", module("tests.template"), env=children.env | databases["postgres"])
+        children.env["TEST_TEMPLATE"] = made.splitlines()[-1]
         if size == "--nightly":
             children.env["API_EXAMPLES"] = "5000"  # about 100,000 calls
-        lines = []
-        for leg in LEGS:
-            if marks := leg.marks[list(SIZES).index(size)]:
-                children.env |= databases[leg.database]
-                lines.append(run_leg(children, leg, f"({marks}){skip}", rest))
+        lanes = []
+        for number, legs in enumerate(LANES):
+            marked = [(leg, leg.marks[list(SIZES).index(size)]) for leg in legs]
+            chosen = [(leg, f"({marks}){skip}", databases[leg.database]) for leg, marks in marked if marks]
+            broker_of_lane = f"{broker.rpartition('/')[0]}/{number * BROKERS_OF_A_LANE}"
+            lanes.append(run_lane(children, chosen, rest, broker=broker_of_lane, is_shown=not number))
+        lines = run_side_by_side(lanes)
     print("\n" + "\n".join([f"./dev test {size}".strip(), *lines]), flush=True)
     if not browser:
         print("SKIPPED: every browser test, because this machine has no Chromium. Install one to run them.", flush=True)
@@ -140,16 +155,45 @@ def _texts(file: Path) -> Iterator[str]:
         yield conftest.read_text()
 
 
-def run_leg(children: ChildProcesses, leg: Leg, marks: str, rest: list[str]) -> str:
-    """Run the tests with those marks. Return the line that says how it went."""
-    print(f"\n{leg.name}", flush=True)
-    report, began_at = children.logs / "report.xml", time.monotonic()
-    pytest = [PYTHON, "-m", "pytest", "-n", str(leg.workers), "--dist=loadgroup", "-m", marks]
+def run_side_by_side(lanes: list[Iterator[str]]) -> list[str]:
+    """Run the lanes until all have ended. Return the lines that say how their legs went."""
+    lines: list[str] = []
+    for said in zip_longest(*lanes, fillvalue=""):
+        lines += filter(None, said)
+        time.sleep(0.2)
+    return lines
+
+
+def run_lane(
+    children: ChildProcesses, legs: list[ChosenLeg], rest: list[str], *, broker: str, is_shown: bool
+) -> Iterator[str]:
+    """Run legs one after another. Yield "" while one runs, and then the line that says how it went.
+
+    What is not shown as it goes on is printed whole at the end of its leg.
+    """
+    shown: dict[str, Any] = {"stdin": None, "stdout": None, "stderr": None} if is_shown else {}
+    for leg, marks, database in legs:
+        print(f"\n{leg.name} begins", flush=True)
+        name, began_at = f"pytest-{leg.name}", time.monotonic()
+        report = children.logs / f"{name}.xml"
+        env = children.env | database | {"TEST_REDIS_URL": broker}
+        children.start(name, command(leg, marks, rest, report), env=env, **shown)
+        process = children.running[name]
+        while process.poll() is None:
+            yield ""
+        children.forget(children.running.pop(name))
+        if not is_shown:
+            print(f"\n{leg.name}\n{children.log(name)}", flush=True)
+        ended = outcome(process.returncode, chosen=bool(rest))
+        yield f"{leg.name:<24} {ended:<22} {counts(report)} in {time.monotonic() - began_at:4.0f} s"
+
+
+def command(leg: Leg, marks: str, rest: list[str], report: Path) -> list[str]:
+    """Return the command that runs the tests with those marks."""
+    pytest = [PYTHON, "-m", "pytest", "-n", "2", "--dist=loadgroup", "-m", marks]
     files = [] if names_a_file(rest) else files_with(marks)
     pytest += ["--durations=10", f"--junit-xml={report}", *rest, *files]
-    code = children.run("pytest", pytest, stdin=None, stdout=None, stderr=None)
-    ended = outcome(code, chosen=bool(rest))
-    return f"{leg.name:<24} {ended:<22} {counts(report)} in {time.monotonic() - began_at:4.0f} s"
+    return ["nice", "-n", "10", *pytest] if leg.polite else pytest
 
 
 def counts(report: Path) -> str:
