@@ -12,7 +12,7 @@ import uuid
 from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.db.models import Exists, OuterRef, Subquery
+from django.db.models import BigIntegerField, Exists, OuterRef, Subquery
 from django.utils import timezone
 
 from orders.booking import answers, booking_rules, limits, preparing, settling, verdict
@@ -27,6 +27,7 @@ from shipping_portal.accounts.address import places, receivers
 from shipping_portal.accounts.models import User
 from shipping_portal.carrier.client import Carrier
 from shipping_portal.carrier.errors import CarrierError
+from shipping_portal.db.planned_statements import Given, PlannedSelect
 from shipping_portal.jobs.models import lease_time
 from shipping_portal.jobs.registry import enqueue, job
 from shipping_portal.ops.starting import end_if_restored
@@ -96,7 +97,7 @@ def confirm(order: Order, *, by: User, now: dt.datetime, next_day: bool = False)
     with limits.noting_refusals(now):
         # Locked, because an order that was not booked changes status twice, and its receiver may be
         # being erased.
-        if Order.objects.locked(order.pk).erased_at:
+        if Order.locked(order.pk).erased_at:
             raise Order.WrongStatus("Its receiver was erased. Book a new parcel.")
         if order.status == Status.NOT_BOOKED:
             move_to(order, Status.DRAFT, by=by, reason="to be booked again", at=now)
@@ -137,6 +138,14 @@ OWED = (
         is_in_flight=Exists(IN_FLIGHT),
         presser_is_active=Subquery(PRESSES.values("by__is_active")[:1]),
     )
+)
+
+OF_OTHERS_AGAIN = PlannedSelect(
+    OWED.select_related(None)
+    .select_related("sender", "account")
+    .only("due_at", "sender", "account", *OF_OTHERS)
+    .filter(pk=Given("pk", BigIntegerField()))
+    .order_by("pk")[:1]
 )
 
 
@@ -201,12 +210,7 @@ def _read_again(order: Any) -> bool:
 
     Returns False if another worker or a person has the order by now.
     """
-    seen = (
-        OWED.select_related(None)
-        .select_related("sender", "account")
-        .only("due_at", "sender", "account", *OF_OTHERS)
-    )
-    now: Any = seen.filter(pk=order.pk).first()
+    now = OF_OTHERS_AGAIN.first(pk=order.pk)
     if now is None or now.due_at != order.due_at:
         return False
     order.account, order.presser_is_active = now.account, now.presser_is_active
@@ -247,7 +251,7 @@ def _end_unsent(
     Does nothing if another worker has it by now.
     """
     with transaction.atomic():
-        Order.objects.locked(order.pk)
+        Order.locked(order.pk)
         if order.renew(now):
             move_to(
                 order, found.status, reason=found.reason, at=now, due_at=None, problem=found.problem

@@ -88,7 +88,7 @@ def accept(attempt: BookingAttempt, booked: Booked, *, at: dt.datetime) -> None:
     """Book it once. A known reference, or one for a resolved attempt, is a conflict instead."""
     try:
         with transaction.atomic(durable=True):
-            order = Order.objects.locked(attempt.order_id)
+            order = Order.locked(attempt.order_id)
             facts = {
                 "http_status": booked.status,
                 "response": booked.body,
@@ -211,7 +211,7 @@ def _late_acceptance(
 
 def reject(attempt: BookingAttempt, error: Rejected, *, at: dt.datetime) -> None:
     with transaction.atomic(durable=True):
-        order = Order.objects.locked(attempt.order_id)
+        order = Order.locked(attempt.order_id)
         facts = {
             "http_status": error.status,
             "response": error.body,
@@ -237,7 +237,7 @@ def reject(attempt: BookingAttempt, error: Rejected, *, at: dt.datetime) -> None
 
 def not_sent(attempt: BookingAttempt, error: NotSent, *, at: dt.datetime) -> None:
     with transaction.atomic(durable=True):
-        order = Order.objects.locked(attempt.order_id)
+        order = Order.locked(attempt.order_id)
         if _swap(
             attempt,
             {"state": State.IN_FLIGHT},
@@ -255,7 +255,7 @@ def not_sent(attempt: BookingAttempt, error: NotSent, *, at: dt.datetime) -> Non
 def account_stopped(attempt: BookingAttempt, error: AccountStopped, *, at: dt.datetime) -> None:
     """Leave the order due and make every booking wait: the carrier refuses the account."""
     with transaction.atomic(durable=True):
-        order = Order.objects.locked(attempt.order_id)
+        order = Order.locked(attempt.order_id)
         facts = {
             "http_status": error.status,
             "response": error.body,
@@ -275,7 +275,7 @@ def unknown(
     The same key again if that is safe, else an operator.
     """
     with transaction.atomic(durable=True):
-        order = Order.objects.locked(attempt.order_id)
+        order = Order.locked(attempt.order_id)
         facts: dict[str, Any] = {"error": why[:300], "done_at": at, "lease_until": at}
         if answer:
             facts |= {
@@ -301,7 +301,7 @@ def conflict(attempt: BookingAttempt, why: str, booked: Booked, *, at: dt.dateti
     A reply that can't be this parcel's is evidence.
     """
     with transaction.atomic(durable=True):
-        order = Order.objects.locked(attempt.order_id)
+        order = Order.locked(attempt.order_id)
         facts = {
             "seen_reference": booked.reference,
             "response": booked.body,

@@ -68,7 +68,7 @@ def record(order: Order, attempt: CancelAttempt, outcome: Outcome) -> None:
         case Confirmed(answer):
             return settling.persist(partial(confirm, order.pk, attempt.pk, answer))
     with transaction.atomic(durable=True):
-        known = Order.objects.locked(order.pk)
+        known = Order.locked(order.pk)
         if not attempt.change(**fields):
             return None
         if new == Status.BOOKED:
@@ -129,7 +129,7 @@ def confirm(order_id: int, attempt_id: int, answer: Cancelled) -> None:
     now = timezone.now()
     fields = _answer_fields(answer)
     with transaction.atomic(durable=True):
-        order = Order.objects.locked(order_id)
+        order = Order.locked(order_id)
         attempt = order.cancels.filter(pk=attempt_id)
         # for this attempt, or one more since: either way it is cancelled
         if order.status in BEING_CANCELLED:
@@ -193,7 +193,7 @@ def found_cancelled(order: Order, viewed: Booked, *, why: str, is_asked: bool) -
     """
     now = timezone.now()
     with transaction.atomic(durable=True):
-        order = Order.objects.locked(order.pk)
+        order = Order.locked(order.pk)
         if order.status != Status.BOOKED:
             return
         CancelAttempt.objects.create(

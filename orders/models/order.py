@@ -28,6 +28,7 @@ from shipping_portal import request_ids
 from shipping_portal.accounts.address.places import day_at
 from shipping_portal.accounts.models import OwnedQuerySet
 from shipping_portal.carrier.messages import Money, Party
+from shipping_portal.db.planned_statements import Given, PlannedSelect
 from shipping_portal.jobs.models import Job
 
 # Used for drop-offs, and for pickups whose day the carrier has yet to name.
@@ -53,17 +54,6 @@ COUNTED = (
 class OrderQuerySet(OwnedQuerySet["Order"]):
     def held(self) -> Self:
         return self.filter(status__in=HELD)
-
-    def locked(self, pk: int) -> "Order":
-        """Read and lock an order, and first its sender, whose counters may be written.
-
-        PostgreSQL locks in the order of `of`. With any other order, two workers could wait for each
-        other.
-        """
-        rows = self.select_related("sender", "account").select_for_update(
-            of=("sender", "self"), no_key=True
-        )
-        return rows.get(pk=pk)
 
 
 class Order(ParcelFacts, OfferFacts, CarrierFacts, Job):
@@ -318,6 +308,17 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, Job):
     def is_held(self) -> bool:
         return self.status in HELD
 
+    @classmethod
+    def locked(cls, pk: int) -> "Order":
+        """Read and lock an order, and first its sender, whose counters may be written.
+
+        PostgreSQL locks in the order of `of`. With any other order, two workers could wait for each
+        other.
+        """
+        if order := LOCKED.first(pk=pk):
+            return order
+        raise cls.DoesNotExist
+
     def order_key(self) -> str:
         """Return our idempotency key for this booking. A new generation is a new key."""
         return str(self.uuid) if self.generation == 1 else f"{self.uuid}-{self.generation}"
@@ -342,3 +343,10 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, Job):
         to = self.receiver()
         words = (to.company, to.email, to.phone, to.suburb, to.postcode, self.customer_reference)
         return fold(f"{to.name}\n {' '.join(word for word in words if word)}")
+
+
+LOCKED = PlannedSelect(
+    Order.objects.select_related("sender", "account")
+    .select_for_update(of=("sender", "self"), no_key=True)
+    .filter(pk=Given("pk", models.BigIntegerField()))
+)

@@ -4,6 +4,8 @@ from functools import cache
 from typing import Any
 
 from django.db import connections, models
+from django.db.models.query import get_related_populators
+from django.db.transaction import TransactionManagementError
 
 
 def insert_row(row: models.Model) -> None:
@@ -27,6 +29,95 @@ def _insert_statement(model: type[models.Model]) -> tuple[str, list[Any]]:
     # Only our own names are written into it.
     insert = f'INSERT INTO "{model._meta.db_table}" ({columns}) VALUES ({values}) RETURNING id'  # noqa: S608
     return insert, fields
+
+
+class Given(models.Expression):
+    """Stand in a planned select for a value that each call gives by this name."""
+
+    def __init__(self, name: str, field: Any) -> None:
+        super().__init__(output_field=field)
+        self.name = name
+
+    def as_sql(self, *_: Any) -> tuple[str, list[Any]]:
+        return "%s", [self]
+
+
+class PlannedSelect:
+    """Read the rows of a queryset whose SQL is written once per connection.
+
+    What changes from call to call is `Given`. Everything else, also a setting or a time, stays as
+    it is when the queryset is made. A queryset that follows a list of values can't be planned.
+    """
+
+    def __init__(self, queryset: models.QuerySet[Any]) -> None:
+        self._queryset = queryset
+
+    def first(self, **values: Any) -> Any:
+        """Return the first row, or None."""
+        rows = self.rows(**values)
+        return rows[0] if rows else None
+
+    def rows(self, **values: Any) -> list[Any]:
+        """Return all rows, as models with their related ones."""
+        database = connections["default"]
+        # It lives and ends with its connection, which each thread has for itself.
+        written = vars(database).setdefault("planned_selects", {})
+        if self not in written:
+            written[self] = _WrittenSelect(self._queryset, database)
+        found: list[Any] = written[self].rows(values)
+        lookups: Any = self._queryset
+        models.prefetch_related_objects(found, *lookups._prefetch_related_lookups)
+        return found
+
+
+class _WrittenSelect:
+    """The SQL of one queryset, and how a row of its answer becomes a model."""
+
+    def __init__(self, queryset: models.QuerySet[Any], database: Any) -> None:
+        self._database = database
+        self._model: Any = queryset.model
+        self._locks = queryset.query.select_for_update
+        self._compiler: Any = queryset.query.get_compiler(connection=database)
+        self._sql, self._parameters = self._compiler.as_sql()
+        select, shape = self._compiler.select, self._compiler.klass_info
+        self._converters = self._compiler.get_converters([column for column, *_ in select])
+        own = shape["select_fields"]
+        self._own = slice(own[0], own[-1] + 1)
+        self._names = [column.target.attname for column, *_ in select[self._own]]
+        self._related = get_related_populators(shape, select, database.alias)
+
+    def rows(self, values: dict[str, Any]) -> list[Any]:
+        # The compiler says so only while it writes the SQL.
+        if (
+            self._locks
+            and self._database.features.has_select_for_update
+            and self._database.get_autocommit()
+        ):
+            raise TransactionManagementError("a row can't be locked outside a transaction")
+        with planned_cursor(self._database) as cursor:
+            cursor.execute(self._sql, [self._filled(value, values) for value in self._parameters])
+            found = cursor.fetchall()
+        return [self._as_model(row) for row in self._converted(found)]
+
+    def _filled(self, parameter: Any, values: dict[str, Any]) -> Any:
+        if not isinstance(parameter, Given):
+            return parameter
+        value = values[parameter.name]
+        # It would be compared with "=", to which nothing is equal.
+        if value is None:
+            raise ValueError(f"{parameter.name} is None")
+        return parameter.output_field.get_db_prep_value(value, self._database)
+
+    def _converted(self, rows: list[Any]) -> Any:
+        return self._compiler.apply_converters(rows, self._converters)
+
+    def _as_model(self, row: Any) -> Any:
+        made = self._model.from_db(self._database.alias, self._names, row[self._own])
+        for related in self._related:
+            related.populate(row, made)
+        for name, column in self._compiler.annotation_col_map.items():
+            setattr(made, name, row[column])
+        return made
 
 
 def planned_cursor(database: Any) -> Any:

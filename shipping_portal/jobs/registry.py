@@ -11,17 +11,18 @@ import datetime as dt
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, TypeVar
 
 import structlog
 from celery import shared_task
 from django.conf import settings
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import BigIntegerField, DateTimeField, QuerySet
 from django.utils import timezone
 
 from shipping_portal.celery import publish_task
+from shipping_portal.db.planned_statements import Given, PlannedSelect
 from shipping_portal.http.database_outage import database_answers
 from shipping_portal.jobs.models import PARK_AFTER, DeadLetter, Job
 
@@ -64,13 +65,18 @@ class JobKind:
     def task(self) -> str:
         return f"jobs.{self.name}"
 
-    def due(self, now: dt.datetime) -> QuerySet[Any]:
+    def due(self, now: dt.datetime | Given) -> QuerySet[Any]:
         """Return the rows to process now, without dead letters."""
         return self.queue.filter(due_at__lte=now, parked_at=None)
 
+    @cached_property
+    def _due_row(self) -> PlannedSelect:
+        due = self.due(Given("now", DateTimeField()))
+        return PlannedSelect(due.filter(pk=Given("pk", BigIntegerField())).order_by("pk")[:1])
+
     def __call__(self, pk: int) -> None:
         """Do one row's job, if it is due. Safe to run twice, late, or never."""
-        row = self.due(timezone.now()).filter(pk=pk).first()
+        row = self._due_row.first(now=timezone.now(), pk=pk)
         if row is None:
             return
         if row.failures >= PARK_AFTER:

@@ -125,7 +125,7 @@ def _give_up_unknown(order: Order, now: dt.datetime, *, but: BookingAttempt | No
 
 def _refuse_while_it_may_be_sent(order: Order, now: dt.datetime) -> None:
     """Lock the order and refuse while a worker may send it again, which may still book it."""
-    Order.objects.locked(order.pk)
+    Order.locked(order.pk)
     if order.attempts.filter(lease_until__gt=now).exists():
         raise CannotResolve("We're asking the carrier again right now. Decide in half a minute.")
 

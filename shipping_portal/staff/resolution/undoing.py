@@ -97,7 +97,7 @@ def _lock_order(order: Order) -> None:
     Sender.objects.select_for_update(no_key=True).get(
         pk=order.sender_id
     )  # its totals change, and it comes before orders
-    now = Order.objects.locked(order.pk)
+    now = Order.locked(order.pk)
     list(order.labels.select_for_update())
     if now.carrier_reference != order.carrier_reference or not is_adopted(now):
         raise CannotUndo("It is no longer booked under the reference you saw. Reload its page.")

@@ -1,0 +1,72 @@
+"""A planned select reads what its queryset reads, with the values of each call."""
+
+import datetime as dt
+from typing import Any
+
+import pytest
+from django.db import connection, models, transaction
+from django.utils import timezone
+
+from orders.models import Order
+from orders.models.statuses import Status
+from shipping_portal.accounts.models import Sender, User
+from shipping_portal.db.planned_statements import Given, PlannedSelect
+from shipping_portal.jobs.registry import JobKind, all_kinds
+from tests import factories
+
+pytestmark = [pytest.mark.django_db, pytest.mark.postgres]
+
+
+def loaded(row: models.Model, deep: int = 3) -> dict[str, Any]:
+    """Return all that was read into a row: columns, annotations, related rows and prefetched ones."""
+    state = row._state
+    assert (state.adding, state.db) == (False, "default")
+    found = {name: value for name, value in vars(row).items() if not name.startswith("_")}
+    if deep:
+        related = {name: one for name, one in state.fields_cache.items() if one is not None}
+        found |= {f"{name}.": loaded(one, deep - 1) for name, one in related.items()}
+    kept: dict[str, Any] = vars(row).get("_prefetched_objects_cache", {})
+    return found | {f"{name}[]": list(rows) for name, rows in kept.items()}
+
+
+@pytest.mark.parametrize("kind", all_kinds(), ids=lambda kind: kind.name)
+def test_the_row_of_each_kind_is_read_as_its_queryset_reads_it(owed: dict[str, int], kind: JobKind) -> None:
+    now, pk = timezone.now(), owed[kind.name]
+    queried = kind.due(now).filter(pk=pk).get()
+    planned = kind._due_row.first(now=now, pk=pk)
+    assert type(planned) is type(queried)
+    assert planned.get_deferred_fields() == queried.get_deferred_fields()
+    assert loaded(planned) == loaded(queried)
+
+
+@pytest.mark.parametrize("kind", all_kinds(), ids=lambda kind: kind.name)
+def test_each_call_has_its_own_time_and_key(owed: dict[str, int], kind: JobKind) -> None:
+    now, pk = timezone.now(), owed[kind.name]
+    assert kind._due_row.first(now=now - dt.timedelta(days=400), pk=pk) is None
+    assert kind._due_row.first(now=now, pk=pk).pk == pk
+    assert kind._due_row.first(now=now, pk=pk + 1_000) is None
+
+
+def test_the_sql_is_written_once_for_a_connection(quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    orders = [factories.order(quill, alice, status=Status.BOOKING) for _ in range(2)]
+    planned = PlannedSelect(Order.objects.filter(pk=Given("pk", models.BigIntegerField())))
+    assert planned.first(pk=orders[0].pk) == orders[0]
+    monkeypatch.setattr("django.db.models.sql.compiler.SQLCompiler.as_sql", None)
+    assert planned.first(pk=orders[1].pk) == orders[1]
+    assert planned.rows(pk=0) == []
+
+
+def test_nothing_is_compared_with_a_value_that_is_none() -> None:
+    planned = PlannedSelect(Order.objects.filter(pk=Given("pk", models.BigIntegerField())))
+    with pytest.raises(ValueError, match="pk is None"):
+        planned.first(pk=None)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.skipif("connection.vendor == 'sqlite'", reason="SQLite locks no rows")
+def test_a_row_is_locked_in_a_transaction_only(quill: Sender, alice: User) -> None:
+    order = factories.order(quill, alice)
+    with transaction.atomic():
+        assert Order.locked(order.pk) == order
+    with pytest.raises(transaction.TransactionManagementError):
+        Order.locked(order.pk)
