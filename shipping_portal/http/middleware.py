@@ -79,7 +79,14 @@ def forget_cookies(
 
 
 # Gzip: docs/decisions/0010 says why it leaks nothing, and what is sent uncompressed.
-WORDS = {"text/html", "text/css", "text/javascript", "image/svg+xml", "application/json"}
+WORDS = {
+    "text/html",
+    "text/css",
+    "text/csv",
+    "text/javascript",
+    "image/svg+xml",
+    "application/json",
+}
 # These pages contain keys, codes and links that work for anyone who has them.
 PLAIN = ("/accounts/", "/admin/", "/invitation/", "/unsubscribe/", "/webhooks/")
 
@@ -87,7 +94,7 @@ PLAIN = ("/accounts/", "/admin/", "/invitation/", "/unsubscribe/", "/webhooks/")
 def gzip_pages(
     get_response: Callable[[HttpRequest], HttpResponseBase],
 ) -> Callable[..., HttpResponseBase]:
-    """Compress whole text responses, except those marked `no-transform` (middleware)."""
+    """Compress text responses, lists as they are read, unless marked `no-transform` (middleware)."""
     gzip = GZipMiddleware(get_response)
 
     def middleware(request: HttpRequest) -> HttpResponseBase:

@@ -4,12 +4,14 @@ Country names, the published suburb lists, and the time zones of senders.
 """
 
 import csv
+import importlib
 import io
 import sys
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from types import ModuleType
+from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 LOCALITIES = Path(__file__).with_name("localities.csv")
@@ -148,13 +150,32 @@ def as_csv() -> str:
 
 def _of_the_united_states() -> Iterator[Locality]:
     """Yield each ZIP code with its city, from a package that only ./dev installs."""
-    try:
-        import zipcodes  # noqa: PLC0415  (no server of a real installation has it)
-    except ImportError:
-        return
-    for code in zipcodes.filter_by(zip_code_type="STANDARD", active=True):  # type: ignore[no-untyped-call]
-        if code["state"] not in ("GU", "VI"):  # no drivers on islands that far
+    if zipcodes := _zip_codes():
+        yield from _delivered(zipcodes.filter_by(zip_code_type="STANDARD", active=True))
+
+
+# The package finds one code in its own compact form. All of them as Python objects take 140 MB.
+@lru_cache(maxsize=1000)
+def _at_zip_code(code: str) -> tuple[Locality, ...]:
+    is_code = len(code) == 5 and code.isascii() and code.isdigit()
+    zipcodes = _zip_codes() if is_code else None
+    return tuple(_delivered(zipcodes.matching(code))) if zipcodes else ()
+
+
+def _delivered(codes: list[dict[str, Any]]) -> Iterator[Locality]:
+    """Yield those with letter delivery. No driver goes to islands as far as Guam."""
+    for code in codes:
+        is_standard = code["zip_code_type"] == "STANDARD" and code["active"]
+        if is_standard and code["state"] not in ("GU", "VI"):
             yield Locality("US", code["city"], code["state"], code["zip_code"])
+
+
+def _zip_codes() -> ModuleType | None:
+    """Return the package of ZIP codes, which no server of a real installation has."""
+    try:
+        return importlib.import_module("zipcodes")
+    except ImportError:
+        return None
 
 
 def at_postcode(country: str, postcode: str) -> tuple[Locality, ...]:
@@ -162,7 +183,9 @@ def at_postcode(country: str, postcode: str) -> tuple[Locality, ...]:
 
     ZIP+4 counts as its first five digits.
     """
-    return _by_postcode(country).get(_folded_postcode(country, postcode), ())
+    key = _folded_postcode(country, postcode)
+    listed = _by_postcode(country).get(key, ())
+    return tuple(dict.fromkeys([*listed, *_at_zip_code(key)])) if country == "US" else listed
 
 
 def is_pair(country: str, suburb: str, postcode: str) -> bool:
@@ -188,11 +211,10 @@ def zone_of(country: str, state: str, postcode: str) -> ZoneInfo:
         return ZoneInfo("UTC")
 
 
-# Reading the ZIP codes takes half a second, and several threads do it at once, without locks.
 @cache
 def _by_postcode(country: str) -> dict[str, tuple[Locality, ...]]:
     groups: dict[str, tuple[Locality, ...]] = {}
-    for place in published() if country == "US" else _listed():
+    for place in _listed():
         if place.country == country:
             key = _folded_postcode(country, place.postcode)
             groups[key] = (*groups.get(key, ()), place)

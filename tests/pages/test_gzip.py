@@ -1,12 +1,15 @@
 """What is packed on its way to the browser, and what never is (docs/decisions/0010)."""
 
 import gzip
-from collections.abc import Callable
+import hashlib
+from collections.abc import Callable, Iterator
 
 import pytest
-from django.test import Client
+from django.test import Client, RequestFactory
 
 from shipping_portal.accounts.models import Sender, User
+from shipping_portal.http.middleware import gzip_pages
+from shipping_portal.sheets import stream_sheet
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -56,6 +59,35 @@ def test_a_label_goes_byte_for_byte(quill: Sender, alice: User, visit: Visit) ->
     answer = visit(alice).get(f"/parcels/{order.uuid}/label/{label.size}.pdf", headers=TAKES_GZIP)
     assert answer.status_code == 200
     assert "Content-Encoding" not in answer
+
+
+def test_a_list_is_packed_as_it_is_read(quill: Sender, alice: User, visit: Visit) -> None:
+    factories.order(quill, alice, status="booked", receiver_name="Zoë Ångström")
+    plain_headers, plain = get(visit(alice), "/parcels/export.csv")
+    headers, packed = get(visit(alice), "/parcels/export.csv", **TAKES_GZIP)
+    assert headers.pop("Content-Encoding") == "gzip"
+    assert gzip.decompress(packed) == plain
+    assert "Zoë Ångström" in plain.decode()
+    for name in ("Content-Disposition", "Cache-Control", "Content-Type", "Vary"):
+        assert headers[name] == plain_headers[name], name
+
+
+def test_a_long_list_takes_the_memory_of_a_few_rows(rf: RequestFactory) -> None:
+    """The rows are made as they are asked for: 30 MB of them, and never one in advance."""
+    asked = []
+
+    def rows() -> Iterator[list[object]]:
+        for number in range(30_000):
+            asked.append(number)
+            yield [number, hashlib.sha256(b"%d" % number).hexdigest() * 16]
+
+    request = rf.get("/parcels/export.csv", headers=TAKES_GZIP)
+    answer = gzip_pages(lambda _: stream_sheet("list.csv", ["number", "text"], rows()))(request)
+    assert asked == []
+    parts = [(len(part), len(asked)) for part in answer]
+    assert sum(size for size, _ in parts) > 1_000_000
+    assert max(size for size, _ in parts) < 200_000
+    assert parts[1][1] < 3_000, "it begins before a tenth is read"
 
 
 def test_a_part_of_a_file_counts_the_files_own_bytes(visit: Visit, alice: User) -> None:

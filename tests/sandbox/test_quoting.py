@@ -131,8 +131,23 @@ def test_a_missing_partner_is_only_recorded_unless_the_carrier_is_strict(carrier
     assert carrier.quote(partner_id="").json["messages"] == {"partner_id": ["partner_id can't be blank"]}
 
 
-def test_only_who_sends_in_the_united_states_waits_for_its_zip_codes(monkeypatch):
-    monkeypatch.setattr(places, "_by_postcode", places._by_postcode.__wrapped__)
+def test_no_lookup_reads_every_zip_code(monkeypatch):
     monkeypatch.setattr(places, "published", lambda: pytest.fail("reads every ZIP code"))
+    monkeypatch.setattr(places, "_of_the_united_states", lambda: pytest.fail("reads every ZIP code"))
     assert places.is_pair("AU", "Carnegie", "3163")
     assert places.is_pair("CA", "Montréal", "H3G 1Z5")
+    assert places.is_pair("US", "beverly hills", "90210-1234")
+    for postcode in ("", "ABCDE", "1", "00000", "９０２１０"):
+        assert places.at_postcode("US", postcode) == (), postcode
+
+
+def test_a_lookup_finds_what_is_published_and_nothing_else():
+    published = {}
+    for place in places.published():
+        if place.country == "US":
+            published[place.postcode] = (*published.get(place.postcode, ()), place)
+    some = sorted(published)[::200]
+    assert {code: places.at_postcode("US", code) for code in some} == {code: published[code] for code in some}
+    not_delivered = ["96910", "00801", "10008"]  # Guam, the Virgin Islands, boxes at a post office
+    assert not set(not_delivered) & set(published)
+    assert [places.at_postcode("US", code) for code in not_delivered] == [(), (), ()]
