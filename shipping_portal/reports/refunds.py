@@ -166,19 +166,21 @@ class Claims:
         """Return lost or damaged parcels, and moving ones late or long without a scan."""
         long_ago = self.scope.now - dt.timedelta(days=SILENT_DAYS)
         reported = Q(progress__in=REPORTED, progress_at__gte=self.since)
-        still, late = Q(progress_at__lt=long_ago), Q(eta_to__lt=self.scope.today)
-        moved = Q(progress__in=UNDER_WAY, progress_at__isnull=False, booked_at__gte=self.since)
-        # The index has all of this. Only the few that it leaves are joined with their parcels.
-        mine = self.scope.orders.filter(OPEN, reported | moved & (still | late))
-        found = mine.filter(status=Status.BOOKED).order_by().values_list("pk", "progress")
-        under_way = [pk for pk, progress in found if progress not in REPORTED]
-        # Nothing was scanned after it last moved.
-        silent = still & Q(parcel__last_scan_at__lt=long_ago)
-        orders = self.scope.orders.filter(silent | late, pk__in=under_way, parcel__isnull=False)
-        return (
-            [pk for pk, progress in found if progress in REPORTED],
-            orders.select_related("parcel").order_by("pk")[:MOST],
+        # Nothing was scanned after it last moved; the index has that time, and leaves few parcels.
+        silent = Q(progress_at__lt=long_ago, parcel__last_scan_at__lt=long_ago)
+        moved = Q(
+            progress__in=UNDER_WAY,
+            progress_at__isnull=False,
+            booked_at__gte=self.since,
+            parcel__isnull=False,
         )
+        mine = self.scope.orders.filter(
+            OPEN, reported | moved & (silent | Q(eta_to__lt=self.scope.today))
+        )
+        found = mine.filter(status=Status.BOOKED).order_by("pk").values_list("pk", "progress")
+        under_way = [pk for pk, progress in found if progress not in REPORTED][:MOST]
+        orders = self.scope.orders.filter(pk__in=under_way).select_related("parcel")
+        return [pk for pk, progress in found if progress in REPORTED], orders
 
     def _stuck(self, order: Order) -> tuple[str, str] | None:
         last = self._day(order.parcel.last_scan_at or order.progress_at)
