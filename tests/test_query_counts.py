@@ -17,6 +17,7 @@ from tracking.models import TrackingEvent
 pytestmark = pytest.mark.django_db
 
 MOST = 13
+MOST_OF_THE_ADMIN = 26
 Visit = Callable[[User], Client]
 
 
@@ -50,6 +51,12 @@ def test_the_parcels_list(quill: Sender, alice: User, visit: Visit) -> None:
     many_more(297)
     found.append(queries(client, reverse("parcels")))
     assert found[0] == found[1] == found[2] <= MOST
+
+
+def test_the_first_pages(quill: Sender, alice: User, sam: User, visit: Visit) -> None:
+    orders(3, quill, alice)
+    assert queries(visit(alice), reverse("today")) <= 14
+    assert queries(visit(sam), reverse("admin:index")) <= MOST_OF_THE_ADMIN
 
 
 def test_the_list_of_drafts(quill: Sender, alice: User, ana: User, visit: Visit) -> None:

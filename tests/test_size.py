@@ -14,7 +14,7 @@ BUDGETS = {
     "orders": 48_350,
     "shipping_portal/importing": 28_980,
     "shipping_portal/staff": 27_130,
-    "shipping_portal/accounts": 36_600,
+    "shipping_portal/accounts": 36_970,
     "shipping_portal/billing": 22_450,
     "shipping_portal/carrier": 20_220,
     "tracking": 13_860,

@@ -15,6 +15,7 @@ from django.db.models import (
     OuterRef,
     Q,
     QuerySet,
+    Subquery,
     Value,
     When,
 )
@@ -22,6 +23,7 @@ from django.db.models.functions import Coalesce
 
 from orders.drafting.parcel_details import items_from
 from orders.models import Label, Order
+from orders.models.order import OPEN
 from orders.models.statuses import Progress, Status
 from shipping_portal.accounts.models import Audit, User
 from shipping_portal.accounts.models.audit import subject_of
@@ -51,6 +53,18 @@ def to_print(orders: QuerySet[Order], *, today: dt.date) -> QuerySet[Order]:
         When(pickup_day=today, then=Value(0)), default=Value(1), output_field=IntegerField()
     )
     return queue.order_by(is_today, _nulls_last(), "pickup_day", "pk")
+
+
+def count_unprinted(request: Any, *, most: int) -> int:
+    """Return how many labels the account of this request has to print, up to `most`.
+
+    Whatever the statistics say, PostgreSQL reads open orders by their index and looks for the label
+    of each: unlike EXISTS, it can't turn this subquery into a join of all orders and all labels.
+    """
+    label = Subquery(_STORED.filter(is_worthless=False).values("pk")[:1])
+    mine = Order.objects.for_user(request.user).filter(sender=request.sender)
+    waiting = mine.filter(OPEN, _WAITING).alias(label=label).filter(label__isnull=False)
+    return waiting.order_by()[:most].count()
 
 
 def _nulls_last() -> Case:

@@ -72,8 +72,7 @@ def labels_to_print(context: dict[str, Any]) -> str:
     """Return how many labels wait to be printed, for the menu: `14`, at most `99+`, "" for none."""
     count = context.get("unprinted")  # a page that counted them
     if count is None:
-        waiting = Order.objects.for_user(context["request"].user).filter(printing.UNPRINTED)
-        count = waiting.order_by()[: MOST_COUNTED + 1].count()
+        count = printing.count_unprinted(context["request"], most=MOST_COUNTED + 1)
     return f"{MOST_COUNTED}+" if count > MOST_COUNTED else str(count or "")
 
 

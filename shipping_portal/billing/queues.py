@@ -7,7 +7,15 @@ from dataclasses import replace
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from orders.models import Order
-from shipping_portal.accounts.adminkit.queues import WEEK, Queue, Rule, Wait, counted
+from shipping_portal.accounts.adminkit.queues import (
+    WEEK,
+    OneRule,
+    Queue,
+    Rule,
+    Wait,
+    counted,
+    one_rule_queues,
+)
 from shipping_portal.billing.charges import reconciling
 from shipping_portal.billing.models import BillingReport, Charge, ChargeWord, Dispute
 from shipping_portal.billing.reports.balancing import report_balances, report_tallies
@@ -142,23 +150,23 @@ DISPUTES = {
 }
 
 
-def waiting_queues(now: dt.datetime) -> list[Queue]:
-    """Return every queue about reports, empty ones included. One query per order rule is faster."""
+def report_queues(now: dt.datetime) -> list[Queue]:
+    """Return the queues of reports, empty ones included."""
     odd = out_of_balance()  # used by two rules
     reports = {
         **REPORTS,
         "balance": replace(REPORTS["balance"], rule=odd & Q(state=State.CHECKED)),
         "posting": replace(REPORTS["posting"], rule=~odd & Q(state=State.CHECKED)),
     }
+    return counted(BillingReport.objects.all(), reports, now)
+
+
+def other_queues() -> list[OneRule]:
+    """Return the queues about charges, orders and disputes, to be counted with others."""
     return [
-        *counted(BillingReport.objects.all(), reports, now),
-        *counted(ChargeWord.objects.all(), WORDS, now, query="?decided={}"),
-        *counted(Charge.objects.all(), CHARGES, now, query="?owner={}"),
-        *counted(Charge.objects.all(), ON_HOLD, now, query="?hold={}"),
-        *(
-            line
-            for name in ORDERS
-            for line in counted(Order.objects.all(), {name: ORDERS[name]}, now)
-        ),
-        *counted(Dispute.objects.all(), DISPUTES, now, query="?state__exact={}"),
+        *one_rule_queues(ChargeWord.objects.all(), WORDS, query="?decided={}"),
+        *one_rule_queues(Charge.objects.all(), CHARGES, query="?owner={}"),
+        *one_rule_queues(Charge.objects.all(), ON_HOLD, query="?hold={}"),
+        *one_rule_queues(Order.objects.all(), ORDERS),
+        *one_rule_queues(Dispute.objects.all(), DISPUTES, query="?state__exact={}"),
     ]

@@ -22,7 +22,18 @@ from orders.models import (
 )
 from orders.models.account import FAULT_COUNTS, PAUSABLE
 from orders.models.statuses import Progress, Status
-from shipping_portal.accounts.adminkit.queues import AT_ONCE, NOW, WEEK, Queue, Wait, counted, queue
+from shipping_portal.accounts.adminkit.queues import (
+    AT_ONCE,
+    NOW,
+    WEEK,
+    OneRule,
+    Queue,
+    Wait,
+    counted,
+    counted_together,
+    one_rule_queues,
+    queue,
+)
 from shipping_portal.accounts.models import Sender
 from shipping_portal.billing import queues as of_billing
 from shipping_portal.db.keyset import MOST_LISTED
@@ -237,19 +248,25 @@ AT_FAULT = Wait(
 
 
 def waiting_queues(now: dt.datetime) -> list[Queue]:
-    """Return every queue, empty ones too, in the order of their cost; then those of the reports."""
+    """Return every queue, empty ones too."""
     return [
         *counted(Order.objects.annotate(since=undecided_since()), ORDERS, now),
         *_account_queues(now),
         *counted(DailySpend.objects.filter(day__gte=_weeks_ago(now)), of_orders.SPENDING, now),
-        *counted(Sender.objects.all(), SENDERS, now, query="?bookings={}"),
-        *counted(DeadLetter.objects.all(), DEAD_LETTERS, now, query=""),
-        *counted(CarrierCall.objects.all(), of_orders.CALLS, now),
-        *counted(Label.objects.all(), of_orders.LABELS, now),
-        *counted(Parcel.objects.all(), of_tracking.PARCELS, now, query="?whose={}"),
-        *counted(WebhookDelivery.objects.all(), of_tracking.DELIVERIES, now),
-        *counted(EventWord.objects.all(), of_tracking.WORDS, now, query="?is_known__exact={}"),
-        *of_billing.waiting_queues(now),
+        *of_billing.report_queues(now),
+        *counted_together([*_one_rule_queues(), *of_billing.other_queues()], now),
+    ]
+
+
+def _one_rule_queues() -> list[OneRule]:
+    return [
+        *one_rule_queues(Sender.objects.all(), SENDERS, query="?bookings={}"),
+        *one_rule_queues(DeadLetter.objects.all(), DEAD_LETTERS, query=""),
+        *one_rule_queues(CarrierCall.objects.all(), of_orders.CALLS),
+        *one_rule_queues(Label.objects.all(), of_orders.LABELS),
+        *one_rule_queues(Parcel.objects.all(), of_tracking.PARCELS, query="?whose={}"),
+        *one_rule_queues(WebhookDelivery.objects.all(), of_tracking.DELIVERIES),
+        *one_rule_queues(EventWord.objects.all(), of_tracking.WORDS, query="?is_known__exact={}"),
     ]
 
 

@@ -5,14 +5,14 @@ filters by it, so a count and its list always agree.
 """
 
 import datetime as dt
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.contrib import admin
-from django.db.models import Count, Min, QuerySet
+from django.db.models import Count, IntegerField, Min, QuerySet, Value
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
@@ -148,6 +148,53 @@ def counted(
         queue(rows, name, wait, found[f"n{at}"], found[f"oldest{at}"], now, query.format(name))
         for at, (name, wait) in enumerate(shown.items())
     ]
+
+
+class OneRule(NamedTuple):
+    """A queue of a model with one rule: its rows, its name, the rule and its list's address."""
+
+    rows: QuerySet[Any]
+    name: str
+    wait: Wait
+    query: str
+
+
+def one_rule_queues(
+    rows: QuerySet[Any], waits: Mapping[str, Wait], *, query: str = "?needs={}"
+) -> list[OneRule]:
+    """Return a table's queues, to be counted with others."""
+    return [OneRule(rows, name, wait, query) for name, wait in waits.items() if wait.next_step]
+
+
+def counted_together(every: Sequence[OneRule], now: dt.datetime) -> list[Queue]:
+    """Count queues of different models in one query, each up to a thousand and one."""
+    parts = [_waiting_times(one, at, now) for at, one in enumerate(every)]
+    times: list[list[dt.datetime | None]] = [[] for _ in every]
+    for at, since in parts[0].union(*parts[1:], all=True):
+        times[at].append(since)
+    return [
+        queue(
+            one.rows,
+            one.name,
+            one.wait,
+            len(found),
+            _oldest(found),
+            now,
+            one.query.format(one.name),
+        )
+        for one, found in zip(every, times, strict=True)
+    ]
+
+
+def _oldest(times: list[dt.datetime | None]) -> dt.datetime | None:
+    return min(filter(None, times), default=None)
+
+
+def _waiting_times(one: OneRule, at: int, now: dt.datetime) -> QuerySet[Any, Any]:
+    """Return this queue's place and each row's time. SQLite limits no part of a union itself."""
+    found = one.rows.filter(now_of(one.wait.rule, now)).order_by().values("pk")[: MOST_COUNTED + 1]
+    place = Value(at, output_field=IntegerField())
+    return one.rows.filter(pk__in=found).order_by().values_list(place, one.wait.since)
 
 
 def queue(
