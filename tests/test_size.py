@@ -11,7 +11,7 @@ from tools.count_nodes import function_lengths, nodes_by_room, product_files
 
 # Syntax nodes. A budget is at least what is there, and at most 2 % more: set it 1 % above.
 BUDGETS = {
-    "orders": 48_350,
+    "orders": 48_850,
     "shipping_portal/importing": 28_980,
     "shipping_portal/staff": 27_130,
     "shipping_portal/accounts": 36_970,
@@ -25,7 +25,7 @@ BUDGETS = {
     "shipping_portal/ops": 3_180,
     "shipping_portal/jobs": 3_360,
     "shipping_portal/http": 1_130,
-    "shipping_portal/db": 864,
+    "shipping_portal/db": 1_270,
     "shipping_portal/formats": 67,
 }
 
