@@ -38,8 +38,8 @@ class Given(models.Expression):
         super().__init__(output_field=field)
         self.name = name
 
-    def as_sql(self, *_: Any) -> tuple[str, list[Any]]:
-        return "%s", [self]
+    def as_sql(self, *_: Any) -> tuple[str, tuple[Any, ...]]:
+        return "%s", (self,)
 
 
 class PlannedSelect:
@@ -84,7 +84,8 @@ class _WrittenSelect:
         own = shape["select_fields"]
         self._own = slice(own[0], own[-1] + 1)
         self._names = [column.target.attname for column, *_ in select[self._own]]
-        self._related = get_related_populators(shape, select, database.alias)
+        # The stubs are of a later Django, in which it has one argument more.
+        self._related = get_related_populators(shape, select, database.alias)  # type: ignore[call-arg]
 
     def rows(self, values: dict[str, Any]) -> list[Any]:
         # The compiler says so only while it writes the SQL.

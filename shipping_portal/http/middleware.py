@@ -94,7 +94,7 @@ PLAIN = ("/accounts/", "/admin/", "/invitation/", "/unsubscribe/", "/webhooks/")
 def gzip_pages(
     get_response: Callable[[HttpRequest], HttpResponseBase],
 ) -> Callable[..., HttpResponseBase]:
-    """Compress text responses, lists as they are read, unless marked `no-transform` (middleware)."""
+    """Compress text, lists as they are read, unless marked `no-transform` (middleware)."""
     gzip = GZipMiddleware(get_response)
 
     def middleware(request: HttpRequest) -> HttpResponseBase:

@@ -4,7 +4,7 @@ import datetime as dt
 from typing import Any
 
 import pytest
-from django.db import connection, models, transaction
+from django.db import models, transaction
 from django.utils import timezone
 
 from orders.models import Order
