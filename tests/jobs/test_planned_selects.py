@@ -4,7 +4,7 @@ import datetime as dt
 from typing import Any
 
 import pytest
-from django.db import models, transaction
+from django.db import connection, models, transaction
 from django.utils import timezone
 
 from orders.models import Order
@@ -63,7 +63,7 @@ def test_nothing_is_compared_with_a_value_that_is_none() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.skipif("connection.vendor == 'sqlite'", reason="SQLite locks no rows")
+@pytest.mark.skipif(connection.vendor == "sqlite", reason="SQLite locks no rows")
 def test_a_row_is_locked_in_a_transaction_only(quill: Sender, alice: User) -> None:
     order = factories.order(quill, alice)
     with transaction.atomic():
