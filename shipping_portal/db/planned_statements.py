@@ -1,5 +1,6 @@
 """Write plain SQL for the few statements that run too often to be compiled each time."""
 
+import threading
 from functools import cache
 from typing import Any
 
@@ -42,6 +43,9 @@ class Given(models.Expression):
         return "%s", (self,)
 
 
+_WRITING = threading.Lock()
+
+
 class PlannedSelect:
     """Read the rows of a queryset whose SQL is written once per connection.
 
@@ -63,7 +67,9 @@ class PlannedSelect:
         # It lives and ends with its connection, which each thread has for itself.
         written = vars(database).setdefault("planned_selects", {})
         if self not in written:
-            written[self] = _WrittenSelect(self._queryset, database)
+            # Django counts a query's joins in the query itself while it writes the SQL.
+            with _WRITING:
+                written[self] = _WrittenSelect(self._queryset, database)
         found: list[Any] = written[self].rows(values)
         lookups: Any = self._queryset
         models.prefetch_related_objects(found, *lookups._prefetch_related_lookups)

@@ -16,6 +16,7 @@ from orders.models import Label, Order, Quote
 from orders.quoting import asking
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
+from tests.queries import sql_of
 from tests.sandbox_carrier import SandboxCarrier
 from tracking import polling
 
@@ -27,7 +28,7 @@ OF_TRANSACTIONS = ("BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE")
 def at_most(count: int) -> Iterator[None]:
     with CaptureQueriesContext(connection) as seen:
         yield
-    ran = [query["sql"] for query in seen if not query["sql"].startswith(OF_TRANSACTIONS)]
+    ran = [sql for sql in sql_of(seen) if not sql.startswith(OF_TRANSACTIONS)]
     assert len(ran) <= count, "\n".join(statement[:150] for statement in ran)
 
 

@@ -20,6 +20,7 @@ from orders.models import CarrierAccount, CarrierCall, Order
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.jobs.sweep import due_rows
 from tests import factories
+from tests.queries import sql_of
 from tests.sandbox_carrier import SandboxCarrier
 from tracking import pace, polling
 from tracking.models import Parcel, Poll, TrackingEvent
@@ -314,7 +315,7 @@ def test_a_poll_that_finds_nothing_new_is_five_statements(
         clock.shift(2 * HOUR)
         with CaptureQueriesContext(connection) as seen:
             polling.poll_due_parcel(parcel.pk)
-        ran = [query["sql"] for query in seen if "SAVEPOINT" not in query["sql"]]
+        ran = [sql for sql in sql_of(seen) if "SAVEPOINT" not in sql]
     assert polls_so_far() == 3
     assert len(ran) == 5, "\n".join(statement[:150] for statement in ran)
     assert parcel.events.count() == 1
