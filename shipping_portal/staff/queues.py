@@ -248,13 +248,16 @@ AT_FAULT = Wait(
 
 
 def waiting_queues(now: dt.datetime) -> list[Queue]:
-    """Return every queue, empty ones too."""
+    """Return every queue, empty ones too, in the order of their cost; then those of the reports."""
+    own = _one_rule_queues()
+    together = counted_together([*own, *of_billing.other_queues()], now)
     return [
         *counted(Order.objects.annotate(since=undecided_since()), ORDERS, now),
         *_account_queues(now),
         *counted(DailySpend.objects.filter(day__gte=_weeks_ago(now)), of_orders.SPENDING, now),
+        *together[: len(own)],
         *of_billing.report_queues(now),
-        *counted_together([*_one_rule_queues(), *of_billing.other_queues()], now),
+        *together[len(own) :],
     ]
 
 
