@@ -97,8 +97,13 @@ def confirm(order: Order, *, by: User, now: dt.datetime, next_day: bool = False)
     with limits.noting_refusals(now):
         # Locked, because an order that was not booked changes status twice, and its receiver may be
         # being erased.
-        if Order.locked(order.pk).erased_at:
+        locked = Order.locked(order.pk)
+        if locked.erased_at:
             raise Order.WrongStatus("Its receiver was erased. Book a new parcel.")
+        # It may have been booked and settled since the sender saw it, and have the same status
+        # again: its next key is then taken, and the price that was agreed to another.
+        if (locked.generation, locked.problem) != (order.generation, order.problem):
+            raise Order.WrongStatus("It has changed since you saw it.")
         if order.status == Status.NOT_BOOKED:
             move_to(order, Status.DRAFT, by=by, reason="to be booked again", at=now)
             changes["generation"] = order.generation + 1

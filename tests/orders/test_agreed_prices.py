@@ -232,6 +232,15 @@ def test_the_page_posts_the_yes_it_shows(repriced: Order, alice: User, visit: Vi
     assert "Book at $9.40 USD" in body
 
 
+def test_a_yes_to_an_older_price_books_nothing(repriced: Order, alice: User) -> None:
+    seen_before = Order.objects.get(pk=repriced.pk)
+    Order.objects.filter(pk=repriced.pk).update(problem={**repriced.problem, "new": "99.00"})
+    with pytest.raises(Order.WrongStatus):
+        bookings.confirm(seen_before, by=alice, now=timezone.now())
+    repriced.refresh_from_db()
+    assert (repriced.status, repriced.due_at) == ("draft", None)
+
+
 def test_a_yes_to_a_price_of_which_the_currency_changed_since_is_asked_again(repriced: Order, alice: User) -> None:
     bookings.confirm(repriced, by=alice, now=timezone.now())
     assert asked_in(repriced, "CAD").problem["new"] == "9.40"

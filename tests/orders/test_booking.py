@@ -485,6 +485,28 @@ def test_after_not_booked_the_sender_may_book_again_under_a_new_name(
     assert len({str(attempt.key) for attempt in order.attempts.all()}) == 2
 
 
+def test_a_yes_from_before_the_last_booking_uses_no_key_again(
+    submitted: Submit, carrier: SandboxCarrier, alice: User, sam: User
+) -> None:
+    """Its page was read when the order was "not booked" before; it is that once more, with another generation."""
+    carrier.trouble("book", "accept-close")
+    order = work(submitted())
+    deciding.not_booked(order, by=sam, reason="the carrier says no such order", now=timezone.now())
+    seen_before = Order.objects.get(pk=order.pk)
+    bookings.confirm(order, by=alice, now=timezone.now())
+    carrier.trouble("book", "return-cancelled")
+    work(order)
+    deciding.not_booked(order, by=sam, reason="the carrier has called it off", now=timezone.now())
+    with pytest.raises(Order.WrongStatus):
+        bookings.confirm(seen_before, by=alice, now=timezone.now())
+    order.refresh_from_db()
+    assert (order.status, order.generation) == ("not_booked", 2)
+    bookings.confirm(order, by=alice, now=timezone.now())
+    work(order)
+    assert (order.status, order.generation) == ("booked", 3)
+    assert len({str(attempt.key) for attempt in order.attempts.all()}) == 3
+
+
 def test_a_reply_that_says_cancelled_is_a_conflict(submitted: Submit, carrier: SandboxCarrier) -> None:
     carrier.trouble("book", "return-cancelled")
     order = work(submitted())
