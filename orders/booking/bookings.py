@@ -100,10 +100,8 @@ def confirm(order: Order, *, by: User, now: dt.datetime, next_day: bool = False)
         locked = Order.locked(order.pk)
         if locked.erased_at:
             raise Order.WrongStatus("Its receiver was erased. Book a new parcel.")
-        # It may have been booked and settled since the sender saw it, and have the same status
-        # again: its next key is then taken, and the price that was agreed to another.
-        if (locked.generation, locked.problem) != (order.generation, order.problem):
-            raise Order.WrongStatus("It has changed since you saw it.")
+        if locked.problem != order.problem:
+            raise Order.WrongStatus("Its price or its reason has changed since it was read.")
         if order.status == Status.NOT_BOOKED:
             move_to(order, Status.DRAFT, by=by, reason="to be booked again", at=now)
             changes["generation"] = order.generation + 1

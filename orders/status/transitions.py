@@ -53,7 +53,9 @@ def move_to(
         changes["submitted_at"] = at
     # the sender's row before the order's, as everywhere
     changes |= limits.count_move(order, new, changes, at)
-    if not Order.objects.filter(pk=order.pk, status=old).update(status=new, **changes):
+    # The same status can come back with the next booking, which this move knows nothing of.
+    seen = Order.objects.filter(pk=order.pk, status=old, generation=order.generation)
+    if not seen.update(status=new, **changes):
         raise Order.WrongStatus(f"{order} is no longer {old}")
     change = order.changes.create(old=old, new=new, by=by, reason=reason[:500], at=at)
     # An order that is being booked causes no notification.

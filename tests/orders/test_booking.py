@@ -472,11 +472,15 @@ def test_a_second_reference_for_one_key_turns_replays_off(
     assert not gateway.replay_window(CarrierAccount.objects.get())
 
 
-def test_after_not_booked_the_sender_may_book_again_under_a_new_name(
-    submitted: Submit, carrier: SandboxCarrier, alice: User, sam: User
-) -> None:
+@pytest.fixture
+def unclear(submitted: Submit, carrier: SandboxCarrier) -> Order:
+    """An order of which the carrier's answer was lost."""
     carrier.trouble("book", "accept-close")
-    order = work(submitted())
+    return work(submitted())
+
+
+def test_after_not_booked_the_sender_may_book_again_under_a_new_name(unclear: Order, alice: User, sam: User) -> None:
+    order = unclear
     deciding.not_booked(order, by=sam, reason="the carrier says no such order", now=timezone.now())
     bookings.confirm(order, by=alice, now=timezone.now())
     work(order)
@@ -486,17 +490,17 @@ def test_after_not_booked_the_sender_may_book_again_under_a_new_name(
 
 
 def test_a_yes_from_before_the_last_booking_uses_no_key_again(
-    submitted: Submit, carrier: SandboxCarrier, alice: User, sam: User
+    unclear: Order, carrier: SandboxCarrier, alice: User, sam: User
 ) -> None:
-    """Its page was read when the order was "not booked" before; it is that once more, with another generation."""
-    carrier.trouble("book", "accept-close")
-    order = work(submitted())
+    """It was read when the order was "not booked" before; the order is that once more, in its next generation."""
+    order = unclear
     deciding.not_booked(order, by=sam, reason="the carrier says no such order", now=timezone.now())
     seen_before = Order.objects.get(pk=order.pk)
     bookings.confirm(order, by=alice, now=timezone.now())
     carrier.trouble("book", "return-cancelled")
     work(order)
     deciding.not_booked(order, by=sam, reason="the carrier has called it off", now=timezone.now())
+    Order.objects.filter(pk=order.pk).update(problem=seen_before.problem)  # nothing else tells them apart
     with pytest.raises(Order.WrongStatus):
         bookings.confirm(seen_before, by=alice, now=timezone.now())
     order.refresh_from_db()
@@ -505,6 +509,21 @@ def test_a_yes_from_before_the_last_booking_uses_no_key_again(
     work(order)
     assert (order.status, order.generation) == ("booked", 3)
     assert len({str(attempt.key) for attempt in order.attempts.all()}) == 3
+
+
+def test_a_decision_about_the_last_booking_settles_no_later_one(
+    unclear: Order, carrier: SandboxCarrier, alice: User, sam: User
+) -> None:
+    """Else the sender could book once more what the carrier may have."""
+    order, seen_before = unclear, Order.objects.get(pk=unclear.pk)
+    deciding.not_booked(order, by=sam, reason="the carrier says no such order", now=timezone.now())
+    bookings.confirm(order, by=alice, now=timezone.now())
+    carrier.trouble("book", "accept-close")
+    work(order)
+    with pytest.raises(deciding.CannotResolve):
+        deciding.not_booked(seen_before, by=sam, reason="the carrier says no such order", now=timezone.now())
+    order.refresh_from_db()
+    assert (order.status, order.generation) == ("unconfirmed", 2)
 
 
 def test_a_reply_that_says_cancelled_is_a_conflict(submitted: Submit, carrier: SandboxCarrier) -> None:
