@@ -225,7 +225,7 @@ def _database(folder: Path) -> tuple[str, str]:
 
 
 def _broker() -> str:
-    """A database of the broker for each test worker, from the lane's first one on, or an address where there is none."""
+    """A database of the broker for each test worker, from the group's first one on, or an address where there is none."""
     server, _, first = os.environ.get("TEST_REDIS_URL", "redis://127.0.0.1:9/0").rpartition("/")
     number = os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")
     return f"{server}/{int(first) + int(number)}"

@@ -1,4 +1,4 @@
-"""`./dev test` and `./dev screenshots`: the tests in legs, each with a database, in two lanes side by side."""
+"""`./dev test` and `./dev screenshots`: the tests in legs, each with a database, in two groups side by side."""
 
 import os
 import re
@@ -54,33 +54,33 @@ LANDING_ONLY = (
 class Leg(NamedTuple):
     """Tests that run on one database. `marks` is what pytest's -m says in each of the SIZES.
 
-    What is `polite` takes only the time of the processors that nobody else wants.
+    One that `is_nice` runs under `nice`, and gets the processor time that is left.
     """
 
     name: str
     database: str
     marks: tuple[str, str, str]
-    polite: bool = False
+    is_nice: bool = False
 
 
 ChosenLeg = tuple[Leg, str, dict[str, str]]  # with the marks of its size, and its database
 
 # Races and constraints run on PostgreSQL; each night everything runs on both databases. Real processes mostly wait for
 # each other, so they run beside tests that compute, and come first where both want a processor: no timing of theirs
-# depends on what runs beside them. What is on PostgreSQL is in one lane: its test databases have the same names.
-LANES = (
+# depends on what runs beside them. What is on PostgreSQL is in one group: its test databases have the same names.
+GROUPS = (
     (
-        Leg("In process, SQLite", "sqlite", (ON_SQLITE, ON_SQLITE, IN_PROCESS), polite=True),
+        Leg("In process, SQLite", "sqlite", (ON_SQLITE, ON_SQLITE, IN_PROCESS), is_nice=True),
         Leg("Browser", "sqlite", ("browser", "browser", "browser")),
     ),
     (
         Leg("Processes and campaigns", "postgres", ("", PROCESSES, PROCESSES)),
-        Leg("In process, PostgreSQL", "postgres", (RACES, RACES, IN_PROCESS), polite=True),
+        Leg("In process, PostgreSQL", "postgres", (RACES, RACES, IN_PROCESS), is_nice=True),
         Leg("Processes, SQLite", "sqlite", ("", "", "processes and not browser")),
         Leg("Sabotages", "postgres", ("", "", "sabotage")),
     ),
 )
-BROKERS_OF_A_LANE = 8  # databases that a lane has on the broker, one for each worker
+BROKERS_OF_A_GROUP = 8  # databases that a group has on the broker, one for each worker
 
 
 def test(words: list[str]) -> None:
@@ -104,13 +104,13 @@ def test(words: list[str]) -> None:
         children.env["TEST_TEMPLATE"] = made.splitlines()[-1]
         if size == "--nightly":
             children.env["API_EXAMPLES"] = "5000"  # about 100,000 calls
-        lanes = []
-        for number, legs in enumerate(LANES):
+        groups = []
+        for number, legs in enumerate(GROUPS):
             marked = [(leg, leg.marks[list(SIZES).index(size)]) for leg in legs]
             chosen = [(leg, f"({marks}){skip}", databases[leg.database]) for leg, marks in marked if marks]
-            broker_of_lane = f"{broker.rpartition('/')[0]}/{number * BROKERS_OF_A_LANE}"
-            lanes.append(run_lane(children, chosen, rest, broker=broker_of_lane, is_shown=not number))
-        lines = run_side_by_side(lanes)
+            broker_of_group = f"{broker.rpartition('/')[0]}/{number * BROKERS_OF_A_GROUP}"
+            groups.append(run_group(children, chosen, rest, broker=broker_of_group, is_shown=not number))
+        lines = run_side_by_side(groups)
     print("\n" + "\n".join([f"./dev test {size}".strip(), *lines]), flush=True)
     if not browser:
         print("SKIPPED: every browser test, because this machine has no Chromium. Install one to run them.", flush=True)
@@ -155,16 +155,16 @@ def _texts(file: Path) -> Iterator[str]:
         yield conftest.read_text()
 
 
-def run_side_by_side(lanes: list[Iterator[str]]) -> list[str]:
-    """Run the lanes until all have ended. Return the lines that say how their legs went."""
+def run_side_by_side(groups: list[Iterator[str]]) -> list[str]:
+    """Run the groups until all have ended. Return the lines that say how their legs went."""
     lines: list[str] = []
-    for said in zip_longest(*lanes, fillvalue=""):
+    for said in zip_longest(*groups, fillvalue=""):
         lines += filter(None, said)
         time.sleep(0.2)
     return lines
 
 
-def run_lane(
+def run_group(
     children: ChildProcesses, legs: list[ChosenLeg], rest: list[str], *, broker: str, is_shown: bool
 ) -> Iterator[str]:
     """Run legs one after another. Yield "" while one runs, and then the line that says how it went.
@@ -193,7 +193,7 @@ def command(leg: Leg, marks: str, rest: list[str], report: Path) -> list[str]:
     pytest = [PYTHON, "-m", "pytest", "-n", "2", "--dist=loadgroup", "-m", marks]
     files = [] if names_a_file(rest) else files_with(marks)
     pytest += ["--durations=10", f"--junit-xml={report}", *rest, *files]
-    return ["nice", "-n", "10", *pytest] if leg.polite else pytest
+    return ["nice", "-n", "10", *pytest] if leg.is_nice else pytest
 
 
 def counts(report: Path) -> str:
