@@ -24,6 +24,7 @@ pytestmark = [
     pytest.mark.skipif("sqlite" in settings.DATABASES["default"]["ENGINE"], reason="it counts no blocks"),
 ]
 MOST = 2000
+MOST_OF_ITS_OWN = {"/today/": 10_000}  # each parcel that needs something counts in the line of its reason
 # Of 200,000: 12,000 are open, the newest. 200 wait to be printed, 2,000 need a look, the others are on their way.
 FILL = {
     Order: {
@@ -92,4 +93,4 @@ def test_a_page_reads_few_blocks_of_a_large_portal(
             owner.execute("VACUUM ANALYZE orders_label")
             pages[f"{kept} labels"] = blocks(member, "/parcels/new/")
     say(f"Blocks a page: {pages}")
-    assert not {url: count for url, count in pages.items() if count > MOST}
+    assert not {url: count for url, count in pages.items() if count > MOST_OF_ITS_OWN.get(url, MOST)}

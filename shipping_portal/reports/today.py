@@ -42,7 +42,6 @@ MOST = 5  # lines of one kind of trouble, and parcels due; the rest is one press
 NAMED = 3  # parcels named in a line
 MISSED_TWICE = ". Missed twice, so this may qualify for a refund; we’ve passed it to support"
 MOST_ROWS = 90  # read for the lines
-COMPARED = 50  # newest of a view, grouped by their reasons; the rest is a number
 # Worst first.
 NEEDS_YOU = (
     "not-booked",
@@ -252,12 +251,9 @@ def _first_rows(scope: SenderScope) -> list[tuple[Order, str, int, int]]:
     conditions = {slug: VIEWS[slug].where(scope) for slug in APART}
     wheres = [When(condition, then=Value(slug)) for slug, condition in conditions.items()]
     same = [F("group"), F("status"), F("progress"), F("said")]
-    # The index numbers these, so that only the newest of each view are read: a row is wide.
-    newest = Window(RowNumber(), partition_by=[Case(*wheres)], order_by=[F("pk").desc()])
+    # The index finds these, and a few columns count the equals: a row is wide.
     theirs = (
         scope.orders.filter(OPEN, functools.reduce(Q.__or__, conditions.values()))
-        .annotate(newest=newest)
-        .filter(newest__lte=COMPARED)
         .order_by()
         .values("pk")
     )

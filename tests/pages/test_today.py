@@ -92,6 +92,16 @@ def test_every_count_is_the_count_of_the_list_it_leads_to(
     assert [pickup["printed"] for pickup in context["pickups"]] == [7, 0]
 
 
+def test_a_line_counts_all_of_its_reason_however_many_newer_ones_there_are(
+    page: Client, order: Callable[..., Order]
+) -> None:
+    order(status="booked", progress="lost")
+    for _ in range(61):
+        order(status="booked", progress="held")
+    lines = [line for line in page.get("/today/").context["needs"] if line.slug == "delivery-problem"]
+    assert [(line.rows[0]["order"].progress, line.count) for line in lines] == [("held", 61), ("lost", 1)]
+
+
 def test_one_reason_is_said_once_with_how_many_and_what_is_too_much_is_counted(
     page: Client, order: Callable[..., Order]
 ) -> None:
