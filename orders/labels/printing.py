@@ -34,10 +34,11 @@ PRINTED = "label printed"  # in the audit
 WITH_THE_SENDER = (Progress.NONE, Progress.PICKUP_MISSED, Progress.PICKUP_FUTILE)
 _LABELS = Label.objects.filter(order=OuterRef("pk"))
 _STORED = _LABELS.filter(state=Label.State.STORED, purged_at=None)
+_PRINTABLE = _STORED.filter(is_worthless=False)
 IS_WORTHLESS = Exists(_LABELS.filter(is_worthless=True))
 _WAITING = Q(status=Status.BOOKED, progress__in=WITH_THE_SENDER, printed_at=None)
 # Keep the label last: in a conditional sum PostgreSQL then looks for it only if the rest is true.
-UNPRINTED = _WAITING & Q(Exists(_STORED.filter(is_worthless=False)))
+UNPRINTED = _WAITING & Q(Exists(_PRINTABLE))
 
 
 def to_print(orders: QuerySet[Order], *, today: dt.date) -> QuerySet[Order]:
@@ -61,7 +62,7 @@ def count_unprinted(request: Any, *, most: int) -> int:
     Whatever the statistics say, PostgreSQL reads open orders by their index and looks for the label
     of each: unlike EXISTS, it can't turn this subquery into a join of all orders and all labels.
     """
-    label = Subquery(_STORED.filter(is_worthless=False).values("pk")[:1])
+    label = Subquery(_PRINTABLE.values("pk")[:1])
     mine = Order.objects.for_user(request.user).filter(sender=request.sender)
     waiting = mine.filter(OPEN, _WAITING).alias(label=label).filter(label__isnull=False)
     return waiting.order_by()[:most].count()
