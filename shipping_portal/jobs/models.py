@@ -51,6 +51,7 @@ class Job(models.Model):
 
     JOB: ClassVar[tuple[str, ...]] = ("due_at", "tries", "failures", "last_error", "parked_at")
     FENCE: ClassVar[tuple[str, ...]] = ()  # what must be unchanged besides `due_at`
+    OWED: ClassVar[dict[str, Any]] = {}  # finds rows that have a job by an index without `due_at`
     # Written whenever a row gets a different job.
     NOTHING_WENT_WRONG: ClassVar[dict[str, Any]] = {
         "failures": 0,
@@ -135,6 +136,27 @@ class Job(models.Model):
             setattr(self, name, value)
         self._held |= {self.due_at}
         return True
+
+
+class WideJob(Job):
+    """A job on a wide row with many indexes, none of which holds a column of the job.
+
+    So PostgreSQL writes a claim, a new lease or a later time beside the row, into no index.
+    `is_owed` is what the index of rows with a job holds: it changes when a job begins or ends.
+    """
+
+    is_owed = models.GeneratedField(
+        expression=models.ExpressionWrapper(
+            models.Q(due_at__isnull=False), output_field=models.BooleanField()
+        ),
+        output_field=models.BooleanField(),
+        db_persist=True,
+    )
+
+    OWED: ClassVar[dict[str, Any]] = {"is_owed": True}
+
+    class Meta:
+        abstract = True
 
 
 class DeadLetter(models.Model):

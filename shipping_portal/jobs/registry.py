@@ -66,7 +66,7 @@ class JobKind:
 
     def due(self, now: dt.datetime) -> QuerySet[Any]:
         """Return the rows to process now, without dead letters."""
-        return self.queue.filter(due_at__lte=now, parked_at=None)
+        return self.queue.filter(due_at__lte=now, parked_at=None, **self.queue.model.OWED)
 
     def __call__(self, pk: int) -> None:
         """Do one row's job, if it is due. Safe to run twice, late, or never."""
