@@ -158,31 +158,26 @@ class RemoveIndexConcurrently(RemoveIndex):
     def database_forwards(
         self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any
     ) -> None:
-        if schema_editor.connection.vendor != "postgresql":
-            return super().database_forwards(app_label, schema_editor, from_state, to_state)
-        _beside(app_label, from_state, self).database_backwards(
+        self._added(app_label, from_state).database_backwards(
             app_label, schema_editor, from_state, to_state
         )
 
     def database_backwards(
         self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any
     ) -> None:
-        if schema_editor.connection.vendor != "postgresql":
-            return super().database_backwards(app_label, schema_editor, from_state, to_state)
-        _beside(app_label, to_state, self).database_forwards(
+        self._added(app_label, to_state).database_forwards(
             app_label, schema_editor, from_state, to_state
         )
 
-
-def _beside(app_label: str, state: Any, removed: RemoveIndex) -> AddIndexConcurrently:
-    index = state.models[app_label, removed.model_name_lower].get_index_by_name(removed.name)
-    return AddIndexConcurrently(removed.model_name, index)
+    def _added(self, app_label: str, state: Any) -> AddIndexConcurrently:
+        index = state.models[app_label, self.model_name_lower].get_index_by_name(self.name)
+        return AddIndexConcurrently(self.model_name, index)
 
 
 class RemoveIndexOfKey(AlterField):
     """Drop the index of a foreign key, and build it again on the way back, while others write.
 
-    Django's own operation would check the whole table's keys anew.
+    Django's own operation would check all keys of the table again, which blocks its writers.
     """
 
     atomic = False
@@ -190,24 +185,19 @@ class RemoveIndexOfKey(AlterField):
     def database_forwards(
         self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any
     ) -> None:
-        model = from_state.apps.get_model(app_label, self.model_name)
-        column = model._meta.get_field(self.name).column
-        with schema_editor.connection.cursor() as cursor:
-            there = schema_editor.connection.introspection.get_constraints(
-                cursor, model._meta.db_table
-            )
-        for name, facts in there.items():
-            if facts["columns"] == [column] and facts["index"] and not facts["unique"]:
-                beside = " CONCURRENTLY" if schema_editor.connection.vendor == "postgresql" else ""
-                schema_editor.execute(f"DROP INDEX{beside} {schema_editor.quote_name(name)}")
+        self._added(app_label, schema_editor, from_state).database_backwards(
+            app_label, schema_editor, from_state, to_state
+        )
 
     def database_backwards(
         self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any
     ) -> None:
-        model = to_state.apps.get_model(app_label, self.model_name)
-        column = model._meta.get_field(self.name).column
-        name = schema_editor._create_index_name(model._meta.db_table, [column])
-        index = Index(fields=[self.name], name=name[:30])
-        AddIndexConcurrently(self.model_name, index).database_forwards(
+        self._added(app_label, schema_editor, to_state).database_forwards(
             app_label, schema_editor, from_state, to_state
         )
+
+    def _added(self, app_label: str, schema_editor: Any, state: Any) -> AddIndexConcurrently:
+        meta = state.apps.get_model(app_label, self.model_name)._meta
+        # As Django names the index that a foreign key comes with.
+        name = schema_editor._create_index_name(meta.db_table, [meta.get_field(self.name).column])
+        return AddIndexConcurrently(self.model_name, Index(fields=[self.name], name=name))

@@ -1,4 +1,4 @@
-"""Keep `WideJob.is_owed` by a trigger: PostgreSQL would write the table anew for such a column.
+"""Keep `WideJob.is_owed` by a trigger: PostgreSQL would rewrite the table for such a column.
 
     operations = [AddOwedFlag("order", "is_owed", models.GeneratedField(…))]
 
@@ -8,52 +8,47 @@ it is a generated column.
 
 from typing import Any
 
+from django.db.backends.ddl_references import Statement
 from django.db.migrations import AddField
 from django.db.migrations.operations.base import Operation
 
-ADD = "ALTER TABLE {table} ADD COLUMN is_owed boolean NOT NULL DEFAULT false"
+ADD = "ALTER TABLE %(table)s ADD COLUMN is_owed boolean NOT NULL DEFAULT false"
 FUNCTION = """
-CREATE FUNCTION {table}_is_owed() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION %(function)s() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN NEW.is_owed := NEW.due_at IS NOT NULL; RETURN NEW; END $$
 """
 TRIGGER = """
-CREATE TRIGGER is_owed_while_due BEFORE INSERT OR UPDATE ON {table} FOR EACH ROW
-WHEN (NEW.is_owed <> (NEW.due_at IS NOT NULL)) EXECUTE FUNCTION {table}_is_owed()
+CREATE TRIGGER is_owed_while_due BEFORE INSERT OR UPDATE ON %(table)s FOR EACH ROW
+WHEN (NEW.is_owed <> (NEW.due_at IS NOT NULL)) EXECUTE FUNCTION %(function)s()
 """
 # Room for newer versions of a row beside it.
-ROOM = "ALTER TABLE {table} SET (fillfactor = {share})"
+ROOM = "ALTER TABLE %(table)s SET (fillfactor = 70)"
 UNDO = (
-    "ALTER TABLE {table} RESET (fillfactor)",
-    "DROP TRIGGER is_owed_while_due ON {table}",
-    "DROP FUNCTION {table}_is_owed()",
-    "ALTER TABLE {table} DROP COLUMN is_owed",
+    "ALTER TABLE %(table)s RESET (fillfactor)",
+    "DROP TRIGGER is_owed_while_due ON %(table)s",
+    "DROP FUNCTION %(function)s()",
+    "ALTER TABLE %(table)s DROP COLUMN is_owed",
 )
 # The trigger does the rest.
-TOUCH = "UPDATE {table} SET due_at = due_at WHERE due_at IS NOT NULL AND NOT is_owed"
+TOUCH = "UPDATE %(table)s SET due_at = due_at WHERE due_at IS NOT NULL AND NOT is_owed"
 
 
 class AddOwedFlag(AddField):
     """Add the column and its trigger. Rows that have a job get it from `FlagOldRows`."""
-
-    share = 70
 
     def database_forwards(
         self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any
     ) -> None:
         if schema_editor.connection.vendor != "postgresql":
             return super().database_forwards(app_label, schema_editor, from_state, to_state)
-        table = to_state.apps.get_model(app_label, self.model_name)._meta.db_table
-        for statement in (ADD, FUNCTION, TRIGGER, ROOM):
-            schema_editor.execute(statement.format(table=table, share=self.share))
+        _run(schema_editor, to_state, app_label, self.model_name, ADD, FUNCTION, TRIGGER, ROOM)
 
     def database_backwards(
         self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any
     ) -> None:
         if schema_editor.connection.vendor != "postgresql":
             return super().database_backwards(app_label, schema_editor, from_state, to_state)
-        table = from_state.apps.get_model(app_label, self.model_name)._meta.db_table
-        for statement in UNDO:
-            schema_editor.execute(statement.format(table=table))
+        _run(schema_editor, from_state, app_label, self.model_name, *UNDO)
 
 
 class FlagOldRows(Operation):
@@ -69,10 +64,17 @@ class FlagOldRows(Operation):
         self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any
     ) -> None:
         if schema_editor.connection.vendor == "postgresql":
-            table = to_state.apps.get_model(app_label, self.model_name)._meta.db_table
-            schema_editor.execute(TOUCH.format(table=table))
+            _run(schema_editor, to_state, app_label, self.model_name, TOUCH)
 
     def database_backwards(
         self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any
     ) -> None:
         """Change nothing: the column goes."""
+
+
+def _run(schema_editor: Any, state: Any, app_label: str, model: str, *statements: str) -> None:
+    table = state.apps.get_model(app_label, model)._meta.db_table
+    quote = schema_editor.quote_name
+    names = {"table": quote(table), "function": quote(f"{table}_is_owed")}
+    for statement in statements:
+        schema_editor.execute(Statement(statement, **names))

@@ -1,11 +1,13 @@
 """A job's claim, lease and repeats write no index: PostgreSQL keeps the row's new version beside it (HOT)."""
 
 import datetime as dt
+import re
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
 from django.utils import timezone
 
 from orders.booking import bookings
@@ -32,9 +34,7 @@ def ask(statement: str, *values: Any) -> Any:
 def updates(table: str) -> tuple[int, int]:
     """Return a table's updates so far, and how many of them wrote no index."""
     ask("SELECT pg_stat_force_next_flush()")
-    found: tuple[int, int] = ask(
-        "SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables WHERE relname = %s", table
-    )
+    found: tuple[int, int] = ask("SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables WHERE relname = %s", table)
     return found
 
 
@@ -68,12 +68,14 @@ def test_nine_of_ten_updates_of_a_job_write_no_index(quill: Sender, alice: User)
 @ON_POSTGRESQL
 @pytest.mark.django_db
 def test_no_index_holds_a_column_of_the_job_and_orders_have_few() -> None:
-    for model, most in ((Order, MOST_INDEXES), (Label, 3)):
+    for model, most in ((Order, MOST_INDEXES), (Label, 4)):
         found = ask(
             "SELECT count(*), string_agg(indexdef, E'\\n') FROM pg_indexes WHERE tablename = %s", model._meta.db_table
         )
         assert found[0] <= most, found[1]
         assert not any(name in found[1] for name in Job.JOB), found[1]
+        there = set(re.findall(r"INDEX (\w+) ", found[1]))
+        assert {index.name for index in model._meta.indexes} <= there
 
 
 @pytest.mark.django_db
@@ -108,9 +110,7 @@ def test_due_rows_are_found_by_their_index(quill: Sender, alice: User) -> None:
 
 @ON_POSTGRESQL
 @pytest.mark.django_db(transaction=True)
-def test_what_a_booking_writes(
-    submitted: Callable[[], Order], say: Callable[[str], None]
-) -> None:
+def test_what_a_booking_writes(submitted: Callable[[], Order], say: Callable[[str], None]) -> None:
     """From the press to the printed label: bytes of the log without the label's, and updates."""
     before, labels = updates("orders_order"), updates("orders_label")
     orders = []
@@ -131,3 +131,21 @@ def test_what_a_booking_writes(
         f" {written:.0f} bytes of WAL from the press to the parcel"
     )
     assert (after[1] - before[1]) / (after[0] - before[0]) >= 0.45
+
+
+@ON_POSTGRESQL
+@pytest.mark.django_db(transaction=True)
+def test_it_comes_and_goes_while_rows_have_jobs(as_the_owner: None, quill: Sender, alice: User) -> None:
+    now = timezone.now()
+    due, idle = factories.order(quill, alice, due_at=now), factories.order(quill, alice)
+    waiting = Label.objects.create(order=due, size="full", due_at=now)
+    try:
+        MigrationExecutor(connection).migrate([("orders", "0019_index_of_questions")])
+        assert ask("SELECT count(*) FROM pg_indexes WHERE tablename = 'orders_order'")[0] == 30
+        assert ask("SELECT count(*) FROM orders_order WHERE due_at = %s", now)[0] == 1
+    finally:
+        executor = MigrationExecutor(connection)
+        executor.migrate(executor.loader.graph.leaf_nodes())
+    assert set(Order.objects.filter(is_owed=True)) == {due}
+    assert set(Order.objects.filter(is_owed=False)) == {idle}
+    assert set(Label.objects.filter(is_owed=True)) == {waiting}
