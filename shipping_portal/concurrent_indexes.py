@@ -14,7 +14,7 @@ lacks.
 from typing import Any
 
 from django.db.backends.ddl_references import Statement
-from django.db.migrations import AddConstraint, AddIndex
+from django.db.migrations import AddConstraint, AddIndex, AlterField, RemoveIndex
 from django.db.migrations.operations.base import Operation
 from django.db.models import Index
 
@@ -148,3 +148,56 @@ def _has_trigrams(connection: Any) -> bool:
     with connection.cursor() as cursor:
         cursor.execute("SELECT 1 FROM pg_extension WHERE extname = 'pg_trgm'")
         return cursor.fetchone() is not None
+
+
+class RemoveIndexConcurrently(RemoveIndex):
+    """Drop an index, and build it again on the way back, while others write."""
+
+    atomic = False
+
+    def database_forwards(
+        self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any
+    ) -> None:
+        self._added(app_label, from_state).database_backwards(
+            app_label, schema_editor, from_state, to_state
+        )
+
+    def database_backwards(
+        self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any
+    ) -> None:
+        self._added(app_label, to_state).database_forwards(
+            app_label, schema_editor, from_state, to_state
+        )
+
+    def _added(self, app_label: str, state: Any) -> AddIndexConcurrently:
+        index = state.models[app_label, self.model_name_lower].get_index_by_name(self.name)
+        return AddIndexConcurrently(self.model_name, index)
+
+
+class RemoveIndexOfKey(AlterField):
+    """Drop the index of a foreign key, and build it again on the way back, while others write.
+
+    Django's own operation would check all keys of the table again, which blocks its writers.
+    """
+
+    atomic = False
+
+    def database_forwards(
+        self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any
+    ) -> None:
+        self._added(app_label, schema_editor, from_state).database_backwards(
+            app_label, schema_editor, from_state, to_state
+        )
+
+    def database_backwards(
+        self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any
+    ) -> None:
+        self._added(app_label, schema_editor, to_state).database_forwards(
+            app_label, schema_editor, from_state, to_state
+        )
+
+    def _added(self, app_label: str, schema_editor: Any, state: Any) -> AddIndexConcurrently:
+        meta = state.apps.get_model(app_label, self.model_name)._meta
+        # As Django names the index that a foreign key comes with.
+        name = schema_editor._create_index_name(meta.db_table, [meta.get_field(self.name).column])
+        return AddIndexConcurrently(self.model_name, Index(fields=[self.name], name=name))

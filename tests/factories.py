@@ -280,6 +280,7 @@ def order(of: Sender, by: User, *, status: str = "draft", **fields: Any) -> Orde
         }
     for name, value in {**values, **fields}.items():
         setattr(made, name, value)
+    made.search = fields.get("search", made.search_text())
     if made.carrier_reference:
         made.search += f" {made.carrier_reference.lower()}"
     made.save()

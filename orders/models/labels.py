@@ -9,10 +9,10 @@ from django.db.models.functions import Coalesce
 
 from orders.models.order import Order
 from orders.models.statuses import STILL_AT_SENDER, Status
-from shipping_portal.jobs.models import Job
+from shipping_portal.jobs.models import WideJob
 
 
-class Label(Job):
+class Label(WideJob):
     """One file of one order. Its bytes are in a separate table, read only to serve them."""
 
     class State(models.TextChoices):
@@ -26,7 +26,10 @@ class Label(Job):
     class Damaged(Exception):
         """Raised when the stored bytes no longer match their sha256. They are never served."""
 
-    order = models.ForeignKey(Order, on_delete=models.PROTECT, related_name="labels")
+    # The constraint's index begins with it.
+    order = models.ForeignKey(
+        Order, on_delete=models.PROTECT, related_name="labels", db_index=False
+    )
     size = models.CharField(max_length=7, choices=[("full", "Full page"), ("cropped", "Cropped")])
     state = models.CharField(max_length=8, choices=State.choices, default=State.PENDING)
     problem = models.CharField(max_length=300, blank=True)
@@ -52,7 +55,7 @@ class Label(Job):
             ),
         ]
         indexes = [
-            models.Index(fields=["due_at"], name="labels_owed", condition=Q(due_at__isnull=False)),
+            models.Index(fields=["state"], name="labels_with_a_job", condition=Q(has_job=True)),
             models.Index(
                 fields=["order"], name="labels_missing", condition=Q(state__in=["absent", "failed"])
             ),

@@ -29,7 +29,7 @@ from shipping_portal.accounts.address.places import day_at
 from shipping_portal.accounts.models import OwnedQuerySet
 from shipping_portal.carrier.messages import Money, Party
 from shipping_portal.db.planned_statements import Given, PlannedSelect
-from shipping_portal.jobs.models import Job
+from shipping_portal.jobs.models import WideJob
 
 # Used for drop-offs, and for pickups whose day the carrier has yet to name.
 NO_DAY = dt.date(9999, 12, 31)
@@ -56,7 +56,7 @@ class OrderQuerySet(OwnedQuerySet["Order"]):
         return self.filter(status__in=HELD)
 
 
-class Order(ParcelFacts, OfferFacts, CarrierFacts, Job):
+class Order(ParcelFacts, OfferFacts, CarrierFacts, WideJob):
     Status = Status
     Progress = Progress
     FENCE = ("status",)
@@ -84,10 +84,17 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, Job):
         default=request_ids.current_request,
         editable=False,
     )
-    sender = models.ForeignKey("accounts.Sender", on_delete=models.PROTECT, related_name="orders")
-    account = models.ForeignKey(CarrierAccount, on_delete=models.PROTECT, related_name="orders")
+    # No index of its own: several begin with it.
+    sender = models.ForeignKey(
+        "accounts.Sender", on_delete=models.PROTECT, related_name="orders", db_index=False
+    )
+    # No index: nearly all rows have the same few.
+    account = models.ForeignKey(
+        CarrierAccount, on_delete=models.PROTECT, related_name="orders", db_index=False
+    )
+    # No index: nobody is looked up by it without a sender.
     made_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+"
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False
     )
     form_token = models.UUIDField()
     form_hash = models.CharField(max_length=64)
@@ -117,7 +124,12 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, Job):
     note = models.CharField("your note", max_length=500, blank=True)  # the sender's own, never sent
     printed_at = models.DateTimeField(null=True, blank=True)
     printed_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+        settings.AUTH_USER_MODEL,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="+",
+        db_index=False,
     )
 
     # How it counts in its sender's limits: `reserved` on one day, `unbilled` until its bill is
@@ -171,29 +183,18 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, Job):
         ]
         indexes = [
             models.Index(fields=["sender", "-id"]),
-            models.Index(fields=["sender", "status", "-id"]),
-            models.Index(
-                fields=["status", "due_at"], name="orders_owed", condition=Q(due_at__isnull=False)
-            ),
-            models.Index(
-                fields=["carrier_pickup_date"],
-                name="orders_waiting_for_a_driver",
-                condition=Q(status=Status.BOOKED, progress=Progress.NONE, first_mile="pickup"),
-            ),
-            models.Index(
-                fields=["progress_at"],
-                name="orders_futile",
-                condition=Q(status=Status.BOOKED, progress=Progress.PICKUP_FUTILE),
-            ),
+            # No column of the job: see WideJob.
             models.Index(
                 fields=["status"],
-                name="orders_undecided",
-                condition=Q(status__in=sorted(UNDECIDED)),
+                name="orders_under_way",
+                condition=Q(has_job=True) | Q(status__in=sorted(UNDECIDED)),
             ),
             models.Index(
-                fields=["created_at"],
-                name="orders_unagreed",
-                condition=Q(unagreed_price__isnull=False),
+                fields=["progress", "carrier_pickup_date"],
+                name="orders_not_collected",
+                condition=Q(
+                    status=Status.BOOKED, progress__in=[Progress.NONE, Progress.PICKUP_FUTILE]
+                ),
             ),
             # The sort orders of the parcels list, exactly as orders/list/listing.py asks for them.
             models.Index("sender", DAY, "id", name="orders_by_pickup_day"),
@@ -217,19 +218,20 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, Job):
                 name="orders_due",
                 condition=Q(status=Status.BOOKED, progress__in=MOVING),
             ),
-            models.Index(fields=["account"], name="orders_open_of_account", condition=OPEN),
-            models.Index(fields=["booked_at"], name="orders_unbilled", condition=Q(unbilled__gt=0)),
+            models.Index(
+                fields=["booked_at"],
+                name="orders_to_be_billed",
+                condition=Q(unbilled__gt=0) | Q(unagreed_price__isnull=False),
+            ),
             models.Index(
                 fields=["submitted_at"], name="orders_not_erased", condition=Q(erased_at=None)
             ),
-            # Columns that find a receiver who asks to be erased, for any sender.
-            models.Index(Upper("receiver_email"), name="orders_by_email"),
-            models.Index(fields=["receiver_phone"], name="orders_by_phone"),
-            models.Index(fields=["receiver_postcode"], name="orders_by_postcode"),
+            # Those that `orders_open_by_sender` lacks.
             models.Index(
-                fields=["sender", "-progress_at"],
-                name="orders_last_delivered",
-                condition=Q(status=Status.BOOKED, progress=Progress.DELIVERED),
+                fields=["sender", "status", "-progress_at"],
+                name="orders_closed_by_sender",
+                condition=Q(status=Status.BOOKED, progress=Progress.DELIVERED)
+                | Q(status=Status.CANCELLED),
             ),
         ]
 

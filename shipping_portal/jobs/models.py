@@ -51,6 +51,8 @@ class Job(models.Model):
 
     JOB: ClassVar[tuple[str, ...]] = ("due_at", "tries", "failures", "last_error", "parked_at")
     FENCE: ClassVar[tuple[str, ...]] = ()  # what must be unchanged besides `due_at`
+    # Finds rows that have a job by an index without `due_at`.
+    WITH_JOB: ClassVar[dict[str, Any]] = {}
     # Written whenever a row gets a different job.
     NOTHING_WENT_WRONG: ClassVar[dict[str, Any]] = {
         "failures": 0,
@@ -135,6 +137,27 @@ class Job(models.Model):
             setattr(self, name, value)
         self._held |= {self.due_at}
         return True
+
+
+class WideJob(Job):
+    """A job on a wide row with many indexes, none of which holds a column of the job.
+
+    So PostgreSQL writes a claim, a new lease or a later time beside the row, into no index.
+    `has_job` is what the index of rows with a job holds: it changes when a job begins or ends.
+    """
+
+    has_job = models.GeneratedField(
+        expression=models.ExpressionWrapper(
+            models.Q(due_at__isnull=False), output_field=models.BooleanField()
+        ),
+        output_field=models.BooleanField(),
+        db_persist=True,
+    )
+
+    WITH_JOB: ClassVar[dict[str, Any]] = {"has_job": True}
+
+    class Meta:
+        abstract = True
 
 
 class DeadLetter(models.Model):

@@ -67,7 +67,7 @@ class JobKind:
 
     def due(self, now: dt.datetime | Given) -> QuerySet[Any]:
         """Return the rows to process now, without dead letters."""
-        return self.queue.filter(due_at__lte=now, parked_at=None)
+        return self.queue.filter(due_at__lte=now, parked_at=None, **self.queue.model.WITH_JOB)
 
     @cached_property
     def _due_row(self) -> PlannedSelect:

@@ -13,6 +13,7 @@ from django.db.models.functions import Cast, Concat
 
 from orders.drafting.receivers import masked_name
 from orders.erasing import erase_settled, lock_orders
+from orders.folding import fold
 from orders.models import Draft, Order, Quote
 from shipping_portal.accounts.address.phones import phone_spellings
 from shipping_portal.accounts.adminkit.actions import Refused
@@ -114,7 +115,8 @@ def _find_rules(email: str, phone: str, name: str, postcode: str) -> dict[str, Q
     if name and postcode:
         typed |= Q(text__icontains=name) & Q(text__icontains=postcode)
     return {
-        "order": _is_theirs("receiver_", email, phone, name, postcode),
+        "order": _is_theirs("receiver_", email, phone, name, postcode)
+        & _is_in_search_text(email, phone, name if postcode else ""),
         "receiver": _is_theirs("", email, phone, name, postcode),
         **dict.fromkeys(("draft", "quote", "row"), typed),
         **dict.fromkeys(("import", "note", "email", "scan"), _is_named(email, phone, name)),
@@ -142,6 +144,14 @@ def _is_theirs(prefix: str, email: str, phone: str, name: str, postcode: str) ->
         rule |= Q(**{f"{prefix}email__upper": email.upper()})
     if name and postcode:
         rule |= Q(**{f"{prefix}name__icontains": name, f"{prefix}postcode": postcode.upper()})
+    return rule
+
+
+def _is_in_search_text(email: str, phone: str, name: str) -> Q:
+    """Match orders with one of these in their search text, which has an index."""
+    rule = Q()
+    for text in filter(None, [email, *_phone_spellings(phone), name]):
+        rule |= Q(search__contains=fold(text))
     return rule
 
 

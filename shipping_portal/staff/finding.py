@@ -78,8 +78,12 @@ def orders_by(term: str) -> Q:
 
 def _order_by(word: str) -> Q:
     """Match an order by one word: its text, whole email or phone, reference, number or sender."""
-    found = Q(carrier_reference__upper=word.upper()) | Q(receiver_email__upper=word.upper())
-    found |= Q(receiver_phone__in=[word, *phone_spellings(word)])
+    found = Q(carrier_reference__upper=word.upper())
+    # The search text, which has an index, contains both.
+    if "@" in word:
+        found |= Q(receiver_email__upper=word.upper(), search__contains=fold(word))
+    for phone in filter(TRIGRAM.search, {word, *phone_spellings(word)}):
+        found |= Q(receiver_phone=phone, search__contains=fold(phone))
     found |= _contains_word("search__", fold(word)) & _is_shown(fold(word))
     members = Membership.objects.filter(user__email=word.lower())
     # As a list of keys: a subquery beside the other conditions would read the whole table.

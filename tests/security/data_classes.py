@@ -12,7 +12,7 @@ from shipping_portal.jobs.personal_data import PersonalData
 
 PLAIN = (
     models.AutoField, models.ForeignKey, models.DateTimeField, models.DateField, models.BooleanField, models.UUIDField,
-    models.IntegerField, models.FloatField,
+    models.IntegerField, models.FloatField, models.GeneratedField,
 )  # fmt: skip
 OURS = ("jobs", "accounts", "orders", "tracking", "billing", "importing", "exporting", "reports", "staff")
 

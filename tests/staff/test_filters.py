@@ -82,7 +82,7 @@ def test_the_lists_of_a_sender_are_of_that_sender_alone(desk: Client, quill: Sen
     ("rule", "name"),
     [
         (on_day("submitted_at")(DAY), "order_submitted_at"),
-        (WAITS_FOR_DRIVER & Q(carrier_pickup_date=DAY), "waiting_for_a_driver"),
+        (WAITS_FOR_DRIVER & Q(carrier_pickup_date=DAY), "not_collected"),
     ],
 )
 def test_a_day_is_looked_up_by_an_index(rule: Q, name: str) -> None:

@@ -1,0 +1,158 @@
+"""A job's claim, lease and repeats write no index: PostgreSQL keeps the row's new version beside it (HOT)."""
+
+import datetime as dt
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+from django.utils import timezone
+
+from orders.booking import bookings
+from orders.labels import fetching
+from orders.models import Label, Order
+from orders.models.statuses import Status
+from shipping_portal.accounts.models import Sender, User
+from shipping_portal.jobs.models import Job
+from shipping_portal.jobs.registry import all_kinds
+from tests import factories
+from tracking import polling
+
+pytestmark = pytest.mark.postgres
+ON_POSTGRESQL = pytest.mark.skipif("connection.vendor == 'sqlite'", reason="SQLite has no heap")
+MOST_INDEXES = 18
+
+
+def ask(statement: str, *values: Any) -> Any:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, values)
+        return cursor.fetchone()
+
+
+def updates(table: str) -> tuple[int, int]:
+    """Return a table's updates so far, and how many of them wrote no index."""
+    ask("SELECT pg_stat_force_next_flush()")
+    found: tuple[int, int] = ask("SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables WHERE relname = %s", table)
+    return found
+
+
+def work_on(row: Job) -> None:
+    """Change a job in every way that leaves the row with a job."""
+    now = timezone.now()
+    assert row.claim()
+    assert row.renew(now + dt.timedelta(seconds=60), failures=1)
+    assert row.postpone(now)
+    assert row.retry(now)
+    assert row.fail(ValueError(), failures=1)
+
+
+@ON_POSTGRESQL
+@pytest.mark.django_db(transaction=True)
+def test_nine_of_ten_updates_of_a_job_write_no_index(quill: Sender, alice: User) -> None:
+    now = timezone.now()
+    for _ in range(20):
+        booked = factories.order(quill, alice, status=Status.BOOKED, due_at=now)
+        Label.objects.create(order=booked, size="full", due_at=now)
+    for model in (Order, Label):
+        # While autovacuum reads the table, old versions stay and fill its pages.
+        assert max(heap_only_of_a_hundred(model) for _ in range(3)) >= 90
+
+
+def heap_only_of_a_hundred(model: type[Order] | type[Label]) -> int:
+    before, before_hot = updates(model._meta.db_table)
+    for row in model.objects.all():
+        work_on(row)
+    after, hot = updates(model._meta.db_table)
+    assert after - before == 100
+    return hot - before_hot
+
+
+@ON_POSTGRESQL
+@pytest.mark.django_db
+def test_no_index_holds_a_column_of_the_job_and_orders_have_few() -> None:
+    for model, most in ((Order, MOST_INDEXES), (Label, 4)):
+        found = ask(
+            "SELECT count(*), string_agg(indexdef, E'\\n') FROM pg_indexes WHERE tablename = %s", model._meta.db_table
+        )
+        assert found[0] <= most, found[1]
+        assert not any(name in found[1] for name in Job.JOB), found[1]
+        there = set(re.findall(r"INDEX (\w+) ", found[1]))
+        assert {index.name for index in model._meta.indexes} <= there
+
+
+@pytest.mark.django_db
+def test_the_flag_follows_every_write_of_due_at(quill: Sender, alice: User) -> None:
+    """On PostgreSQL by a trigger, which also sees what an older release writes."""
+    order, now = factories.order(quill, alice), timezone.now()
+    waiting = Order.objects.filter(pk=order.pk, has_job=True)
+    assert not waiting.exists()
+    Order.objects.filter(pk=order.pk).update(due_at=now)
+    assert waiting.exists()
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE orders_order SET due_at = NULL WHERE id = %s", [order.pk])
+    assert not waiting.exists()
+    order.due_at = now
+    order.save()
+    assert waiting.exists()
+    Label.objects.bulk_create([Label(order=order, size="full", due_at=now), Label(order=order, size="cropped")])
+    assert set(Label.objects.filter(has_job=True).values_list("size", flat=True)) == {"full"}
+
+
+@ON_POSTGRESQL
+@pytest.mark.django_db
+def test_due_rows_are_found_by_their_index(quill: Sender, alice: User) -> None:
+    for _ in range(60):  # so many that the table has pages to be spared
+        idle = factories.order(quill, alice)
+        Label.objects.bulk_create([Label(order=idle, size=size) for size in ("full", "cropped")])
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off")
+    for kind in all_kinds():
+        if kind.queue.model in {Order, Label}:
+            plan = kind.due(timezone.now()).select_related(None).order_by().values("pk").explain()
+            index = "orders_under_way" if kind.queue.model is Order else "labels_with_a_job"
+            assert index in plan, f"{kind.name}: {plan}"
+
+
+@ON_POSTGRESQL
+@pytest.mark.django_db(transaction=True)
+def test_what_a_booking_writes(submitted: Callable[[], Order], say: Callable[[str], None]) -> None:
+    """From the press to the printed label: bytes of the log without the label's, and updates."""
+    before, labels = updates("orders_order"), updates("orders_label")
+    orders = []
+    start = ask("SELECT pg_current_wal_lsn()")[0]
+    for _ in range(20):
+        order = submitted()
+        bookings.process_booking(order.pk)
+        polling.open_parcel(order.pk)
+        orders.append(order)
+    written = ask("SELECT pg_current_wal_lsn() - %s", start)[0] / len(orders)
+    for order in orders:
+        fetching.fetch_due_label(order.labels.get(is_spare=False).pk)
+    after, labels_after = updates("orders_order"), updates("orders_label")
+    assert Label.objects.filter(state=Label.State.STORED).count() >= len(orders)
+    say(
+        f"orders {after[0] - before[0]} updates, {after[1] - before[1]} HOT; labels"
+        f" {labels_after[0] - labels[0]}, {labels_after[1] - labels[1]} HOT;"
+        f" {written:.0f} bytes of WAL from the press to the parcel"
+    )
+    assert after[1] > before[1]
+
+
+@ON_POSTGRESQL
+@pytest.mark.django_db(transaction=True)
+def test_it_comes_and_goes_while_rows_have_jobs(as_the_owner: None, quill: Sender, alice: User) -> None:
+    now = timezone.now()
+    due, idle = factories.order(quill, alice, due_at=now), factories.order(quill, alice)
+    waiting = Label.objects.create(order=due, size="full", due_at=now)
+    try:
+        MigrationExecutor(connection).migrate([("orders", "0019_index_of_questions")])
+        assert ask("SELECT count(*) FROM pg_indexes WHERE tablename = 'orders_order'")[0] == 30
+        assert ask("SELECT count(*) FROM orders_order WHERE due_at = %s", now)[0] == 1
+    finally:
+        executor = MigrationExecutor(connection)
+        executor.migrate(executor.loader.graph.leaf_nodes())
+    assert set(Order.objects.filter(has_job=True)) == {due}
+    assert set(Order.objects.filter(has_job=False)) == {idle}
+    assert set(Label.objects.filter(has_job=True)) == {waiting}
