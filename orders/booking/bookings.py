@@ -23,7 +23,7 @@ from orders.models import BookingAttempt, CarrierAccount, Order, OrderChange, Qu
 from orders.models.statuses import Status
 from orders.quoting import asking
 from orders.status.transitions import create_due, move_to
-from shipping_portal.accounts.address import places, receivers
+from shipping_portal.accounts.address import places
 from shipping_portal.accounts.models import User
 from shipping_portal.carrier.client import Carrier
 from shipping_portal.carrier.errors import CarrierError
@@ -63,7 +63,6 @@ def submit(
         order.form_token, order.form_hash = form_token, form_hash
         with limits.noting_refusals(now):
             create_due(order, by=by, reason="booked by the sender", at=now)
-            receivers.count_use(order.sender, order.details().receiver, at=now)
             enqueue("book", order.pk)
     except (Order.SameForm, LimitReached):
         # A simultaneous request was faster, and maybe the last within the limit.

@@ -1,9 +1,9 @@
 """Count what a sender may book in a day and ask in a minute, and what all may spend in a day.
 
-`move_to` (orders/status/transitions.py) calls `count_move` within its own transaction, before it
-writes the order: an order counts while it may cost something, for what it costs, and is released
-exactly once. A move that somebody else made first is rolled back with what it counted. Locks go
-Sender, DailySpend, Order.
+`move_to` (orders/status/transitions.py) writes the order within `counting`, in one transaction: an
+order counts while it may cost something, for what it costs, and is released exactly once. A move
+that somebody else made first is rolled back with what it counted. A sender's row is locked first,
+and a booking locks the day's row of all senders last.
 
 A limit is checked by the UPDATE that counts, so any number of presses at once never pass it.
 That must stay one statement without a subquery: PostgreSQL would read a subquery as it was
@@ -148,10 +148,27 @@ def refuse_unless_room(
             raise LimitReached(limit.most, most, count, price, next_day(sender, now))
 
 
-def count_move(order: Order, new: str, changes: dict[str, Any], at: dt.datetime) -> dict[str, Any]:
-    """Count this move of the order; return the fields to write into it.
+@contextmanager
+def counting(
+    order: Order, new: str, changes: dict[str, Any], at: dt.datetime
+) -> Iterator[dict[str, Any]]:
+    """Count this move of the order around its writes; give the fields to write into it.
 
     Raises LimitReached when it becomes due.
+    """
+    fields = _count_move(order, new, changes, at)
+    yield fields
+    if day := fields.get("reserved_on"):
+        # Last, because all bookings of the day wait for this row until the transaction ends.
+        most = settings.DAILY_MONEY_LIMIT if new == Status.BOOKING else None
+        if not _spend(day, fields["reserved"], most=most):
+            raise DailyLimitReached(day, fields["reserved"], next_day(order.sender, at))
+
+
+def _count_move(
+    order: Order, new: str, changes: dict[str, Any], at: dt.datetime
+) -> dict[str, Any]:
+    """Count it for its sender; return the fields to write into the order.
 
     A late yes to what was released is counted whatever the limits say.
     """
@@ -173,7 +190,7 @@ def count_move(order: Order, new: str, changes: dict[str, Any], at: dt.datetime)
 def reserve(
     sender: Sender, price: Decimal, at: dt.datetime, *, is_binding: bool = True
 ) -> dict[str, Any]:
-    """Count one parcel at this price; return what the order stores of it.
+    """Count one parcel of the sender at this price; return what the order stores of it.
 
     Raises LimitReached, and counts nothing.
 
@@ -189,8 +206,6 @@ def reserve(
             refuse_unless_room(sender, at, price)
     else:
         raise RuntimeError("the sender's counters say neither yes nor no")
-    if not _spend(day, price, most=settings.DAILY_MONEY_LIMIT if is_binding else None):
-        raise DailyLimitReached(day, price, next_day(sender, at))
     return {"reserved_on": day, "reserved": price, "unbilled": price}
 
 

@@ -12,6 +12,7 @@ from orders.booking import limits
 from orders.models import Order, OrderChange
 from orders.models.statuses import MOVES, STILL_AT_SENDER, Progress, Status
 from orders.notices import notifications, parcel_events
+from shipping_portal.accounts.address import receivers
 from shipping_portal.accounts.mail import outbox
 
 logger = structlog.get_logger(__name__)
@@ -19,21 +20,22 @@ logger = structlog.get_logger(__name__)
 
 @transaction.atomic
 def create_due(order: Order, *, by: Any, reason: str, at: dt.datetime) -> None:
-    """Save a new, due order together with its limits and change row.
+    """Save a new, due order together with its limits, its change row and its receiver's use.
 
     Raises LimitReached, and Order.SameForm if another submission of its form was faster.
     """
+    due = {"status": Status.BOOKING, "submitted_at": at, "due_at": at}
     # which locks the sender: presses go one after the other
-    counted = limits.count_move(order, Status.BOOKING, {}, at)
-    if Order.objects.filter(sender=order.sender, form_token=order.form_token).exists():
-        raise Order.SameForm
-    owed = {"status": Status.BOOKING, "submitted_at": at, "due_at": at}
-    for name, value in {**owed, **counted}.items():
-        setattr(order, name, value)
-    order.save(force_insert=True)
-    _written(
-        order.changes.create(old=Status.DRAFT, new=Status.BOOKING, by=by, reason=reason, at=at)
-    )
+    with limits.counting(order, Status.BOOKING, {}, at) as counted:
+        if Order.objects.filter(sender=order.sender, form_token=order.form_token).exists():
+            raise Order.SameForm
+        for name, value in {**due, **counted}.items():
+            setattr(order, name, value)
+        order.save(force_insert=True)
+        _written(
+            order.changes.create(old=Status.DRAFT, new=Status.BOOKING, by=by, reason=reason, at=at)
+        )
+        receivers.count_use(order.sender, order.details().receiver, at=at)
 
 
 @transaction.atomic
@@ -52,21 +54,22 @@ def move_to(
     if new == Status.BOOKING:
         changes["submitted_at"] = at
     # the sender's row before the order's, as everywhere
-    changes |= limits.count_move(order, new, changes, at)
-    # The same status can come back with the next booking, which this move knows nothing of.
-    seen = Order.objects.filter(pk=order.pk, status=old, generation=order.generation)
-    if not seen.update(status=new, **changes):
-        raise Order.WrongStatus(f"{order} is no longer {old}")
-    change = order.changes.create(old=old, new=new, by=by, reason=reason[:500], at=at)
-    # An order that is being booked causes no notification.
-    if old != Status.BOOKING:
-        # "Book it now" about a parcel that was just booked would be charged twice.
-        outbox.retract_events(f"change:{order.pk}")
-    for name, value in {"status": new, **changes}.items():
-        setattr(order, name, value)
-    notifications.notify_move(change)
-    parcel_events.note_move(change)
-    _written(change)
+    with limits.counting(order, new, changes, at) as counted:
+        changes |= counted
+        # The same status can come back with the next booking, which this move knows nothing of.
+        seen = Order.objects.filter(pk=order.pk, status=old, generation=order.generation)
+        if not seen.update(status=new, **changes):
+            raise Order.WrongStatus(f"{order} is no longer {old}")
+        change = order.changes.create(old=old, new=new, by=by, reason=reason[:500], at=at)
+        # An order that is being booked causes no notification.
+        if old != Status.BOOKING:
+            # "Book it now" about a parcel that was just booked would be charged twice.
+            outbox.retract_events(f"change:{order.pk}")
+        for name, value in {"status": new, **changes}.items():
+            setattr(order, name, value)
+        notifications.notify_move(change)
+        parcel_events.note_move(change)
+        _written(change)
 
 
 def _written(change: OrderChange) -> None:

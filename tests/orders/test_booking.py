@@ -22,6 +22,7 @@ from orders.drafting.parcel_details import ParcelDetails
 from orders.labels import fetching
 from orders.models import BookingAttempt, CarrierAccount, Label, Order
 from orders.quoting import asking
+from orders.status import transitions
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier.errors import NotSent, OutcomeUnknown
 from shipping_portal.carrier.messages import Booked, Money
@@ -596,7 +597,7 @@ def test_a_rule_of_the_database_that_is_not_about_this_form_is_no_other_press(
     def breaks(*_: Any, **__: Any) -> None:
         raise IntegrityError("another rule")
 
-    monkeypatch.setattr(bookings.receivers, "count_use", breaks)
+    monkeypatch.setattr(transitions.receivers, "count_use", breaks)
     fields = {"quote": factories.quote(quill, alice), "code": "STANDARD-PICKUP", "by": alice}
     with pytest.raises(IntegrityError, match="another rule"):
         bookings.submit(**fields, form_token=uuid.uuid4(), pickup_date=None, now=timezone.now())

@@ -369,6 +369,22 @@ def test_all_senders_together_have_a_limit_for_a_day(
     assert DailySpend.objects.order_by("day").first().refused_at is None
 
 
+def writes(captured: CaptureQueriesContext) -> list[str]:
+    return [sql for query in captured if (sql := query["sql"]).startswith(("INSERT", "UPDATE", "DELETE"))]
+
+
+def test_the_row_that_all_bookings_of_a_day_wait_for_is_locked_last(press: Press, alice: User) -> None:
+    press()  # so that the day has its row
+    with CaptureQueriesContext(connection) as captured:
+        order = press()
+    assert writes(captured)[-1].startswith('UPDATE "orders_dailyspend"')
+    for status in ("unconfirmed", "not_booked"):
+        move_to(order, status, reason="-", at=timezone.now())
+    with CaptureQueriesContext(connection) as captured:
+        bookings.confirm(order, by=alice, now=timezone.now())
+    assert writes(captured)[-1].startswith('UPDATE "orders_dailyspend"')
+
+
 def test_a_limit_of_nothing_refuses_the_first_booking_of_a_day_and_tells_the_desk(press: Press, settings: Any) -> None:
     settings.DAILY_MONEY_LIMIT = Decimal(0)
     with pytest.raises(DailyLimitReached):
