@@ -12,7 +12,7 @@ import uuid
 from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.db.models import BigIntegerField, Exists, OuterRef, Subquery
+from django.db.models import BigIntegerField, Exists, OuterRef, Subquery, UUIDField
 from django.utils import timezone
 
 from orders.booking import answers, booking_rules, limits, preparing, settling, verdict
@@ -31,6 +31,12 @@ from shipping_portal.db.planned_statements import Given, PlannedSelect
 from shipping_portal.jobs.models import lease_time
 from shipping_portal.jobs.registry import enqueue, job
 from shipping_portal.ops.starting import end_if_restored
+
+OF_FORM = PlannedSelect(
+    Order.objects.filter(
+        sender=Given("sender", BigIntegerField()), form_token=Given("token", UUIDField())
+    )
+)
 
 
 class TokenReused(Exception):
@@ -54,8 +60,8 @@ def submit(
     PickupDayPassed; nothing is due then.
     """
     form_hash = hashlib.sha256(f"{quote.inputs_hash}|{code}|{pickup_date}".encode()).hexdigest()
-    same_form = Order.objects.filter(sender=quote.sender, form_token=form_token)
-    if existing := same_form.first():
+    sender = quote.sender_id
+    if existing := OF_FORM.first(sender=sender, token=form_token):
         return _same_form(existing, form_hash)
     try:
         offer = booking_rules.bookable_offer(quote, code, pickup_date, now)
@@ -66,7 +72,7 @@ def submit(
             enqueue("book", order.pk)
     except (Order.SameForm, LimitReached):
         # A simultaneous request was faster, and maybe the last within the limit.
-        if existing := same_form.first():
+        if existing := OF_FORM.first(sender=sender, token=form_token):
             return _same_form(existing, form_hash)
         raise
     return order

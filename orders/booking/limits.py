@@ -12,7 +12,7 @@ orders/booking/limit_words.py.
 """
 
 import datetime as dt
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
@@ -20,7 +20,18 @@ from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Case, DateTimeField, DecimalField, F, Q, QuerySet, Value, When
+from django.db.models import (
+    BigIntegerField,
+    Case,
+    DateField,
+    DateTimeField,
+    DecimalField,
+    F,
+    Q,
+    QuerySet,
+    Value,
+    When,
+)
 from django.db.models.functions import Coalesce, Least, Round
 from django.db.models.lookups import LessThanOrEqual
 
@@ -28,6 +39,7 @@ from orders.models import Order
 from orders.models.account import DailySpend
 from orders.models.statuses import MAY_COST, Status
 from shipping_portal.accounts.models import Sender
+from shipping_portal.db.planned_statements import Given, PlannedUpdate
 from shipping_portal.ops.starting import end_if_restored
 
 MONEY = DecimalField(max_digits=16, decimal_places=2)
@@ -158,16 +170,13 @@ def counting(
     """
     fields = _count_move(order, new, changes, at)
     yield fields
-    if day := fields.get("reserved_on"):
-        # Last, because all bookings of the day wait for this row until the transaction ends.
-        most = settings.DAILY_MONEY_LIMIT if new == Status.BOOKING else None
-        if not _spend(day, fields["reserved"], most=most):
-            raise DailyLimitReached(day, fields["reserved"], next_day(order.sender, at))
+    day, is_limited = fields.get("reserved_on"), new == Status.BOOKING
+    # Last, because all bookings of the day wait for this row until the transaction ends.
+    if day and not _spend(day, fields["reserved"], is_limited=is_limited):
+        raise DailyLimitReached(day, fields["reserved"], next_day(order.sender, at))
 
 
-def _count_move(
-    order: Order, new: str, changes: dict[str, Any], at: dt.datetime
-) -> dict[str, Any]:
+def _count_move(order: Order, new: str, changes: dict[str, Any], at: dt.datetime) -> dict[str, Any]:
     """Count it for its sender; return the fields to write into the order.
 
     A late yes to what was released is counted whatever the limits say.
@@ -209,29 +218,47 @@ def reserve(
     return {"reserved_on": day, "reserved": price, "unbilled": price}
 
 
-def _count(sender: Sender, price: Decimal, day: dt.date, *, is_binding: bool) -> bool:
+def _plan_count(limits: Iterable[Limit], *, is_first: bool = False) -> PlannedUpdate:
+    """Return the UPDATE that counts a parcel on `day` at `price` where it is in these limits.
+
+    `is_first` are those of an account without approval.
+    """
+
     def of_the_day(counter: str) -> Case:
         return Case(When(counted_on=day, then=F(counter)), default=Value(0), output_field=MONEY)
 
+    day, price = Given("day", DateField()), Given("price", MONEY)
     after: dict[str, Any] = {
         "booked_today": of_the_day("booked_today") + 1,
         # SQLite adds as floating point
-        "spent_today": Round(of_the_day("spent_today") + _value(price), 2),
-        "unbilled": Round(F("unbilled") + _value(price), 2),
+        "spent_today": Round(of_the_day("spent_today") + price, 2),
+        "unbilled": Round(F("unbilled") + price, 2),
         "booked_in_all": F("booked_in_all") + 1,
-        "spent_in_all": Round(F("spent_in_all") + _value(price), 2),
+        "spent_in_all": Round(F("spent_in_all") + price, 2),
     }
-    rows = Sender.objects.filter(Q(counted_on=None) | Q(counted_on__lte=day), pk=sender.pk)
-    if is_binding and sender.first_parcels is not None:
-        few = LessThanOrEqual(after["booked_in_all"], Value(sender.first_parcels))
-        cheap = LessThanOrEqual(
-            after["spent_in_all"], Value(sender.first_money, output_field=MONEY)
-        )
-        rows = rows.filter(Q(few) & Q(cheap))  # approved since it was read: `reserve` looks again
-    for limit in LIMITS if is_binding else ():
+    own = Given("sender", BigIntegerField())
+    rows = Sender.objects.filter(Q(counted_on=None) | Q(counted_on__lte=day), pk=own)
+    for limit in limits:
         fits = LessThanOrEqual(after[limit.used], F(limit.most))
         rows = rows.filter(Q((f"{limit.most}__isnull", True)) | Q(fits))
-    return bool(rows.update(counted_on=day, **after))
+    for limit in FIRST_LIMITS if is_first else ():
+        rows = rows.filter(LessThanOrEqual(after[limit.used], Given(limit.most, MONEY)))
+    return PlannedUpdate(rows, counted_on=day, **after)
+
+
+COUNT, COUNT_IN_LIMITS = _plan_count(()), _plan_count(LIMITS)
+COUNT_BEFORE_APPROVAL = _plan_count(LIMITS, is_first=True)
+
+
+def _count(sender: Sender, price: Decimal, day: dt.date, *, is_binding: bool) -> bool:
+    values: dict[str, Any] = {"sender": sender.pk, "price": price, "day": day}
+    if not is_binding:
+        return bool(COUNT.run(**values))
+    if sender.first_parcels is None:
+        return bool(COUNT_IN_LIMITS.run(**values))
+    # approved since it was read: `reserve` looks again
+    first = {limit.most: getattr(sender, limit.most) for limit in FIRST_LIMITS}
+    return bool(COUNT_BEFORE_APPROVAL.run(**values, **first))
 
 
 def release(order: Order) -> dict[str, Any]:
@@ -319,21 +346,32 @@ def add(
         _spend(day, money)
 
 
-def _spend(day: dt.date, amount: Decimal, *, most: Decimal | None = None) -> bool:
-    """Count it for all senders together in one conditional UPDATE; return False if it doesn't fit.
+def _plan_spend(*, is_limited: bool) -> PlannedUpdate:
+    """Return the UPDATE that counts an amount for all senders together.
 
     A refusal ends once another as dear fits: cheaper ones that still fit show nothing.
     """
-    rows = DailySpend.objects.filter(day=day)
-    fitting = rows if most is None else rows.filter(spent__lte=most - amount)
-    added = Round(F("spent") + _value(amount), 2)
-    still = When(refused_price__gt=settings.DAILY_MONEY_LIMIT - added, then=F("refused_at"))
-    counted = {"spent": added, "refused_at": Case(still, default=None)}
-    if fitting.update(**counted):
+    most = Given("most", MONEY)
+    added = Round(F("spent") + Given("amount", MONEY), 2)
+    rows = DailySpend.objects.filter(day=Given("day", DateField()))
+    if is_limited:
+        rows = rows.filter(LessThanOrEqual(added, most))
+    still = When(refused_price__gt=most - added, then=F("refused_at"))
+    return PlannedUpdate(rows, spent=added, refused_at=Case(still, default=None))
+
+
+SPEND, SPEND_IN_LIMIT = _plan_spend(is_limited=False), _plan_spend(is_limited=True)
+
+
+def _spend(day: dt.date, amount: Decimal, *, is_limited: bool = False) -> bool:
+    """Count it for all senders together; return False if it doesn't fit."""
+    planned = SPEND_IN_LIMIT if is_limited else SPEND
+    values = {"day": day, "amount": amount, "most": Decimal(settings.DAILY_MONEY_LIMIT)}
+    if planned.run(**values):
         return True
     # the first booking of a day
     DailySpend.objects.bulk_create([DailySpend(day=day)], ignore_conflicts=True)
-    return bool(fitting.update(**counted))
+    return bool(planned.run(**values))
 
 
 def take_quote(sender: Sender, now: dt.datetime) -> bool:

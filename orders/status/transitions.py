@@ -27,6 +27,7 @@ def create_due(order: Order, *, by: Any, reason: str, at: dt.datetime) -> None:
     due = {"status": Status.BOOKING, "submitted_at": at, "due_at": at}
     # which locks the sender: presses go one after the other
     with limits.counting(order, Status.BOOKING, {}, at) as counted:
+        # Not left to the database's rule: its log would quote the receiver.
         if Order.objects.filter(sender=order.sender, form_token=order.form_token).exists():
             raise Order.SameForm
         for name, value in {**due, **counted}.items():

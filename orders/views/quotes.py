@@ -90,8 +90,7 @@ def book(request: MemberRequest, draft: uuid.UUID) -> HttpResponse:
     """
     found, form = get_draft(request, draft), BookForm(request.POST)
     chosen: dict[str, Any] = form.cleaned_data if form.is_valid() else {}
-    shown = Quote.objects.for_user(request.user).filter(uuid=chosen.get("form_token", found.uuid))
-    quote = shown.first() or found.quote
+    quote = _shown_quote(request, found, chosen.get("form_token"))
     if quote is None:
         return redirect("draft", found.uuid)
     if not chosen:
@@ -110,6 +109,16 @@ def book(request: MemberRequest, draft: uuid.UUID) -> HttpResponse:
         form.add_error(FIELD_OF.get(type(error)), error_sentence(error, request.sender))
         return _quotes_page(request, found, quote, form)
     return redirect("booking_progress", order.uuid)
+
+
+def _shown_quote(request: MemberRequest, draft: Draft, token: uuid.UUID | None) -> Quote | None:
+    """Return the quote that the form showed, else the draft's newest one, if it has any."""
+    quote = draft.quote
+    if token and (quote is None or quote.uuid != token):
+        quote = Quote.objects.for_user(request.user).filter(uuid=token).first() or quote
+    if quote:
+        quote.sender = request.sender
+    return quote
 
 
 def _correct(

@@ -1,11 +1,14 @@
 """Write plain SQL for the few statements that run too often to be compiled each time."""
 
 import threading
-from functools import cache
+from collections.abc import Callable, Iterable
+from functools import cache, partial
 from typing import Any
 
 from django.db import connections, models
+from django.db.models.expressions import SQLiteNumericMixin
 from django.db.models.query import get_related_populators
+from django.db.models.sql import UpdateQuery
 from django.db.transaction import TransactionManagementError
 
 
@@ -32,8 +35,8 @@ def _insert_statement(model: type[models.Model]) -> tuple[str, list[Any]]:
     return insert, fields
 
 
-class Given(models.Expression):
-    """Stand in a planned select for a value that each call gives by this name."""
+class Given(SQLiteNumericMixin, models.Expression):
+    """Stand in a planned statement for a value that each call gives by this name."""
 
     def __init__(self, name: str, field: Any) -> None:
         super().__init__(output_field=field)
@@ -44,6 +47,58 @@ class Given(models.Expression):
 
 
 _WRITING = threading.Lock()
+
+
+def _written(plan: Any, write: Callable[[Any], Any]) -> Any:
+    """Return what this plan's statement was written as for this connection, writing it once."""
+    database = connections["default"]
+    # It lives and ends with its connection, which each thread has for itself.
+    written = vars(database).setdefault("planned_statements", {})
+    if plan not in written:
+        # Django counts a query's joins in the query itself while it writes the SQL.
+        with _WRITING:
+            written[plan] = write(database)
+    return written[plan]
+
+
+def _filled(parameters: Iterable[Any], values: dict[str, Any], database: Any) -> list[Any]:
+    """Return the parameters with a value in place of each that is `Given`."""
+    return [_filled_one(parameter, values, database) for parameter in parameters]
+
+
+def _filled_one(parameter: Any, values: dict[str, Any], database: Any) -> Any:
+    if not isinstance(parameter, Given):
+        return parameter
+    value = values[parameter.name]
+    # It would be compared with "=", to which nothing is equal.
+    if value is None:
+        raise ValueError(f"{parameter.name} is None")
+    return parameter.output_field.get_db_prep_value(value, database)
+
+
+class PlannedUpdate:
+    """Update the rows of a queryset by SQL that is written once per connection.
+
+    What changes from call to call is `Given`, in the queryset and in the changes.
+    """
+
+    def __init__(self, queryset: models.QuerySet[Any], **changes: Any) -> None:
+        self._queryset, self._changes = queryset, changes
+
+    def run(self, **values: Any) -> int:
+        """Return how many rows were changed."""
+        database = connections["default"]
+        sql, parameters = _written(self, self._write)
+        with planned_cursor(database) as cursor:
+            cursor.execute(sql, _filled(parameters, values, database))
+            changed: int = cursor.rowcount
+        return changed
+
+    def _write(self, database: Any) -> tuple[str, Any]:
+        update: Any = self._queryset.query.chain(UpdateQuery)
+        update.add_update_values(self._changes)
+        written: tuple[str, Any] = update.get_compiler(connection=database).as_sql()
+        return written
 
 
 class PlannedSelect:
@@ -63,14 +118,8 @@ class PlannedSelect:
 
     def rows(self, **values: Any) -> list[Any]:
         """Return all rows, as models with their related ones."""
-        database = connections["default"]
-        # It lives and ends with its connection, which each thread has for itself.
-        written = vars(database).setdefault("planned_selects", {})
-        if self not in written:
-            # Django counts a query's joins in the query itself while it writes the SQL.
-            with _WRITING:
-                written[self] = _WrittenSelect(self._queryset, database)
-        found: list[Any] = written[self].rows(values)
+        select = _written(self, partial(_WrittenSelect, self._queryset))
+        found: list[Any] = select.rows(values)
         lookups: Any = self._queryset
         models.prefetch_related_objects(found, *lookups._prefetch_related_lookups)
         return found
@@ -102,18 +151,9 @@ class _WrittenSelect:
         ):
             raise TransactionManagementError("a row can't be locked outside a transaction")
         with planned_cursor(self._database) as cursor:
-            cursor.execute(self._sql, [self._filled(value, values) for value in self._parameters])
+            cursor.execute(self._sql, _filled(self._parameters, values, self._database))
             found = cursor.fetchall()
         return [self._as_model(row) for row in self._converted(found)]
-
-    def _filled(self, parameter: Any, values: dict[str, Any]) -> Any:
-        if not isinstance(parameter, Given):
-            return parameter
-        value = values[parameter.name]
-        # It would be compared with "=", to which nothing is equal.
-        if value is None:
-            raise ValueError(f"{parameter.name} is None")
-        return parameter.output_field.get_db_prep_value(value, self._database)
 
     def _converted(self, rows: list[Any]) -> Any:
         return self._compiler.apply_converters(rows, self._converters)

@@ -10,7 +10,7 @@ from django.utils import timezone
 from orders.models import Order
 from orders.models.statuses import Status
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.db.planned_statements import Given, PlannedSelect
+from shipping_portal.db.planned_statements import Given, PlannedSelect, PlannedUpdate
 from shipping_portal.jobs.registry import JobKind, all_kinds
 from tests import factories
 
@@ -54,6 +54,20 @@ def test_the_sql_is_written_once_for_a_connection(quill: Sender, alice: User, mo
     monkeypatch.setattr("django.db.models.sql.compiler.SQLCompiler.as_sql", None)
     assert planned.first(pk=orders[1].pk) == orders[1]
     assert planned.rows(pk=0) == []
+
+
+def test_an_update_is_written_once_and_changes_the_given_row(
+    quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = (factories.order(quill, alice, tries=2) for _ in range(2))
+    rows = Order.objects.filter(pk=Given("pk", models.BigIntegerField()))
+    planned = PlannedUpdate(rows, tries=models.F("tries") + Given("more", models.IntegerField()))
+    assert planned.run(pk=one.pk, more=1) == 1
+    monkeypatch.setattr("django.db.models.sql.compiler.SQLUpdateCompiler.as_sql", None)
+    assert (planned.run(pk=other.pk, more=5), planned.run(pk=0, more=1)) == (1, 0)
+    for order, tries in ((one, 3), (other, 7)):
+        order.refresh_from_db()
+        assert order.tries == tries
 
 
 def test_nothing_is_compared_with_a_value_that_is_none() -> None:

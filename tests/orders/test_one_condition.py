@@ -404,10 +404,10 @@ def test_catching_up_moves_the_free_polls_alone(quill: Sender, alice: User) -> N
     ("amount", "fits"), [("10.00", True), ("10.01", False), ("9.99", True), ("11.00", False), ("9.00", True)]
 )
 @pytest.mark.parametrize("is_first", [False, True])
-def test_a_day_takes_what_fits_to_the_cent(amount: str, fits: bool, is_first: bool) -> None:
-    day, most = NOW.date(), Decimal("10.00") if is_first else Decimal("110.00")
+def test_a_day_takes_what_fits_to_the_cent(amount: str, fits: bool, is_first: bool, settings: Any) -> None:
+    day, settings.DAILY_MONEY_LIMIT = NOW.date(), Decimal("10.00") if is_first else Decimal("110.00")
     if not is_first:
         DailySpend.objects.create(day=day, spent=Decimal("100.00"))
-    assert limits._spend(day, Decimal(amount), most=most) is fits
+    assert limits._spend(day, Decimal(amount), is_limited=True) is fits
     before = Decimal(0) if is_first else Decimal("100.00")
     assert DailySpend.objects.get(day=day).spent == before + (Decimal(amount) if fits else 0)
