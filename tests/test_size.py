@@ -25,7 +25,7 @@ BUDGETS = {
     "shipping_portal/ops": 3_180,
     "shipping_portal/jobs": 3_605,
     "shipping_portal/http": 1_130,
-    "shipping_portal/db": 1_270,
+    "shipping_portal/db": 1_420,
     "shipping_portal/formats": 67,
 }
 

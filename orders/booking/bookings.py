@@ -27,7 +27,7 @@ from shipping_portal.accounts.address import places
 from shipping_portal.accounts.models import User
 from shipping_portal.carrier.client import Carrier
 from shipping_portal.carrier.errors import CarrierError
-from shipping_portal.db.planned_statements import Given, PlannedSelect
+from shipping_portal.db.planned_statements import Given, PlannedSelect, insert_row
 from shipping_portal.jobs.models import lease_time
 from shipping_portal.jobs.registry import enqueue, job
 from shipping_portal.ops.starting import end_if_restored
@@ -291,7 +291,7 @@ def _write_down(order: Order, now: dt.datetime, prepared: bytes = b"") -> Bookin
             end_if_restored()
             if order.status != Status.BOOKING or not order.renew(until, failures=1):
                 return None
-            return BookingAttempt.objects.create(
+            attempt = BookingAttempt(
                 order=order,
                 generation=order.generation,
                 body=body,
@@ -300,6 +300,8 @@ def _write_down(order: Order, now: dt.datetime, prepared: bytes = b"") -> Bookin
                 lease_until=until,
                 sent_at=now,
             )
+            insert_row(attempt)
+            return attempt
     except IntegrityError:  # one live attempt per order
         return None
 

@@ -16,6 +16,7 @@ from orders.models.restores import GAP_IS_OPEN, Restore
 from shipping_portal.carrier.client import Call, Carrier
 from shipping_portal.carrier.errors import NotSent
 from shipping_portal.carrier.hosts import Origin, base_origin
+from shipping_portal.db.planned_statements import insert_row
 
 logger = structlog.get_logger(__name__)
 # Count this process's calls, for its METRICS_PORT.
@@ -124,17 +125,19 @@ def carrier_client(
             milliseconds=round(call.seconds * 1000),
             **({"attempt": order.generation} | order.log_fields() if order else {}),
         )
-        CarrierCall.objects.create(
-            at=timezone.now(),
-            account=row,
-            operation=call.operation[:20],
-            method=call.method[:8],
-            path=call.path[:200],
-            status=call.status,
-            milliseconds=round(call.seconds * 1000),
-            outcome=call.outcome[:40],
-            unreadable=call.unreadable,
-            order=order,
+        insert_row(
+            CarrierCall(
+                at=timezone.now(),
+                account=row,
+                operation=call.operation[:20],
+                method=call.method[:8],
+                path=call.path[:200],
+                status=call.status,
+                milliseconds=round(call.seconds * 1000),
+                outcome=call.outcome[:40],
+                unreadable=call.unreadable,
+                order=order,
+            )
         )
 
     turns = Turns(row, is_person, is_spare)

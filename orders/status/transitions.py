@@ -14,6 +14,7 @@ from orders.models.statuses import MOVES, STILL_AT_SENDER, Progress, Status
 from orders.notices import notifications, parcel_events
 from shipping_portal.accounts.address import receivers
 from shipping_portal.accounts.mail import outbox
+from shipping_portal.db.planned_statements import insert_row
 
 logger = structlog.get_logger(__name__)
 
@@ -33,9 +34,11 @@ def create_due(order: Order, *, by: Any, reason: str, at: dt.datetime) -> None:
         for name, value in {**due, **counted}.items():
             setattr(order, name, value)
         order.save(force_insert=True)
-        _written(
-            order.changes.create(old=Status.DRAFT, new=Status.BOOKING, by=by, reason=reason, at=at)
+        change = OrderChange(
+            order=order, old=Status.DRAFT, new=Status.BOOKING, by=by, reason=reason, at=at
         )
+        insert_row(change)
+        _written(change)
         receivers.count_use(order.sender, order.details().receiver, at=at)
 
 
@@ -61,7 +64,8 @@ def move_to(
         seen = Order.objects.filter(pk=order.pk, status=old, generation=order.generation)
         if not seen.update(status=new, **changes):
             raise Order.WrongStatus(f"{order} is no longer {old}")
-        change = order.changes.create(old=old, new=new, by=by, reason=reason[:500], at=at)
+        change = OrderChange(order=order, old=old, new=new, by=by, reason=reason[:500], at=at)
+        insert_row(change)
         # An order that is being booked causes no notification.
         if old != Status.BOOKING:
             # "Book it now" about a parcel that was just booked would be charged twice.
