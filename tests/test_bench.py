@@ -8,7 +8,7 @@ import pytest
 
 from tools.bench import parcels
 from tools.bench.bookings import cpu_of
-from tools.bench.parcels import Figure, children_of
+from tools.bench.parcels import Figure, cpu_of_children
 
 BURNT = 0.05  # seconds; the kernel counts in hundredths
 BURN = f"import time\nwhile time.process_time() < {BURNT}: pass"
@@ -49,7 +49,7 @@ def test_a_missed_goal_is_printed_as_missed(
 def test_cpu_of_a_process_that_has_ended_counts() -> None:
     before, without = cpu_of(os.getpid(), ended=True), cpu_of(os.getpid())
     with subprocess.Popen([sys.executable, "-SEc", BURN]) as child:
-        assert child.pid in children_of(os.getpid())
-    assert child.pid not in children_of(os.getpid())
+        assert child.pid in cpu_of_children(os.getpid())
+    assert child.pid not in cpu_of_children(os.getpid())
     assert cpu_of(os.getpid(), ended=True) - before >= BURNT / 2
     assert cpu_of(os.getpid()) - without < BURNT / 2

@@ -5,6 +5,7 @@ threads, a broker each. The presses come first, while the workers are stopped. T
 booked, its parcel is open, both its labels are stored, and no job is left. Whoever has no turn is stopped.
 """
 
+import contextlib
 import json
 import signal
 import statistics
@@ -57,8 +58,9 @@ class Database:
 
     def cpu(self, *uncounted: int) -> float:
         """Return the CPU seconds of the server and its processes, those that ended included."""
-        alive = sum(cpu_of(one) for one in children_of(self.pid) if one not in uncounted)
-        return alive - cpu_of(self.looker.info.backend_pid) + cpu_of(self.pid, ended=True)
+        hidden = {*uncounted, self.looker.info.backend_pid}
+        alive = sum(seconds for pid, seconds in cpu_of_children(self.pid).items() if pid not in hidden)
+        return alive + cpu_of(self.pid, ended=True)
 
     def wal(self) -> int:
         """Return how many bytes of WAL were ever written."""
@@ -120,9 +122,11 @@ def measure(children: ChildProcesses, server: str, full: str) -> bool:
     usual = ours | {"DATABASE_URL": server.rpartition("/")[0] + "/usual", "REDIS_URL": f"{redis[:-1]}1"}
     del usual["DJANGO_SETTINGS_MODULE"]
     sides = [Side(children, "ours", ours), Side(children, "usual", usual)]
-    rounds: list[list[dict[Figure, float]]] = [[_round(side, database) for side in sides] for _ in range(ROUNDS)]
-    for side in sides:
-        side.close()
+    try:
+        rounds = [[_round(side, database) for side in sides] for _ in range(ROUNDS)]
+    finally:
+        for side in sides:
+            side.close()
     children.running["carrier"].terminate()
     children.running.pop("carrier").wait()
     print(f"{'until nothing is due any more':<42} {'ours':>8} {'usual':>8}  ours ÷ usual")
@@ -157,16 +161,14 @@ def label_bytes(side: Side, parcels: int) -> int:
     return int(row[0])
 
 
-def children_of(pid: int) -> list[int]:
-    """Return the processes that this one has started and that haven't ended."""
-    found = []
+def cpu_of_children(pid: int) -> dict[int, float]:
+    """Return the seconds of CPU of each process that this one has started and that hasn't ended."""
+    found = {}
     for file in Path("/proc").glob("[0-9]*/stat"):
-        try:
+        with contextlib.suppress(OSError):  # it has ended meanwhile
             fields = file.read_text().rpartition(")")[2].split()
-        except OSError:  # it ended meanwhile
-            continue
-        if int(fields[1]) == pid:
-            found.append(int(file.parent.name))
+            if int(fields[1]) == pid:
+                found[int(file.parent.name)] = cpu_of(int(file.parent.name))
     return found
 
 
