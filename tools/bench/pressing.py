@@ -31,9 +31,10 @@ SENDERS = 8
 PATIENCE, LOOK = 60.0, 0.02  # seconds
 SOON = dt.timedelta(minutes=1)  # longer than a lease, shorter than until the first poll
 TRANSACTIONS = ("BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE")  # not counted
-RECEIVER = {
-    "name": "Noor Tamsin", "email": "noor.tamsin@example.net", "line1": "4 Sample Street", "suburb": "HOBART",
-    "postcode": "7000", "grams": 2400,
+PARCEL = {
+    "name": "Noor Tamsin", "email": "noor.tamsin@example.net", "phone": "0491 570 156", "line1": "4 Sample Street",
+    "suburb": "HOBART", "state": "TAS", "postcode": "7000", "country": "AU", "description": "Boxed ceramic mugs",
+    "weight_kg": "2.4", "length_cm": "32", "width_cm": "24", "height_cm": "11",
 }  # fmt: skip
 
 
@@ -156,7 +157,7 @@ class Usual:
         """Nothing goes before."""
 
     def press(self, number: int) -> float:
-        return self.browsers[number % SENDERS].post("/orders/", RECEIVER, expected=202)
+        return self.browsers[number % SENDERS].post("/orders/", PARCEL, expected=202)
 
     def due(self, _last: str = "") -> str:
         """Return "labels" until there are two of each order."""

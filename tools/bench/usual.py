@@ -20,11 +20,14 @@ if not settings.configured:
         ALLOWED_HOSTS=["*"],
         DATABASES={"default": {**Env().db("DATABASE_URL"), "CONN_MAX_AGE": None}},
         INSTALLED_APPS=["django.contrib.auth", "django.contrib.contenttypes", "django.contrib.sessions"],
-        MIDDLEWARE=[
+        MIDDLEWARE=[  # as `startproject` writes it
+            "django.middleware.security.SecurityMiddleware",
             "django.contrib.sessions.middleware.SessionMiddleware",
             "django.middleware.common.CommonMiddleware",
             "django.middleware.csrf.CsrfViewMiddleware",
             "django.contrib.auth.middleware.AuthenticationMiddleware",
+            "django.contrib.messages.middleware.MessageMiddleware",
+            "django.middleware.clickjacking.XFrameOptionsMiddleware",
         ],
         ROOT_URLCONF="tools.bench.usual",
         DEFAULT_AUTO_FIELD="django.db.models.BigAutoField",
@@ -42,13 +45,22 @@ app.conf.update(task_acks_late=True, task_ignore_result=True, worker_prefetch_mu
 
 
 class Order(models.Model):
+    """What a carrier has to know, and nothing besides."""
+
     user = models.ForeignKey(User, on_delete=models.CASCADE)
     name = models.CharField(max_length=120)
     email = models.EmailField()
+    phone = models.CharField(max_length=30)
     line1 = models.CharField(max_length=255)
     suburb = models.CharField(max_length=80)
+    state = models.CharField(max_length=40)
     postcode = models.CharField(max_length=12)
-    grams = models.PositiveIntegerField()
+    country = models.CharField(max_length=2)
+    description = models.CharField(max_length=255)
+    weight_kg = models.DecimalField(max_digits=9, decimal_places=4)
+    length_cm = models.DecimalField(max_digits=9, decimal_places=3)
+    width_cm = models.DecimalField(max_digits=9, decimal_places=3)
+    height_cm = models.DecimalField(max_digits=9, decimal_places=3)
     status = models.CharField(max_length=20, default="booking")
     reference = models.CharField(max_length=100, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
