@@ -1,14 +1,22 @@
-"""What `./dev bench` says of the portal beside the usual way: its goals, its ratios, and whose CPU it counts."""
+"""`./dev bench`: its goals beside the usual way, its ratios, whose CPU it counts, and what it fills."""
 
+import datetime as dt
 import os
 import subprocess
 import sys
 
 import pytest
+from django.conf import settings
+from django.db.models import Count
+from django.utils import timezone
 
-from tools.bench import parcels
+from orders.models import BookingAttempt, CarrierCall, Label, Order, OrderChange
+from shipping_portal.jobs.registry import all_kinds
+from tools.bench import filling, parcels
 from tools.bench.bookings import cpu_of
 from tools.bench.parcels import Figure, cpu_of_children
+from tools.bench.rows import insert
+from tracking.models import Parcel, TrackingEvent
 
 BURNT = 0.05  # seconds; the kernel counts in hundredths
 BURN = f"import time\nwhile time.process_time() < {BURNT}: pass"
@@ -53,3 +61,35 @@ def test_cpu_of_a_process_that_has_ended_counts() -> None:
     assert child.pid not in cpu_of_children(os.getpid())
     assert cpu_of(os.getpid(), ended=True) - before >= BURNT / 2
     assert cpu_of(os.getpid()) - without < BURNT / 2
+
+
+@pytest.mark.django_db
+@pytest.mark.postgres
+@pytest.mark.skipif(
+    "sqlite" in settings.DATABASES["default"]["ENGINE"], reason="it is filled by PostgreSQL's statements"
+)
+@pytest.mark.usefixtures("as_the_owner")  # who may ANALYZE
+def test_the_bench_fills_what_life_fills(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of each account: what is asked for, and beside each order what booking and following it leaves."""
+    monkeypatch.setattr(filling, "FILES", 1)
+    cast = filling.fill(100, accounts=2)
+    orders = Order.objects.filter(pk__gt=cast.key)
+    assert [orders.filter(sender=sender).count() for sender in (cast.sender, cast.sender + 1)] == [100, 100]
+    for model, beside in ((BookingAttempt, 1), (Label, 2), (Parcel, 1)):
+        assert model.objects.filter(order__in=orders).count() == 200 * beside
+    delivered = Order.objects.filter(progress="delivered").annotate(scans=Count("parcel__events"))
+    assert delivered.count() > 150
+    assert set(delivered.values_list("scans", flat=True)) == {6}
+    assert TrackingEvent.objects.filter(deliveries=None).count() == filling.SCANS - 1
+    assert (
+        not OrderChange.objects.exclude(order__cancelled_at=None).values("order").annotate(n=Count("pk")).exclude(n=4)
+    )
+    kept = timezone.now() - dt.timedelta(days=7)
+    assert orders.filter(quote=None, created_at__gt=kept).count() == 0 < orders.filter(quote=None).count()
+    assert 200 < CarrierCall.objects.count() < 2000
+    assert not any(kind.due(timezone.now() + dt.timedelta(hours=1)).exists() for kind in all_kinds())
+
+
+def test_a_column_that_a_model_has_not_is_refused() -> None:
+    with pytest.raises(ValueError, match="no column weight"):
+        insert(OrderChange(pk=1), "SELECT 1", {"weight": "new.weight"})

@@ -154,7 +154,7 @@ def _round(side: Side, database: Database) -> dict[Figure, float]:
 
 def label_bytes(side: Side, parcels: int) -> int:
     """Return what the labels of the last parcels take in their table."""
-    sql = f"SELECT sum(length) FROM (SELECT pg_column_size(content) AS length FROM {LABELS[side.name]} ORDER BY id DESC LIMIT %s) AS last"  # noqa: E501,S608
+    sql = f"SELECT sum(length) FROM (SELECT pg_column_size(content) AS length FROM {LABELS[side.name]} ORDER BY id DESC LIMIT %s) AS last"  # noqa: E501
     with psycopg.connect(side.env["DATABASE_URL"]) as connection:
         row = connection.execute(sql, [2 * parcels]).fetchone()
     assert row
