@@ -180,6 +180,7 @@ class Program:
 
     def __init__(self, side: Any) -> None:
         self.side, self.looking = side, ThreadPoolExecutor(1)  # a connection of its own, which is not counted
+        self.threads = ThreadPoolExecutor(SENDERS)
 
     def looker(self, _: int) -> int:
         """Return the process of PostgreSQL that only looks whether something is due."""
@@ -189,6 +190,11 @@ class Program:
         """Press so many times; return the seconds of CPU of each."""
         self.side.begin()
         return [self.side.press(number) for number in range(count)]
+
+    def press_at_once(self, count: int) -> None:
+        """Press so many times in each of eight threads, each for a sender of its own."""
+        self.side.begin()
+        list(self.threads.map(lambda sender: [self.side.press(sender) for _ in range(count)], range(SENDERS)))
 
     def finish(self, _: int) -> float:
         """Return after how many seconds nothing was due any more."""
