@@ -20,7 +20,7 @@ from typing import Any
 
 import psycopg
 
-from tools.bench import billing, bookings, exports, labels, programs, reading, webhooks
+from tools.bench import billing, bookings, exports, labels, parcels, programs, reading, webhooks
 from tools.bench.pages import PAGES, Page
 from tools.dev.processes import ChildProcesses
 from tools.dev.servers import start_postgres
@@ -28,7 +28,7 @@ from tools.dev.servers import start_postgres
 SMALL = 1000
 ROUNDS = 5
 TIMES = 20  # a page, each round
-PARTS = ["pages", "exports", "webhooks", "labels", "billing", "bookings", "api"]
+PARTS = ["pages", "exports", "webhooks", "labels", "billing", "parcels", "bookings", "api"]
 START = "import django; django.setup(); from tools.bench.portal import main"
 
 
@@ -74,6 +74,7 @@ def main() -> int:
         good &= "webhooks" not in parts or reading.measure(children, databases["full"])
         good &= "labels" not in parts or labels.measure(children, databases["full"])
         good &= "billing" not in parts or billing.measure(databases["full"])
+        good &= "parcels" not in parts or parcels.measure(children, server, databases["full"])
         good &= "bookings" not in parts or bookings.measure(children, databases["full"])
         good &= "api" not in parts or programs.measure(databases["full"])
     shutil.rmtree(folder, ignore_errors=True)

@@ -61,11 +61,7 @@ class Portal:
         self.port = free_port()
         children.start("carrier", [sys.executable, "-m", "tools.bench.carrier", str(self.port), str(case.wait)])
         children.wait_for("carrier", lambda: is_open(self.port))
-        contract = Path(children.logs) / "bench-contract.toml"
-        contract.write_text(CONTRACT)
-        env = {**os.environ, "DATABASE_URL": database, "REDIS_URL": redis, "TESTING": "1", "CARRIER_KEY": "bench-key",
-               "CARRIER_BASE_URL": f"http://127.0.0.1:{self.port}", "CARRIER_CONTRACT": str(contract),
-               "CARRIER_ACCOUNT": "bench", "DJANGO_SETTINGS_MODULE": "shipping_portal.settings"}  # fmt: skip
+        env = portal_env(children, self.port, database, redis)
         worker = WORKER.replace("--concurrency=8", f"--concurrency={case.threads}")
         for name in self.names:
             children.start(name, module(f"celery -q -A shipping_portal.celery worker {worker}"), env=env)
@@ -91,6 +87,17 @@ class Portal:
             self.children.running[name].terminate()
         for name in [*self.names, "carrier"]:
             self.children.running.pop(name).wait()
+
+
+def portal_env(children: ChildProcesses, carrier: int, database: str, redis: str) -> dict[str, str]:
+    """Return the environment of a portal whose carrier is at this port."""
+    contract = Path(children.logs) / "bench-contract.toml"
+    contract.write_text(CONTRACT)
+    return {
+        **os.environ, "DATABASE_URL": database, "REDIS_URL": redis, "TESTING": "1", "CARRIER_KEY": "bench-key",
+        "CARRIER_BASE_URL": f"http://127.0.0.1:{carrier}", "CARRIER_CONTRACT": str(contract),
+        "CARRIER_ACCOUNT": "bench", "DJANGO_SETTINGS_MODULE": "shipping_portal.settings",
+    }  # fmt: skip
 
 
 def measure(children: ChildProcesses, database: str) -> bool:
@@ -164,9 +171,10 @@ def post(port: int) -> None:
     print(sum(counts))
 
 
-def cpu_of(pid: int) -> float:
+def cpu_of(pid: int, *, ended: bool = False) -> float:
+    """Return the seconds of CPU that a process has had; with `ended`, also those of its children that have ended."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return sum(map(int, fields[11 : 15 if ended else 13])) / os.sysconf("SC_CLK_TCK")
 
 
 def serve() -> None:

@@ -1,5 +1,6 @@
 """How fast labels are given out, beside a logged-in Django view that reads the same bytes by the key of their row."""
 
+import hashlib
 import json
 import os
 import random
@@ -25,13 +26,12 @@ def measure(children: ChildProcesses, full: str) -> bool:
 
 
 def prepare(file: str) -> None:
-    """Store labels for one sender, log a member in, and write the requests of their browser."""
+    """Make some labels of one sender as long as in life, log a member in, and write the requests of their browser."""
     from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY  # noqa: PLC0415  (once set up)
 
-    from orders.models import Order  # noqa: PLC0415
+    from orders.models import Label, LabelBytes  # noqa: PLC0415
     from shipping_portal.accounts.login.session_store import SessionStore  # noqa: PLC0415
     from shipping_portal.accounts.models import User  # noqa: PLC0415
-    from tests import factories  # noqa: PLC0415
     from tools.bench.pages import BACKEND  # noqa: PLC0415
 
     mia, dice = User.objects.get(email="mia@bench.example"), random.Random(1)
@@ -39,8 +39,14 @@ def prepare(file: str) -> None:
     session.update({SESSION_KEY: str(mia.pk), BACKEND_SESSION_KEY: BACKEND, "began_at": time.time(), "device": "Phone"})
     session[HASH_SESSION_KEY] = mia.get_session_auth_hash()
     session.save()
-    booked = Order.objects.filter(sender=mia.membership.sender, status="booked", labels=None)[:LABELS]
-    stored = [factories.stored_label(order, content=dice.randbytes(LENGTH)) for order in booked]
+    kept = Label.objects.filter(
+        order__sender=mia.membership.sender, order__status="booked", size="full", purged_at=None
+    )
+    stored = kept.select_related("order").order_by("-pk")[:LABELS]
+    for one in stored:
+        content = dice.randbytes(LENGTH)
+        kept.filter(pk=one.pk).update(sha256=hashlib.sha256(content).hexdigest(), length=LENGTH)
+        LabelBytes.objects.filter(label=one).update(content=content)
     requests = [
         f"GET /parcels/{one.order.uuid}/label/full.pdf HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Row: {one.pk}\r\n"
         f"Cookie: session={session.session_key}\r\n\r\n"

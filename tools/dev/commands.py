@@ -13,7 +13,7 @@
     --carrier NAME          at another pretend carrier: easypost|shipstation|both
 ./dev simulate [--seed N]   the same in one process: the seed decides everything, so a story can be told again
 ./dev bench                 how much slower pages are with 200,000 rows than with none, how many webhooks a second
-                            are stored and read, and how many parcels are booked
+                            are stored and read, and what a parcel costs beside the usual way
 ./dev manage ...            a Django command: in the demo, or in the installation that .env describes
     --carrier NAME ...      in the demo with that carrier
 ./dev bill                  the demo's pretend carrier writes its weekly billing report; prints the file
