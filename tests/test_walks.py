@@ -72,6 +72,8 @@ def test_booking(due: Order) -> None:
         "booking/preparing",
         "booking/settling",
         "folding",
+        "tracking/polling",
+        "tracking/pace",
         "status/transitions",
         "booking/limits",
         "notices/notifications",

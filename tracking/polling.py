@@ -8,6 +8,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Q
 from django.utils import timezone
 
+from orders.booking import settling
 from orders.calling import gateway
 from orders.calling.contract import contract_of
 from orders.models import CarrierAccount, Order
@@ -17,6 +18,7 @@ from shipping_portal import VERSION
 from shipping_portal.carrier.client import Carrier
 from shipping_portal.carrier.errors import CarrierError, Rejected
 from shipping_portal.carrier.messages import Tracked
+from shipping_portal.db.planned_statements import insert_row
 from shipping_portal.jobs.models import backoff
 from shipping_portal.jobs.registry import job
 from tracking import pace
@@ -52,25 +54,28 @@ def open_parcel(owed: Order) -> None:
     A cancelled order's is also opened, or reopened: its label may still be used, and is watched for
     60 days.
     """
-    now, reference = timezone.now(), owed.carrier_reference
-    if reference and not _open_new(owed, reference, now):
-        _open_parcel_of(owed, now)
+    if owed.carrier_reference:
+        _open_parcel_of(owed, timezone.now())
 
 
-def _open_new(owed: Order, reference: str, now: dt.datetime) -> bool:
-    """Open a parcel that isn't known yet. Return False, having done nothing, in any other case."""
+def open_new_parcel(order: Order, reference: str, now: dt.datetime) -> bool:
+    """Open the parcel of an order that is being booked, unless it is known: its scans came first.
+
+    Returns whether it was opened.
+    """
     try:
         with transaction.atomic():
-            if not owed.finish():
-                return False
-            parcel = Parcel.objects.create(
-                account_id=owed.account_id, reference=reference, order=owed, created_at=now
+            parcel = Parcel(
+                account_id=order.account_id, reference=reference, order=order, created_at=now
             )
+            insert_row(parcel)
             Poll.objects.create(parcel=parcel, due_at=now + pace.first_wait(), is_optional=True)
     except IntegrityError:
-        # Its scans came first, or it was opened before.
         return False
     return True
+
+
+settling.WHEN_BOOKED.append(open_new_parcel)
 
 
 def _open_parcel_of(owed: Order, now: dt.datetime) -> None:

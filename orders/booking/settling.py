@@ -57,6 +57,9 @@ ONLY_A_TEST = (
     " test mode"
 )
 CENT = Decimal("0.01")
+# Called while an order is booked. Each returns whether its part is done. If one isn't,
+# the order stays due for it. An app above this one adds its own.
+WHEN_BOOKED: list[Callable[[Order, str, dt.datetime], bool]] = []
 
 
 def record_outcome(attempt: BookingAttempt, outcome: Booked | CarrierError) -> None:
@@ -133,12 +136,15 @@ def _book(order: Order, attempt: BookingAttempt, booked: Booked, at: dt.datetime
     reason = "the carrier booked it"
     if booked.price is None:
         reason += "; its reply names no price we can use"
-    move_to(order, Status.BOOKED, reason=reason, at=at, **fields)
+    is_done = all(begin(order, booked.reference, at) for begin in WHEN_BOOKED)
+    due = None if is_done else at
+    move_to(order, Status.BOOKED, reason=reason, at=at, due_at=due, **fields)
     notifications.notify_booking(order, at)
     if order.generation > 1 or attempt.replays:  # the first attempt has no other answer beside it
         duplicate_bookings.note_answers(order, at=at)
     fetching.request_labels(order, booked.labels, at=at, is_worthless=_is_worthless(booked))
-    enqueue("open", order.pk)
+    if not is_done:
+        enqueue("open", order.pk)
 
 
 def _is_worthless(booked: Booked) -> bool:
@@ -161,7 +167,6 @@ def _booked_fields(order: Order, booked: Booked, at: dt.datetime) -> dict[str, A
             booked.tracking_url if len(booked.tracking_url) <= LONGEST_URL else ""
         ),
         "booked_at": at,
-        "due_at": at,  # tracking looks for booked orders that are due and opens their parcel
         "problem": {},
         "search": f"{order.search_text()} {booked.reference.lower()}",
     }
