@@ -1,4 +1,4 @@
-"""Make the tables of a new demo at once: to apply its migrations one by one takes twenty times as long.
+"""Make the tables of a new demo at once: its migrations, one by one, take twenty times as long.
 
 See docs/decisions/0052.
 """
@@ -13,14 +13,14 @@ from django.db.migrations.recorder import MigrationRecorder
 
 
 def make_tables() -> None:
-    """Make the tables of an empty SQLite file. Migrate any other database, as an installation does."""
+    """Make the tables of an empty SQLite file. Migrate any other database."""
     if connection.vendor == "sqlite" and not connection.introspection.table_names():
         _make_them_as_they_are_now()
     call_command("migrate", interactive=False, verbosity=0)
 
 
 def _make_them_as_they_are_now() -> None:
-    """Make the tables that all migrations together lead to, all or none, and record them as applied.
+    """Make the tables that all migrations lead to, all or none, and record them as applied.
 
     `migrate` then finds nothing to apply, and adds permissions and content types as it always does.
     """
@@ -42,7 +42,7 @@ def _in_their_order(loader: MigrationLoader) -> list[tuple[str, str]]:
 
 
 def _run_code_and_sql(migration: Any, editor: Any, state: Any) -> None:
-    """Run the steps of a migration that aren't about models: triggers, first rows, the cache's table.
+    """Run a migration's steps that aren't about models: triggers, first rows, the cache's table.
 
     Steps that change old rows find none.
     """
