@@ -101,8 +101,8 @@ def start_demo(folder: Path, children: ChildProcesses, web: socket.socket, carri
             command = [*module(sandbox.module), f"--state={folder / name_of(sandbox)}", "--print-keys"]
             settings[f"{prefix}_WEBHOOK_KEY"] = children.check_output(f"keys of {sandbox.name}", command).strip()
     demo = with_given_carrier(settings)
-    # Threads share two pools of memory; with one each, glibc keeps what all of them once needed.
-    children.env |= {**demo, "PYTHONUNBUFFERED": "1", "MALLOC_ARENA_MAX": "2"}
+    # With a pool of memory for each thread, glibc keeps what every one of them once needed.
+    children.env |= {**demo, "PYTHONUNBUFFERED": "1", "MALLOC_ARENA_MAX": "1"}
     start_web_now = partial(start_web, children, web)
     if people := prepared_people(folder, demo):
         start_web_now()
@@ -133,7 +133,8 @@ def is_sandbox_ready(children: ChildProcesses, name: str) -> bool:
 
 
 def start_web(children: ChildProcesses, web: socket.socket) -> None:
-    bind = f"--bind=fd://{web.fileno()}"
+    """Start the web server on its socket, with one process of threads where an installation has two."""
+    bind = f"--bind=fd://{web.fileno()} --workers=1"
     children.start("web", module(f"gunicorn shipping_portal.wsgi {bind} {GUNICORN}"), pass_fds=[web.fileno()])
     web.close()
 

@@ -14,7 +14,7 @@ from tools.dev.environment import ROOT
 
 END_CHILDREN = Path(__file__).with_name("end_children.py")
 ENDS_ON = {"postgres": signal.SIGINT, "pytest": signal.SIGINT}  # the others: SIGTERM
-SECONDS_TO_END = {"worker": 35.0, "sweeper": 35.0}  # they finish a call to the carrier; the others: 10
+SECONDS_TO_END = {"worker": 35.0}  # it finishes a call to the carrier; the others: 10
 PORTS = 100  # how many are tried, one after another
 
 
