@@ -4,17 +4,20 @@ See docs/decisions/0024.
 """
 
 import ctypes
+import gc
 import os
 import signal
 import socket
 import struct
 import sys
 import tempfile
+from importlib import import_module
 from typing import Any
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "shipping_portal.settings")
 
 from django.conf import settings
+from django.core.wsgi import get_wsgi_application
 from gunicorn.glogging import Logger
 from gunicorn.workers.gthread import ThreadWorker
 
@@ -34,6 +37,17 @@ graceful_timeout = 20
 control_socket_disable = True
 # An address without its query, and no referrer: both contain what people search for.
 access_log_format = '%(h)s "%(m)s %(U)s %(H)s" %(s)s %(b)s "%(a)s"'
+
+
+def on_starting(server: Any) -> None:
+    """Load the application once: the web processes that fork from here share its memory.
+
+    Nothing has begun yet: each begins threads and connections of its own when it loads wsgi.py.
+    """
+    get_wsgi_application()
+    import_module(settings.ROOT_URLCONF)
+    gc.collect()
+    gc.freeze()
 
 
 def when_ready(server: Any) -> None:

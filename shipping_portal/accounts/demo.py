@@ -114,7 +114,7 @@ def _make_person(email: str, password: str, **fields: Any) -> User:
     user = User.objects.filter(email=email).first() or User(email=email)
     for name, value in fields.items():
         setattr(user, name, value)
-    if not user.check_password(password):
+    if not (user.pk and user.check_password(password)):
         user.set_password(password)
     user.save()
     EmailAddress.objects.update_or_create(

@@ -69,6 +69,7 @@ class Demo:
 def ready(process: "subprocess.Popen[str]") -> str:
     """Wait until a demo says that it is ready; its address."""
     assert process.stdout
-    line = process.stdout.readline()
+    # Before it are the steps of the start.
+    line = next((line for line in process.stdout if " ..." not in line), "")
     assert line.startswith("READY http://127.0.0.1:"), line + process.communicate()[1]
     return line.split()[1].rstrip("/")

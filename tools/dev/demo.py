@@ -30,9 +30,10 @@ from tools.dev.demo_settings import (
 from tools.dev.environment import PYTHON, ROOT, prepare
 from tools.dev.ports import HOST, is_healthy, listen_on_first_free, port_of
 from tools.dev.processes import PORTS, ChildProcesses
-from tools.dev.programs import GUNICORN, WORKER, manage_py, module
+from tools.dev.programs import GUNICORN, WORKER, module
 from tools.dev.sandboxes import CHOICES, Sandbox
 from tools.dev.servers import start_valkey
+from tools.dev.steps import begin_step, end_steps
 
 RUN = "The whole portal with a pretend carrier, or with another where its CARRIER_... settings are in the environment."
 
@@ -100,18 +101,25 @@ def start_demo(folder: Path, children: ChildProcesses, web: socket.socket, carri
             command = [*module(sandbox.module), f"--state={folder / name_of(sandbox)}", "--print-keys"]
             settings[f"{prefix}_WEBHOOK_KEY"] = children.check_output(f"keys of {sandbox.name}", command).strip()
     demo = with_given_carrier(settings)
-    children.env |= {**demo, "PYTHONUNBUFFERED": "1"}
-    people = prepared_people(folder, demo) or prepare_database(folder, children, demo, carrier)
+    # With a pool of memory for each thread, glibc keeps what every one of them once needed.
+    children.env |= {**demo, "PYTHONUNBUFFERED": "1", "MALLOC_ARENA_MAX": "1"}
+    start_web_now = partial(start_web, children, web)
+    if people := prepared_people(folder, demo):
+        start_web_now()
+    else:
+        people = prepare_database(folder, children, demo, carrier, has_tables=start_web_now)
+    begin_step("Starting the portal")
     if "CARRIER_BASE_URL" not in os.environ:
         for prefix, sandbox, listener in zip(PREFIXES, sandboxes, listeners, strict=False):
             start_sandbox(folder, children, demo, sandbox, prefix, listener)
     for listener in listeners:
         listener.close()
-    start_portal(children, web)
+    start_workers(children)
     children.wait_for("web", lambda: is_healthy(f"{demo['SITE_URL']}/readyz"))
     for name in [name for name in children.running if name.startswith("sandbox")]:
         children.wait_for(name, partial(is_sandbox_ready, children, name))
     write_settings(folder, settings)
+    end_steps()
     log_ins = "  ".join(f"{who}: {person['email']} / {person['password']}" for who, person in people.items())
     code = people["operator"]["totp_command"]
     code = code if carrier == "interface" else code.replace("manage", f"manage --carrier {carrier}")
@@ -124,15 +132,19 @@ def is_sandbox_ready(children: ChildProcesses, name: str) -> bool:
     return "sandbox ready" in children.log(name)
 
 
-def start_portal(children: ChildProcesses, web: socket.socket) -> None:
-    """Start the web server on its socket, the sweeper, and as many workers as WORKERS says."""
-    bind = f"--bind=fd://{web.fileno()}"
+def start_web(children: ChildProcesses, web: socket.socket) -> None:
+    """Start the web server on its socket, with one process of threads where an installation has two."""
+    bind = f"--bind=fd://{web.fileno()} --workers=1"
     children.start("web", module(f"gunicorn shipping_portal.wsgi {bind} {GUNICORN}"), pass_fds=[web.fileno()])
     web.close()
-    children.start("sweeper", manage_py("sweep"))
+
+
+def start_workers(children: ChildProcesses) -> None:
+    """Start as many workers as WORKERS says. The first is the sweeper, too."""
     for number in range(int(os.environ.get("WORKERS", "1"))):
         name = f"worker-{number}" if number else "worker"
-        children.start(name, module(f"celery -q -A shipping_portal.celery worker {WORKER}"))
+        app = "shipping_portal.celery" if number else "tools.dev.demo_worker"
+        children.start(name, module(f"celery -q -A {app} worker {WORKER}"))
 
 
 def name_of(sandbox: Sandbox) -> str:

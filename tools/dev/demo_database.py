@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +12,29 @@ from tools.dev.demo_settings import Env
 from tools.dev.environment import ROOT, VENV
 from tools.dev.processes import ChildProcesses
 from tools.dev.programs import manage_py, module
+from tools.dev.steps import begin_step
+
+STEP = " ..."  # ends a line that says what `manage.py demo` does next
+AFTER_THE_TABLES = "Importing the carrier's places ..."
 
 
-def prepare_database(folder: Path, children: ChildProcesses, settings: Env, carrier: str = "interface") -> Any:
-    """Make the demo's tables, people and history, or bring them up to date. Return its people by what they do."""
+def prepare_database(
+    folder: Path, children: ChildProcesses, settings: Env, carrier: str, has_tables: Callable[[], None]
+) -> Any:
+    """Make the demo's tables, people and history, or bring them up to date. Return its people by what they do.
+
+    `has_tables` is called as soon as there are tables.
+    """
     stamp = folder / "prepared.json"
     stamp.unlink(missing_ok=True)
     command = [*manage_py("demo --json --migrate"), *history_options(folder, children, carrier)]
-    people = json.loads(children.check_output("demo", command).splitlines()[-1])
+    begin_step("Starting Django")
+    for line in children.follow("demo", command):
+        if line.endswith(STEP):
+            begin_step(line.removesuffix(STEP))
+        if line == AFTER_THE_TABLES:
+            has_tables()
+    people = json.loads(line)
     (folder / "migrations.json").write_text(json.dumps(migration_digests()))
     stamp.write_text(json.dumps({"by": code_digest(settings), "people": people}))
     return people
@@ -54,6 +70,7 @@ def history_options(folder: Path, children: ChildProcesses, carrier: str) -> lis
         return []
     if carrier != "interface":
         return ["--country=US"]
+    begin_step("Reading the carrier's places")
     places = folder / "places.csv"
     places.write_text(children.check_output("places", module("shipping_portal.sandbox.places")), encoding="utf-8")
     return [f"--places={places}", f"--carrier-state={folder / 'sandbox'}"]

@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tools.dev.steps import begin_step, end_steps
+
 ROOT = Path(__file__).resolve().parents[2]
 VENV = ROOT / ".venv"
 PYTHON = str(VENV / "bin" / "python")
@@ -25,11 +27,12 @@ def prepare(lock: str) -> None:
         make_venv()
         if stamp.exists() and digests[0] in stamp.read_text().split():
             return
-        print(f"Installing requirements/{lock}.txt; the first time this takes a minute.", flush=True)
+        begin_step(f"Installing requirements/{lock}.txt; the first time this takes a minute")
         pip = [PYTHON, "-m", "pip", "install", "-qq", "--disable-pip-version-check", "--no-input"]
         if subprocess.run([*pip, "--require-hashes", "-r", str(file)]).returncode:
             sys.exit(f"requirements/{lock}.txt could not be installed. The lines above say why.")
         stamp.write_text("\n".join(digests))
+        end_steps()
 
 
 def make_venv() -> None:
@@ -41,7 +44,9 @@ def make_venv() -> None:
             return
     if not (importlib.util.find_spec("venv") and importlib.util.find_spec("ensurepip")):
         sys.exit("This Python lacks its venv module. On Debian and Ubuntu: apt-get install python3-venv")
+    begin_step("Making .venv")
     subprocess.run([sys.executable, "-m", "venv", "--clear", str(VENV)], check=True)
+    end_steps()
 
 
 def package_folder(package: str) -> Path:

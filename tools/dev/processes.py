@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -14,7 +14,7 @@ from tools.dev.environment import ROOT
 
 END_CHILDREN = Path(__file__).with_name("end_children.py")
 ENDS_ON = {"postgres": signal.SIGINT, "pytest": signal.SIGINT}  # the others: SIGTERM
-SECONDS_TO_END = {"worker": 35.0, "sweeper": 35.0}  # they finish a call to the carrier; the others: 10
+SECONDS_TO_END = {"worker": 35.0}  # it finishes a call to the carrier; the others: 10
 PORTS = 100  # how many are tried, one after another
 
 
@@ -87,6 +87,21 @@ class ChildProcesses:
         code = self.running[name].wait()
         self.forget(self.running.pop(name))
         return code
+
+    def follow(self, name: str, argv: Sequence[object]) -> Iterator[str]:
+        """Run a process to its end and yield each line when it is printed. Exit if it fails."""
+        self.start(name, argv)
+        process, seen = self.running[name], 0
+        has_ended = False
+        while not has_ended:
+            has_ended = process.poll() is not None
+            lines = self.log(name).split("\n")[:-1]
+            yield from lines[seen:]
+            seen = len(lines)
+            time.sleep(0.05)
+        if process.returncode:
+            self.exit_with_log(name, "failed")
+        self.forget(self.running.pop(name))
 
     def check_output(self, name: str, argv: Sequence[object], **options: Any) -> str:
         """Run a process to its end and return what it printed. Exit if it fails."""

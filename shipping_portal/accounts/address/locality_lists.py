@@ -19,6 +19,7 @@ COLUMNS = ("country", "suburb", "state", "postcode")
 LONGEST = {"suburb": 80, "state": 40, "postcode": 12}
 BATCH = 2000
 Place = tuple[str, str, str]  # suburb, state, postcode, as published
+Places = dict[Place, Place]  # by the same with a normalised suburb
 
 
 class UnreadableList(Exception):
@@ -58,14 +59,13 @@ def import_list(
 
 
 def _activate_list(
-    country: str, places: list[Place], *, source: str, by: Any, at: dt.datetime, reason: str
+    country: str, places: Places, *, source: str, by: Any, at: dt.datetime, reason: str
 ) -> Imported:
-    digest = hashlib.sha256(repr(sorted(places)).encode()).hexdigest()
+    digest = hashlib.sha256(repr(sorted(places.values())).encode()).hexdigest()
     before = LocalityList.objects.filter(country=country, is_active=True).first()
     if before and before.sha256 == digest:
         return Imported(country, len(places), 0, 0, is_same=True)
     old = set(before.localities.values_list("normalised", "state", "postcode")) if before else set()
-    new = {(normalise_name(suburb), state, postcode) for suburb, state, postcode in places}
     made = LocalityList.objects.create(
         country=country, source=source[:200], sha256=digest, rows=len(places), loaded_at=at
     )
@@ -75,8 +75,8 @@ def _activate_list(
     counts = Imported(
         country,
         len(places),
-        len(new - old),
-        len(old - new),
+        len(places.keys() - old),
+        len(old - places.keys()),
         off_list=receivers.mark_off_list(country),
     )
     summary = f"{source}: {counts.rows} pairs, {counts.added} added, {counts.removed} removed"
@@ -85,19 +85,19 @@ def _activate_list(
     return counts
 
 
-def _locality_rows(made: LocalityList, places: list[Place]) -> Iterator[Locality]:
-    for suburb, state, postcode in places:
+def _locality_rows(made: LocalityList, places: Places) -> Iterator[Locality]:
+    for (normalised, _, _), (suburb, state, postcode) in places.items():
         yield Locality(
             list=made,
             country=made.country,
             suburb=suburb,
             state=state,
             postcode=postcode,
-            normalised=normalise_name(suburb),
+            normalised=normalised,
         )
 
 
-def _read_places(content: bytes) -> dict[str, list[Place]]:
+def _read_places(content: bytes) -> dict[str, Places]:
     """Return pairs by country, each once, in the file's order."""
     try:
         text = content.decode("utf-8-sig")
@@ -106,20 +106,17 @@ def _read_places(content: bytes) -> dict[str, list[Place]]:
             f"The file is not UTF-8 (byte {problem.start}). Save it as UTF-8 CSV."
         ) from None
     reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
-    countries: dict[str, dict[Place, Place]] = {}
+    countries: dict[str, Places] = {}
     try:
         _check_columns(reader.fieldnames or [])
         for row in reader:
-            country, place = _read_place(row, reader.line_num)
-            suburb, state, postcode = place
-            countries.setdefault(country, {}).setdefault(
-                (normalise_name(suburb), state, postcode), place
-            )
+            country, normalised, place = _read_place(row, reader.line_num)
+            countries.setdefault(country, {}).setdefault((normalised, *place[1:]), place)
     except csv.Error as problem:
         raise UnreadableList(f"Line {reader.reader.line_num}: {problem}.") from None
     if not countries:
         raise UnreadableList("The file holds no pairs.")
-    return {country: list(places.values()) for country, places in countries.items()}
+    return countries
 
 
 def _check_columns(names: Sequence[str]) -> None:
@@ -130,7 +127,8 @@ def _check_columns(names: Sequence[str]) -> None:
         )
 
 
-def _read_place(row: dict[str, Any], line: int) -> tuple[str, Place]:
+def _read_place(row: dict[str, Any], line: int) -> tuple[str, str, Place]:
+    """Return the country, the suburb's normalised name and the place."""
     cells = {column: " ".join((row[column] or "").split()) for column in COLUMNS}
     country = cells["country"].upper()
     if country not in STATES:
@@ -145,9 +143,10 @@ def _read_place(row: dict[str, Any], line: int) -> tuple[str, Place]:
         state_code(country, cells["state"]),
         postal_code(country, cells["postcode"]),
     )
-    if not normalise_name(place[0]):
+    normalised = normalise_name(place[0])
+    if not normalised:
         raise UnreadableList(f"Line {line}: the suburb has no letter.")
-    return country, place
+    return country, normalised, place
 
 
 MUCH = 0.05  # removing this much of a list at once looks like a truncated file

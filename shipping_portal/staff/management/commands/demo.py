@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from shipping_portal.accounts import demo
 from shipping_portal.accounts.address.locality_lists import UnreadableList, import_list
-from shipping_portal.staff.demo import demo_history
+from shipping_portal.staff.demo import demo_history, demo_tables
 
 PLACES = settings.BASE_DIR / "shipping_portal" / "sandbox" / "localities.csv"
 PEOPLE = {
@@ -58,15 +58,19 @@ class Command(BaseCommand):
         if not settings.DEMO:
             raise CommandError("The demo's passwords are public. Set DEMO=1 if this is a demo.")
         if options["migrate"]:
-            call_command("migrate", interactive=False, verbosity=0)
+            self._say("Making the tables")
+            demo_tables.make_tables()
         now = timezone.now()
+        self._say("Importing the carrier's places")
         try:
             import_list(places.read_bytes(), source=places.name, by=None, at=now)
         except (OSError, UnreadableList) as problem:
             raise CommandError(str(problem)) from None
+        self._say("Making the demo's people")
         demo.make_demo_business(now, options["country"])
         call_command("operator_groups", verbosity=0)
         if options["carrier_state"]:
+            self._say("Loading a month of parcels")
             demo_history.load_history(now, options["carrier_state"])
             demo_history.follow_the_carrier()
         if options["json"]:
@@ -76,3 +80,7 @@ class Command(BaseCommand):
             self.stdout.write(f"{who}: {person['email']} / {person['password']}")
         self.stdout.write(f"the sender's API token: {demo.SENDER_TOKEN}")
         self.stdout.write(f"the operator's code: {PEOPLE['operator']['totp_command']}")
+
+    def _say(self, step: str) -> None:
+        """Say what is done next: `./dev run` shows it, and what it takes."""
+        self.stderr.write(f"{step} ...", self.style.SUCCESS)
