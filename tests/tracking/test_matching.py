@@ -63,6 +63,17 @@ def push(reference: str, kind: str = "Pickup") -> None:
     factories.deliver(json.dumps(event).encode())
 
 
+def test_a_parcel_is_opened_in_the_transaction_that_books_it(
+    submitted: Callable[..., Order], carrier: SandboxCarrier, prompt_workers: list[str]
+) -> None:
+    order = submitted()
+    bookings.process_booking(order.pk)
+    order.refresh_from_db()
+    assert (order.due_at, prompt_workers) == (None, [])
+    assert (order.parcel.reference, order.parcel.created_at) == (order.carrier_reference, order.booked_at)
+    assert order.parcel.poll.due_at > order.booked_at
+
+
 def test_a_scan_that_overtakes_the_answer_to_its_booking_is_there_with_it(
     submitted: Callable[..., Order], carrier: SandboxCarrier, prompt_workers: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
