@@ -11,7 +11,7 @@ from tools.count_nodes import function_lengths, nodes_by_room, product_files
 
 # Syntax nodes. A budget is at least what is there, and at most 2 % more: set it 1 % above.
 BUDGETS = {
-    "orders": 48_850,
+    "orders": 49_870,
     "shipping_portal/importing": 28_980,
     "shipping_portal/staff": 27_130,
     "shipping_portal/accounts": 36_970,
@@ -21,11 +21,11 @@ BUDGETS = {
     "shipping_portal/reports": 9_390,
     "shipping_portal/api": 7_610,
     "shipping_portal/exporting": 4_540,
-    "shipping_portal": 3_130,
-    "shipping_portal/ops": 3_180,
-    "shipping_portal/jobs": 3_360,
+    "shipping_portal": 3_170,
+    "shipping_portal/ops": 3_465,
+    "shipping_portal/jobs": 3_390,
     "shipping_portal/http": 1_130,
-    "shipping_portal/db": 1_270,
+    "shipping_portal/db": 1_455,
     "shipping_portal/formats": 67,
 }
 
