@@ -44,6 +44,8 @@ def list_keys(prefix: str) -> Iterator[str]:
 
 @contextmanager
 def _answering() -> Iterator[Any]:
+    if not settings.LABEL_BUCKET:
+        raise OutOfReach("LABEL_BUCKET is empty")
     try:
         yield _storage(
             settings.LABEL_BUCKET,
