@@ -12,6 +12,7 @@ from django.db.models.functions import Coalesce, Concat, Lower
 from django.urls import reverse
 from django.utils import timezone
 
+from orders.labels import files
 from orders.models import (
     BookingAttempt,
     CancelAttempt,
@@ -163,7 +164,7 @@ def erase_bodies(orders: Keys) -> int:
 
 @eraser("order", "label files")
 def erase_labels(orders: Keys) -> int:
-    count, _ = LabelBytes.objects.filter(label__order__in=orders).delete()
+    count = files.forget(LabelBytes.objects.filter(label__order__in=orders))
     Label.objects.filter(order__in=orders).update(address="", problem="", due_at=None)
     Label.objects.filter(order__in=orders, purged_at=None).update(purged_at=timezone.now())
     return count

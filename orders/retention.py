@@ -7,6 +7,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from orders.drafting import drafts
+from orders.labels import files
 from orders.models import CarrierCall, Label, LabelBytes, Quote
 from orders.models.statuses import Status
 from orders.status.progress import TERMINAL
@@ -50,7 +51,7 @@ def purge_labels(now: dt.datetime) -> int:
     purged = 0
     while ids := list(_labels_past_term(now).values_list("pk", flat=True)[:BATCH]):
         with transaction.atomic():
-            LabelBytes.objects.filter(label__in=ids).delete()
+            files.forget(LabelBytes.objects.filter(label__in=ids))
             Label.objects.filter(pk__in=ids).update(purged_at=now)
         purged += len(ids)
     return purged

@@ -8,6 +8,7 @@ from django.apps import AppConfig
 REGISTERING = (
     "brand",
     "celery",
+    "ops.bucket_checks",
     "ops.checks",
     "ops.deploy_checks",
     "ops.metrics_port",

@@ -226,6 +226,15 @@ DAILY_MONEY_LIMIT = env("DAILY_MONEY_LIMIT", cast=Decimal, default=Decimal(50_00
 # its files are taken as billing reports; empty is off
 REPORTS_FOLDER = env("REPORTS_FOLDER", default="")
 
+# -- Label files: in the database, or in a bucket of an S3-compatible store ----------------------
+LABEL_BUCKET = env("LABEL_BUCKET", default="")  # its name; empty is the database
+LABEL_BUCKET_URL = env("LABEL_BUCKET_URL", default="")  # of a store other than AWS
+LABEL_BUCKET_REGION = env("LABEL_BUCKET_REGION", default="")
+# both empty: the machine's own role
+LABEL_BUCKET_KEY = env("LABEL_BUCKET_KEY", default="")
+LABEL_BUCKET_SECRET = env("LABEL_BUCKET_SECRET", default="")
+LABEL_BUCKET_PREFIX = env("LABEL_BUCKET_PREFIX", default="labels")  # before each file's sha256
+
 # -- Times, in seconds. TIME_SCALE shortens leases and back-offs, for campaigns ------------------
 TIME_SCALE = env.float("TIME_SCALE", default=1.0)
 CARRIER_DEADLINE = env.float("CARRIER_DEADLINE", default=20.0) * TIME_SCALE

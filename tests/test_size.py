@@ -11,7 +11,7 @@ from tools.count_nodes import function_lengths, nodes_by_room, product_files
 
 # Syntax nodes. A budget is at least what is there, and at most 2 % more: set it 1 % above.
 BUDGETS = {
-    "orders": 48_850,
+    "orders": 51_110,
     "shipping_portal/importing": 28_980,
     "shipping_portal/staff": 27_410,
     "shipping_portal/accounts": 36_970,
@@ -21,11 +21,11 @@ BUDGETS = {
     "shipping_portal/reports": 9_390,
     "shipping_portal/api": 7_610,
     "shipping_portal/exporting": 4_540,
-    "shipping_portal": 3_285,
-    "shipping_portal/ops": 3_180,
+    "shipping_portal": 3_340,
+    "shipping_portal/ops": 3_460,
     "shipping_portal/jobs": 3_605,
     "shipping_portal/http": 1_130,
-    "shipping_portal/db": 1_420,
+    "shipping_portal/db": 1_600,
     "shipping_portal/formats": 67,
 }
 

@@ -9,7 +9,8 @@ from django.utils import timezone
 
 from orders.calling import gateway
 from orders.calling.contract import contract_of
-from orders.models import Label, LabelBytes, Order
+from orders.labels import files
+from orders.models import Label, Order
 from orders.models.statuses import Status
 from orders.notices import parcel_events
 from shipping_portal.accounts.models import Sender
@@ -18,6 +19,7 @@ from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.errors import CarrierError, Crowded, OperationOff, Rejected
 from shipping_portal.carrier.messages import LabelFile, LabelLink
 from shipping_portal.carrier.values import normalise_word
+from shipping_portal.db.bucket import OutOfReach
 from shipping_portal.jobs.models import PARK_AFTER, UNDER_WAY, backoff, lease_time
 from shipping_portal.jobs.registry import NotYet, enqueue, job
 
@@ -182,6 +184,9 @@ def _store(
     except CarrierError as error:
         _failed(label, error, client, place)
         return True
+    except OutOfReach:
+        _wait(label, "We couldn't store the label.", place=place)
+        return True
     return False
 
 
@@ -255,7 +260,11 @@ def _to_keep(size: str, links: tuple[LabelLink, ...], contract: Contract) -> str
 
 
 def store(label: Label, file: LabelFile, *, at: dt.datetime) -> None:
-    """Store the first good file. A later fetch never replaces it, nor restores an erased one."""
+    """Store the first good file. A later fetch never replaces it, nor restores an erased one.
+
+    Raises OutOfReach.
+    """
+    uploaded = files.upload(file.content, file.sha256)
     with transaction.atomic(durable=True):
         stored = Label.objects.filter(pk=label.pk, purged_at=None).exclude(state=Label.State.STORED)
         if stored.update(
@@ -268,7 +277,7 @@ def store(label: Label, file: LabelFile, *, at: dt.datetime) -> None:
             due_at=None,
             **Label.AFRESH,
         ):
-            LabelBytes.objects.create(label=label, content=file.content)
+            files.keep(label, file.content, uploaded)
             parcel_events.note_label(label, at)
 
 

@@ -15,6 +15,7 @@ from orders.models import Label, LabelBytes, Order
 from orders.models.statuses import Status
 from shipping_portal import sheets
 from shipping_portal.accounts.models import Audit, User
+from shipping_portal.db.bucket import OutOfReach
 
 log = logging.getLogger(__name__)
 
@@ -133,6 +134,12 @@ def serve_label(label: Label, order: Order, contents: Contents, *, at: dt.dateti
         # It was cancelled, purged or taken back while the others were sent.
         contents.missing.append(
             f"{order} {FOLDERS[label.size]}: It is no longer booked, or its label is gone."
+        )
+    except OutOfReach:
+        log.warning("label %s of order %s can't be read now", label.size, label.order_id)
+        contents.missing.append(
+            f"{order} {FOLDERS[label.size]}: We couldn't read the file right now. Download it again"
+            " in a few minutes."
         )
     except Label.Damaged:
         log.error("label %s of order %s does not match its sha256", label.size, label.order_id)

@@ -3,7 +3,7 @@
 from orders.models.account import CarrierAccount, CarrierCall, CarrierLine, DailySpend
 from orders.models.attempts import BookingAttempt, CancelAttempt
 from orders.models.changes import OrderChange
-from orders.models.labels import Label, LabelBytes
+from orders.models.labels import BucketFile, Label, LabelBytes
 from orders.models.order import Order
 from orders.models.quotes import Quote
 from orders.models.restores import DatabaseMark, Restore
@@ -13,6 +13,7 @@ from orders.models.workbench import Draft, PriceWait, Replacement, SavedView
 __all__ = [
     "MOVES",
     "BookingAttempt",
+    "BucketFile",
     "CancelAttempt",
     "CarrierAccount",
     "CarrierCall",

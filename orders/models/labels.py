@@ -1,4 +1,4 @@
-"""The carrier's label files, stored byte for byte."""
+"""The carrier's label files, stored byte for byte, here or in a bucket."""
 
 import datetime as dt
 import hashlib
@@ -9,7 +9,8 @@ from django.db.models.functions import Coalesce
 
 from orders.models.order import Order
 from orders.models.statuses import STILL_AT_SENDER, Status
-from shipping_portal.jobs.models import WideJob
+from shipping_portal.db import bucket
+from shipping_portal.jobs.models import Job, WideJob
 
 
 class Label(WideJob):
@@ -94,7 +95,8 @@ class Label(WideJob):
         """Return the carrier's bytes of a currently booked parcel, checked against their sha256.
 
         Raises Damaged. Raises LabelBytes.DoesNotExist if the parcel is no longer booked, its
-        account's dispatch was stopped before it was collected, or the file is gone.
+        account's dispatch was stopped before it was collected, or the file is gone. Raises
+        bucket.OutOfReach.
         """
         # Not self.file: the two would refer to each other and keep the bytes until Python collects
         # cycles.
@@ -105,7 +107,7 @@ class Label(WideJob):
             ~Q(label__order__progress__in=STILL_AT_SENDER)
             | Q(label__order__sender__dispatch_stopped_at=None)
         )
-        content = bytes(kept.values_list("content", flat=True).get())
+        content = kept.only("content", "address").get().read()
         if hashlib.sha256(content).hexdigest() != self.sha256:
             raise self.Damaged(f"{self.size} label {self.pk}")
         return content
@@ -114,9 +116,26 @@ class Label(WideJob):
 class LabelBytes(models.Model):
     label = models.OneToOneField(Label, on_delete=models.CASCADE, related_name="file")
     content = models.BinaryField()
+    # Of the file in the bucket; empty if `content` has the bytes. The previous version's workers
+    # store labels during an upgrade.
+    address = models.CharField(max_length=200, blank=True, default="", db_default="")
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["address"], name="label_files_named", condition=~Q(address=""))
+        ]
 
     def __str__(self) -> str:
         return f"bytes of label {self.label_id}"
+
+    def read(self) -> bytes:
+        """Return the bytes as they are, b"" if the file is missing. Raises bucket.OutOfReach."""
+        if not self.address:
+            return bytes(self.content)
+        try:
+            return bucket.read_file(self.address)
+        except FileNotFoundError:
+            return b""
 
     @classmethod
     def stored(cls) -> int:
@@ -126,3 +145,23 @@ class LabelBytes(models.Model):
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_total_relation_size('orders_labelbytes')")
             return int(cursor.fetchone()[0])
+
+
+class BucketFile(Job):
+    """A file of the bucket. Once due, it is deleted if no label names it.
+
+    The row is there before the file is, and goes after it.
+    """
+
+    key = models.CharField(max_length=200, unique=True)
+    is_ending = models.BooleanField(default=False)  # no label can come to name it any more
+
+    class Meta:
+        indexes = [
+            models.Index(
+                fields=["due_at"], name="bucket_files_due", condition=Q(due_at__isnull=False)
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"file {self.key}"

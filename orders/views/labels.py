@@ -25,6 +25,7 @@ from orders.views.responses import refused_page, suspended_page
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience, same_origin
 from shipping_portal.accounts.formatting import local_moment
 from shipping_portal.accounts.models import Audit
+from shipping_portal.db.bucket import OutOfReach
 
 log = logging.getLogger(__name__)
 
@@ -55,6 +56,10 @@ def label(request: MemberRequest, order: uuid.UUID, size: str) -> HttpResponse:
         content = found.serve(at=now)
     except LabelBytes.DoesNotExist:  # purged or taken back just now
         raise Http404 from None
+    except OutOfReach:
+        log.warning("label %s of order %s can't be read now", found.size, found.order_id)
+        context = {"label": found, "order": found.order}
+        return render(request, "orders/label_late.html", context, status=404)
     except Label.Damaged:
         log.error("label %s of order %s does not match its sha256", found.size, found.order_id)
         return render(request, "orders/label_damaged.html", {"order": found.order}, status=500)

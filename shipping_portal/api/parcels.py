@@ -31,6 +31,7 @@ from shipping_portal.api.listed import page_of_parcels
 from shipping_portal.api.operations import api_operation
 from shipping_portal.api.problems import ApiProblem, refuse_invalid
 from shipping_portal.api.sent import sent_form
+from shipping_portal.db.bucket import OutOfReach
 from tracking import receiver_pages, timeline
 from tracking.receiver_views import ShareForm
 
@@ -315,6 +316,10 @@ def _bytes_of(label: Label, request: MemberRequest, now: dt.datetime) -> bytes:
         content = label.serve(at=now)
     except LabelBytes.DoesNotExist:  # purged or taken back just now
         raise Http404 from None
+    except OutOfReach as error:
+        log.warning("label %s of order %s can't be read now", label.size, label.order_id)
+        text = "The label is stored, but can't be read right now."
+        raise ApiProblem("label-late", text, headers=LOOK_AGAIN) from error
     except Label.Damaged as error:
         log.error("label %s of order %s does not match its sha256", label.size, label.order_id)
         raise ApiProblem("fault", "The stored label is damaged, so it isn't served.") from error

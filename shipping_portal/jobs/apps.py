@@ -23,6 +23,7 @@ MODULES = (
     "scanning.folding",
     "alerts.health",
     "labels.fetching",
+    "labels.files",
     "mail.mailing",
     "charges.matching",
     "packing",

@@ -187,6 +187,7 @@ def _known_secrets() -> list[str]:
         settings.ALERT_WEBHOOK_URL,
         settings.HEARTBEAT_URL,
         settings.SSO_CLIENT_SECRET,
+        settings.LABEL_BUCKET_SECRET,
     )
     values = [settings.SECRET_KEY, *ours, *carrier_settings.all_secrets()]
     return [value for value in values if len(value) >= SHORTEST_SECRET]

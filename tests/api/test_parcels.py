@@ -14,7 +14,7 @@ from django.utils import timezone
 from orders.booking import bookings
 from orders.cancelling import cancels
 from orders.labels import fetching
-from orders.models import Draft, Label, Order, Quote
+from orders.models import Draft, Label, LabelBytes, Order, Quote
 from shipping_portal.accounts.models import Audit, Membership, Sender, User
 from tests import factories
 from tests.api.conftest import PARCEL, Program
@@ -79,6 +79,15 @@ def test_a_worthless_label_is_got_by_who_asks_for_one_alone(hers: Program, quill
     assert problem(hers.get(f"/parcels/{order.uuid}/label?size=full")) == (409, "worthless")
     asked_for = hers.get(f"/parcels/{order.uuid}/label?size=full&worthless=true")
     assert asked_for.content == order.labels.get().intact_bytes()
+
+
+def test_a_label_in_a_bucket_that_is_away_is_late(hers: Program, quill: Sender, alice: User) -> None:
+    order = factories.order(quill, alice, status="booked", carrier_reference="STEST1")
+    factories.stored_label(order)
+    LabelBytes.objects.update(address="labels/in-no-bucket")
+    answer = hers.get(f"/parcels/{order.uuid}/label?size=full")
+    assert problem(answer) == (409, "label-late")
+    assert answer["Retry-After"]
 
 
 def test_prices_are_those_of_the_page_and_make_a_draft(carrier: SandboxCarrier, hers: Program, alice: User) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from orders.models import Draft, Label, Order, PriceWait, Replacement
+from orders.models import BucketFile, Draft, Label, Order, PriceWait, Replacement
 from shipping_portal.accounts.models import ApprovalRequest, Notification, Sender, User
 from shipping_portal.jobs import sweep
 from shipping_portal.jobs.registry import JobKind, kind_of
@@ -119,6 +119,7 @@ def owed(quill: Sender, alice: User) -> dict[str, int]:
     factories.billing_report(state="reading", due_at=later)
     factories.billing_report(state="posted", due_at=then)
     price_wait(quill, alice, due_at=later)
+    BucketFile.objects.create(key="later", due_at=later)
     alert("later", due_at=later)
     shop = factories.webhook_endpoint(quill, alice, paused_at=then)  # so that nothing leaves
     factories.webhook_event(shop, due_at=later)
@@ -143,5 +144,6 @@ def owed(quill: Sender, alice: User) -> dict[str, int]:
         "report": factories.billing_report(state="reading", due_at=then).pk,
         "poll": factories.parcel(reference="SPOLL00001", poll_due_at=then).pk,
         "export": factories.export(quill, alice, finished_at=None, due_at=then).pk,
+        "label-file": BucketFile.objects.create(key="due", due_at=then).pk,
         "count": Counting.objects.create(sender=quill, due_at=then).pk,
     }

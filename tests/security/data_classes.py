@@ -56,7 +56,7 @@ question_hash
 orders.Order.last_error receiver_state receiver_country weight_kg length_cm width_cm height_cm entered contents_type
 customer_reference product_code product_name first_mile plan carrier_order_id carrier_reference public_tracking_url
 request_id form_hash orders.BookingAttempt.body_sha256 seen_reference orders.OrderChange.old
-orders.Label.last_error sha256 orders.DatabaseMark.system_identifier timeline stamp orders.PriceWait.last_error
+orders.Label.last_error sha256 orders.LabelBytes.address orders.BucketFile.last_error key orders.DatabaseMark.system_identifier timeline stamp orders.PriceWait.last_error
 orders.SavedView.slug orders.Replacement.last_error product_code tracking.Parcel.last_error reference subscription_text
 tracking.Poll.last_error reply_sha256 tracking.WebhookDelivery.last_error sha256 polled_for reason reference
 tracking.WebhookTally.reason

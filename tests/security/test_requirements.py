@@ -240,13 +240,16 @@ def _imports(node: ast.AST, module: str) -> bool:
 # -- 15 and 16: code and logs --------------------------------------------------------------------
 
 
-def test_the_image_installs_what_the_lock_names_and_nothing_else() -> None:
-    lock = (ROOT / "requirements/production.txt").read_text()
+@pytest.mark.parametrize("lock", ["production", "production-s3"])
+def test_the_image_installs_what_the_lock_names_and_nothing_else(lock: str) -> None:
+    lock = (ROOT / f"requirements/{lock}.txt").read_text()
     named = [line for line in lock.splitlines() if line[:1].isalpha()]
     assert named
     assert all("==" in line and line.endswith("\\") for line in named)  # the next line is its checksum
     assert "--hash=sha256:" in lock
-    assert "pip install --require-hashes -r requirements/production.txt" in (ROOT / "deploy/Dockerfile").read_text()
+    image = (ROOT / "deploy/Dockerfile").read_text()
+    assert "ARG REQUIREMENTS=production\n" in image
+    assert "pip install --require-hashes -r requirements/${REQUIREMENTS}.txt" in image
 
 
 @pytest.fixture

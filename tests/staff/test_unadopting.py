@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from orders.booking import bookings
 from orders.labels import fetching
-from orders.models import LabelBytes, Order
+from orders.models import BucketFile, LabelBytes, Order
 from orders.status.transitions import advance, move_to
 from shipping_portal.accounts.models import Audit, Notification, Sender, User
 from shipping_portal.billing.charges import matching
@@ -103,7 +103,9 @@ def test_undone_all_that_came_by_it_is_gone(adopted: Callable[..., Order], desk:
     )
     order.labels.all().delete()
     factories.stored_label(order)
+    LabelBytes.objects.update(address="labels/of-the-wrong-parcel")
     assert press(desk, order, "undo-adoption").status_code == 302
+    assert BucketFile.objects.get(key="labels/of-the-wrong-parcel").due_at  # and deleted then
     order.refresh_from_db()
     assert (order.status, order.carrier_reference, order.carrier_order_id) == ("unconfirmed", None, "")
     assert (order.booked_at, order.carrier_pickup_date, order.progress, order.due_at) == (None, None, "", None)

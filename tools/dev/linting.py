@@ -36,11 +36,16 @@ def lock(words: list[str]) -> None:
     prepare("dev")
     every_python = "pip compile pyproject.toml --quiet --universal --python-version=3.11.2 --generate-hashes"
     no_place = "--no-header --no-annotate --no-emit-index-url --no-emit-find-links"
-    # Each holds the one before it at the same versions: what a server, ./dev run and ./dev test need.
+    # Each holds those before it at the same versions: what a server, ./dev run, a server with a bucket for labels and
+    # ./dev test need.
     locks = {
         "production": "--extra=postgres",
         "run": "--extra=postgres --group=run --constraint=requirements/production.txt",
-        "dev": "--extra=postgres --group=run --group=test --group=lint --constraint=requirements/run.txt",
+        "production-s3": "--extra=postgres --extra=s3 --constraint=requirements/production.txt",
+        "dev": (
+            "--extra=postgres --extra=s3 --group=run --group=test --group=lint --constraint=requirements/run.txt"
+            " --constraint=requirements/production-s3.txt"
+        ),
     }
     for name, what in locks.items():
         into = f"--output-file=requirements/{name}.txt"

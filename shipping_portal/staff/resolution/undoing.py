@@ -14,7 +14,16 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Min
 
-from orders.models import BookingAttempt, CarrierAccount, Label, Order, OrderChange, Restore
+from orders.labels import files
+from orders.models import (
+    BookingAttempt,
+    CarrierAccount,
+    Label,
+    LabelBytes,
+    Order,
+    OrderChange,
+    Restore,
+)
 from orders.models.statuses import Progress, Status
 from orders.notices import notifications
 from orders.status.transitions import move_to
@@ -122,6 +131,7 @@ def _take_back(
     )
     # Which of several replies is the order's is open again.
     order.attempts.update(duplicate_booking_at=None)
+    files.forget(LabelBytes.objects.filter(label__order=order))
     order.labels.all().delete()
     notifications.forget_progress(order)
     polling.close_parcel(order)

@@ -1,0 +1,94 @@
+"""Keep labels' files, in the bucket if there is one.
+
+A file is written before a label names it, and deleted after none does. Why no file is deleted
+that a label names: docs/decisions/0053.
+"""
+
+import datetime as dt
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from orders.models import BucketFile, Label, LabelBytes
+from shipping_portal.db import bucket
+from shipping_portal.db.bucket import OutOfReach
+from shipping_portal.jobs.models import lease_time
+from shipping_portal.jobs.registry import job
+
+# Much longer than a file takes to be written and named.
+ANNOUNCED = dt.timedelta(seconds=600 * settings.TIME_SCALE)
+
+
+def upload(content: bytes, sha256: str) -> BucketFile | None:
+    """Write a file to the bucket, if there is one, for `keep`. Raises OutOfReach."""
+    if not settings.LABEL_BUCKET:
+        return None
+    file = _announce(f"{settings.LABEL_BUCKET_PREFIX}/{sha256}")
+    bucket.put_file(file.key, content)
+    return file
+
+
+def _announce(key: str) -> BucketFile:
+    """Have the file deleted, should no label come to name it."""
+    until = timezone.now() + ANNOUNCED
+    file, made = BucketFile.objects.get_or_create(key=key, defaults={"due_at": until})
+    if file.is_ending:
+        raise OutOfReach("the same file is just being deleted")
+    if not made:
+        BucketFile.objects.filter(pk=file.pk, due_at__isnull=False).update(due_at=until)
+    return file
+
+
+def keep(label: Label, content: bytes, file: BucketFile | None) -> None:
+    """Make this file the label's own, in the caller's transaction. Raises OutOfReach."""
+    if file is None:
+        LabelBytes.objects.create(label=label, content=content)
+    else:
+        name_file(file)
+        LabelBytes.objects.create(label=label, content=b"", address=file.key)
+
+
+def name_file(file: BucketFile) -> None:
+    """Note that a row names the file from this transaction on. Raises OutOfReach if it is gone."""
+    is_there = BucketFile.objects.filter(pk=file.pk, is_ending=False)
+    if not is_there.update(due_at=None, **BucketFile.AFRESH):
+        raise OutOfReach("the same file was just deleted")
+
+
+def forget(rows: QuerySet[LabelBytes]) -> int:
+    """Delete these rows. A file in the bucket goes a little later, if no other row names it."""
+    with transaction.atomic():
+        found = dict(rows.select_for_update(of=("self",)).values_list("pk", "address"))
+        LabelBytes.objects.filter(pk__in=found).delete()
+        look_for_names({address for address in found.values() if address})
+    return len(found)
+
+
+def look_for_names(addresses: set[str]) -> None:
+    """Look a little later, when nobody who has just read a row is still reading its file."""
+    at = timezone.now() + lease_time()
+    BucketFile.objects.bulk_create(
+        [BucketFile(key=address, due_at=at) for address in sorted(addresses)],
+        update_conflicts=True,
+        unique_fields=["key"],
+        update_fields=["due_at"],
+    )
+
+
+@job("label-file", queue=BucketFile.objects.all(), order=170)
+def delete_unnamed(file: BucketFile) -> None:
+    """Delete a file that no label names."""
+    if LabelBytes.objects.filter(address=file.key).exclude(address="").exists():
+        file.finish()
+        return
+    # Fails if a row has come to name it since then. From here on none can.
+    if not file.renew(is_ending=True):
+        return
+    try:
+        bucket.delete_file(file.key)
+    except OutOfReach:
+        file.try_later(timezone.now())
+        return
+    BucketFile.objects.filter(pk=file.pk, due_at=file.due_at).delete()
