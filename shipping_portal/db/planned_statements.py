@@ -27,7 +27,11 @@ def insert_row(row: models.Model) -> None:
 
 @cache
 def _insert_statement(model: type[models.Model]) -> tuple[str, list[Any]]:
-    fields: list[Any] = [field for field in model._meta.concrete_fields if not field.primary_key]
+    fields: list[Any] = [
+        field
+        for field in model._meta.concrete_fields
+        if not field.primary_key and not field.generated
+    ]
     columns = ", ".join(f'"{field.column}"' for field in fields)
     values = ", ".join(["%s"] * len(fields))
     # Only our own names are written into it.

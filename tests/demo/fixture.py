@@ -33,7 +33,9 @@ def write(month: Month, file: Path) -> None:
 def _table(model: type[models.Model], sender: Sender) -> dict[str, Any]:
     """The columns of a table and its rows, in the order of their keys. A row of the audit has no key of its own."""
     is_audit = model._meta.label == "accounts.Audit"
-    fields = [field for field in model._meta.concrete_fields if not (is_audit and field.primary_key)]
+    fields = [
+        field for field in model._meta.concrete_fields if not field.generated and not (is_audit and field.primary_key)
+    ]
     rows = model._default_manager.order_by("pk")
     rows = rows.filter(sender=sender) if is_audit else rows
     emails = dict(User.objects.values_list("pk", "email"))

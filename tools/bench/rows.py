@@ -14,7 +14,8 @@ def insert(like: Any, source: str, values: dict[str, str], *, order_by: str = ""
 
     In the values, `new` is the row of the source.
     """
-    fields = [field for field in like._meta.concrete_fields if not field.primary_key or field.column in values]
+    own = [field for field in like._meta.concrete_fields if not field.generated]
+    fields = [field for field in own if not field.primary_key or field.column in values]
     unknown = set(values) - {field.column for field in fields}
     if unknown:
         raise ValueError(f"{like._meta.label} has no column {', '.join(sorted(unknown))}")
