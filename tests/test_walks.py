@@ -141,5 +141,6 @@ def test_fetching_a_label(booked: Order) -> None:
         "calling/contract",
         "calling/carrier_settings",
         "calling/turns",
+        "labels/files",
         "notices/parcel_events",
     ]

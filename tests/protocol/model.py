@@ -76,7 +76,7 @@ def settle(rows: Rows, key: int, answer: str, *, replays: bool) -> Rows:
     is_awaited = is_in_flight or (rows.key, rows.attempt, rows.status) == (key, "unknown", "unconfirmed")
     is_unsent = (rows.status, rows.attempt) == ("booking", "")
     if answer == "yes" and is_awaited:
-        return move(rows, "booked", attempt="accepted", reference=key, due="now")
+        return move(rows, "booked", attempt="accepted", reference=key, due="")
     if answer == "rejected" and is_awaited:
         return move(rows, "rejected", attempt="", due="")
     if answer in {"not sent", "stopped"} and is_in_flight:

@@ -43,7 +43,9 @@ def rows(tables: set[str] | None = None) -> Rows:
         (model._meta.model_name, row.pk): {
             field.attname: _text(getattr(row, field.attname))
             for field in model._meta.concrete_fields
-            if field.attname not in FIELDS and f"{model._meta.model_name}.{field.attname}" not in BY_MODEL
+            if not field.generated
+            and field.attname not in FIELDS
+            and f"{model._meta.model_name}.{field.attname}" not in BY_MODEL
         }
         for model in apps.get_models()
         if model._meta.label_lower not in LEFT_OUT and (tables is None or model._meta.db_table in tables)
