@@ -18,7 +18,6 @@ from shipping_portal.accounts.models import Sender, User
 from tests import factories
 from tests.queries import sql_of
 from tests.sandbox_carrier import SandboxCarrier
-from tracking import polling
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres]
 OF_TRANSACTIONS = ("BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE")
@@ -63,20 +62,13 @@ def test_a_press_of_book(quote: Callable[..., Quote], alice: User) -> None:
         press(with_another_phone, alice)
 
 
-def test_a_booking_from_its_message_to_its_reference(submitted: Callable[[], Order]) -> None:
+def test_a_booking_from_its_message_to_its_parcel(submitted: Callable[[], Order]) -> None:
     bookings.process_booking(submitted().pk)
     order = submitted()
-    with at_most(13):
+    with at_most(14):
         bookings.process_booking(order.pk)
     order.refresh_from_db()
-    assert order.status == "booked"
-
-
-def test_the_parcel_of_a_booked_order(booked: Callable[[], Order]) -> None:
-    order = booked()
-    with at_most(4):
-        polling.open_parcel(order.pk)
-    assert order.parcel.reference == order.carrier_reference
+    assert (order.status, order.parcel.reference) == ("booked", order.carrier_reference)
 
 
 def test_the_label_that_is_printed(booked: Callable[[], Order]) -> None:
