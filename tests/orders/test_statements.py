@@ -1,4 +1,4 @@
-"""What a parcel costs the database: statements from the press of Book to its labels, BEGIN and COMMIT not counted."""
+"""What a parcel costs the database: statements from the press of Book to its labels, without transactions and slots."""
 
 import dataclasses
 import uuid
@@ -21,13 +21,15 @@ from tests.sandbox_carrier import SandboxCarrier
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres]
 OF_TRANSACTIONS = ("BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE")
+# A call that starts too late for its slot takes another one, so a busy machine has more of these.
+OF_SLOTS = "UPDATE orders_carrierline"
 
 
 @contextmanager
 def at_most(count: int) -> Iterator[None]:
     with CaptureQueriesContext(connection) as seen:
         yield
-    ran = [sql for sql in sql_of(seen) if not sql.startswith(OF_TRANSACTIONS)]
+    ran = [sql for sql in sql_of(seen) if not sql.startswith((*OF_TRANSACTIONS, OF_SLOTS))]
     assert len(ran) <= count, "\n".join(statement[:150] for statement in ran)
 
 
@@ -65,8 +67,7 @@ def test_a_press_of_book(quote: Callable[..., Quote], alice: User) -> None:
 def test_a_booking_from_its_message_to_its_parcel(submitted: Callable[[], Order]) -> None:
     bookings.process_booking(submitted().pk)
     order = submitted()
-    # 14, and two more where it waited longer for its turn.
-    with at_most(16):
+    with at_most(13):
         bookings.process_booking(order.pk)
     order.refresh_from_db()
     assert (order.status, order.parcel.reference) == ("booked", order.carrier_reference)
@@ -75,7 +76,7 @@ def test_a_booking_from_its_message_to_its_parcel(submitted: Callable[[], Order]
 def test_the_label_that_is_printed(booked: Callable[[], Order]) -> None:
     order = booked()
     first = order.labels.get(is_spare=False)
-    with at_most(14):
+    with at_most(7):
         fetching.fetch_due_label(first.pk)
     first.refresh_from_db()
     assert first.state == Label.State.STORED
@@ -85,6 +86,6 @@ def test_both_labels(booked: Callable[[], Order]) -> None:
     order = booked()
     order.labels.update(is_spare=False)  # both are wanted
     first = order.labels.order_by("due_at")[0]
-    with at_most(15):
+    with at_most(11):
         fetching.fetch_due_label(first.pk)
     assert set(order.labels.values_list("state", flat=True)) == {Label.State.STORED}
