@@ -146,6 +146,13 @@ def test_book_takes_the_price_that_its_page_showed(listed: Client, quill: Sender
     assert Order.objects.get().quote == shown
 
 
+def test_book_never_takes_another_accounts_quote(listed: Client, quill: Sender, alice: User, bob: User) -> None:
+    draft, own = factories.draft(quill, alice), factories.quote(quill, alice)
+    Draft.objects.filter(pk=draft.pk).update(quote=own)
+    book(listed, draft, factories.quote(bob.membership.sender, bob))
+    assert set(Order.objects.values_list("quote", "sender")) == {(own.pk, quill.pk)}
+
+
 def test_a_refused_booking_keeps_the_draft(listed: Client, quill: Sender, alice: User) -> None:
     draft = factories.draft(quill, alice)
     assert book(listed, draft, factories.quote(quill, alice), product="NO-SUCH").status_code == 422
