@@ -59,7 +59,7 @@ def label(request: MemberRequest, order: uuid.UUID, size: str) -> HttpResponse:
     except OutOfReach:
         log.warning("label %s of order %s can't be read now", found.size, found.order_id)
         context = {"label": found, "order": found.order}
-        return render(request, "orders/label_late.html", context, status=404)
+        return render(request, "orders/label_late.html", context, status=503)
     except Label.Damaged:
         log.error("label %s of order %s does not match its sha256", found.size, found.order_id)
         return render(request, "orders/label_damaged.html", {"order": found.order}, status=500)

@@ -161,9 +161,11 @@ def test_a_stored_label_is_not_there_yet_while_the_bucket_is_away(
     label = stored(owed(order))
     settings.LABEL_BUCKET_URL = "http://127.0.0.1:9"
     answer = visit(alice).get(address(label))
-    assert answer.status_code == 404
+    assert answer.status_code == 503
     words = text(answer)
-    assert "The label is stored, but we can't read it right now. Open this page again in a moment." in words
+    assert (
+        "can't be opened right now We have it, but can't read it right now. Open this page again in a moment." in words
+    )
     assert "The parcel is booked; don't book it again." in words
     assert "canary-bucket-secret" not in caplog.text
     label.refresh_from_db()
