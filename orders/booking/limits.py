@@ -168,32 +168,42 @@ def counting(
 
     Raises LimitReached when it becomes due.
     """
-    fields = _count_move(order, new, changes, at)
-    yield fields
-    day, is_limited = fields.get("reserved_on"), new == Status.BOOKING
+    counted = _count_move(order, new, changes, at)
+    yield counted.fields
     # Last, because all bookings of the day wait for this row until the transaction ends.
-    if day and not _spend(day, fields["reserved"], is_limited=is_limited):
-        raise DailyLimitReached(day, fields["reserved"], next_day(order.sender, at))
+    day, money, is_limited = counted.day, counted.money, new == Status.BOOKING
+    if day and not _spend(day, money, is_limited=is_limited):
+        raise DailyLimitReached(day, money, next_day(order.sender, at))
 
 
-def _count_move(order: Order, new: str, changes: dict[str, Any], at: dt.datetime) -> dict[str, Any]:
-    """Count it for its sender; return the fields to write into the order.
+class _Counted(NamedTuple):
+    """What a move writes into the order, and adds to what all senders spent on a day."""
+
+    fields: dict[str, Any]
+    day: dt.date | None = None
+    money: Decimal = Decimal(0)
+
+
+def _count_move(order: Order, new: str, changes: dict[str, Any], at: dt.datetime) -> _Counted:
+    """Count it for its sender.
 
     A late yes to what was released is counted whatever the limits say.
     """
     if new == Status.BOOKING or (new == Status.CONFLICT and order.reserved_on is None):
         price = changes.get("price", order.price)
-        return reserve(order.sender, price, at, is_binding=new == Status.BOOKING)
+        fields = reserve(order.sender, price, at, is_binding=new == Status.BOOKING)
+        return _Counted(fields, fields["reserved_on"], price)
     if order.reserved_on is None:
-        return {}
+        return _Counted({})
     if new not in MAY_COST:
-        return release(order)
+        return _release(order)
     price = changes.get("charged_price")
     if price is None or price == order.reserved or not (counts := _locked_counts(order)):
-        return {}
+        return _Counted({})
     more = price - counts.reserved  # dearer or cheaper, on the day it was reserved
     add(order.sender_id, counts.day, money=more, unbilled=more)
-    return {"reserved": price, "unbilled": counts.unbilled + more}
+    fields = {"reserved": price, "unbilled": counts.unbilled + more}
+    return _Counted(fields, counts.day, more)
 
 
 def reserve(
@@ -261,20 +271,19 @@ def _count(sender: Sender, price: Decimal, day: dt.date, *, is_binding: bool) ->
     return bool(COUNT_BEFORE_APPROVAL.run(**values, **first))
 
 
-def release(order: Order) -> dict[str, Any]:
-    """Give back what was reserved to its day; return what the order stores.
-
-    Once released, it releases nothing.
-    """
-    if counts := _locked_counts(order):
-        add(
-            order.sender_id,
-            counts.day,
-            parcels=-1,
-            money=-counts.reserved,
-            unbilled=-counts.unbilled,
-        )
-    return NOT_COUNTED
+def _release(order: Order) -> _Counted:
+    """Give back what was reserved. Once released, it releases nothing."""
+    counts = _locked_counts(order)
+    if counts is None:
+        return _Counted(NOT_COUNTED)
+    add(
+        order.sender_id,
+        counts.day,
+        parcels=-1,
+        money=-counts.reserved,
+        unbilled=-counts.unbilled,
+    )
+    return _Counted(NOT_COUNTED, counts.day, -counts.reserved)
 
 
 def count_bills(order: Order, total: Decimal) -> None:
@@ -283,8 +292,10 @@ def count_bills(order: Order, total: Decimal) -> None:
     Its sender is locked.
     """
     if order.reserved_on:
-        add(order.sender_id, order.reserved_on, money=total - order.reserved)
+        more = total - order.reserved
+        add(order.sender_id, order.reserved_on, money=more)
         Order.objects.filter(pk=order.pk).update(reserved=total)
+        _spend(order.reserved_on, more)
 
 
 def count_as_unbilled(order: Order) -> None:
@@ -301,6 +312,7 @@ def count_as_unbilled(order: Order) -> None:
             unbilled=price - counts.unbilled,
         )
         Order.objects.filter(pk=order.pk).update(reserved=price, unbilled=price)
+        _spend(counts.day, price - counts.reserved)
 
 
 class _Counts(NamedTuple):
@@ -325,12 +337,10 @@ def add(
     money: Decimal = Decimal(0),
     unbilled: Decimal = Decimal(0),
 ) -> None:
-    """Add to the counters, or take from them below zero.
+    """Add to a sender's counters, or take from them below zero.
 
-    The sender's of a day change only while that day is counted.
-
-    `parcels` and `money` change what was booked in all, too, and what all senders together spent
-    on the day.
+    Those of a day change only while that day is counted. `parcels` and `money` change what was
+    booked in all, too.
     """
     same = Q(counted_on=day)
     Sender.objects.filter(pk=sender_id).update(
@@ -342,8 +352,6 @@ def add(
         booked_in_all=F("booked_in_all") + parcels,
         spent_in_all=Round(F("spent_in_all") + _value(money), 2),
     )
-    if day:
-        _spend(day, money)
 
 
 def _plan_spend(*, is_limited: bool) -> PlannedUpdate:

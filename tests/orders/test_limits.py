@@ -385,6 +385,18 @@ def test_the_row_that_all_bookings_of_a_day_wait_for_is_locked_last(press: Press
     assert writes(captured)[-1].startswith('UPDATE "orders_dailyspend"')
 
 
+@pytest.mark.parametrize(
+    ("status", "changes"),
+    [("rejected", {}), ("booked", {**BOOKED, "charged_price": Decimal("13.00")})],
+    ids=["gives back", "costs more"],
+)
+def test_so_it_is_where_a_move_gives_back_or_costs_more(press: Press, status: str, changes: dict[str, Any]) -> None:
+    order = press()
+    with CaptureQueriesContext(connection) as captured:
+        move_to(order, status, reason="-", at=timezone.now(), **changes)
+    assert writes(captured)[-1].startswith('UPDATE "orders_dailyspend"')
+
+
 def test_a_limit_of_nothing_refuses_the_first_booking_of_a_day_and_tells_the_desk(press: Press, settings: Any) -> None:
     settings.DAILY_MONEY_LIMIT = Decimal(0)
     with pytest.raises(DailyLimitReached):
