@@ -55,7 +55,7 @@ WORD = re.compile(f"_({'|'.join(RETIRED)})s?_")
 SHARED = """
 Command Confirmed addresses begin bookable brand_colours decide_word delete_view is_known leave_out listed
 local_time make_default merge_receivers normalise_word one_line orders_of page plain read read_day read_number
-receiver_style release save save_view send_due_mail shown suggest_receivers take to_print try_again wait_after
+receiver_style save save_view send_due_mail shown suggest_receivers take to_print try_again wait_after
 watched
 """
 
