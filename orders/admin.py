@@ -1,6 +1,7 @@
 """Show booking attempts, carrier calls, label files and the daily limit to operators.
 
-An order's page combines all apps, so it is in staff/admin/orders.py. So is a carrier account's.
+An order's page combines all apps, so it is in staff/admin/orders.py. So is a carrier account's
+page.
 """
 
 import datetime as dt
@@ -87,7 +88,7 @@ class CarrierCallAdmin(ReadOnlyAdmin):
         "about",
     ]
     list_filter = [
-        # Offer the names we know: listing those that occur would read the whole log.
+        # Offer the names we know: listing those in use would mean reading the whole log.
         choices(
             "operation",
             "operation",
@@ -117,9 +118,9 @@ class CarrierCallAdmin(ReadOnlyAdmin):
 
 
 def _fetch_again(label: Label, *, reason: str, by: User, now: dt.datetime) -> None:
-    owed = Label.objects.filter(pk=label.pk, purged_at=None).exclude(state__in=KEPT)
+    due = Label.objects.filter(pk=label.pk, purged_at=None).exclude(state__in=KEPT)
     afresh = {"state": Label.State.PENDING, "is_spare": False, **Label.AFRESH}
-    if not owed.update(due_at=now, **afresh):
+    if not due.update(due_at=now, **afresh):
         raise Refused(
             "This label is already stored, or its receiver was erased. A stored file is never"
             " replaced."
@@ -172,5 +173,5 @@ class DailySpendAdmin(ReadOnlyAdmin):
     list_filter = [needs(queues.SPENDING)]
     readonly_fields = ["limit"]
     ordering = ["-day"]
-    # The limit that holds today, which may not be the one of that day.
+    # The limit that applies today, which may differ from the limit on that day.
     limit = column("DAILY_MONEY_LIMIT now", lambda day: f"{settings.DAILY_MONEY_LIMIT:,.2f}")

@@ -1,4 +1,4 @@
-"""Make the links by which a partner's server hands a person over to a parcel."""
+"""Make the links by which a partner's server sends a person straight to a parcel."""
 
 import datetime as dt
 import uuid
@@ -16,7 +16,7 @@ from shipping_portal.accounts.models import EntryLink, Membership, User
 
 
 def link_to_new_parcel(user: User, values: Mapping[str, Any], *, now: dt.datetime) -> str:
-    """Return a link to a new parcel with these values of its form, right or wrong."""
+    """Return a link to a new parcel with these form values, valid or not."""
     member = Membership.objects.select_related("sender").filter(user=user).first()
     if member is None or member.role not in BOOKERS:
         raise NotPossible("This person may not book.")

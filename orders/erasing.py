@@ -21,6 +21,7 @@ from orders.models import (
     Order,
     Quote,
     Replacement,
+    ReturnLink,
     SavedView,
 )
 from orders.models.facts import ReceiverFacts
@@ -33,15 +34,15 @@ from shipping_portal.jobs.erasing import BATCH, Keys, eraser, objection
 from shipping_portal.jobs.personal_data import ERASED
 from shipping_portal.jobs.retention import delete, term
 
-# By then polling has given up, and nobody waits at the address.
+# By then polling has given up, and nobody is waiting at the address.
 SILENT = dt.timedelta(days=60)
-UNSETTLED = (
+UNRESOLVED = (
     Status.BOOKING,
     Status.UNCONFIRMED,
     Status.CONFLICT,
     *sorted(BEING_CANCELLED),
 )
-# Reports use these, and they identify nobody.
+# Reports use these, and they don't identify anybody.
 STAYS = ("receiver_state", "receiver_country")
 NOBODY = {name: "" for field in ReceiverFacts._meta.fields if (name := field.name) not in STAYS} | {
     "receiver_name": "Erased receiver"
@@ -63,12 +64,12 @@ REFERENCES = Lower(
 # -- When erasing must wait ----------------------------------------------------------------------
 
 
-def unsettled() -> Q:
+def unresolved() -> Q:
     """Match orders with an unknown outcome, or with a job for the carrier."""
     twice = BookingAttempt.objects.filter(duplicate_booking_at__isnull=False)
     replaced = Replacement.objects.filter(ended_at=None)
     return (
-        Q(status__in=UNSETTLED)
+        Q(status__in=UNRESOLVED)
         | Q(pk__in=twice.values("order"))
         | Q(pk__in=replaced.values("order"))
     )
@@ -84,25 +85,27 @@ def moving(now: dt.datetime) -> Q:
     return held & heard & ~Q(progress__in=sorted(TERMINAL))
 
 
-UNCLEAR = "It isn't clear yet what the carrier has. Settle it first: what was sent is the evidence."
+UNCLEAR = (
+    "It isn't clear yet what the carrier has. Resolve it first: what was sent is the evidence."
+)
 ON_ITS_WAY = (
     "Its parcel is on its way, and the carrier may ask for the address. Try again once it is"
     f" delivered, or {SILENT.days} days after its last scan."
 )
 CONTACT = (
-    "The carrier writes to this person about {:,} parcels not settled or on their way. Try again"
+    "The carrier writes to this person about {:,} parcels not resolved or on their way. Try again"
     " once they are delivered or cancelled."
 )
 OPEN = (
-    "{:,} of its parcels are on their way, or not settled with the carrier. Try again once they are"
-    " delivered or cancelled."
+    "{:,} of its parcels are on their way, or not resolved with the carrier. Try again once they"
+    " are delivered or cancelled."
 )
 UNBILLED = "{:,.2f} of what it booked is on no bill yet. Try again once the week's bill is posted."
 
 
 @objection("order")
 def not_yet(orders: Keys) -> Iterator[tuple[int, str]]:
-    for rule, why in ((unsettled(), UNCLEAR), (moving(timezone.now()), ON_ITS_WAY)):
+    for rule, why in ((unresolved(), UNCLEAR), (moving(timezone.now()), ON_ITS_WAY)):
         for key in Order.objects.filter(rule, pk__in=orders).values_list("pk", flat=True):
             yield key, why
 
@@ -110,13 +113,13 @@ def not_yet(orders: Keys) -> Iterator[tuple[int, str]]:
 @objection("member")
 def contact_of_parcels(members: Keys) -> Iterator[tuple[int, str]]:
     for key in members:
-        if count := _with_contact(key).filter(unsettled() | moving(timezone.now())).count():
+        if count := _with_contact(key).filter(unresolved() | moving(timezone.now())).count():
             yield key, CONTACT.format(count)
 
 
 @objection("sender")
 def open_parcels(senders: Keys) -> Iterator[tuple[int, str]]:
-    still = Order.objects.filter(sender__in=senders).filter(unsettled() | moving(timezone.now()))
+    still = Order.objects.filter(sender__in=senders).filter(unresolved() | moving(timezone.now()))
     for key, count in still.values_list("sender").annotate(Count("pk")).order_by():
         yield key, OPEN.format(count)
     for key, money in Sender.objects.filter(pk__in=senders, unbilled__gt=0).values_list(
@@ -151,6 +154,21 @@ def erase_receivers(orders: Keys) -> int:
     )
 
 
+@eraser("order", "people who send parcels back")
+def erase_returners(orders: Keys) -> int:
+    """Overwrite the address that a return starts from: it is a receiver's address."""
+    returns = list(Order.objects.filter(pk__in=orders, returns__isnull=False))
+    for order in returns:
+        order.pickup |= NO_PICKUP | {"suburb": "", "postcode": ""}
+    Order.objects.bulk_update(returns, ["pickup"], batch_size=BATCH)
+    return len(returns)
+
+
+@eraser("order", "links to labels")
+def erase_return_links(orders: Keys) -> int:
+    return delete(ReturnLink.objects.filter(order__in=orders))
+
+
 @eraser("order", "requests to the carrier and its answers")
 def erase_bodies(orders: Keys) -> int:
     attempts = BookingAttempt.objects.filter(order__in=orders)
@@ -172,7 +190,7 @@ def erase_labels(orders: Keys) -> int:
 
 @eraser("order", "notifications")
 def erase_notifications(orders: Keys) -> int:
-    """Delete unsent notifications. Of sent ones the event stays, so that none is sent twice."""
+    """Delete unsent notifications. The event of a sent one stays, so that it isn't sent again."""
     uuids = Order.objects.filter(pk__in=orders).values_list("uuid", flat=True)
     paths = [reverse(page, args=[uuid]) for uuid in uuids for page in ("parcel", "replacing")]
     about_them = Notification.objects.filter(sender__orders__in=orders, path__in=paths)
@@ -188,9 +206,10 @@ def erase_notifications(orders: Keys) -> int:
 def erase_views(orders: Keys) -> int:
     """Delete saved filters that search for one of these people."""
     who: defaultdict[int, str] = defaultdict(str)
-    columns = ("receiver_name", "receiver_company", "receiver_email", "receiver_phone")
-    for sender, *words in Order.objects.filter(pk__in=orders).values_list("sender", *columns):
-        who[sender] += _run_together("\n".join(words)) + "\n"
+    for order in Order.objects.filter(pk__in=orders):
+        person = order.customer()
+        words = (person.name, person.company, person.email, person.phone)
+        who[order.sender_id] += _run_together("\n".join(words)) + "\n"
     views = SavedView.objects.filter(sender__in=list(who), query__contains="q=")
     typed = {view: _run_together(" ".join(parse_qs(view.query).get("q", ["\0"]))) for view in views}
     named = [view.pk for view, words in typed.items() if words in who[view.sender_id]]
@@ -204,13 +223,17 @@ def _run_together(words: str) -> str:
 
 @eraser("member", "contacts of parcels")
 def erase_contact(members: Keys) -> int:
-    """Overwrite the pickup contact and what was sent about them. The business's address stays."""
+    """Overwrite the pickup contact and what was sent about them. The business address stays."""
     count = 0
     for key in members:
         found = list(_with_contact(key))
         for order in found:
-            order.pickup |= {"name": ERASED, "email": "", "phone": ""}
-        Order.objects.bulk_update(found, ["pickup"], batch_size=BATCH)
+            if order.returns_id:
+                order.receiver_name, order.receiver_email, order.receiver_phone = ERASED, "", ""
+            else:
+                order.pickup |= {"name": ERASED, "email": "", "phone": ""}
+        columns = ["pickup", "receiver_name", "receiver_email", "receiver_phone"]
+        Order.objects.bulk_update(found, columns, batch_size=BATCH)
         orders = [order.pk for order in found]
         for erase in (erase_bodies, erase_labels):
             erase(orders)
@@ -240,7 +263,8 @@ def _with_contact(member: int) -> QuerySet[Order]:
     theirs = Q(sender__memberships__user=member) | Q(made_by=member)
     named = Q(pk__in=[])
     for address in addresses_of(member):
-        named |= Q(pickup__email__iexact=address)
+        named |= Q(pickup__email__iexact=address, returns=None)
+        named |= Q(receiver_email__iexact=address, returns__isnull=False)
     return Order.objects.filter(pk__in=Order.objects.filter(theirs).values("pk")).filter(named)
 
 
@@ -250,12 +274,12 @@ def _with_contact(member: int) -> QuerySet[Order]:
 @term("receivers")
 def purge_receivers(now: dt.datetime) -> int:
     """Erase receivers RECEIVER_DAYS after their order was last due, if nothing is unclear."""
-    return erase_settled(
+    return erase_resolved(
         Order.objects.filter(submitted_at__lt=now - dt.timedelta(days=settings.RECEIVER_DAYS))
     )
 
 
-def erase_settled(orders: QuerySet[Order]) -> int:
+def erase_resolved(orders: QuerySet[Order]) -> int:
     """Erase receivers of orders without objections, in batches; return how many."""
     count, last = 0, 0
     waiting = orders.filter(erased_at=None).order_by("pk").values_list("pk", flat=True)

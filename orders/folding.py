@@ -1,7 +1,7 @@
 """Normalise text for searching, without case or accents: `zoe` finds Zoë and `dang` finds Đặng.
 
 PostgreSQL's unaccent() isn't immutable and SQLite has none, so the text is folded when it is
-written (Order.search).
+written (Order.search, which triggers copy to OrderSearch).
 """
 
 import unicodedata

@@ -21,7 +21,7 @@ LONGEST_SHOWN = 8_000
 def masked_body(body: bytes | memoryview, contract: Contract) -> str:
     """Return the body as indented JSON with people masked and every signed link removed.
 
-    Suburb, state, postcode and country stay, to tell two parcels apart. Empty for an empty body.
+    Suburb, state, postcode and country stay, to tell two parcels apart. An empty body gives "".
     """
     safe = scrub_body(bytes(body), contract)
     try:

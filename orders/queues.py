@@ -10,18 +10,18 @@ from shipping_portal.accounts.adminkit.queues import AT_ONCE, DAY, WEEK, Wait
 
 
 def not_read_in_full(now: dt.datetime) -> Q:
-    """Match recent calls with rows we couldn't read: services that senders aren't offered."""
+    """Match recent calls with rows that we couldn't read: senders aren't offered those services."""
     # longer than its response time, or it could never be overdue
     return Q(unreadable__gt=0, at__gte=now - 2 * DAY)
 
 
 def label_missing(now: dt.datetime) -> Q:
-    """Match labels we couldn't get for parcels yet to leave, unless another size is there."""
+    """Match labels we couldn't get for parcels that haven't left, unless there is another size."""
     others = Label.objects.filter(
         order=OuterRef("order"), state__in=[Label.State.STORED, Label.State.PENDING]
     )
     has_none = Q(~Exists(others), state=Label.State.ABSENT)
-    missing = Q(state__in=[Label.State.ABSENT, Label.State.FAILED])  # exactly as in the index
+    missing = Q(state__in=[Label.State.ABSENT, Label.State.FAILED])  # exactly as the index has it
     needed = Q(order__status=Status.BOOKED, order__progress__in=STILL_AT_SENDER)
     return Q(missing & needed, Q(state=Label.State.FAILED) | has_none)
 

@@ -7,14 +7,15 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from orders.drafting import drafts
-from orders.labels import files
-from orders.models import CarrierCall, Label, LabelBytes, Quote
+from orders.labels import files, return_links
+from orders.models import CarrierCall, Label, LabelBytes, PrintJob, Quote, ReturnLink
 from orders.models.statuses import Status
 from orders.status.progress import TERMINAL
 from shipping_portal.jobs.retention import BATCH, delete, term
 
-# Statuses of an import's rows; this app knows no more about them.
+# Statuses of an import's rows; this app knows nothing else about them.
 TO_BOOK = ("ready", "warning", "owed")
+PRINT_JOBS_KEPT = dt.timedelta(days=30)
 
 
 @term("calls")
@@ -28,8 +29,7 @@ def purge_calls(now: dt.datetime) -> int:
 @term("quotes")
 def purge_quotes(now: dt.datetime) -> int:
     """Delete quotes that nobody may book from any more."""
-    # Keep the quotes of orders on their way to the carrier, and of an import's rows that may be
-    # booked.
+    # Keep the quotes of orders that aren't booked yet, and of import rows that may be booked.
     waiting = Quote.objects.filter(orders__status__in=[Status.DRAFT, Status.BOOKING])
     ready = Quote.objects.filter(import_rows__state__in=TO_BOOK)
     old = Quote.objects.filter(made_at__lt=now - dt.timedelta(days=settings.QUOTE_DAYS))
@@ -40,6 +40,18 @@ def purge_quotes(now: dt.datetime) -> int:
 def purge_drafts(now: dt.datetime) -> int:
     """Delete drafts that nobody came back to."""
     return delete(drafts.expired(now))
+
+
+@term("print jobs")
+def purge_print_jobs(now: dt.datetime) -> int:
+    """Delete what stations were asked to print, PRINT_JOBS_KEPT after it ended."""
+    return delete(PrintJob.objects.filter(ended_at__lt=now - PRINT_JOBS_KEPT))
+
+
+@term("return links")
+def purge_return_links(now: dt.datetime) -> int:
+    """Delete links once they have ended; the return's page then says that nobody took the label."""
+    return delete(ReturnLink.objects.filter(expires_at__lt=now - return_links.LASTS))
 
 
 @term("label files")
@@ -58,12 +70,12 @@ def purge_labels(now: dt.datetime) -> int:
 
 
 def _labels_past_term(now: dt.datetime) -> QuerySet[Label]:
-    """Return stored labels whose parcel's journey ended, or was last scanned, long enough ago."""
+    """Return stored labels of parcels that arrived, or were last scanned, long enough ago."""
     before = now - dt.timedelta(days=settings.LABEL_RETENTION_DAYS)
     ended = Q(order__progress__in=sorted(TERMINAL), order__progress_at__lt=before)
     cancelled = Q(order__status=Status.CANCELLED, order__cancelled_at__lt=before)
     never_heard_of = Q(order__progress_at=None, stored_at__lt=before)
-    # Polling takes half as long to give up on a silent parcel.
+    # Polling gives up on a silent parcel in half this time.
     silent = Q(order__progress_at__lt=before, stored_at__lt=before)
     return Label.objects.filter(
         ended | cancelled | never_heard_of | silent, state=Label.State.STORED, purged_at=None

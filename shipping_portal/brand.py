@@ -1,7 +1,7 @@
 """Apply the partner's brand from settings: a name, a logo and two colours.
 
-The brand sets the hue, we set the lightness (`static/look.css`), so only the pair on a filled
-button can have too little contrast: it is checked at start.
+The brand sets the hue and we set the lightness (`static/look.css`), so only a filled button can
+have too little contrast: that is checked at start-up.
 """
 
 import re
@@ -15,7 +15,7 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, register
 
 SHEETS = ("look.css", "portal.css")
-# Known without URL routing: the page for a fault has none.
+# Known without URL routing, which the error page can't use.
 PATHS = {
     "brand_style": "brand/style.css",
     "brand_colours": "brand/colours.css",
@@ -41,7 +41,7 @@ def asset_address(name: str) -> str:
 def page_style() -> str:
     """Return the whole style sheet of senders' pages.
 
-    One file is smaller than two, in one request.
+    One file is smaller than two, and takes one request.
     """
     return _read_sheets(*SHEETS) + brand_colours()
 
@@ -53,7 +53,7 @@ def receiver_style() -> str:
 
 
 def brand_colours() -> str:
-    """Return the two colours as CSS, or "": the admin has its own style sheet beside them."""
+    """Return the two colours as CSS, or "", for the admin, which has its own style sheet."""
     return (
         f":root{{--brand:{settings.BRAND_COLOUR};--brand-ink:{settings.BRAND_INK}}}"
         if settings.BRAND_COLOUR

@@ -1,4 +1,4 @@
-"""Configure Celery. A message only says where to look: the row is the truth.
+"""Configure Celery. A message only says where to look: the row decides.
 
 If a message is lost, duplicated or late, nothing changes.
 """
@@ -33,7 +33,7 @@ _broken_until = 0.0
 
 
 def publish_task(task: str, pk: int, at: dt.datetime | None = None) -> bool:
-    """Send one row's task to the workers, for a time if there is one.
+    """Send one row's task to the workers, for later if there is a time.
 
     Return False if the broker did not take it.
 

@@ -6,7 +6,7 @@
             AddIndexConcurrently("order", models.Index(fields=["phone"], name="by_phone"))
         ]
 
-Django's own operations work on PostgreSQL only, and its index can't be rerun after a failure.
+Django's own operations only work on PostgreSQL, and its index can't be rerun after a failure.
 Also here: trigram indexes and statistics of related columns, which PostgreSQL needs and SQLite
 lacks.
 """
@@ -22,7 +22,7 @@ TOGETHER = "CREATE STATISTICS IF NOT EXISTS %(name)s (mcv) ON %(columns)s FROM %
 
 
 class AddIndexConcurrently(AddIndex):
-    """On SQLite, which has one writer anyway, it is the usual operation."""
+    """Add an index without blocking writers. On SQLite, with its one writer, it is as usual."""
 
     atomic = False
 
@@ -31,7 +31,7 @@ class AddIndexConcurrently(AddIndex):
     ) -> None:
         if schema_editor.connection.vendor != "postgresql":
             return super().database_forwards(app_label, schema_editor, from_state, to_state)
-        # It waits for all writers, and none waits for it; an interrupted build left an unused
+        # This waits for all writers, and none waits for it; an interrupted build leaves an unused
         # index.
         schema_editor.execute("SET lock_timeout = 0")
         model = to_state.apps.get_model(app_label, self.model_name)
@@ -66,13 +66,13 @@ class AddCheckOfNewRows(AddConstraint):
 
 
 class CheckOldRows(Operation):
-    """Check the rows that were there before a check, while others write. SQLite has done it."""
+    """Check the rows from before a check, while others write. SQLite has done so already."""
 
     def __init__(self, model_name: str, name: str) -> None:
         self.model_name, self.name = model_name, name
 
     def state_forwards(self, app_label: str, state: Any) -> None:
-        """Change nothing: Django knows the check already."""
+        """Change nothing: Django already knows the check."""
 
     def database_forwards(
         self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any
@@ -94,14 +94,14 @@ class CheckOldRows(Operation):
 class StatisticsOfColumns(Operation):
     """Let PostgreSQL count combinations of column values, which it otherwise assumes independent.
 
-    SQLite plans without them.
+    SQLite does without them.
     """
 
     def __init__(self, model_name: str, name: str, columns: list[str]) -> None:
         self.model_name, self.name, self.columns = model_name, name, columns
 
     def state_forwards(self, app_label: str, state: Any) -> None:
-        """Change nothing: Django knows no statistics."""
+        """Change nothing: Django doesn't track statistics."""
 
     def database_forwards(
         self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any
@@ -126,7 +126,7 @@ class StatisticsOfColumns(Operation):
 
 
 class TrigramIndex(Index):
-    """Find parts of words in any case (`icontains`), by the trigrams of pg_trgm, in text columns.
+    """Index text columns by pg_trgm's trigrams, to find parts of words in any case (`icontains`).
 
     Without pg_trgm, as on SQLite, it is the usual index, and such a search reads every row.
     """
@@ -198,6 +198,6 @@ class RemoveIndexOfKey(AlterField):
 
     def _added(self, app_label: str, schema_editor: Any, state: Any) -> AddIndexConcurrently:
         meta = state.apps.get_model(app_label, self.model_name)._meta
-        # As Django names the index that a foreign key comes with.
+        # Named as Django names the index of a foreign key.
         name = schema_editor._create_index_name(meta.db_table, [meta.get_field(self.name).column])
         return AddIndexConcurrently(self.model_name, Index(fields=[self.name], name=name))

@@ -24,25 +24,26 @@ from gunicorn.workers.gthread import ThreadWorker
 from shipping_portal.http.probes import draining
 from shipping_portal.ops.logs import logging_config
 
-# read now: the formatter needs them, and reading them writes a line itself
+# read now: the formatter needs them, and reading them logs a line
 bool(settings.SECRET_KEY)
 logconfig_dict = logging_config("INFO")
-# Enough for everybody: at most a quarter of them wait for the carrier (orders/calling/waiting.py).
+# Enough threads for everybody: at most a quarter of them wait for the carrier
+# (orders/calling/waiting.py).
 workers = 2
 threads = settings.WEB_THREADS
-# They count together, in a folder that must be set before any counting starts.
+# Processes add up their metrics in a folder that must be set before any counting starts.
 if settings.METRICS_PORT:
     os.environ.setdefault("PROMETHEUS_MULTIPROC_DIR", tempfile.mkdtemp(prefix="portal-metrics-"))
 graceful_timeout = 20
 control_socket_disable = True
-# An address without its query, and no referrer: both contain what people search for.
+# Log addresses without query or referrer: both contain what people search for.
 access_log_format = '%(h)s "%(m)s %(U)s %(H)s" %(s)s %(b)s "%(a)s"'
 
 
 def on_starting(server: Any) -> None:
     """Load the application once: the web processes that fork from here share its memory.
 
-    Nothing has begun yet: each begins threads and connections of its own when it loads wsgi.py.
+    Nothing has started yet: each starts its own threads and connections when it loads wsgi.py.
     """
     get_wsgi_application()
     import_module(settings.ROOT_URLCONF)
@@ -63,7 +64,7 @@ def when_ready(server: Any) -> None:
 
 
 class AccessLog(Logger):
-    """gunicorn's, without stored webhooks and served labels.
+    """gunicorn's access log, without stored webhooks and served labels.
 
     A line costs a fifth of the webhook rate.
     """
@@ -76,13 +77,14 @@ class AccessLog(Logger):
 class Worker(ThreadWorker):
     """A worker that drains pending connections before it closes the socket.
 
-    gunicorn's own leaves its socket open while it finishes, and accepts nobody: a client that
-    connects then waits, and is cut off at the end, with a request that the proxy may not repeat.
+    gunicorn's own worker leaves its socket open while it finishes, but accepts nobody: a client
+    that connects then has to wait and is cut off at the end, with a request that the proxy may not
+    repeat.
     """
 
     def set_accept_enabled(self, enabled: Any) -> None:
         super().set_accept_enabled(enabled)
-        # It is one of several that continue and share the socket.
+        # This is one of several that continue and share the socket.
         if self.alive or not draining[0]:
             return
         for listener in self.sockets:
@@ -102,7 +104,7 @@ SO_ATTACH_FILTER = 26
 def _let_nobody_in(listener: socket.socket) -> None:
     """Let the kernel drop new connections.
 
-    They retry, find the port closed, and use the other web.
+    Clients retry, find the port closed, and use the other web server.
     """
     if sys.platform == "linux":
         program = struct.pack("HL", 1, ctypes.addressof(DROP_ALL))

@@ -6,5 +6,5 @@ LONGEST = 64
 
 
 def current_request() -> str:
-    """Return the id of the request that this thread answers, or "" outside one."""
+    """Return the id of the request that this thread is answering, or "" if there is none."""
     return str(structlog.contextvars.get_contextvars().get("request", ""))

@@ -17,13 +17,13 @@ DEMO_BAR = DEMO and env.bool("DEMO_BAR", default=False)
 TESTING = env.bool("TESTING", default=False)  # set by tests/conftest.py before Django starts
 DEBUG = env.bool("DEBUG", default=False)
 SECRET_KEY = env("SECRET_KEY", default="only-for-tests" if TESTING else environ.Env.NOTSET)
-# former ones, newest first
+# former keys, newest first
 SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", default=[])
 # Encrypt second factors in the database; newest first. Not SECRET_KEY, which may change any time.
 ENCRYPTION_KEYS = env.list(
     "ENCRYPTION_KEYS", default=["only-for-the-demo-and-tests"] if DEMO or TESTING else []
 )
-SITE_URL = env("SITE_URL", default="http://127.0.0.1:8000")  # the address people open
+SITE_URL = env("SITE_URL", default="http://127.0.0.1:8000")  # the address that people open
 ALLOWED_HOSTS = env.list(
     "ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "testserver"] if DEMO or TESTING else []
 )
@@ -32,9 +32,9 @@ CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[SITE_URL])
 TRUSTED_PROXY_COUNT = env.int("TRUSTED_PROXY_COUNT", default=0)
 # -- The partner's brand: served as a style sheet; contrast is checked at start (brand.py) ------
 BRAND_NAME = env("BRAND_NAME", default="Shipping Portal")
-# of filled buttons, such as #0b5563; its hue tints every page
+# colour of filled buttons, such as #0b5563; its hue tints every page
 BRAND_COLOUR = env("BRAND_COLOUR", default="")
-BRAND_INK = env("BRAND_INK", default="#ffffff")  # of the text on them
+BRAND_INK = env("BRAND_INK", default="#ffffff")  # colour of the text on them
 BRAND_LOGO = env("BRAND_LOGO", default="")  # an SVG or PNG file
 
 # whether senders may share a parcel's page with its receiver
@@ -113,14 +113,14 @@ TEMPLATES = [
 
 # -- Database: SQLite for one machine, PostgreSQL in production --------------------------------
 DATABASE_LIMITS = "lock_timeout=5s statement_timeout=15s idle_in_transaction_session_timeout=30s"
-# a migration may take its time, but nobody waits behind one that waits for a lock
+# a migration may take its time, but one that waits for a lock mustn't block others
 OWNER_LIMITS = "lock_timeout=5s"
 
 
 def postgresql(given: dict[str, Any], limits: str) -> dict[str, Any]:
     """Add defaults to an address.
 
-    With `?pooled=1` (PgBouncer) limits are the role's, rows come whole.
+    With `?pooled=1` (PgBouncer), limits come from the role, and rows aren't streamed.
     """
     own = dict(given.get("OPTIONS", {}))
     pooled = bool(own.pop("pooled", False))
@@ -149,7 +149,7 @@ DATABASES = {
 }
 # outside the database; shows whether it was restored
 RESTORE_MARK_FILE = env("RESTORE_MARK_FILE", default="")
-# outside it too: keys of people to erase again after a restore
+# also outside it: keys of people to erase again after a restore
 ERASED_FILE = env("ERASED_FILE", default="")
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 # Rate limits are in the database, so no one needs Redis to log in. Nothing else is cached.
@@ -157,7 +157,7 @@ CACHES = {
     "default": {
         "BACKEND": "shipping_portal.accounts.json_cache.JsonCache",
         "LOCATION": "throttles",
-        "VERSION": 2,  # the first was Django's own, with pickled rows
+        "VERSION": 2,  # the first name was used by Django's own cache, with pickled rows
         "OPTIONS": {"MAX_ENTRIES": 100_000},
     }
 }
@@ -177,13 +177,13 @@ CARRIER_CONTACT = env("CARRIER_CONTACT", default="")
 CARRIER_LINK_KEY = env("CARRIER_LINK_KEY", default="")
 # PEM, if no public authority signed its certificate
 CARRIER_CA_BUNDLE = env("CARRIER_CA_BUNDLE", default="")
-# http://host:port, the only way out of our network
+# http://host:port, if that is the only way out of our network
 CARRIER_PROXY = env("CARRIER_PROXY", default="")
-# a class of client, for a carrier that no contract file describes
+# a client class, for a carrier that contract files can't describe
 CARRIER_CLIENT = env("CARRIER_CLIENT", default="")
-# signs the carrier's webhooks, where its class checks a signature
+# verifies the carrier's webhooks, if its class checks a signature
 CARRIER_WEBHOOK_KEY = env("CARRIER_WEBHOOK_KEY", default="")
-# the carrier's name for senders, where two accounts take new orders
+# the carrier's name for senders, if two accounts take new orders
 CARRIER_TITLE = env("CARRIER_TITLE", default="")
 # user:secret, newest first; two during a rotation
 WEBHOOK_SECRETS = env.list("WEBHOOK_SECRETS", default=[])
@@ -215,25 +215,26 @@ def carriers(names: list[str]) -> dict[str, dict[str, Any]]:
     }
 
 
-SECOND_CARRIER = carriers(env.list("SECOND_CARRIER", default=[]))  # one name at most
+SECOND_CARRIER = carriers(env.list("SECOND_CARRIER", default=[]))  # at most one name
 OLDER_CARRIERS = carriers(env.list("OLDER_CARRIERS", default=[]))
 # open, first_limit, approve or invited
 SIGN_UP = env("SIGN_UP", default="open" if DEMO else "approve")
-IMPORTS_AN_HOUR = env.int("IMPORTS_AN_HOUR", default=20)  # of one person
-# of all senders together
+IMPORTS_AN_HOUR = env.int("IMPORTS_AN_HOUR", default=20)  # limit of one person
+# limit of all senders together
 DAILY_MONEY_LIMIT = env("DAILY_MONEY_LIMIT", cast=Decimal, default=Decimal(50_000))
 
-# its files are taken as billing reports; empty is off
+# files in it become billing reports; empty is off
 REPORTS_FOLDER = env("REPORTS_FOLDER", default="")
 
 # -- Label files: in the database, or in a bucket of an S3-compatible store ----------------------
-LABEL_BUCKET = env("LABEL_BUCKET", default="")  # its name; empty is the database
-LABEL_BUCKET_URL = env("LABEL_BUCKET_URL", default="")  # of a store other than AWS
+LABEL_BUCKET = env("LABEL_BUCKET", default="")  # the bucket's name; empty means the database
+LABEL_BUCKET_URL = env("LABEL_BUCKET_URL", default="")  # address of a store other than AWS
 LABEL_BUCKET_REGION = env("LABEL_BUCKET_REGION", default="")
-# both empty: the machine's own role
+# both empty: uses the machine's own role
 LABEL_BUCKET_KEY = env("LABEL_BUCKET_KEY", default="")
 LABEL_BUCKET_SECRET = env("LABEL_BUCKET_SECRET", default="")
-LABEL_BUCKET_PREFIX = env("LABEL_BUCKET_PREFIX", default="labels")  # before each file's sha256
+# comes before each file's sha256
+LABEL_BUCKET_PREFIX = env("LABEL_BUCKET_PREFIX", default="labels")
 
 # -- Times, in seconds. TIME_SCALE shortens leases and back-offs, for campaigns ------------------
 TIME_SCALE = env.float("TIME_SCALE", default=1.0)
@@ -241,9 +242,9 @@ CARRIER_DEADLINE = env.float("CARRIER_DEADLINE", default=20.0) * TIME_SCALE
 LEASE_SECONDS = CARRIER_DEADLINE + 10 * TIME_SCALE
 # interface §8: a few minutes at most
 QUOTE_SECONDS = min(env.int("QUOTE_SECONDS", default=180), 300)
-# of each of a web's two processes; a quarter may wait for the carrier
+# threads of each of a web server's two processes; a quarter may wait for the carrier
 WEB_THREADS = env.int("WEB_THREADS", default=16)
-# served on while stopping
+# seconds to go on serving while stopping
 DRAIN_SECONDS = env.float("DRAIN_SECONDS", default=0 if DEMO or TESTING else 5)
 SWEEP_SECONDS = env.float("SWEEP_SECONDS", default=5.0)
 # for a moving parcel; other stages scale from it
@@ -267,31 +268,31 @@ WEBHOOK_EVENT_DAYS = env.int("WEBHOOK_EVENT_DAYS", default=30)  # events sent to
 # of failures, after which an endpoint is switched off
 WEBHOOK_OUT_DAYS = env.float("WEBHOOK_OUT_DAYS", default=4.0)
 WEBHOOK_OUT_PORTS = env.list("WEBHOOK_OUT_PORTS", cast=int, default=[443])
-# receivers at 127.0.0.1, on any port and by http too
+# allows receivers at 127.0.0.1, on any port and by http too
 WEBHOOK_OUT_LOOPBACK = DEMO and env.bool("WEBHOOK_OUT_LOOPBACK", default=False)
 
 # -- Metrics and alerts ------------------------------------------------------------------------
 # bearer token for /metrics; without it there is no such page
 METRICS_TOKEN = env("METRICS_TOKEN", default="")
 METRICS_HOST = env("METRICS_HOST", default="127.0.0.1")
-# of each process: its calls, and whether it is alive; 0 is off
+# port of each process: its calls, and whether it is alive; 0 is off
 METRICS_PORT = env.int("METRICS_PORT", default=0)
 ALERT_EMAILS = env.list("ALERT_EMAILS", default=[])
 ALERT_WEBHOOK_URL = env("ALERT_WEBHOOK_URL", default="")
 ALERT_WEBHOOK_SECRET = env("ALERT_WEBHOOK_SECRET", default="")  # signs what is sent there
 # our receivers on a private network
 ALERT_PRIVATE_HOSTS = env.list("ALERT_PRIVATE_HOSTS", default=[])
-ALERT_CA_BUNDLE = env("ALERT_CA_BUNDLE", default="")  # PEM, whom to trust about those
+ALERT_CA_BUNDLE = env("ALERT_CA_BUNDLE", default="")  # PEM, authorities to trust for those
 ALERT_REPEAT_HOURS = env.float("ALERT_REPEAT_HOURS", default=4.0)
 # requested each minute; a monitor alerts on silence
 HEARTBEAT_URL = env("HEARTBEAT_URL", default="")
-LABEL_STORE_GB = env.float("LABEL_STORE_GB", default=50.0)  # above which an alert is sent
-BACKUP_HOURS = env.float("BACKUP_HOURS", default=26.0)  # a backup older than that is an alert
+LABEL_STORE_GB = env.float("LABEL_STORE_GB", default=50.0)  # an alert is sent above this
+BACKUP_HOURS = env.float("BACKUP_HOURS", default=26.0)  # a backup older than this raises an alert
 
-# -- Celery: a message, never the truth ----------------------------------------------------------
+# -- Celery: messages only say where to look -----------------------------------------------------
 REDIS_URL = env("REDIS_URL", default="redis://127.0.0.1:6379/0")
 CELERY_BROKER_URL = REDIS_URL
-CELERY_TASK_ACKS_LATE = True  # a process takes no more messages than it has threads
+CELERY_TASK_ACKS_LATE = True  # a process takes only as many messages as it has threads
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_ACCEPT_CONTENT = ["json"]
@@ -301,7 +302,7 @@ CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False
 CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 30.0
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_TRANSPORT_OPTIONS = {
-    # no message is stored until its task is done: the sweep finds what dies with a worker
+    # messages aren't stored until their task is done: the sweep finds work that dies with a worker
     "ack_emulation": False,
     "socket_connect_timeout": 1,
     "socket_timeout": 5,
@@ -310,7 +311,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
 
 # -- People ------------------------------------------------------------------------------------
 AUTH_USER_MODEL = "accounts.User"
-AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
+AUTHENTICATION_BACKENDS = ["shipping_portal.accounts.login.backend.MemberBackend"]
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
@@ -340,7 +341,7 @@ ACCOUNT_FORMS = {
     "reset_password_from_key": "shipping_portal.accounts.login.forms.ResetPasswordKeyForm",
     "reauthenticate": "shipping_portal.accounts.login.forms.ReauthenticateForm",
 }
-ACCOUNT_DEFAULT_HTTP_PROTOCOL = SITE_URL.partition(":")[0]  # of the links in our mail
+ACCOUNT_DEFAULT_HTTP_PROTOCOL = SITE_URL.partition(":")[0]  # for the links in our mail
 ACCOUNT_EMAIL_NOTIFICATIONS = True  # a changed password or second factor is reported to its owner
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None
 ACCOUNT_EMAIL_VERIFICATION = "mandatory"
@@ -360,8 +361,8 @@ MFA_FORMS = {
 # ask for the password before an address or second factor changes
 ACCOUNT_REAUTHENTICATION_REQUIRED = True
 PASSWORD_RESET_TIMEOUT = 3600
-# Wrong passwords are counted in accounts/login/guesses.py; these counts are of right ones, and of
-# mails.
+# Wrong passwords are counted in accounts/login/guesses.py; these rates count right ones, and
+# emails.
 ACCOUNT_RATE_LIMITS = {
     "login": "120/m/ip",
     "login_failed": None,
@@ -373,7 +374,8 @@ MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
 MFA_TOTP_ISSUER = BRAND_NAME
 # where senders reach the operator; on the help pages
 CONTACT_EMAIL = env("CONTACT_EMAIL", default=CARRIER_CONTACT)
-PARTNER_EMAIL_DOMAINS = env.list("PARTNER_EMAIL_DOMAINS", default=[])  # refused as sender addresses
+# addresses refused for senders
+PARTNER_EMAIL_DOMAINS = env.list("PARTNER_EMAIL_DOMAINS", default=[])
 # exceptions on the partner's own domain
 ALLOWED_SENDER_EMAILS = env.list("ALLOWED_SENDER_EMAILS", default=[])
 
@@ -383,23 +385,24 @@ SSO_CLIENT_ID = env("SSO_CLIENT_ID", default="")
 SSO_CLIENT_SECRET = env("SSO_CLIENT_SECRET", default="")
 SSO_NAME = env("SSO_NAME", default="")  # on the button: "Log in with …"
 SSO_SCOPES = env.list("SSO_SCOPES", default=["openid", "profile", "email"])
-SSO_CA_BUNDLE = env("SSO_CA_BUNDLE", default="")  # PEM, if no public authority signed for it
+# PEM, if its certificate isn't from a public authority
+SSO_CA_BUNDLE = env("SSO_CA_BUNDLE", default="")
 # counts an email without `email_verified` as verified
 SSO_TRUSTS_EMAILS = env.bool("SSO_TRUSTS_EMAILS", default=False)
 SSO_BUSINESS_CLAIM = env("SSO_BUSINESS_CLAIM", default="")  # compared with Sender.external_id
 # opens a business account at its first owner's sign-on
 SSO_OPENS_BUSINESSES = env.bool("SSO_OPENS_BUSINESSES", default=False)
 SSO_BUSINESS_NAME_CLAIM = env("SSO_BUSINESS_NAME_CLAIM", default="")
-SSO_COUNTRY = env("SSO_COUNTRY", default="")  # of a new business: AU, CA or US
+SSO_COUNTRY = env("SSO_COUNTRY", default="")  # country of a new business: AU, CA or US
 SSO_COUNTRY_CLAIM = env("SSO_COUNTRY_CLAIM", default="")
 SSO_ROLE_CLAIM = env("SSO_ROLE_CLAIM", default="")
 SSO_ROLES = env.dict("SSO_ROLES", default={})  # their word=our role
-SSO_DEFAULT_ROLE = env("SSO_DEFAULT_ROLE", default="")  # of a person without such a word
+SSO_DEFAULT_ROLE = env("SSO_DEFAULT_ROLE", default="")  # role of a person without such a word
 SSO_STAFF_CLAIM = env("SSO_STAFF_CLAIM", default="")
 SSO_STAFF_GROUPS = env.dict("SSO_STAFF_GROUPS", default={})  # their word=our group of operators
 # values of acr or amr that count as a second factor
 SSO_SECOND_FACTORS = env.list("SSO_SECOND_FACTORS", default=[])
-# off: nobody signs up, logs in or resets a password here
+# off: nobody can sign up, log in or reset a password here
 LOCAL_PASSWORDS = env.bool("LOCAL_PASSWORDS", default=True)
 SOCIALACCOUNT_ADAPTER = "shipping_portal.accounts.login.issuer_adapter.OneIssuerAdapter"
 
@@ -443,15 +446,16 @@ CONTENT_SECURITY_POLICY = {
         "report-uri": "/csp-reports/",
     }
 }
-DATA_UPLOAD_MAX_NUMBER_FIELDS = 600  # five hundred chosen parcels, and the rest of their form
+# fields: five hundred chosen parcels, and the rest of their form
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 600
 
 # -- Language, time, files, mail, logs ----------------------------------------------------------
 LANGUAGE_CODE = "en"
 FORMAT_MODULE_PATH = "shipping_portal.formats"
-TIME_ZONE = "UTC"
+TIME_ZONE = env("OPERATORS_ZONE", default="UTC")  # zone of the admin; senders have their own
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
-WHITENOISE_USE_FINDERS = DEMO or DEBUG or TESTING  # no collectstatic on a laptop
+WHITENOISE_USE_FINDERS = DEMO or DEBUG or TESTING  # no collectstatic needed on a laptop
 STATIC_ROOT = None if WHITENOISE_USE_FINDERS else BASE_DIR / "static-root"
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
@@ -465,7 +469,7 @@ STORAGES = {
 }
 EMAIL_CONFIG = env.email("EMAIL_URL", default="dummymail://" if TESTING else "consolemail://")
 vars().update(EMAIL_CONFIG)
-EMAIL_TIMEOUT = 10  # seconds: neither a page nor the sweep hangs on a silent server
+EMAIL_TIMEOUT = 10  # seconds: a silent server mustn't block a page or the sweep
 DEFAULT_FROM_EMAIL = env("DEFAULT_FROM_EMAIL", default=f"{BRAND_NAME} <portal@localhost>")
 LOGGING_CONFIG = "shipping_portal.ops.logs.configure"
 LOGGING = {"level": env("LOG_LEVEL", default="INFO")}

@@ -1,4 +1,4 @@
-"""Stream rows as CSV for spreadsheets; no cell is ever a formula, whatever people typed."""
+"""Stream rows as CSV for spreadsheets; cells are never formulas, whatever people typed."""
 
 import csv
 import itertools
@@ -7,8 +7,8 @@ from decimal import Decimal
 
 from django.http import StreamingHttpResponse
 
-BYTE_ORDER_MARK = "\ufeff"  # without it Excel reads UTF-8 as something else
-AT_ONCE = 200  # lines: each piece is a write to the network
+BYTE_ORDER_MARK = "\ufeff"  # without this Excel doesn't read it as UTF-8
+AT_ONCE = 200  # lines at a time: each piece is a write to the network
 STARTS_A_FORMULA = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")  # the last four are fullwidth
 
 
@@ -46,8 +46,8 @@ def stream_sheet(
 ) -> StreamingHttpResponse:
     """Return a download of `name`, written while the rows are read. Everything is quoted.
 
-    `has_mark` is for Excel. With tabs as `delimiter` only what needs quotes has them: readers of
-    such files know none.
+    `has_mark` is for Excel. With tabs as `delimiter`, quotes are used only where needed: most
+    readers of such files don't know them.
     """
     writer = csv.writer(
         _Line(),

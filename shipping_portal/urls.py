@@ -1,4 +1,4 @@
-"""Route every address of the portal; each app declares its own, and each view who it is for."""
+"""Route every address of the portal; each app declares its own, each view its audience."""
 
 from django.contrib import admin
 from django.urls import include, path

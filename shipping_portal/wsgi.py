@@ -1,4 +1,4 @@
-"""Start the web server's application, with a heartbeat: after downtime, parcels are polled."""
+"""Start the web application with a heartbeat, so that parcels are polled after downtime."""
 
 import os
 

@@ -13,7 +13,7 @@ for (const button of document.querySelectorAll("[data-print-page]")) {
 
 function startBench(bench) {
   const SCAN = 100; // milliseconds: no hand types the next character of a number so soon
-  const SETTLE = 250; // milliseconds between a label that went to the printer and the next
+  const PAUSE = 250; // milliseconds between a label that went to the printer and the next
   const byId = (id) => document.getElementById(id);
   const pause = (time) => new Promise((resolve) => setTimeout(resolve, time));
   const rows = [...bench.querySelectorAll(".queue > li")];
@@ -43,12 +43,12 @@ function startBench(bench) {
     if (current) link(current).removeAttribute("aria-current");
     current = row;
     link(row).setAttribute("aria-current", "true");
-    row.scrollIntoView({ block: "nearest" });
+    if (focus) row.scrollIntoView({ block: "nearest" }); // a page that opens shows its messages first
     byId("bench-kind").textContent = row.dataset.number ? "Order" : "Reference";
     byId("bench-title").textContent = row.dataset.number || row.dataset.reference;
     now.querySelector(".facts").replaceChildren(row.querySelector("template").content.cloneNode(true));
     offer();
-    load(link(row).href);
+    load(link(row).pathname);
     if (print) toPaper();
     if (focus) now.focus({ preventScroll: true });
   }
@@ -101,7 +101,7 @@ function startBench(bench) {
   }
 
   async function backInFocus() {
-    do await pause(SETTLE);
+    do await pause(PAUSE);
     while (!document.hasFocus());
   }
 
@@ -137,11 +137,13 @@ function startBench(bench) {
       box.checked = gone.has(box.value);
       box.closest("li").hidden = !box.checked;
     }
-    asked.querySelector(".number").textContent = gone.size;
+    byId("came-out-title").textContent = gone.size === 1 ? "Did it come out?" : `Did all ${gone.size} come out?`;
     asked.hidden = false;
+    asked.classList.remove("unasked");
     now.hidden = true;
     now.querySelector(".sheet").replaceChildren();
-    asked.querySelector(".go").focus();
+    asked.querySelector("[data-yes]").classList.add("go");
+    asked.querySelector("[data-yes]").focus();
   }
 
   async function mark(row, printed) {
@@ -272,6 +274,7 @@ function startBench(bench) {
     act();
   }, true);
   byId("scan").addEventListener("submit", (event) => {
+    if ("station" in event.target.dataset) return; // the server sends it to the print station
     event.preventDefault();
     if (!isRunning) find(scan.value);
   });
@@ -289,13 +292,13 @@ function startBench(bench) {
   if (all) {
     all.hidden = false;
     all.addEventListener("click", printAll);
-    asked.hidden = true;
     document.querySelector("[href='#came-out']").addEventListener("click", (event) => {
       event.preventDefault();
       event.target.closest("details").open = false;
       ask(new Set(rows.filter((row) => !isPrinted(row)).map((row) => row.id.slice("row-".length))));
     });
   }
+  if (asked) asked.hidden = true;
   bench.classList.add("bench");
   now.hidden = false;
   show(rows.find((row) => !isPrinted(row)) || rows[0], { focus: false });

@@ -25,7 +25,6 @@
     isChecked: false, // these prices were checked again by themselves already
     isLoggedOut: false,
   };
-  const atFirst = prices.innerHTML;
 
   countAddressLines(form);
   function openContents() {
@@ -88,6 +87,14 @@
     },
   });
 
+  // Without a match it is somebody new, whose name the form takes as it is left.
+  smart.addEventListener("blur", () => {
+    const typed = smart.value.trim();
+    if (!typed || isAddress(typed) || field("receiver_name").value) return;
+    smart.value = "";
+    fill({ receiver_name: typed });
+  });
+
   const isAddress = (text) => /[\n,]|\d.*\s\S+\s/.test(text.trim()); // a name alone is looked up
   function takePaste(text) {
     smart.value = "";
@@ -114,7 +121,9 @@
     const unused = `We didn't use “${left.join("”, “")}”.`;
     tellOfPaste(left.length ? unused : "Filled in from what you pasted. Check it before you book.", left);
     form.dataset.isPasted = "";
-    form.querySelector("input:invalid, select:invalid")?.focus(); // where the typing goes on
+    const next = form.querySelector("input:invalid, select:invalid"); // where the typing goes on
+    const size = next?.closest(".unit") && form.querySelector("[name=size]:checked");
+    (size || next)?.focus();
   }
   function tellOfPaste(text, left = []) {
     const note = document.getElementById("pasted");
@@ -133,6 +142,14 @@
   for (const size of form.querySelectorAll("[name=size][data-values]")) {
     size.addEventListener("change", () => size.checked && fill(JSON.parse(size.dataset.values)));
   }
+  // Measures that differ from the saved size's are no saved size: typed, or taken from the size guard.
+  for (const kind of ["input", "change"]) form.addEventListener(kind, ({ target }) => {
+    const size = form.querySelector("[name=size]:checked");
+    const own = size?.value && JSON.parse(size.dataset.values)[target.name];
+    if (own && target.closest(".unit") && Number(target.value) !== Number(own)) {
+      form.querySelector("[name=size][value='']").checked = true;
+    }
+  });
 
   askAboutGoods(document.getElementById("goods"), field("description"));
 
@@ -167,10 +184,11 @@
 
   if (!("live" in prices.dataset)) return;
   form.addEventListener("input", ({ target }) => target !== smart && touch(300, "typing"));
+  form.addEventListener("input", ({ target }) => state.isLoggedOut && clearError(target)); // nobody checks it now
   form.addEventListener("change", ({ target }) => target !== smart && touch(50, "left"));
   form.addEventListener("submit", (event) => {
     state.isUnsaved = false;
-    if (event.submitter?.name === "save_draft") return;
+    if (["save_draft", "add_parcel", "remove_parcel"].includes(event.submitter?.name)) return;
     event.preventDefault();
     if (event.submitter?.name === "clear_company") fill({ receiver_company: "" });
     else touch(0, "asked for");
@@ -205,27 +223,27 @@
     state.asked += 1;
     state.timer = setTimeout(() => ask(why), wait);
   }
+  const isFilledIn = () => [...form.elements].every((one) => one.name === "description" || one.checkValidity());
   async function ask(why) {
-    const isHalfTyped = why === "typing" && !state.isLeft && !form.checkValidity();
-    if (!isHalfTyped) return send(why).catch(() => show(atFirst));
-    show(atFirst);
-    if (state.isTouched) state.timer = setTimeout(() => send(why).catch(() => show(atFirst)), 1700);
+    const isHalfTyped = why === "typing" && !state.isLeft && !isFilledIn();
+    if (!isHalfTyped) return send(why);
+    if (state.isTouched) state.timer = setTimeout(() => send(why), 700);
+    else prices.toggleAttribute("data-stale", false); // the page says what is missing
   }
   async function send(why) {
     const mine = state.asked;
     const typing = why === "typing" ? document.activeElement : null;
     if (typing && state.isLeft) why = "left"; // typed on before the field that was left had its answer
-    const answer = await post().catch(({ wait }) => {
+    const answer = await post(typing?.name ? { typing: typing.name } : {}).catch(({ wait }) => {
       if (wait) state.timer = setTimeout(() => ask(why), wait * 1000);
-      if (state.isTouched) say("Not saved: the portal didn't answer. The form stays as it is.");
-      return { errors: {}, html: atFirst };
+      if (state.isTouched && !state.isLoggedOut) say("Not saved: the portal didn't answer. The form stays as it is.");
+      return { errors: {}, html: document.getElementById("no-answer").innerHTML };
     });
     if (mine !== state.asked || state.isLoggedOut) return; // the form has changed since
     state.isLeft = false;
     showErrors(form, answer.errors, why, typing);
-    const isWrong = Object.keys(answer.errors).some((name) => name !== "__all__");
-    show(isWrong && why === "typing" ? atFirst : answer.html);
-    if (isWrong && why === "asked for") form.querySelector("[aria-invalid=true]")?.focus();
+    show(answer.html);
+    if (why === "asked for") form.querySelector("[aria-invalid=true]")?.focus();
   }
   function show(html) {
     prices.innerHTML = html;
@@ -244,6 +262,7 @@
   function loggedOut() {
     if (state.isLoggedOut) return;
     state.isLoggedOut = true;
+    say("Not saved: log in first.");
     prices.replaceChildren(document.getElementById("logged-out").content.cloneNode(true));
   }
   document.addEventListener("visibilitychange", async () => {
@@ -267,7 +286,7 @@
       field("kept").value = keep;
       state.typed = asTyped();
       document.getElementById("size-guard").remove();
-      prices.querySelector(".book button").focus();
+      prices.querySelector(".book .go").focus();
     }
   });
 
@@ -291,6 +310,6 @@
   document.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
     event.preventDefault();
-    if (!state.isStale) prices.querySelector(".book button").click();
+    if (!state.isStale) prices.querySelector(".book .go").click();
   });
 })();

@@ -104,11 +104,17 @@ function askAboutGoods(place, input) {
   ask();
 }
 
+function clearError(control) {
+  control.closest(".field")?.querySelector(":scope > .err")?.remove();
+  control.toggleAttribute("aria-invalid", false);
+}
+
 // The reason at each control that was left, as the server's own page has it; one that is
 // corrected goes at once.
 function showErrors(form, errors, why, typing) {
   for (const name of new Set([...form.elements].map((control) => control.name).filter(Boolean))) {
     const control = form.querySelector(`[name=${name}]`);
+    if (!control) continue; // a button of the form that is beside it
     const place = control.closest(".field");
     const before = place?.querySelector(":scope > .err");
     const isLeft = why === "left" && control !== typing && control.value && control.type !== "radio";
@@ -119,7 +125,7 @@ function showErrors(form, errors, why, typing) {
     if (!place?.querySelector(":scope > .err")) place?.insertAdjacentHTML("beforeend", errors[name]);
     control.setAttribute("aria-invalid", "true");
     control.setAttribute("aria-describedby", `id_${name}_error`);
-    const fold = control.closest("details");
-    if (fold) fold.open = true;
+    const details = control.closest("details");
+    if (details) details.open = true;
   }
 }

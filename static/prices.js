@@ -61,10 +61,10 @@ function bindBook(book, isStale) {
   book.addEventListener("submit", (event) => {
     const another = book.elements.another;
     const isQuestion = another && another.disabled;
-    if (!isStale() && !isQuestion) return;
+    if (button && !isStale() && !isQuestion) return;
     event.preventDefault();
     event.stopPropagation();
-    if (!isQuestion) return;
+    if (!isQuestion || !button) return;
     another.disabled = false;
     button.textContent = button.dataset.another;
     document.getElementById("duplicate").scrollIntoView({ block: "nearest" });

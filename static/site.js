@@ -44,13 +44,15 @@ document.addEventListener("click", async (event) => {
   }
 });
 
-// Folds that are open stay open when news takes their part of the page.
-let openFolds = [];
+// Details that are open stay open when news takes their part of the page.
+let openDetails = [];
 document.addEventListener("htmx:beforeSwap", ({ target }) => {
-  openFolds = [...target.querySelectorAll("details[open] > summary")].map((fold) => fold.textContent);
+  openDetails = [...target.querySelectorAll("details[open] > summary")].map((summary) => summary.textContent);
 });
 document.addEventListener("htmx:load", ({ target }) => {
-  for (const fold of target.querySelectorAll("summary")) if (openFolds.includes(fold.textContent)) fold.parentElement.open = true;
+  for (const summary of target.querySelectorAll("summary")) {
+    if (openDetails.includes(summary.textContent)) summary.parentElement.open = true;
+  }
 });
 
 // Single keys that work on every page: `/` goes to the search, `c` copies, `p` opens the label, `n` begins a parcel,

@@ -34,6 +34,7 @@ PUBLIC_NAMES = {
     "metrics",  # whoever sends METRICS_TOKEN
     "invitation",  # whoever has the link; it shows who invites, and no order
     "follow",  # whoever has the link; it shows where one parcel is, and no personal data
+    "return_label",  # whoever has the link, once: the label of a return; a POST takes it
     "receiver_style",  # the style sheet of that page
     "unsubscribe",  # whoever has the link; it turns the kinds of one e-mail off
     "brand_style",  # the partner's colours and logo, on the log-in page too
@@ -47,7 +48,7 @@ PUBLIC_NAMES = {
 # Who may open what, page by page, besides what is public: written here a second time, so that no page opens by itself.
 ACCESS = {
     ("owner", "shipper", "bookkeeper", "viewer"): """
-        api_tokens appearance change_token delete_view export keyboard more parcel parcel_by_reference parcels profile save_view security
+        api_tokens appearance change_token choose_columns delete_view export keyboard more parcel parcel_by_reference parcels profile save_view security
         settings suggest_localities today watched watched_parcel""",
     ("owner", "shipper", "bookkeeper"): "notifications",
     ("owner", "shipper"): """
@@ -56,12 +57,13 @@ ACCESS = {
         edit_receiver edit_size failed_rows
         import import_row import_template imports label label_size match_columns merge_receivers new_import
         new_parcel promise handover note_many older_book older_drafts older_live_prices older_paste older_quotes
-        older_replacement originals pick_list printed printed_many quotes replace replacing
-        label_test_page send_again sizes start stop_watching choose_services decide_import remove_import
-        shipped_rows receiver_page
-        answer_import price_import_again save_rows suggest_receivers take_left_out tracking_page""",
+        older_replacement originals packing_slips pick_list printed printed_many quotes replace replacing
+        label_test_page print_at_station print_stations send_again sizes start station_program stop_station
+        stop_watching choose_services decide_import remove_import
+        shipped_rows receiver_page send_back return_link
+        answer_import price_import_again save_rows suggest_receivers take_left_out tracking_page withdraw_prints""",
     ("owner", "bookkeeper"): """
-        billing charge_is_wrong dispute_photo refunds refunds_file report_file reports statement statement_csv""",
+        billing charge_is_wrong dispute_photo refunds refunds_file report_file reports statement statement_csv statement_pdf""",
     ("owner",): """
         add_pickup_address booking_rules business change_invitation change_member change_pickup_address close_account
         data edit_pickup_address export_file export_progress own_limits pack_everything pack_proof pickup_address
@@ -127,6 +129,7 @@ def things_of(sender: Any, person: User) -> dict[str, Any]:
     order = factories.order(sender, person, status="booked")
     factories.parcel(order)
     row = factories.import_row(sender, person)
+    label, station = factories.stored_label(order), factories.print_station(person, seen_at=None)
     return {
         "file": row.file,
         "row": row,
@@ -134,7 +137,9 @@ def things_of(sender: Any, person: User) -> dict[str, Any]:
         "order": order,
         "quote": order.quote,
         "watch": factories.watch(sender, person),
-        "label": factories.stored_label(order),
+        "label": label,
+        "station": station,
+        "job": factories.print_job(station, order, state="taken"),
         "member": sender.memberships.get(user=person),
         "size": factories.size(sender),
         "draft": factories.draft(sender, person, order.quote),

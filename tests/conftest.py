@@ -13,6 +13,7 @@ import pytest
 from django.conf import settings
 from django.contrib.auth.hashers import Argon2PasswordHasher
 from django.db import connection
+from django.template import Context, Template
 from django.test import Client
 
 from orders.calling import turns
@@ -108,7 +109,7 @@ def _work_as(role: dict[str, Any]) -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def _nobody_sleeps_for_a_turn() -> None:
-    """Calls take their turns all the same. See `clock` in tests/orders/test_turns.py."""
+    """Calls still take their turns. See `clock` in tests/orders/test_turns.py."""
     turns.APART = 0.0
 
 
@@ -128,6 +129,18 @@ def _nothing_has_begun(monkeypatch: pytest.MonkeyPatch) -> None:
 def _static_files_are_found_when_asked_for() -> None:
     """Otherwise WhiteNoise reads every static file for each new test client, a quarter of the time of page tests."""
     settings.WHITENOISE_AUTOREFRESH = True
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _widgets_are_not_noted(django_test_environment: None) -> None:
+    """A test client notes each template that a page renders, with a copy of its context. A form's options are hundreds."""
+    noted = Template._render
+
+    def render(self: Template, context: Context) -> str:
+        is_widget = (self.name or "").startswith("django/forms/")
+        return self.nodelist.render(context) if is_widget else noted(self, context)
+
+    Template._render = render
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -189,7 +202,7 @@ def contract(tmp_path: Path, settings: Any) -> Callable[[str], None]:
 
 
 @pytest.fixture
-def told(tmp_path: Path, settings: Any) -> Iterator[Callable[..., SandboxCarrier]]:
+def carrier_with(tmp_path: Path, settings: Any) -> Iterator[Callable[..., SandboxCarrier]]:
     """`told('view = ""')` is a carrier whose contract file says just that."""
     running: list[SandboxCarrier] = []
 

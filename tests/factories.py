@@ -19,7 +19,8 @@ from orders.calling import gateway
 from orders.calling.contract import settings_of
 from orders.drafting.forms import initial_from
 from orders.drafting.parcel_details import ParcelDetails
-from orders.models import CarrierAccount, Draft, Label, LabelBytes, Order, Quote, Restore
+from orders.labels import stations
+from orders.models import CarrierAccount, Draft, Label, LabelBytes, Order, PrintJob, PrintStation, Quote, Restore
 from orders.models.statuses import HELD
 from shipping_portal.accounts.address import receivers
 from shipping_portal.accounts.api_tokens import SCOPES, SHOWN
@@ -365,6 +366,21 @@ def stored_label(of: Order, *, size: str = "full", content: bytes = b"%PDF-1.4 a
     return made
 
 
+def print_station(person: User, name: str = "Bench 1", **fields: Any) -> PrintStation:
+    """A station that was heard just now. The text of its token is `made.text`, which no database holds."""
+    now = timezone.now()
+    made, text = stations.add_station(name, member=person.membership, now=now)
+    PrintStation.objects.filter(pk=made.pk).update(**{"seen_at": now, "printer": "Zebra", **fields})
+    made.refresh_from_db()
+    made.text = text  # type: ignore[attr-defined]
+    return made
+
+
+def print_job(station: PrintStation, order: Order, **fields: Any) -> PrintJob:
+    values = {"size": "full", "asked_by": station.token.user, "asked_at": timezone.now()}
+    return PrintJob.objects.create(station=station, order=order, **{**values, **fields})
+
+
 def copy_of(made: Order, number: int) -> Order:
     """Another order like this one, not saved."""
     another = copy.copy(made)
@@ -519,5 +535,5 @@ def restore(**fields: Any) -> Restore:
 
 def count_days(sender: Sender) -> None:
     """Let the job count all days of a sender."""
-    counting.owe_days(sender, timezone.now())
+    counting.schedule_days(sender, timezone.now())
     counting.count_due_days(sender.pk)

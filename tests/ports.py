@@ -10,8 +10,8 @@ _reserved: list[socket.socket] = []
 def free_port() -> int:
     """A port that no other test is given while this process lives. Its server may be stopped and started again.
 
-    Linux lets a server bind a port that is bound already, as long as nobody listens and both allow it. Whoever looks
-    for a port here allows it only afterwards, so the same port is never found twice.
+    Linux lets a server bind a port that is bound already, as long as nobody listens and both allow it. A search
+    for a port allows that only afterwards, so the same port is never found twice.
     """
     first = 16_000 + secrets.randbelow(15_000)  # below those the kernel lends to connections
     for port in range(first, first + 100):

@@ -1,4 +1,4 @@
-"""Whoever receives alerts and heartbeats: a real web server over TLS, which keeps what it is sent."""
+"""A receiver of alerts and heartbeats: a real web server over TLS, which stores what it gets."""
 
 import ssl
 import threading

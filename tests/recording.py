@@ -10,7 +10,7 @@ FOR_PEOPLE = ("/t/", "/tracking-page")  # the carrier's own pages, which a perso
 def improper(requests: list[dict[str, Any]]) -> list[str]:
     """A sentence for each recorded request that breaks a rule of the interface."""
     ours = [request for request in requests if not request["path"].startswith(FOR_PEOPLE)]
-    return [f"{told(request)}: {fault}" for request in ours for fault in _faults(request)]
+    return [f"{describe(request)}: {fault}" for request in ours for fault in _faults(request)]
 
 
 def cut(requests: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -24,7 +24,7 @@ def _is_cut(request: dict[str, Any]) -> bool:
     return announced.isdigit() and request["bytes_read"] < int(announced) and request["status"] is None
 
 
-def told(request: dict[str, Any]) -> str:
+def describe(request: dict[str, Any]) -> str:
     """The request in a few words: how much of it came, and what was answered."""
     announced = _headers(request).get("content-length")
     of = f" of {announced} bytes of body" if announced else " bytes of body and no Content-Length"

@@ -1,8 +1,8 @@
 """A migrated database, of which every test database begins as a copy.
 
-On SQLite it is a file in .run/templates, made by the first test that needs it and reused until a migration or a model
-changes. On PostgreSQL `./dev test` runs `python -m tests.template` and passes the name of the database that it prints
-as TEST_TEMPLATE.
+On SQLite it is a file in .run/templates, made by `./dev test` or by the first test that needs it, and reused until a
+migration or a model changes. On PostgreSQL `./dev test` runs `python -m tests.template` and passes the name of the
+database that it prints as TEST_TEMPLATE.
 
 On PostgreSQL the owner of MIGRATE_DATABASE_URL makes each database, and the tests work in it as the app's role.
 """
@@ -33,7 +33,12 @@ def begin_as_a_copy(database: dict[str, Any], folder: Path) -> None:
 
 
 def copy_of_template(to: Path) -> str:
-    """Copy the migrated SQLite file to a path, which it returns. Make it first if none fits this clone's models."""
+    """Copy the migrated SQLite file to a path, which it returns."""
+    return str(shutil.copy(migrated_file(), to))
+
+
+def migrated_file() -> Path:
+    """Return the migrated SQLite file. Make it first if none fits this clone's models."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     made = FOLDER / f"{_digest()}.sqlite3"
     with (FOLDER / "lock").open("w") as lock:
@@ -45,7 +50,7 @@ def copy_of_template(to: Path) -> str:
             env = {**os.environ, "DATABASE_URL": f"sqlite:///{unfinished}", "MIGRATE_DATABASE_URL": ""}
             subprocess.run([sys.executable, "-m", "tests.template"], env=env, cwd=ROOT, check=True, capture_output=True)
             unfinished.rename(made)
-        return str(shutil.copy(made, to))
+    return made
 
 
 def _digest() -> str:
@@ -59,7 +64,7 @@ def _digest() -> str:
 
 
 def owner() -> str:
-    """The address of whoever makes databases on PostgreSQL: the owner, or the one role there is."""
+    """The address of the role that creates databases on PostgreSQL: the owner, or the only role."""
     return os.environ.get("MIGRATE_DATABASE_URL") or os.environ["DATABASE_URL"]
 
 
@@ -83,7 +88,13 @@ def new_database(server: str, name: str, *, like: str = "") -> str:
 
 
 def main() -> None:
-    """Migrate the database of DATABASE_URL; on PostgreSQL a new one beside it, as one in use can't be copied."""
+    """Migrate the database of DATABASE_URL; on PostgreSQL a new one beside it, as one in use can't be copied.
+
+    With the word `kept`, only see to it that the migrated SQLite file is there.
+    """
+    if sys.argv[1:] == ["kept"]:
+        migrated_file()
+        return
     import tests.environment  # noqa: PLC0415, F401  (before Django reads the settings)
 
     if owner().startswith("postgres"):

@@ -80,9 +80,9 @@ def messages() -> list[Any]:
         deploy_checks.check_no_demo_in_public,
         deploy_checks.check_encryption_keys,
     )
-    told = [message for check in every for message in check()]
-    assert all(message.hint for message in told)
-    return told
+    seen = [message for check in every for message in check()]
+    assert all(message.hint for message in seen)
+    return seen
 
 
 def found() -> list[str]:
@@ -197,14 +197,14 @@ def test_what_goes_in_tls_or_stays_here_is_fine(production: Any, setting: str, v
 @pytest.mark.parametrize("flag", ["DEMO", "TESTING", "DEBUG"])
 def test_the_demo_is_refused_at_an_address_for_people_by_every_command(production: Any, flag: str) -> None:
     setattr(production, flag, True)
-    assert [told.id for told in deploy_checks.check_no_demo_in_public()] == ["portal.E033"]
+    assert [seen.id for seen in deploy_checks.check_no_demo_in_public()] == ["portal.E033"]
     production.SITE_URL = "http://127.0.0.1:8000"
     assert list(deploy_checks.check_no_demo_in_public()) == []
 
 
 def test_a_broker_that_does_not_answer_is_a_warning(production: Any) -> None:
     production.REDIS_URL = "redis://:a-password@127.0.0.1:1/0"
-    assert [told.id for told in deploy_checks.check_broker_answers()] == ["portal.W020"]
+    assert [seen.id for seen in deploy_checks.check_broker_answers()] == ["portal.W020"]
 
 
 @pytest.mark.django_db
@@ -239,9 +239,9 @@ def test_what_is_wrong_with_an_older_account_names_its_own_setting(
     two: Any, part: str, value: Any, message: str, setting: str
 ) -> None:
     two.OLDER_CARRIERS["OLD"][part] = value
-    (told,) = messages()
-    assert told.id == message
-    assert setting in f"{told.msg} {told.hint}"
+    (seen,) = messages()
+    assert seen.id == message
+    assert setting in f"{seen.msg} {seen.hint}"
 
 
 def test_an_older_account_is_closed_by_taking_away_its_key_and_secrets_alone(two: Any) -> None:
@@ -256,7 +256,7 @@ def test_an_older_contract_is_looked_at_like_the_new_one(two: Any, tmp_path: Pat
     file.write_text("")
     two.OLDER_CARRIERS["OLD"]["CONTRACT"] = str(file)
     assert found() == ["portal.W002", "portal.E012"]
-    assert all("CARRIER_OLD_CONTRACT" in f"{told.msg} {told.hint}" for told in messages())
+    assert all("CARRIER_OLD_CONTRACT" in f"{seen.msg} {seen.hint}" for seen in messages())
 
 
 def test_a_class_that_names_the_reference_needs_no_file_and_one_that_checks_signatures_a_key(production: Any) -> None:
@@ -272,28 +272,28 @@ def test_two_accounts_of_one_address_and_id_are_refused(two: Any, address: str) 
     two.OLDER_CARRIERS["OLD"] |= {"BASE_URL": address, "ACCOUNT": "another"}
     assert found() == []
     two.OLDER_CARRIERS["OLD"]["ACCOUNT"] = two.CARRIER_ACCOUNT
-    (told,) = messages()
-    assert told.id == "portal.E013"
-    assert "CARRIER_OLD_" in told.msg
+    (seen,) = messages()
+    assert seen.id == "portal.E013"
+    assert "CARRIER_OLD_" in seen.msg
 
 
 @pytest.mark.parametrize("user", ["carrier", "older"])
 def test_a_webhook_secret_of_two_accounts_is_refused_without_telling_it(two: Any, user: str) -> None:
     """The address with the secret in its path names no user, so another user doesn't tell two deliveries apart."""
     two.OLDER_CARRIERS["OLD"]["WEBHOOK_SECRETS"] = [f"{user}:{GOOD_SECRET.partition(':')[2]}"]
-    (told,) = messages()
-    assert told.id == "portal.E014"
-    assert "CARRIER_OLD_WEBHOOK_SECRETS and WEBHOOK_SECRETS" in told.msg
-    assert GOOD_SECRET.partition(":")[2] not in f"{told.msg} {told.hint}"
+    (seen,) = messages()
+    assert seen.id == "portal.E014"
+    assert "CARRIER_OLD_WEBHOOK_SECRETS and WEBHOOK_SECRETS" in seen.msg
+    assert GOOD_SECRET.partition(":")[2] not in f"{seen.msg} {seen.hint}"
 
 
 @pytest.mark.parametrize("name", ["old", "OLD-1", "OLD CARRIER", "ÄLT", "LINK"])
 def test_an_older_account_whose_settings_cannot_be_its_own_is_refused(two: Any, name: str) -> None:
     """CARRIER_LINK_KEY is the key that signs links already, so no account is called LINK."""
     two.OLDER_CARRIERS = {name: two.OLDER_CARRIERS["OLD"]}
-    (told,) = messages()
-    assert told.id == "portal.E015"
-    assert name in told.msg
+    (seen,) = messages()
+    assert seen.id == "portal.E015"
+    assert name in seen.msg
 
 
 @pytest.fixture

@@ -38,8 +38,8 @@ def test_each_point_is_documented_as_the_code_has_it() -> None:
 
 
 def test_every_word_of_scans_is_told() -> None:
-    told = dict(re.findall(r"(?m)^\| `([a-z ]+)` \| (\w+) \|$", PAGE))
-    assert told == {word: meaning or "nothing" for word, meaning in WORDS.items()}
+    found = dict(re.findall(r"(?m)^\| `([a-z ]+)` \| (\w+) \|$", PAGE))
+    assert found == {word: meaning or "nothing" for word, meaning in WORDS.items()}
 
 
 def test_both_sides_take_the_example_file() -> None:

@@ -36,7 +36,7 @@ def rights_too_many() -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("damage", "told"),
+    ("damage", "seen"),
     [
         (f"GRANT pg_execute_server_program TO {APP}", "may read files or run programs of the server"),
         (f"ALTER ROLE {APP} CREATEROLE", "may make roles or databases"),
@@ -49,9 +49,9 @@ def rights_too_many() -> list[str]:
         (f"GRANT DELETE ON accounts_audit TO {APP}", "may change the audit"),
     ],
 )
-def test_a_right_too_many_is_told_by_name(damage: str, told: str) -> None:
+def test_a_right_too_many_is_told_by_name(damage: str, seen: str) -> None:
     run(damage)
-    assert told in rights_too_many()
+    assert seen in rights_too_many()
 
 
 def test_the_command_takes_back_what_was_granted_and_changes_nothing_when_run_again() -> None:
@@ -97,9 +97,9 @@ def test_a_role_that_a_restore_kept_out_is_let_in_again(settings: Any) -> None:
 
 
 def test_a_portal_that_works_as_the_owner_is_an_error_and_a_line_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
-    (told,) = deploy_checks.check_database_role(databases=["default"])
-    assert told.id == "portal.E040"
-    assert "is a superuser, may make roles or databases, owns tables" in told.msg
+    (seen,) = deploy_checks.check_database_role(databases=["default"])
+    assert seen.id == "portal.E040"
+    assert "is a superuser, may make roles or databases, owns tables" in seen.msg
     marks.renew_mark(now=timezone.now())  # a test whose tables were emptied after it took the mark with it
     starting.refuse_a_restored_database()
     assert "database_role_has_too_many_rights" in caplog.text

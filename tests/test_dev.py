@@ -415,30 +415,10 @@ def test_a_leg_without_tests_fails_unless_the_tests_were_chosen(code: int, chose
 def test_a_larger_run_holds_what_a_smaller_one_does_and_the_nightly_one_everything(marks: str, smallest: str) -> None:
     sizes = [*testing.SIZES]
     for number, size in enumerate(sizes):
-        legs = [leg for group in testing.GROUPS for leg in group if leg.marks[number]]
+        legs = [leg for leg in testing.LEGS if leg.marks[number]]
         chosen = [f"({leg.marks[number]}){testing.SIZES[size]}" for leg in legs]
         runs = any(Expression.compile(marked).evaluate(marks.split().__contains__) for marked in chosen)
         assert runs == (number >= sizes.index(smallest)), size
-
-
-def test_groups_go_on_beside_each_other_until_all_have_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    pauses: list[float] = []
-    monkeypatch.setattr(testing.time, "sleep", pauses.append)
-    assert testing.run_side_by_side([iter(["", "", "long one"]), iter(["short one", "", ""])]) == [
-        "short one",
-        "long one",
-    ]
-    assert len(pauses) == 3
-
-
-def test_no_two_groups_make_test_databases_on_one_server() -> None:
-    groups = [group for group in testing.GROUPS for leg in group if leg.database == "postgres"]
-    assert len(set(groups)) == 1
-
-
-def test_only_what_computes_runs_under_nice() -> None:
-    legs = [leg for group in testing.GROUPS for leg in group if leg.is_nice]
-    assert {leg.name.partition(",")[0] for leg in legs} == {"In process"}
 
 
 @pytest.mark.parametrize(

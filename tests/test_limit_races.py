@@ -13,7 +13,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from orders.booking import bookings, limits, recounting, settling, verdict
+from orders.booking import bookings, limits, recording, recounting, verdict
 from orders.booking.limits import LimitReached
 from orders.calling import gateway, waiting
 from orders.cancelling import cancel_outcomes
@@ -101,12 +101,12 @@ def test_of_fifty_requests_for_prices_with_room_for_five_five_are_asked(quill: S
     assert Counter(found) == {True: 5, False: 45}
 
 
-def test_an_attempt_that_is_settled_eight_times_at_once_is_given_back_once(quill: Sender, alice: User) -> None:
+def test_an_attempt_that_is_resolved_eight_times_at_once_is_given_back_once(quill: Sender, alice: User) -> None:
     orders = [press() for press in presses(quill, alice, 2)]
     attempt = bookings._write_down(Order.objects.get(pk=orders[0].pk), timezone.now())
     assert attempt
     copies = [BookingAttempt.objects.get(pk=attempt.pk) for _ in range(8)]
-    found = at_once(*[partial(settling.record_outcome, copy, Rejected(422, "", "no")) for copy in copies])
+    found = at_once(*[partial(recording.record_outcome, copy, Rejected(422, "", "no")) for copy in copies])
     assert found == [None] * 8
     assert recounting.miscounted_rows(timezone.now()) == []
     quill.refresh_from_db()
@@ -135,7 +135,7 @@ def test_bookings_answers_cancellations_and_a_bill_at_once_never_lock_each_other
     found = at_once(
         partial(posting.post_report, report, by=None, now=now),
         *answered,
-        *[partial(settling.record_outcome, attempt, Rejected(422, "", "no")) for attempt in attempts if attempt],
+        *[partial(recording.record_outcome, attempt, Rejected(422, "", "no")) for attempt in attempts if attempt],
         *[partial(bookings._carry_out, order, gone, now) for order in unsent],
         *presses(quill, alice, 6),
     )

@@ -53,7 +53,7 @@ def test_secrets_links_and_addresses_never_reach_a_line(lines: Any, written: str
 
 @pytest.mark.parametrize("name", ["METRICS_TOKEN", "ALERT_WEBHOOK_SECRET", "ALERT_WEBHOOK_URL", "HEARTBEAT_URL"])
 def test_what_opens_metrics_and_alerts_reaches_no_line(lines: Any, settings: Any, name: str) -> None:
-    """Of an address too: whoever has it may send what it takes."""
+    """Tokens in an address too: anybody who has it may send what it accepts."""
     secret = f"https://alerts.example/{name}/canary"
     setattr(settings, name, secret)
     logging.getLogger("any").warning("asked %s in vain", secret)
@@ -120,13 +120,13 @@ def test_the_web_servers_own_loggers_write_through_the_same_formatter() -> None:
 def test_the_web_server_adds_no_line_for_a_webhook_that_is_stored(monkeypatch: pytest.MonkeyPatch) -> None:
     from shipping_portal import gunicorn_settings  # noqa: PLC0415  (gunicorn reads it)
 
-    told: list[Any] = []
-    monkeypatch.setattr(gunicorn_settings.Logger, "access", lambda *facts: told.append(facts[3]))
+    found: list[Any] = []
+    monkeypatch.setattr(gunicorn_settings.Logger, "access", lambda *facts: found.append(facts[3]))
     log = gunicorn_settings.AccessLog.__new__(gunicorn_settings.AccessLog)
     environs: list[dict[str, Any]] = [{}, {"portal.recorded": False}, {"portal.recorded": True}]
     for environ in environs:
         log.access(None, None, environ, None)
-    assert told == environs[:2]
+    assert found == environs[:2]
 
 
 @pytest.mark.parametrize("secure", [True, False])
@@ -136,6 +136,6 @@ def test_a_wrong_host_is_a_page_and_one_warning(settings: Any, lines: Any, secur
     answer = Client().get("/accounts/login/", headers={"host": "evil.example"}, secure=secure)
     assert answer.status_code == 400
     assert "We couldn" in answer.content.decode()
-    told = [json.loads(line) for line in lines()]
-    assert {line["level"] for line in told} == {"warning"}
-    assert not any("exception" in line for line in told)
+    found = [json.loads(line) for line in lines()]
+    assert {line["level"] for line in found} == {"warning"}
+    assert not any("exception" in line for line in found)

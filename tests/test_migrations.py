@@ -111,7 +111,7 @@ def test_it_is_there_afterwards_and_gone_again_when_undone(states: tuple[Project
 
 @pytest.mark.postgres
 @pytest.mark.skipif("connection.vendor == 'sqlite'", reason="SQLite has one writer")
-def test_it_waits_for_a_writer_while_others_write_and_mends_what_was_cut_off(
+def test_it_waits_for_a_writer_while_others_write_and_corrects_what_was_cut_off(
     states: tuple[ProjectState, ProjectState],
 ) -> None:
     name = connection.settings_dict["NAME"]

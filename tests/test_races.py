@@ -6,6 +6,7 @@ import json
 import threading
 import time
 import uuid
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -15,13 +16,16 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from orders.booking import bookings, settling
+from orders.booking import bookings, recording
+from orders.booking.limits import LimitReached
 from orders.calling import gateway, turns
 from orders.calling.turns import APART
 from orders.cancelling import cancels
+from orders.drafting import returning
+from orders.drafting.parcel_details import Box
 from orders.models import Order
 from orders.models.statuses import Progress
-from orders.quoting import asking
+from orders.quoting import asking, consignments
 from orders.status.transitions import move_to
 from shipping_portal.accounts.models import Notification, Sender, User
 from shipping_portal.exporting import packing
@@ -53,6 +57,49 @@ def submitted(quill: Sender, alice: User) -> Order:
     return bookings.submit(
         quote=quote, code="STANDARD-PICKUP", by=alice, form_token=uuid.uuid4(), pickup_date=None, now=now
     )
+
+
+def test_of_ten_returns_from_ten_tabs_one_is_booked(quill: Sender, alice: User) -> None:
+    """Each tab has prices, and so a form, of its own, and none was told of another return."""
+    sent, now = factories.order(quill, alice, status="booked", progress="delivered"), timezone.now()
+    quotes = [factories.quote(quill, alice, parcel=returning.return_of(sent, quill)) for _ in range(10)]
+    chosen: dict[str, Any] = {"code": "STANDARD-PICKUP", "by": alice, "pickup_date": None, "now": now}
+    gateway.current_account()
+    presses = [partial(bookings.submit, quote=quote, form_token=quote.uuid, **chosen) for quote in quotes]
+    answers = at_once(*presses)
+    assert [type(one) for one in answers].count(Order.SentBack) == 9
+    assert sent.sent_back.count() == 1
+
+
+def test_of_ten_tabs_with_three_parcels_one_set_is_booked(carrier: SandboxCarrier, quill: Sender, alice: User) -> None:
+    """The same prices in ten tabs, and two workers on each order."""
+    details = factories.details(quill)
+    parcels = replace(details, more=(Box(details.measures), Box(details.measures)))
+    quote, now = asking.ask_for_prices(quill, parcels, by=alice, now=timezone.now()), timezone.now()
+    chosen: dict[str, Any] = {"code": "STANDARD-PICKUP", "by": alice, "pickup_date": None, "now": now}
+    answers = at_once(*[partial(bookings.submit, quote=quote, form_token=quote.uuid, **chosen)] * 10)
+    orders = list(Order.objects.order_by("pk"))
+    assert {answer.pk for answer in answers} == {orders[0].pk}
+    assert [order.parcel_number for order in orders] == [1, 2, 3]
+    at_once(*[partial(bookings.process_booking, order.pk) for order in orders * 2])
+    assert len(carrier.ledger("booked")) == 3
+    assert [order.attempts.count() for order in orders] == [1, 1, 1]
+    assert Sender.objects.get(pk=quill.pk).booked_today == 3
+
+
+def test_ten_sets_of_three_pass_no_limit(quill: Sender, alice: User) -> None:
+    """Each tab has a form of its own, and the limit has room for seven parcels: two sets."""
+    Sender.objects.filter(pk=quill.pk).update(bookings_a_day=7)
+    quill.refresh_from_db()
+    details = factories.details(quill)
+    parcels = replace(details, more=(Box(details.measures), Box(details.measures)))
+    each = [factories.quote(quill, alice, parcel=details) for _ in range(3)]
+    quotes, now = [consignments.quote_of(parcels, each) for _ in range(10)], timezone.now()
+    chosen: dict[str, Any] = {"code": "STANDARD-PICKUP", "by": alice, "pickup_date": None, "now": now}
+    gateway.current_account()
+    answers = at_once(*[partial(bookings.submit, quote=quote, form_token=quote.uuid, **chosen) for quote in quotes])
+    assert [type(answer) for answer in answers].count(LimitReached) == 8
+    assert Order.objects.count() == Sender.objects.get(pk=quill.pk).booked_today == 6
 
 
 def test_fifty_presses_of_one_button_are_one_order(quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,7 +206,7 @@ def test_a_look_and_the_opening_of_its_parcel_never_lock_each_other_out(quill: S
             Parcel.objects.filter(pk=parcel.pk).update(order=order)
             is_locked.set()
             time.sleep(0.5)  # until the other one waits for the parcel
-            Poll.owe(parcel, now)
+            Poll.schedule(parcel, now)
 
     def look() -> None:
         is_locked.wait(10)
@@ -187,8 +234,8 @@ def test_an_answer_and_its_expired_lease_at_once_end_booked(
         assert attempt
         answer = gateway.carrier_client(gateway.current_account()).book(bytes(attempt.body), key=str(attempt.key))
         at_once(
-            lambda attempt=attempt, answer=answer: settling.record_outcome(attempt, answer),
-            lambda attempt=attempt: settling.unknown(attempt, "lease expired", at=timezone.now()),
+            lambda attempt=attempt, answer=answer: recording.record_outcome(attempt, answer),
+            lambda attempt=attempt: recording.unknown(attempt, "lease expired", at=timezone.now()),
         )
         order.refresh_from_db()
         assert (order.status, order.carrier_reference) == ("booked", answer.reference)
@@ -222,13 +269,13 @@ def test_an_operator_and_the_carriers_late_answer_never_lock_each_other_out(
         attempt = bookings._write_down(order, timezone.now())
         assert attempt
         answer = gateway.carrier_client(gateway.current_account()).book(bytes(attempt.body), key=str(attempt.key))
-        settling.unknown(attempt, "lease expired", at=timezone.now())
+        recording.unknown(attempt, "lease expired", at=timezone.now())
         unclear = Order.objects.get(pk=order.pk)
         found = at_once(
             lambda unclear=unclear, reference=answer.reference: deciding.adopt_reference(
                 unclear, reference, by=sam, reason=why, now=timezone.now()
             ),
-            lambda attempt=attempt, answer=answer: settling.record_outcome(attempt, answer),
+            lambda attempt=attempt, answer=answer: recording.record_outcome(attempt, answer),
         )
         assert {type(error).__name__ for error in found} <= {"CannotResolve", "NoneType"}, found
         order.refresh_from_db()
@@ -277,12 +324,12 @@ def test_eight_sweepers_at_one_incident_owe_one_message_at_each_turn_of_it(setti
     settings.ALERT_EMAILS = ["oncall@ops.example"]
     account, now = gateway.current_account(), timezone.now()
     type(account).objects.update(stopped_at=now - dt.timedelta(hours=1))
-    told = []
+    seen = []
     for minutes in (0, 4 * 60, 5 * 60):
         if minutes == 5 * 60:
             type(account).objects.update(stopped_at=None)
         assert at_once(*[partial(alerting.check_conditions, now + dt.timedelta(minutes=minutes))] * 8) == [None] * 8
-        told = [message.content["state"] for message in AlertMessage.objects.order_by("pk")]
+        seen = [message.content["state"] for message in AlertMessage.objects.order_by("pk")]
         AlertMessage.objects.update(due_at=None)
-    assert told == ["opened", "repeated", "closed"]
+    assert seen == ["opened", "repeated", "closed"]
     assert Alert.objects.get().closed_at == now + dt.timedelta(hours=5)

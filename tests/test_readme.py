@@ -73,14 +73,14 @@ def test_an_older_accounts_settings_are_read_by_its_name_and_are_all_in_the_exam
 ) -> None:
     """Whichever way they are given, by .env or by compose's env_file, they are the process's environment."""
     example = (ROOT / ".env.example").read_text()
-    told = re.findall(r"^#(CARRIER_OLD_[A-Z_]+)=", example, re.MULTILINE)
-    for name in told:
+    shown = re.findall(r"^#(CARRIER_OLD_[A-Z_]+)=", example, re.MULTILINE)
+    for name in shown:
         monkeypatch.setenv(name, f"a,{name}")
     monkeypatch.setenv("OLDER_CARRIERS", "OLD, EU")
     read = runpy.run_path(str(ROOT / "shipping_portal/settings.py"))
     older = read["OLDER_CARRIERS"]
     assert list(older) == ["OLD", "EU"]
-    assert set(told) == {f"CARRIER_OLD_{part}" for part in older["OLD"]}
+    assert set(shown) == {f"CARRIER_OLD_{part}" for part in older["OLD"]}
     assert older["OLD"].pop("WEBHOOK_SECRETS") == ["a", "CARRIER_OLD_WEBHOOK_SECRETS"]
     assert older["OLD"] == {part: f"a,CARRIER_OLD_{part}" for part in older["OLD"]}
     assert not any(older["EU"].values())

@@ -10,7 +10,10 @@ import pytest
 from tools.campaign.sabotage import ROOT, SABOTAGES, Sabotage, broken_copy
 from tools.simulation.dice import Dice
 
-COMES_ABOUT = ("bookings at the carrier", "rows imported", "parcels replaced", "restores")
+COMES_ABOUT = (
+    *("bookings at the carrier", "rows imported", "parcels replaced", "parcels sent back", "parcels of three"),
+    "restores",
+)
 NOWHERE = "postgres://portal@127.0.0.1:9/nothing"
 # Below the seam at which the pretend carrier stands here, or about a carrier that sells what was prepared.
 ON_THE_WIRE = {"follow redirects", "buy another shipment after a lost reply"}
@@ -34,7 +37,7 @@ def test_a_few_seeds_keep_every_promise_and_tell_the_same_history_again() -> Non
 
 @pytest.mark.full
 def test_more_seeds_keep_every_promise() -> None:
-    code, said = simulated("--seed=406", "--seeds=6", "--orders=20", "--processes=2")
+    code, said = simulated("--seed=300", "--seeds=6", "--orders=20", "--processes=2")
     assert code == 0, said
     missing = [what for what in COMES_ABOUT if what not in said]
     assert not missing, said
@@ -77,4 +80,4 @@ def test_a_story_that_went_wrong_is_told_as_shortly_as_it_can_be() -> None:
     assert code == 1
     assert len(story) == 2, said
     assert story[0].endswith("a sender presses Book, parcel 1")
-    assert story[1].endswith("order 1 is booking: it is owed and never due")
+    assert story[1].endswith("order 1 is booking: it is due and never due")

@@ -11,22 +11,22 @@ from tools.count_nodes import function_lengths, nodes_by_room, product_files
 
 # Syntax nodes. A budget is at least what is there, and at most 2 % more: set it 1 % above.
 BUDGETS = {
-    "orders": 50_100,
+    "orders": 57_050,
     "shipping_portal/importing": 28_980,
-    "shipping_portal/staff": 27_410,
-    "shipping_portal/accounts": 36_970,
-    "shipping_portal/billing": 22_450,
-    "shipping_portal/carrier": 20_220,
-    "tracking": 13_860,
-    "shipping_portal/reports": 9_390,
-    "shipping_portal/api": 7_610,
+    "shipping_portal/staff": 27_740,
+    "shipping_portal/accounts": 37_350,
+    "shipping_portal/billing": 23_970,
+    "shipping_portal/carrier": 20_200,
+    "tracking": 14_240,
+    "shipping_portal/reports": 9_680,
+    "shipping_portal/api": 8_350,
     "shipping_portal/exporting": 4_540,
     "shipping_portal": 3_340,
     "shipping_portal/ops": 3_460,
-    "shipping_portal/jobs": 3_605,
+    "shipping_portal/jobs": 3_660,
     "shipping_portal/http": 1_130,
-    "shipping_portal/db": 1_600,
-    "shipping_portal/formats": 67,
+    "shipping_portal/db": 1_749,
+    "shipping_portal/formats": 72,
 }
 
 

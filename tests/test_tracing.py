@@ -40,8 +40,8 @@ def booked(carrier: SandboxCarrier, localities: None, alice: User, lines: Any, c
 def test_the_id_of_the_press_is_on_the_order_and_in_the_workers_lines(booked: tuple[Order, str], lines: Any) -> None:
     order, request = booked
     assert order.request_id == request
-    told = [json.loads(line) for line in lines() if "order_moved" in line or '"carrier_call"' in line]
-    mine = [line for line in told if line.get("order") == str(order.uuid)]
+    found = [json.loads(line) for line in lines() if "order_moved" in line or '"carrier_call"' in line]
+    mine = [line for line in found if line.get("order") == str(order.uuid)]
     assert {line["request"] for line in mine} == {request}
     assert [(line["old"], line["new"]) for line in mine if line["event"] == "order_moved"] == [
         ("draft", "booking"),
@@ -55,9 +55,9 @@ def test_the_id_of_the_press_is_on_the_order_and_in_the_workers_lines(booked: tu
 def test_a_scan_is_told_by_its_reference(booked: tuple[Order, str], lines: Any) -> None:
     reference = booked[0].carrier_reference
     post(event(carrier_reference=reference))
-    (told,) = [json.loads(line) for line in lines() if '"scan_read"' in line]
-    assert (told["reference"], told["event_type"], told["state"]) == (reference, "Pickup", "stored")
-    assert told["delivery"] == WebhookDelivery.objects.get().pk
+    (found,) = [json.loads(line) for line in lines() if '"scan_read"' in line]
+    assert (found["reference"], found["event_type"], found["state"]) == (reference, "Pickup", "stored")
+    assert found["delivery"] == WebhookDelivery.objects.get().pk
 
 
 def test_an_act_has_the_id_of_the_press_that_did_it(booked: tuple[Order, str], client: Client, alice: User) -> None:
@@ -75,11 +75,11 @@ def test_trace_tells_a_parcels_life_in_order(booked: tuple[Order, str], by: str,
     assert str(order.uuid) in first
     assert request in first
     assert [line[:23] for line in rest] == sorted(line[:23] for line in rest)
-    told = "\n".join(rest)
+    found = "\n".join(rest)
     for part in ("quote ", "draft → booking", "attempt 1 sent", "call  ", "booking → booked", "scan  ", "webhook "):
-        assert part in told, part
-    assert order.receiver_name not in told
-    assert order.receiver_email not in told
+        assert part in found, part
+    assert order.receiver_name not in found
+    assert order.receiver_email not in found
 
 
 @pytest.mark.parametrize("typed", ["S0NOSUCH", "999", "not an order", "00000000-0000-4000-8000-000000000000"])

@@ -1,1 +1,1 @@
-"""Programs for developers, none of which the portal needs: what `./dev` starts."""
+"""Programs for developers, which `./dev` starts. The portal needs none of them."""

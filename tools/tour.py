@@ -1,7 +1,7 @@
 """The pictures of docs/tour.md, of a demo that was just started: `./dev screenshots --tour`.
 
 Beside them `pictures.json` keeps, of each, a hash of the page's words (without figures and names of days) and of the
-stylesheets. With --check nothing is drawn: what has changed since is told, and that is all.
+stylesheets. With --check nothing is drawn: it only names what has changed since.
 """
 
 import hashlib
@@ -49,8 +49,8 @@ def main(url: str, browser_path: str, *, is_check: bool) -> None:
         return
     changed = [name for name, found in json.loads(kept.read_text()).items() if found != hashes.get(name)]
     if changed:
-        told = f"WARNING: docs/tour shows older pages than these: {', '.join(changed)}. ./dev screenshots --tour\n"
-        sys.stdout.write(told)
+        warning = f"WARNING: docs/tour shows older pages than these: {', '.join(changed)}. ./dev screenshots --tour\n"
+        sys.stdout.write(warning)
 
 
 def _log_in(page: Page, url: str) -> None:

@@ -5,6 +5,7 @@ import uuid
 from typing import Any
 from urllib.parse import urlencode
 
+from django.conf import settings
 from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
@@ -90,7 +91,7 @@ class ParcelAdmin(ReadOnlyAdmin):
         "subscription",
     ]
     linked = ("created_at__gte",)
-    # This turns the search box on; get_search_results does the searching.
+    # This turns on the search box; get_search_results does the searching.
     search_fields = ["reference"]
     search_help_text = "Full reference"
     readonly_fields = ["polled_at", "polled_next_at"]
@@ -114,7 +115,7 @@ class ParcelAdmin(ReadOnlyAdmin):
 
 
 def _found_by_polling(within: dt.timedelta) -> Rule:
-    """Return scans counted by the gap alarm, or the same over a day."""
+    """Return the scans that the gap alarm counts, or the same over a whole day."""
     return lambda now: Q(
         pk__in=webhook_health.found_first_by_polling(now, within=within).values("pk")
     )
@@ -214,10 +215,10 @@ class WebhookDeliveryAdmin(ReadOnlyAdmin):
                 "owner": ("Unknown reference", _of_nobody),
             },
         ),
-        by_day("day received, UTC", "day", on_day("received_at")),
+        by_day(f"day received, {settings.TIME_ZONE}", "day", on_day("received_at")),
         "state",
     ]
-    # This turns the search box on; get_search_results does the searching.
+    # This turns on the search box; get_search_results does the searching.
     search_fields = ["sha256"]
     search_help_text = "Full reference or event ID"
     fields = [
@@ -246,7 +247,7 @@ class WebhookDeliveryAdmin(ReadOnlyAdmin):
         return replaying.show_preview(request, self.page_context(request), ids)
 
     def list_buttons(self, request: HttpRequest) -> list[tuple[str, str]]:
-        """Reprocess what the list is filtered by; without a filter the page asks what."""
+        """Offer to reprocess the filtered deliveries; without a filter, the page asks which."""
         unread = replaying.UNREAD if request.GET.get("needs") == "reading" else ""
         state = request.GET.get("state__exact", unread)
         buttons = super().list_buttons(request)

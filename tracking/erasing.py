@@ -1,4 +1,4 @@
-"""Erasing what tracking holds of a person: scans and webhooks as the carrier sent them."""
+"""Erase what tracking holds about a person: scans, and webhooks as the carrier sent them."""
 
 import datetime as dt
 import json
@@ -21,7 +21,7 @@ UNREAD = WebhookDelivery.objects.filter(
 
 @eraser("order", "scans and webhooks")
 def erase_scans(orders: Keys) -> int:
-    """Reduce scans to what, when, and which state and country: fold and reports need no more."""
+    """Reduce scans to what, when, and which state and country, which fold and reports need."""
     references = Parcel.objects.filter(order__in=orders).values_list("reference", flat=True)
     count = erase_bytes(
         WebhookDelivery.objects.filter(pk__in=webhooks_naming(references)), "body"

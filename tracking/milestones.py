@@ -20,7 +20,7 @@ REACHED = {
     Progress.DELIVERY_ATTEMPTED: WITH_DRIVER,
     Progress.HELD: WITH_DRIVER,
     Progress.DELIVERED: ARRIVED,
-}  # the other states end the way or leave it, which the bar says instead
+}  # the other states end or leave this route, and the bar says so instead
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,13 @@ def of_order(order: Order, progress: str, timeline: Sequence[TimelineEntry]) -> 
     reached = REACHED.get(Progress(progress))
     if order.status != Status.BOOKED or reached is None:
         return []
-    # the oldest wins
+    # the oldest scan counts
     scans = {REACHED.get(Progress(entry.progress)): entry for entry in timeline if entry.progress}
+    # These two steps are named after the state it is in, so that state's newest scan dates them.
+    if reached in {WITH_CARRIER, WITH_DRIVER}:
+        for entry in timeline[::-1]:
+            if entry.progress == progress:
+                scans[reached] = entry
     steps = []
     for step, (name, icon) in enumerate(_milestone_names(order, progress)):
         state = "done" if step < reached or reached == ARRIVED else "now" if step == reached else ""
@@ -62,17 +67,17 @@ def of_order(order: Order, progress: str, timeline: Sequence[TimelineEntry]) -> 
 
 
 def _milestone_names(order: Order, progress: str) -> list[tuple[str, str]]:
-    dropped = order.first_mile == "drop-off"
-    last_mile = {
-        Progress.DELIVERY_ATTEMPTED: "Delivery attempted",
-        Progress.HELD: "Waiting to be collected",
-    }.get(Progress(progress), "Out for delivery")
+    """Return each step's word (the same as its state's) and its icon."""
+    now = Progress(progress)
+    first = Progress.DROPPED_OFF if order.first_mile == "drop-off" else Progress.COLLECTED
+    first = now if REACHED.get(now) == WITH_CARRIER else first
+    last = now if REACHED.get(now) == WITH_DRIVER else Progress.OUT_FOR_DELIVERY
     return [
-        ("Booked", "check"),
-        ("Dropped off" if dropped else "Picked up", "pin" if dropped else "truck"),
-        ("On the way", "truck"),
-        (last_mile, "pin"),
-        ("Delivered", "home"),
+        (Status.BOOKED.label, "check"),
+        (first.label, "pin" if first == Progress.DROPPED_OFF else "truck"),
+        (Progress.IN_TRANSIT.label, "truck"),
+        (last.label, "pin"),
+        (Progress.DELIVERED.label, "home"),
     ]
 
 

@@ -14,7 +14,7 @@ from orders.models import CarrierAccount, Order
 from orders.models.statuses import Progress
 from orders.status.progress import CLOCK_TOLERANCE, clock_ahead
 from shipping_portal.accounts.models import belongs_to
-from shipping_portal.formats import desk_time, hours_and_minutes
+from shipping_portal.formats import admin_time, hours_and_minutes
 from shipping_portal.jobs.models import Job
 
 
@@ -27,7 +27,7 @@ class ParcelQuerySet(models.QuerySet["Parcel"]):
 class Parcel(Job):
     """One reference of one carrier account: ours, watched, or not known yet.
 
-    Its events belong to it. Its progress is their fold, which is due while `due_at` is set.
+    Its progress is the fold of its events, which is due while `due_at` is set.
     """
 
     class Subscription(models.TextChoices):
@@ -78,11 +78,11 @@ class Poll(Job):
         Parcel, on_delete=models.CASCADE, primary_key=True, related_name="poll"
     )
     polled_at = models.DateTimeField(null=True, blank=True)
-    # the latest poll that a webhook asked for, done or still to come
+    # the latest poll that a webhook asked for, done or planned
     look_due_at = models.DateTimeField(null=True, blank=True)
-    # Once due, scans brought by webhooks since then may put it off without a call.
+    # Once due, it may be postponed without a call if webhooks have brought scans since.
     is_optional = models.BooleanField(default=False, db_default=False)
-    # what the last whole reply is known again by
+    # recognises the last whole reply if it repeats
     reply_sha256 = models.CharField(max_length=64, blank=True, default="", db_default="")
 
     class Meta:
@@ -94,7 +94,7 @@ class Poll(Job):
         return f"poll of {self.parcel_id}"
 
     @classmethod
-    def owe(cls, parcel: Parcel, at: dt.datetime, *, is_optional: bool = False) -> None:
+    def schedule(cls, parcel: Parcel, at: dt.datetime, *, is_optional: bool = False) -> None:
         """Poll this parcel at that time, whatever earlier polls returned."""
         afresh = {"is_optional": is_optional, "reply_sha256": "", **cls.AFRESH}
         cls.objects.update_or_create(parcel=parcel, defaults={"due_at": at, **afresh})
@@ -129,8 +129,8 @@ class WebhookDelivery(Job):
     """An authenticated webhook body, stored before anything reads it; or an unreadable polled scan.
 
     It belongs to the account whose secret it used, or whose parcel was polled, and is read by that
-    account's contract. It is unread while `due_at` is set. The reference and event id that it names
-    are stored as far as they can be read.
+    account's contract. It is unread while `due_at` is set. The reference and event id in it are
+    stored if they can be read.
     """
 
     class State(models.TextChoices):
@@ -149,7 +149,8 @@ class WebhookDelivery(Job):
     sha256 = models.CharField(max_length=64)
     state = models.CharField(max_length=11, choices=State.choices, default=State.NEW)
     reason = models.CharField(max_length=300, blank=True)
-    polled_for = models.CharField(max_length=100, blank=True)  # the reference that a poll asked for
+    # the reference that a poll asked about
+    polled_for = models.CharField(max_length=100, blank=True)
     # A default in the database, because the previous version's webs store webhooks during an
     # upgrade.
     reference = models.CharField(max_length=100, blank=True, default="", db_default="")
@@ -172,7 +173,8 @@ class WebhookDelivery(Job):
             models.Index(
                 fields=["due_at"], name="deliveries_owed", condition=Q(due_at__isnull=False)
             ),
-            # Only for those without a scan to be found by: others cost the listener nothing.
+            # Only for deliveries that have no scan to find them by: others cost the listener
+            # nothing.
             models.Index(Upper("reference"), name="set_aside_by_reference", condition=IS_SET_ASIDE),
             models.Index(
                 fields=["carrier_event_id"], name="set_aside_by_event", condition=IS_SET_ASIDE
@@ -185,13 +187,13 @@ class WebhookDelivery(Job):
 
     @classmethod
     def looks_at(cls, references: Iterable[str]) -> models.QuerySet[Self]:
-        """Return the webhooks that only said to look at one of these references, in any case."""
+        """Return webhooks that only said to look at one of these references (in any case)."""
         spelled = {reference.upper() for reference in references}
         return cls.objects.filter(state=cls.State.LOOK, reference__upper__in=spelled)
 
 
 class WebhookTally(models.Model):
-    """What the listener refused before storing anything, counted by reason and day."""
+    """Deliveries that the listener refused and didn't store, counted by reason and day."""
 
     day = models.DateField()
     reason = models.CharField(max_length=40)
@@ -231,7 +233,7 @@ class TrackingEvent(models.Model):
         POLL = "poll", "Polled"
 
     parcel = models.ForeignKey(Parcel, on_delete=models.PROTECT, related_name="events")
-    # The parcel's account: two carriers may use the same id, one may not.
+    # The parcel's account: ids are unique within one carrier only.
     account = models.ForeignKey(
         CarrierAccount, on_delete=models.PROTECT, db_index=False, related_name="+"
     )
@@ -246,10 +248,10 @@ class TrackingEvent(models.Model):
     country = models.CharField(max_length=120, blank=True)
     raw = models.BinaryField()
     source = models.CharField(max_length=4, choices=Source.choices)
-    received_at = models.DateTimeField(db_index=True)  # the earliest, whichever way it came
+    received_at = models.DateTimeField(db_index=True)  # the earliest receipt, whichever way it came
     pushed_at = models.DateTimeField(null=True, blank=True)
     polled_at = models.DateTimeField(null=True, blank=True)
-    set_aside = models.CharField(max_length=100, blank=True)  # why the fold leaves it out
+    set_aside = models.CharField(max_length=100, blank=True)  # why the projection leaves it out
 
     class Meta:
         constraints = [
@@ -273,7 +275,7 @@ class TrackingEvent(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.event_type} {desk_time(self.happened_at)}"
+        return f"{self.event_type} {admin_time(self.happened_at)}"
 
     @property
     def clock_ahead(self) -> dt.timedelta:
@@ -293,7 +295,7 @@ class TrackingEvent(models.Model):
 class EventWord(models.Model):
     """A carrier word seen in a scan, and the meaning an operator gave it.
 
-    Empty follows the contract.
+    An empty meaning follows the contract.
     """
 
     word = models.CharField("carrier's term", max_length=100, unique=True)
@@ -317,13 +319,13 @@ class LastTime(models.Model):
     at = models.DateTimeField()
 
     def __str__(self) -> str:
-        return f"{self.name}: {desk_time(self.at, seconds=True)}"
+        return f"{self.name}: {admin_time(self.at, seconds=True)}"
 
     @classmethod
     def move(cls, name: str, *, now: dt.datetime) -> dt.datetime | None:
         """Set it to now and return the time before.
 
-        Returns None at first, or if another process was faster.
+        Returns None the first time, or if another process was faster.
         """
         last, made = cls.objects.get_or_create(name=name, defaults={"at": now})
         moved = not made and cls.objects.filter(pk=last.pk, at=last.at).update(at=now)
@@ -331,9 +333,9 @@ class LastTime(models.Model):
 
     @classmethod
     def is_first_in(cls, span: dt.timedelta, name: str, *, now: dt.datetime) -> bool:
-        """Return whether it hasn't happened for so long.
+        """Return whether it hasn't happened for this long.
 
-        True in exactly one of any number of processes.
+        It is True in exactly one of any number of processes.
         """
         _, made = cls.objects.get_or_create(name=name, defaults={"at": now})
         return made or bool(cls.objects.filter(name=name, at__lte=now - span).update(at=now))

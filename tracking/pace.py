@@ -18,27 +18,26 @@ from tracking.models import Parcel, Poll
 
 WATCH_CANCELLED = dt.timedelta(days=60)
 GIVE_UP_SILENT = dt.timedelta(days=45)
-# A driver may come on the pickup day and the next; nobody expects a scan before.
+# A driver may come on the pickup day or the next; no scan is expected before.
 AWAITED = dt.timedelta(days=2)
-# How often, in multiples of POLL_SECONDS (one hour by default). No carrier wants one parcel asked
-# about more often than hourly, whatever stage it is in.
+# How often, in multiples of POLL_SECONDS (one hour by default). No carrier wants to be asked about
+# one parcel more often than hourly, at any stage.
 BEFORE_PICKUP, HOURLY, DAILY = 6.0, 1.0, 24.0
 # While webhooks bring the scans: how long a stage usually lasts without one, how long a row may go
-# without a look at its own state, and how rarely a parcel is polled as a sample: four in a hundred
-# each hour.
+# unchecked, and how rarely a parcel is polled as a sample: four in a hundred each hour.
 USUAL, USUAL_LAST_DAY, AWAKE, SAMPLE = 24.0, 12.0, 12.0, 25.0
 
 
 @dataclass(frozen=True)
 class Due:
-    """The next poll. It is optional if scans that webhooks bring until then put it off again."""
+    """The next poll. It is optional if scans from webhooks postpone it again."""
 
     at: dt.datetime
     is_optional: bool = False
 
 
 def next_poll(parcel: Parcel, *, now: dt.datetime) -> Due | None:
-    """Return when a parcel that was just polled is polled next, None at its journey's end."""
+    """Return when to poll a parcel again after a poll, or None at its journey's end."""
     factor = poll_interval(parcel, now=now)
     if factor is None:
         return None
@@ -48,7 +47,7 @@ def next_poll(parcel: Parcel, *, now: dt.datetime) -> Due | None:
 
 
 def put_off_until(poll: Poll, *, now: dt.datetime) -> Due | None:
-    """Return when to come back, for an optional poll that isn't needed yet. None: poll now."""
+    """Return when to check again, if an optional poll isn't needed yet, or None to poll now."""
     parcel = poll.parcel
     if not poll.is_optional or not relies_on_webhook(parcel):
         return None
@@ -59,17 +58,17 @@ def put_off_until(poll: Poll, *, now: dt.datetime) -> Due | None:
 
 
 def relies_on_webhook(parcel: Parcel) -> bool:
-    """Return whether the carrier owes us webhooks for this parcel, and lately sends them."""
+    """Return whether the carrier should send webhooks for this parcel, and has done so lately."""
     order = parcel.order
     is_subscribed = parcel.subscription == Parcel.Subscription.ON
-    is_owed = not _cancelled_at(order) if order else is_subscribed
-    return is_owed and parcel.account.webhook_proven_at is not None
+    is_expected = not _cancelled_at(order) if order else is_subscribed
+    return is_expected and parcel.account.webhook_proven_at is not None
 
 
 def poll_interval(parcel: Parcel, *, now: dt.datetime) -> float | None:
     """Return the time to the next poll in multiples of POLL_SECONDS, None at the journey's end.
 
-    This is the pace of parcels whose webhooks prove nothing.
+    This is the pace for parcels whose webhooks aren't proven.
     """
     order = parcel.order
     if order and (cancelled_at := _cancelled_at(order)):
@@ -92,13 +91,13 @@ def _cancelled_at(order: Order) -> dt.datetime | None:
 
 
 def _is_awaited(parcel: Parcel, now: dt.datetime) -> bool:
-    """Return whether its first scan may be made these days."""
+    """Return whether its first scan may come around now."""
     begins = _pickup_day(parcel) or parcel.created_at
     return begins <= now < begins + AWAITED
 
 
 def _pickup_day(parcel: Parcel) -> dt.datetime | None:
-    """Return when the day begins on which a driver is expected, if one is."""
+    """Return the start of the day on which a driver is expected, if any."""
     order = parcel.order
     day = order.expected_pickup() if order and order.first_mile != "drop-off" else None
     return places.start_of(day, Party(**order.pickup)) if order and day else None
@@ -107,7 +106,7 @@ def _pickup_day(parcel: Parcel) -> dt.datetime | None:
 def _next_check(parcel: Parcel, *, polled_at: dt.datetime | None, now: dt.datetime) -> Due | None:
     """Return when its silence becomes unusual; sooner if the parcel is drawn as a sample.
 
-    None at the journey's end, which is checked once.
+    Returns None at the journey's end, which is checked once.
     """
     check = _silent_too_long_at(parcel)
     if polled_at and polled_at >= check:

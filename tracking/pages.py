@@ -109,7 +109,7 @@ def _watches_of(request: MemberRequest) -> QuerySet[Watch]:
 def watched_parcel(request: MemberRequest, watch: uuid.UUID) -> HttpResponse:
     """Show what is known about a followed parcel.
 
-    No label, price or pickup tools, it isn't ours.
+    It has no label, price or pickup tools: it isn't ours.
     """
     found = get_object_or_404(_watches_of(request), uuid=watch)
     state = f"{found.parcel.progress}.{found.parcel.subscription}.{found.parcel.events.count()}"
@@ -130,7 +130,7 @@ def watched_parcel(request: MemberRequest, watch: uuid.UUID) -> HttpResponse:
 
 
 def _is_anothers(watch: Watch) -> bool:
-    """Return whether another account here booked it: its carrier texts are not for this one."""
+    """Return whether another account here booked it: the carrier's texts aren't for this one."""
     order = watch.parcel.order
     return order is not None and order.sender_id != watch.sender_id
 
@@ -148,7 +148,7 @@ def stop_watching(request: MemberRequest, watch: uuid.UUID) -> HttpResponse:
 @same_origin
 @require_GET
 def tracking_page(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
-    """Show the only page with a signed link (interface §5): fresh, for owners and shippers."""
+    """Show the only page with a signed link (interface §5), a fresh one, to owners and shippers."""
     mine = Order.objects.for_user(request.user).select_related("sender", "account")
     found = get_object_or_404(mine, uuid=order, status=Status.BOOKED, erased_at=None)
     if found.is_stopped(request.sender):

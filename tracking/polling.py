@@ -1,4 +1,4 @@
-"""Poll the carrier for scans: the safety net under the webhook, and the way of followed parcels."""
+"""Poll the carrier for scans, as a safety net under webhooks and to follow parcels."""
 
 import datetime as dt
 import hashlib
@@ -8,7 +8,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from orders.booking import settling
+from orders.booking import recording
 from orders.calling import gateway
 from orders.calling.contract import contract_of
 from orders.models import CarrierAccount, Order
@@ -24,7 +24,7 @@ from shipping_portal.jobs.registry import job
 from tracking import pace
 from tracking.models import Parcel, Poll, TrackingEvent, WebhookDelivery
 from tracking.receiving import looks
-from tracking.scanning import folding, scans
+from tracking.scanning import projecting, scans
 
 LONGEST_REST = 6 * 3600.0  # seconds
 # while being cancelled, the order's `due_at` belongs to that
@@ -32,7 +32,7 @@ TRACKED = (Status.BOOKED, Status.CANCELLED)
 
 
 def waits_silently(now: dt.datetime) -> Q:
-    """Match recent pickups that no scan has shown and that are still polled."""
+    """Match recent pickups that no scan has confirmed and that are still polled."""
     oldest, today = now - pace.GIVE_UP_SILENT, now.date()
     dated = Q(carrier_pickup_date__range=(oldest.date(), today))
     undated = Q(carrier_pickup_date=None, booked_at__gte=oldest)
@@ -48,14 +48,14 @@ def waits_silently(now: dt.datetime) -> Q:
     order=50,
     is_leased=False,
 )
-def open_parcel(owed: Order) -> None:
-    """Open a booked order's parcel, matching scans that came before the booking reply.
+def open_parcel(due: Order) -> None:
+    """Open a booked order's parcel, and match scans that came before the booking reply.
 
-    A cancelled order's is also opened, or reopened: its label may still be used, and is watched for
-    60 days.
+    A cancelled order's parcel is also opened, or reopened: its label may still be used, so it is
+    watched for 60 days.
     """
-    if owed.carrier_reference:
-        _open_parcel_of(owed, timezone.now())
+    if due.carrier_reference:
+        _open_parcel_of(due, timezone.now())
 
 
 def open_new_parcel(order: Order, reference: str, now: dt.datetime) -> bool:
@@ -75,44 +75,43 @@ def open_new_parcel(order: Order, reference: str, now: dt.datetime) -> bool:
     return True
 
 
-settling.WHEN_BOOKED.append(open_new_parcel)
+recording.WHEN_BOOKED.append(open_new_parcel)
 
 
-def _open_parcel_of(owed: Order, now: dt.datetime) -> None:
+def _open_parcel_of(due: Order, now: dt.datetime) -> None:
     with transaction.atomic():
-        order = Order.objects.select_for_update().get(pk=owed.pk)
+        order = Order.objects.select_for_update().get(pk=due.pk)
         if not order.carrier_reference:
             return
         parcel = scans.parcel_for(order.carrier_reference, account=order.account, at=now)
-        # Otherwise its polls have their own time.
+        # Otherwise polls are scheduled separately.
         if parcel.order_id is None or not _is_polled(parcel):
-            # Make the fold due for scans already here, in case this process ends before it folds
-            # them.
+            # Make the fold of existing scans due, in case this process ends before it folds them.
             Parcel.objects.filter(pk=parcel.pk).update(order=order, due_at=now, **Parcel.AFRESH)
-            Poll.owe(parcel, now + pace.first_wait(), is_optional=True)
+            Poll.schedule(parcel, now + pace.first_wait(), is_optional=True)
         # Its page has to show scans that were never pushed, too.
         if order.cancel_refused_at:
-            Poll.owe(parcel, now)
+            Poll.schedule(parcel, now)
         if order.status in TRACKED:
             order.finish()
-    folding.project_parcels(parcel.pk)
+    projecting.project_parcels(parcel.pk)
 
 
 def close_parcel(order: Order) -> None:
-    """Separate an order from its parcel, because the reference isn't its own: undo open_parcel.
+    """Separate an order from a parcel that belongs to another order: undo open_parcel.
 
-    Its scans stay for the order that gets the reference next. Called inside the transaction that
+    The scans stay for the order that gets the reference next. Called inside the transaction that
     removes the reference.
     """
     parcel = Parcel.objects.select_for_update(no_key=True).filter(order=order).first()
     if parcel is None:
         return
-    # before that order's booking
-    parcel.events.filter(set_aside=folding.LONG_BEFORE).update(set_aside="")
+    # from before that order's booking
+    parcel.events.filter(set_aside=projecting.LONG_BEFORE).update(set_aside="")
     Parcel.objects.filter(pk=parcel.pk).update(order=None)
     if not parcel.watches.exists():
         Poll.objects.filter(parcel=parcel).update(due_at=None, **Poll.AFRESH)
-    folding.project_parcels(parcel.pk)
+    projecting.project_parcels(parcel.pk)
 
 
 def _is_polled(parcel: Parcel) -> bool:
@@ -153,7 +152,7 @@ def poll_due_parcel(poll: Poll) -> None:
             source = TrackingEvent.Source.PUSH if is_pushed else TrackingEvent.Source.POLL
             take_scans(parcel, tracked, source=source, now=now)
     is_answered = tracked is not None and tracked.is_whole
-    _owe_next(
+    _schedule_next(
         poll,
         is_answered=is_answered,
         first=30.0 if is_reachable else LONGEST_REST,
@@ -163,9 +162,9 @@ def poll_due_parcel(poll: Poll) -> None:
 
 
 def _digest(tracked: Tracked, account: CarrierAccount) -> str:
-    """Return what a whole reply is known again by, or "".
+    """Return a value that recognises the same whole reply, or "".
 
-    Another contract or version of ours may read more out of the same bytes.
+    Another contract or version of ours may find more in the same bytes.
     """
     if not tracked.body or not tracked.is_whole:
         return ""
@@ -174,7 +173,7 @@ def _digest(tracked: Tracked, account: CarrierAccount) -> str:
 
 
 def _ask_carrier(poll: Poll, client: Carrier) -> Tracked:
-    """Subscribe, which returns the scans so far.
+    """Subscribe or poll; subscribing returns the scans so far.
 
     A refusal is stored and the parcel polled anyway.
     """
@@ -201,7 +200,7 @@ def take_scans(
     source: str = TrackingEvent.Source.POLL,
     now: dt.datetime,
 ) -> None:
-    """Merge polled scans with pushed ones and fold them. Unreadable ones are stored and counted."""
+    """Merge polled scans with pushed ones and project them. Store and count unreadable ones."""
     ours = []
     for scan in tracked.scans:
         if not scan.reference or is_same(scan.reference, parcel.reference):
@@ -214,7 +213,7 @@ def take_scans(
     with transaction.atomic():
         held = scans.lock_parcels([parcel.pk])
         stored = scans.store_scans(arrivals, held)
-        folding.fold_held(held)
+        projecting.project_held(held)
     for scan, one in zip(ours, stored, strict=True):
         if one.event is None:
             _quarantine_scan(
@@ -233,7 +232,7 @@ def _note_on_order(parcel: Parcel, tracked: Tracked) -> None:
 
 
 def _quarantine_scan(parcel: Parcel, raw: object, reason: str, *, now: dt.datetime) -> None:
-    """Set a scan aside once, however often it is polled."""
+    """Set an unreadable scan aside once, however often it is polled."""
     body = scans.as_bytes(raw)
     sha256 = hashlib.sha256(body).hexdigest()
     same = {"account": parcel.account, "sha256": sha256, "polled_for": parcel.reference}
@@ -247,14 +246,14 @@ def _quarantine_scan(parcel: Parcel, raw: object, reason: str, *, now: dt.dateti
         )
 
 
-def _owe_next(
+def _schedule_next(
     poll: Poll, *, is_answered: bool, first: float, digest: str = "", known: Parcel | None = None
 ) -> None:
-    """Owe the next poll, unless the parcel's story is over, whatever this one came to.
+    """Schedule the next poll, whatever this one found, unless the journey is over.
 
     Right after a booking, 404 means "not yet"; like any error it is retried after a back-off. The
     log of calls has the reply. `subscription_text` is the carrier's refusal, which the sender
-    reads. `known` is the parcel if this poll changed nothing of it.
+    reads. `known` is the parcel if this poll changed nothing about it.
     """
     now = timezone.now()
     parcel = known or Parcel.objects.select_related("order", "account").get(pk=poll.parcel_id)

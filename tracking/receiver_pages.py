@@ -1,7 +1,7 @@
 """Share one parcel's progress with its receiver, at an address that nobody can guess.
 
-The database holds a hash, which finds the page, and a nonce. Only with the secret key does the
-nonce make the address again, so that its sender can be shown it. See docs/decisions/0048.
+The database holds a hash, which finds the page, and a nonce. The nonce gives the address again, to
+show it to the sender, but only together with the secret key. See docs/decisions/0048.
 """
 
 import base64
@@ -22,7 +22,7 @@ from shipping_portal.accounts.models import Audit, Sender, User
 from shipping_portal.accounts.teams.team import token_hash
 from tracking.models import ReceiverPage
 
-LETTERS = 27  # of base64: 162 bits
+LETTERS = 27  # characters of base64: 162 bits
 ENDED, SILENT = dt.timedelta(days=30), dt.timedelta(days=60)
 IS_OVER = Q(order__progress__in=sorted(TERMINAL)) | Q(order__status=Status.CANCELLED)
 
@@ -34,7 +34,8 @@ class NotNow(Exception):
 def share(order: Order, *, by: User, now: dt.datetime, contact: str | None = None) -> ReceiverPage:
     """Return the parcel's page, new or as it was.
 
-    `contact` is whom the receiver asks; None is what the account stated last. Raises NotNow.
+    `contact` is what the receiver can ask at; None means the one the account stated last. Raises
+    NotNow.
     """
     if why := why_not_shared(order):
         raise NotNow(why)
@@ -51,7 +52,7 @@ def share(order: Order, *, by: User, now: dt.datetime, contact: str | None = Non
 
 
 def stop(order: Order, *, by: User, now: dt.datetime) -> None:
-    """Delete the page. Its address never opens again; sharing once more makes another."""
+    """Delete the page. Its address never works again; sharing again makes another."""
     with transaction.atomic():
         deleted, _ = ReceiverPage.objects.filter(order=order).delete()
         if deleted:
@@ -70,13 +71,13 @@ def why_not_shared(order: Order) -> str:
 
 
 def last_contact(sender: Sender) -> str:
-    """Return whom this account's receivers were last to ask, to fill in the form."""
+    """Return the contact that this account gave its receivers last, to fill in the form."""
     newest = ReceiverPage.objects.filter(order__sender=sender).order_by("-pk")
     return newest.values_list("contact", flat=True).first() or ""
 
 
 def open_pages(now: dt.datetime) -> QuerySet[ReceiverPage]:
-    """Return the pages that open: for 30 days after the end, or 60 without any news before it."""
+    """Return pages that still work: 30 days after the journey, or 60 days after the last news."""
     heard = Coalesce("order__progress_at", "order__booked_at", "shared_at")
     is_recent = IS_OVER & Q(heard__gt=now - ENDED) | ~IS_OVER & Q(heard__gt=now - SILENT)
     return ReceiverPage.objects.alias(heard=heard).filter(is_recent, order__erased_at=None)
@@ -89,7 +90,7 @@ def open_page_of(order: Order, now: dt.datetime) -> ReceiverPage | None:
 
 
 def find_page(token: str, now: dt.datetime) -> ReceiverPage | None:
-    """Return the page at this address. Every wrong one costs the same: a hash and one query."""
+    """Return the page at this address. Every wrong address costs the same: a hash and one query."""
     parts = ("order__sender", "order__account", "order__parcel__account")
     return open_pages(now).select_related(*parts).filter(token_hash=token_hash(token)).first()
 

@@ -2,6 +2,7 @@
 
 import re
 import uuid
+from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
 
@@ -23,7 +24,7 @@ from shipping_portal.accounts.address.addresses import OnceOnly
 from shipping_portal.accounts.login import guesses
 from tracking import receiver_pages, receiver_words
 
-GUESSES = "receiver's page"  # as they are counted
+GUESSES = "receiver's page"  # as it is counted in the throttle
 HEADERS = {
     "Cache-Control": "private, no-store",
     "Referrer-Policy": "no-referrer",
@@ -42,31 +43,50 @@ PHONE = re.compile(r"\+?\(?[0-9][0-9 ()-]{4,28}")
 @public
 @require_safe
 def follow(request: HttpRequest, token: str) -> HttpResponse:
-    """Show where a parcel is, to anybody who has the address. It knows no session."""
+    """Show where a parcel is, to anybody who has the address. It has no session."""
+    now = timezone.now()
+    return guarded(
+        request,
+        GUESSES,
+        lambda: receiver_pages.find_page(token, now),
+        lambda page: alone("tracking/follow.html", facts=receiver_words.facts_of(page, now)),
+        nothing="tracking/follow_nothing.html",
+    )
+
+
+def guarded(
+    request: HttpRequest,
+    kind: str,
+    find: Callable[[], Any],
+    show: Callable[[Any], HttpResponse],
+    nothing: str,
+) -> HttpResponse:
+    """Show what a link leads to, or the page `nothing`. Limit how many links may be guessed."""
     if not settings.RECEIVER_PAGES:
         raise Http404
-    address, now = get_adapter().get_client_ip(request), timezone.now()
-    if not guesses.may_guess(GUESSES, address):
-        return _alone("tracking/follow_later.html", HTTPStatus.TOO_MANY_REQUESTS, retry_after="60")
-    page = receiver_pages.find_page(token, now)
-    if page is None:
-        guesses.count_guess(GUESSES, address)
-        return _alone("tracking/follow_nothing.html", HTTPStatus.NOT_FOUND)
-    return _alone("tracking/follow.html", facts=receiver_words.facts_of(page, now))
+    address = get_adapter().get_client_ip(request)
+    if not guesses.may_guess(kind, address):
+        return alone("tracking/follow_later.html", HTTPStatus.TOO_MANY_REQUESTS, retry_after="60")
+    found = find()
+    if found is None:
+        guesses.count_guess(kind, address)
+        return alone(nothing, HTTPStatus.NOT_FOUND)
+    return show(found)
 
 
-def _alone(
+def alone(
     template: str,
     status: int = HTTPStatus.OK,
     *,
     retry_after: str = "",
     facts: dict[str, Any] | None = None,
+    policy: dict[str, Any] = POLICY,
 ) -> HttpResponse:
-    """Return a page that is made without its request."""
+    """Return a page that is rendered without the request."""
     more = {"Retry-After": retry_after} if retry_after else {}
     content = render_to_string(template, facts)
     response = HttpResponse(content, status=status, headers=HEADERS | more)
-    response._csp_config = POLICY  # type: ignore[attr-defined]  # as its own decorator does
+    response._csp_config = policy  # type: ignore[attr-defined]  # as its own decorator does
     return response
 
 
@@ -125,7 +145,7 @@ def receiver_page(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
 
 
 def _act(request: MemberRequest, order: Order, form: ShareForm) -> HttpResponse | None:
-    """Share or stop, and return the way back; None if something typed is wrong."""
+    """Share or stop, and return the redirect back, or None if the input is invalid."""
     now = timezone.now()
     if request.POST.get("need") == "stop":
         receiver_pages.stop(order, by=request.user, now=now)

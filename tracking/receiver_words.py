@@ -1,6 +1,6 @@
-"""Say to a receiver where their parcel is, in our own words alone.
+"""Tell a receiver where their parcel is, in our own words only.
 
-No word of the carrier's is shown: its free text may name a person or a street. See
+None of the carrier's words are shown: its free text may name a person or a street. See
 docs/decisions/0048.
 """
 
@@ -42,15 +42,15 @@ WORDS = {
     ),
     Progress.DELIVERED: ("Delivered", "It has arrived."),
     Progress.RETURNING: ("It's going back", "The carrier is taking it back to the sender."),
-}  # the others are trouble
-# The carrier's days are of no use once the driver has been there.
+}  # the others are problems
+# The carrier's days mean nothing once the driver has been there.
 STILL_COMES = {*STILL_AT_SENDER, *MOVING} - {Progress.EXPIRED}
 TONES = {Progress.DELIVERED: "ok", Progress.OUT_FOR_DELIVERY: "on", Progress.IN_TRANSIT: "on"}
 
 
 @dataclass(frozen=True)
 class PageReader:
-    """Whose zone and way of writing dates a page is in."""
+    """The time zone and date format that a page uses."""
 
     country: str
     tzinfo: ZoneInfo
@@ -58,7 +58,7 @@ class PageReader:
 
 
 def reader_of(order: Order) -> PageReader:
-    """Return the receiver, where the country's zones are known; else the sender."""
+    """Return the receiver as reader if the zones of their country are known, or else the sender."""
     country = order.receiver_country
     if country not in ZONES_OF_COUNTRIES:
         return PageReader(order.sender.country, order.sender.tzinfo, "the sender")
@@ -90,7 +90,7 @@ def facts_of(page: ReceiverPage, now: dt.datetime) -> dict[str, Any]:
 
 
 def _due(order: Order, progress: str, reader: PageReader, now: dt.datetime) -> str:
-    """Return when it comes, by the days that the carrier gave, or when it came; or ""."""
+    """Return when it is due, by the carrier's days, or when it was delivered, or ""."""
     first, last = order.eta_from, order.eta_to
     if progress == Progress.DELIVERED:
         return local_date(order.progress_at, reader)
@@ -107,7 +107,7 @@ def _due(order: Order, progress: str, reader: PageReader, now: dt.datetime) -> s
 def _seen(
     parcel: Parcel | None, entries: list[TimelineEntry], order: Order, reader: PageReader
 ) -> str:
-    """Return when it was last scanned, and in which town if it is on its way between depots."""
+    """Return when it was last scanned, and in which town if it is between depots."""
     if parcel is None or not entries:
         return ""
     at = local_moment(entries[0].at, reader)
@@ -130,7 +130,7 @@ def _town(parcel: Parcel, order: Order) -> str:
 
 
 def _country_code(country: str) -> str:
-    """Return `AU` for Australia however it is spelled, and "" for a country without our name."""
+    """Return `AU` for Australia however it is spelled, or "" for a country that we can't name."""
     spelled = {name.casefold(): code for code, name in timeline.COUNTRIES.items()}
     known = country.strip()
     return (

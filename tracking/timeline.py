@@ -1,6 +1,6 @@
 """Show a parcel's scans to people.
 
-Newest first, in the sender's zone, unknown words as described.
+They are newest first, in the sender's zone; unknown words are shown as they came.
 """
 
 import datetime as dt
@@ -30,13 +30,12 @@ class TimelineEntry:
     place: str
     description: str
     progress: str
-    is_unknown: bool
     is_clock_ahead: bool
     raw: str
 
 
 def for_parcel(parcel: Parcel | None, zone: ZoneInfo) -> list[TimelineEntry]:
-    """Return a parcel's scans as entries, in two queries and perhaps one for the account."""
+    """Return a parcel's scans as entries, in two queries and perhaps a third for the account."""
     if parcel is None:
         return []
     events = list(parcel.events.order_by(happened_at().desc(), "-scan_time", "-pk")[:500])
@@ -49,7 +48,6 @@ def for_parcel(parcel: Parcel | None, zone: ZoneInfo) -> list[TimelineEntry]:
             place=place_line(event.suburb, event.state, event.postcode, event.country),
             description=without_links(event.description, contract),
             progress=words[vocabulary.normalise_word(event.event_type)],
-            is_unknown=not vocabulary.is_known(event.event_type, contract),
             is_clock_ahead=bool(event.clock_ahead),
             raw=scrub_body(bytes(event.raw), contract).decode(errors="replace"),
         )

@@ -22,16 +22,16 @@ LARGEST_BODY = 64 * 1024
 def webhook(request: HttpRequest, token: str = "") -> HttpResponse:
     """Answer 200 once a webhook is stored.
 
-    401 asks for credentials, 403 for https; 404 is for wrong ones or a wrong signature, 413 for a
-    body too large.
+    401 asks for credentials, 403 for https; 404 means wrong credentials or a wrong signature, 413 a
+    body that is too large.
 
     After a reply other than 2xx the carrier tries up to 3 times more (interface §6.5). So an
     authenticated, complete body of reasonable size always gets 200 while the database accepts it. A
-    body that broke off gets 400: acknowledged, its scan would be lost.
+    body that broke off gets 400: if we acknowledged it, its scan would be lost.
     """
     if request.method != "POST":
         return HttpResponseNotAllowed(["POST"])
-    # The secret was sent in the clear: if it were accepted, nobody would notice.
+    # The secret was sent in clear text; if we accepted it, nobody would notice.
     if settings.SECURE and not request.is_secure():
         intake.count_refusal("over plain http", now=timezone.now())
         return HttpResponse("Use https.", status=403, content_type="text/plain")
@@ -64,7 +64,7 @@ def _is_signed(request: HttpRequest, body: bytes, configured: CarrierSettings) -
 
 
 class _Unread(Exception):
-    """Raised when a body is not stored: why, for the count, and the status to answer."""
+    """Raised when a body isn't stored: the reason to count, and the status to answer."""
 
     def __init__(self, reason: str, answer: int) -> None:
         super().__init__(reason)
@@ -100,12 +100,12 @@ def _basic_credentials(request: HttpRequest) -> str | None:
         return None
     try:
         return base64.b64decode(encoded, validate=True).decode()
-    except ValueError:  # no base64, no ASCII, no UTF-8
+    except ValueError:  # not base64, ASCII or UTF-8
         return ""
 
 
 def _account_of_secret(given: str, *, in_path: bool) -> CarrierSettings | None:
-    """Return the account a delivery belongs to, by its secret.
+    """Return the account that a delivery belongs to, by its secret.
 
     A path contains only the part after the colon. Every accepted secret of every account is
     compared, in constant time.

@@ -32,8 +32,8 @@ class TooManyWatched(Exception):
 def reference_in(text: str) -> str:
     """Return the reference in a pasted text or tracking page address. Raises NotAReference.
 
-    The carrier's own case is kept, as interface §2.2 only says letters and digits, unless its
-    references have another shape.
+    The case is kept as typed, as interface §2.2 only says letters and digits, unless its references
+    have another shape.
     """
     text = text.strip()
     for configured in carrier_settings.all_settings():
@@ -48,7 +48,7 @@ def _reference_of(contract: Contract, text: str) -> str:
     found = list(
         dict.fromkeys(filter(None, map(contract.reference_typed, _parts_of_address(text))))
     )
-    # before words: /shipments/, ?utm_source=
+    # before other words, such as /shipments/ or ?utm_source=
     found = [part for part in found if any(map(str.isdigit, part))] or found
     if len(found) != 1:
         raise NotAReference(text[:40])
@@ -58,7 +58,7 @@ def _reference_of(contract: Contract, text: str) -> str:
 def _parts_of_address(text: str) -> list[str]:
     """Return an address's parts.
 
-    The query's, then the path's from its end, before `/shipments/`.
+    First those of the query, then those of the path from its end, before `/shipments/`.
     """
     try:
         address = urlsplit(text)
@@ -70,7 +70,7 @@ def _parts_of_address(text: str) -> list[str]:
 
 
 def follow_reference(sender: Sender, text: str, *, name: str, by: User, now: dt.datetime) -> Watch:
-    """Follow a reference; a repeated one is the same watch.
+    """Follow a reference; repeating it returns the same watch.
 
     Raises NotAReference, TooManyWatched or waiting.Full.
     """
@@ -79,7 +79,7 @@ def follow_reference(sender: Sender, text: str, *, name: str, by: User, now: dt.
     with transaction.atomic():
         Sender.objects.select_for_update(no_key=True).get(pk=sender.pk)
         parcel = scans.parcel_for(reference, account=account, at=now, is_typed=True)
-        # Followed in vain at another carrier until now.
+        # Until now it was followed at the wrong carrier.
         same = sender.watches.filter(IN_VAIN, parcel__reference__upper=reference.upper())
         same.exclude(parcel=parcel).delete()
         if (
@@ -98,15 +98,16 @@ def follow_reference(sender: Sender, text: str, *, name: str, by: User, now: dt.
         Parcel.objects.filter(
             pk=parcel.pk, order=None, subscription=Parcel.Subscription.NONE
         ).update(subscription=wanted)
-        Poll.owe(parcel, now)
+        Poll.schedule(parcel, now)
         enqueue("poll", parcel.pk)
     return watched
 
 
 def _account_of(reference: str, by: User) -> CarrierAccount:
-    """Return the account that knows it, the default before another, else the one found by asking.
+    """Return the account that knows a reference, the default first, or find it by asking.
 
-    One carrier's reference is never sent to another, whether its account still has settings or not.
+    A reference that belongs to one carrier is never sent to another, even if its account has no
+    settings any more.
     """
     taking, typed = gateway.accounts_for_new_orders(), reference.upper()
     parcels = Parcel.objects.filter(reference__upper=typed).select_related("account")
@@ -122,7 +123,7 @@ def _account_of(reference: str, by: User) -> CarrierAccount:
 
 
 def _has_scans(account: CarrierAccount, reference: str) -> bool:
-    """Return whether the carrier has scans of it now. One that doesn't answer has none."""
+    """Return whether the carrier has scans of it now; no answer counts as no."""
     with suppress(CarrierError):
         return bool(gateway.carrier_client(account, is_person=True).track(reference).scans)
     return False

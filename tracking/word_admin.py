@@ -22,7 +22,7 @@ MEANINGS = [
 
 
 class EventWordForm(forms.Form):
-    """The meaning to preview."""
+    """Form for the meaning to preview."""
 
     progress = forms.ChoiceField(label="Meaning", choices=MEANINGS, required=False)
 
@@ -37,10 +37,10 @@ def decide_page(request: HttpRequest, word: EventWord, context: dict[str, Any]) 
     """Show what a meaning would change; POST saves it, with a reason."""
     form = DecideForm(request.POST) if request.method == "POST" else None
     if form and form.is_valid():
-        owed = word_decisions.decide_word(
+        due = word_decisions.decide_word(
             word, **form.cleaned_data, by=request.user, now=timezone.now()
         )
-        done = f"“{word}” is mapped. Parcels to recalculate in the next few minutes: {owed}."
+        done = f"“{word}” is mapped. Parcels to recalculate in the next few minutes: {due}."
         messages.success(request, done)
         return redirect("admin:tracking_eventword_changelist")
     chosen = request.GET if "progress" in request.GET else {"progress": word.progress}
@@ -60,9 +60,9 @@ def decide_page(request: HttpRequest, word: EventWord, context: dict[str, Any]) 
 
 @admin.register(EventWord)
 class EventWordAdmin(ReadOnlyAdmin):
-    """Words come from scans; operators map them, and nobody adds or deletes any.
+    """Map words, which come from scans; nobody adds or deletes any.
 
-    Undecided ones first.
+    Undecided words come first.
     """
 
     admin_pages = (AdminPage("decide", decide_page, needs="reword", label="Map this term"),)

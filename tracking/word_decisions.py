@@ -1,4 +1,4 @@
-"""Decide what a carrier's word means; the parcels scanned with it are folded again."""
+"""Decide what a carrier's word means; parcels scanned with it are folded again."""
 
 import datetime as dt
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ from django.db.models import Q, QuerySet
 from orders.models.statuses import Progress
 from shipping_portal.accounts.models import Audit
 from tracking.models import EventWord, Parcel
-from tracking.scanning import folding, scans
+from tracking.scanning import projecting, scans
 from tracking.scanning.vocabulary import parcels_with
 
 
@@ -19,13 +19,13 @@ from tracking.scanning.vocabulary import parcels_with
 class Move:
     """A parcel with changed progress; the words are for the operator."""
 
-    parcel: Parcel  # as stored; without a key if it doesn't exist yet
+    parcel: Parcel  # as stored; without a key if it isn't stored yet
     before: str
     after: str
 
 
 def compare_progress(as_they_would_be: Iterable[Parcel]) -> list[Move]:
-    """Compare parcels as read inside the transaction with what is stored after its end."""
+    """Compare parcels as read inside the transaction with what is stored once it has ended."""
     changed = {parcel.pk: parcel for parcel in as_they_would_be}
     stored = Parcel.objects.in_bulk(list(changed))
     return [
@@ -49,13 +49,13 @@ def _label_of(parcel: Parcel | None) -> str:
 
 MOST_TRIED = 200
 BATCH = 500
-FOLDS_A_SECOND = 5  # so that new scans don't wait behind a decision
+PROJECTIONS_A_SECOND = 5  # so that new scans don't wait behind a decision
 NOTHING = "nothing about where the parcel is"
 
 
 @dataclass(frozen=True)
 class Effect:
-    """How many parcels have such a scan, and what the newest of them would become."""
+    """How many parcels have such a scan, and how the newest of them would change."""
 
     parcels: int
     tried: int
@@ -63,41 +63,42 @@ class Effect:
 
 
 def preview_effect(word: EventWord, progress: str) -> Effect:
-    """Return what this meaning would change. The newest parcels are folded and rolled back."""
+    """Return what this meaning would change. The newest parcels are tried and rolled back."""
     concerned = parcels_with(word)
     tried = list(concerned.order_by("-pk").values_list("pk", flat=True)[:MOST_TRIED])
     with transaction.atomic():
-        held = scans.lock_parcels(tried)  # before the word, as readers of scans do
+        held = scans.lock_parcels(tried)  # before locking the word, as readers of scans do
         EventWord.objects.filter(pk=word.pk).update(progress=progress)
-        folding.fold_held(held)
+        projecting.project_held(held)
         as_they_would_be = list(Parcel.objects.filter(pk__in=tried).order_by("-pk"))
         transaction.set_rollback(True)
     return Effect(concerned.count(), len(tried), compare_progress(as_they_would_be))
 
 
 def decide_word(word: EventWord, progress: str, *, by: Any, reason: str, now: dt.datetime) -> int:
-    """Save the decision and schedule a fold of every affected parcel; return how many.
+    """Save the decision and schedule a projection of every affected parcel; return how many.
 
     The newest come first.
 
-    Deciding the same again is "re-apply to stored scans", for a contract file that changed since.
+    Making the same decision again re-applies it to stored scans, for a contract file that has
+    changed.
     """
     with transaction.atomic():
-        owed = _owe_folds(parcels_with(word), now)
+        due = _schedule_projections(parcels_with(word), now)
         EventWord.objects.filter(pk=word.pk).update(progress=progress, is_known=True)
         means = (
-            f"“{word.word}” means {Progress(progress).label if progress else NOTHING}, {owed}"
+            f"“{word.word}” means {Progress(progress).label if progress else NOTHING}, {due}"
             " parcels"
         )
         Audit.write("word decided", word, by=by, reason=f"{means}: {reason}", at=now)
-    return owed
+    return due
 
 
-def _owe_folds(parcels: QuerySet[Parcel], now: dt.datetime) -> int:
-    """Schedule them in batches, each due after the one before. An earlier due time stays."""
+def _schedule_projections(parcels: QuerySet[Parcel], now: dt.datetime) -> int:
+    """Schedule folds in batches, each due after the previous one. An earlier due time stays."""
     keys = list(parcels.order_by("-pk").values_list("pk", flat=True))
     for start in range(0, len(keys), BATCH):
-        due_at = now + dt.timedelta(seconds=start / FOLDS_A_SECOND)
+        due_at = now + dt.timedelta(seconds=start / PROJECTIONS_A_SECOND)
         later = Q(due_at=None) | Q(due_at__gt=due_at)
         Parcel.objects.filter(later, pk__in=keys[start : start + BATCH]).update(due_at=due_at)
     return len(keys)

@@ -1,1 +1,1 @@
-"""Booking a parcel: accepting the press, deciding, sending, recording the outcome, and limits."""
+"""Book a parcel: accept the press, decide, send, record the outcome, and count the limits."""

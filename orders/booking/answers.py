@@ -33,7 +33,7 @@ UNREADABLE = "The carrier gave an answer we can't read"
 PENDING = "The carrier hasn't decided yet"
 CUT_OFF = "The carrier's answer didn't reach us"
 MOST = 3  # sentences where there is room for a few
-# These statuses are about the request itself, whatever the words say.
+# These statuses are about the request itself, whatever the reply's text says.
 WRONGLY_ASKED = {404, 405, 413, 415}
 TOO_MANY = 429
 
@@ -125,7 +125,7 @@ def why_silent(error: Exception) -> str:
 def why_unclear(error: Exception | None) -> str:
     """Return why the carrier's outcome is unknown.
 
-    Without a reply, a worker stopped while waiting.
+    If there was no reply, the worker stopped while waiting for it.
     """
     if not isinstance(error, OutcomeUnknown):
         return CUT_OFF

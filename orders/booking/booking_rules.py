@@ -9,8 +9,11 @@ import uuid
 from decimal import Decimal
 from typing import Any
 
+from django.db.models import Q
+
 from orders.booking.limits import refuse_unless_room
 from orders.calling import gateway
+from orders.calling.contract import current_contract
 from orders.drafting.parcel_details import ParcelDetails, in_metric
 from orders.models import Order, Quote
 from orders.models.account import BOOKINGS, CarrierAccount
@@ -35,6 +38,10 @@ class ServiceNotOffered(Exception):
     """The chosen product is not in the quote."""
 
 
+class ContentsMissing(ServiceNotOffered):
+    """Raised when nobody has said what's inside yet: prices don't need it, a booking does."""
+
+
 class CarrierChanged(ServiceNotOffered):
     """Raised when the price is from an account that takes no new orders."""
 
@@ -48,24 +55,35 @@ def bookable_offer(
 ) -> dict[str, Any]:
     """Return the offer to book. `code` is its key: see orders.models.quotes.offer_key.
 
-    Raises Suspended, Paused, LimitReached, ServiceNotOffered, CarrierChanged or PickupDayPassed.
+    Raises Suspended, Paused, LimitReached, ServiceNotOffered, ContentsMissing, CarrierChanged or
+    PickupDayPassed.
     """
     offer = quote.offer(code)
     wanted = quote.account_of(offer) if offer else quote.account_id
     account = refuse_unless_booking_is_on(
-        quote.sender, now, Decimal(offer["amount"]) if offer else None, account=wanted
+        quote.sender,
+        now,
+        Decimal(offer["amount"]) if offer else None,
+        account=wanted,
+        parcels=len(quote.details.get("more", [])) + 1,
     )
     if account.pk != wanted:
         raise CarrierChanged
     # A price check has no receiver yet.
     if offer is None or not quote.details["receiver"]["name"]:
         raise ServiceNotOffered(code)
+    if lacks_contents(quote):
+        raise ContentsMissing
     if pickup_date and offer["first_mile"] == "drop-off":
         raise PickupDayPassed(pickup_date.isoformat())
     if pickup_date:
         first, pickup = asking.first_pickup(offer), ParcelDetails.from_json(quote.details).pickup
         refuse_past_pickup(pickup_date, pickup_days(quote.sender, pickup, now, first=first))
     return offer
+
+
+def lacks_contents(quote: Quote) -> bool:
+    return current_contract().description_needed and not quote.details["description"]
 
 
 def refuse_unless_booking_is_on(
@@ -75,14 +93,15 @@ def refuse_unless_booking_is_on(
     *,
     account: int | None = None,
     is_booking: bool = True,
+    parcels: int = 1,
 ) -> CarrierAccount:
     """Return the account with this key, if it takes new orders and the sender may book now.
 
-    Without it, or if it takes none, return the default. Then bookings are paused only if they are
-    at each account.
+    Without a key, or if that account takes no new orders, return the default. Bookings then count
+    as paused only if they are paused at every account.
 
-    `move_to` counts simultaneous requests. Without `is_booking`, prices are only looked at, and the
-    sender's account need not be approved.
+    `move_to` counts simultaneous requests. Without `is_booking` the sender only looks at prices, so
+    their account needn't be approved.
 
     Raises Suspended, Paused or LimitReached.
     """
@@ -93,7 +112,7 @@ def refuse_unless_booking_is_on(
     pauses = [pause for row in concerned if (pause := row.pause_of(BOOKINGS, now))]
     if len(pauses) == len(concerned):
         raise Paused(pauses[0].text)
-    refuse_unless_room(sender, now, price, is_booking=is_booking)
+    refuse_unless_room(sender, now, price, is_booking=is_booking, parcels=parcels)
     return concerned[0]
 
 
@@ -102,8 +121,8 @@ def pickup_days(
 ) -> list[dt.date]:
     """Return the pickup days on offer: the carrier's `first`, then business days there (§8).
 
-    Our calendar may have a holiday on which this carrier drives, or miss one on which it doesn't.
-    `first` may come from a price of the day before. Today is never a pickup day.
+    Our calendar may list a holiday on which this carrier works, or miss one on which it doesn't.
+    `first` may come from a price quoted the day before. Today is never a pickup day.
     """
     today = places.day_at(pickup, now)
     days = places.business_days(
@@ -124,16 +143,23 @@ COUNTED = (Status.BOOKING, Status.BOOKED, *UNCLEAR)  # being booked, booked, or 
 
 
 def booked_lately(quote: Quote, now: dt.datetime, *, but: uuid.UUID) -> Order | None:
-    """Return the newest parcel to the same receiver in the same size, except form `but`'s order."""
+    """Return the newest parcel to the same receiver in the same size, except form `but`'s order.
+
+    For a return, it is the newest return of the same parcel, whenever that was booked.
+    """
     details = ParcelDetails.from_json(quote.details)
-    receiver = details.receiver
+    if details.returns:
+        return Order.returns_of(details.returns).exclude(form_token=but).order_by("-pk").first()
+    receiver, same_size = details.receiver, Q()
+    for parcel in details.parcels():
+        same_size |= Q(**in_metric(parcel.measures))
     alike = Order.objects.filter(
+        same_size,
         sender=quote.sender,
         submitted_at__gt=now - LATELY,
         status__in=COUNTED,
         receiver_postcode=receiver.postcode,
         receiver_country=receiver.country,
-        **in_metric(details.measures),
     ).exclude(form_token=but)
     who = receiver_fingerprint(receiver)
     return next(
@@ -149,7 +175,7 @@ def booked_lately(quote: Quote, now: dt.datetime, *, but: uuid.UUID) -> Order | 
 def duplicate_to_ask_about(
     quote: Quote, now: dt.datetime, *, form_token: uuid.UUID
 ) -> Order | None:
-    """Return the parcel to ask about before this form books, or None if the form has its order."""
+    """Return the parcel to ask about before booking this form, or None once it has an order."""
     duplicate = booked_lately(quote, now, but=form_token)
     is_answered = (
         duplicate and Order.objects.filter(sender=quote.sender, form_token=form_token).exists()

@@ -1,9 +1,9 @@
-"""Booking: where money moves. Written down before it is sent; unclear is a state, not an error.
+"""Booking, where money moves: each attempt is stored before it is sent; unclear is a state.
 
 submit  (web)     order `booking`, due now; nothing sent
-work    (worker)  checked after every wait; attempt written down and committed → one call → settle
+work    (worker)  checked after every wait; attempt written down and committed → one call → record
                   a carrier that takes two calls prepares it before the attempt, for nothing
-settle  (worker)  accepted | rejected | not sent | account stopped | unknown
+record  (worker)  accepted | rejected | not sent | account stopped | unknown
 """
 
 import datetime as dt
@@ -15,7 +15,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import BigIntegerField, Exists, OuterRef, Subquery, UUIDField
 from django.utils import timezone
 
-from orders.booking import answers, booking_rules, limits, preparing, settling, verdict
+from orders.booking import answers, booking_rules, limits, preparing, recording, verdict
 from orders.booking.limits import LimitReached
 from orders.calling import gateway
 from orders.drafting.parcel_details import ParcelDetails, in_metric
@@ -51,13 +51,17 @@ def submit(
     form_token: uuid.UUID,
     pickup_date: dt.date | None,
     now: dt.datetime,
+    is_another: bool = False,
 ) -> Order:
-    """Make one booking due. The same form token always returns the same order.
+    """Make one booking due, or one for each parcel of a consignment: all of them or none.
 
-    `code` is the offer's key (orders.models.quotes.offer_key). Its account gets the order.
+    The same form token always returns the same order: for a consignment, its first parcel's.
 
-    Raises TokenReused, Suspended, Paused, LimitReached, ServiceNotOffered, CarrierChanged or
-    PickupDayPassed; nothing is due then.
+    `code` is the offer's key (orders.models.quotes.offer_key). That offer's account gets the order.
+    A second return of the same parcel needs `is_another`, which says that it is intended.
+
+    Raises TokenReused, Suspended, Paused, LimitReached, ServiceNotOffered, CarrierChanged,
+    PickupDayPassed or Order.SentBack; nothing is due then.
     """
     form_hash = hashlib.sha256(f"{quote.inputs_hash}|{code}|{pickup_date}".encode()).hexdigest()
     sender = quote.sender_id
@@ -65,28 +69,35 @@ def submit(
         return _same_form(existing, form_hash)
     try:
         offer = booking_rules.bookable_offer(quote, code, pickup_date, now)
-        order = _from_quote(quote, offer, by=by, pickup_date=pickup_date, now=now)
-        order.form_token, order.form_hash = form_token, form_hash
+        orders = _orders_of(quote, offer, by=by, pickup_date=pickup_date, now=now)
+        _give_tokens(orders, form_token, form_hash)
+        # One transaction for all: if one of them exceeds a limit, none is booked.
         with limits.noting_refusals(now):
-            create_due(order, by=by, reason="booked by the sender", at=now)
-            enqueue("book", order.pk)
-    except (Order.SameForm, LimitReached):
-        # A simultaneous request was faster, and maybe the last within the limit.
+            for order in orders:
+                create_due(
+                    order, by=by, reason="booked by the sender", at=now, is_another=is_another
+                )
+                enqueue("book", order.pk)
+    except (Order.SameForm, Order.SentBack, LimitReached) as error:
+        # A simultaneous request was faster, and may have used up the limit.
         if existing := OF_FORM.first(sender=sender, token=form_token):
             return _same_form(existing, form_hash)
+        if isinstance(error, Order.SameForm):
+            # Somebody sent the token of a consignment's later parcel as a form's token.
+            raise TokenReused(str(form_token)) from error
         raise
-    return order
+    return orders[0]
 
 
 def confirm(order: Order, *, by: User, now: dt.datetime, next_day: bool = False) -> None:
     """Book with the sender's consent to a higher price, or again after "not booked".
 
-    With `next_day` a pickup day that has come is replaced by the next business day. An order stays
-    with the carrier account it was made for, as do its attempts: for another account it is chosen
-    and made again.
+    With `next_day` a pickup day that has come is replaced by the next business day. An order and
+    its attempts stay with the carrier account they were made for. To use another account, the
+    sender chooses an offer again, which makes a new order.
 
-    Raises Suspended, Paused, LimitReached, CarrierChanged, PickupDayPassed or Order.WrongStatus;
-    nothing is due then.
+    Raises Suspended, Paused, LimitReached, CarrierChanged, PickupDayPassed, Order.WrongStatus, or
+    Order.SentBack if there is another return of the parcel; nothing is due then.
     """
     account = booking_rules.refuse_unless_booking_is_on(order.sender, now, account=order.account_id)
     if order.account != account:
@@ -100,19 +111,21 @@ def confirm(order: Order, *, by: User, now: dt.datetime, next_day: bool = False)
             order.pickup_date, booking_rules.pickup_days(order.sender, pickup, now, first=first)
         )
     with limits.noting_refusals(now):
-        # Locked, because an order that was not booked changes status twice, and its receiver may be
+        # Locked, because an order that wasn't booked changes status twice, and its receiver may be
         # being erased.
         locked = Order.locked(order.pk)
         if locked.erased_at:
             raise Order.WrongStatus("Its receiver was erased. Book a new parcel.")
+        if locked.returns_id and locked.other_returns().exists():
+            raise Order.SentBack
         if locked.problem != order.problem:
             raise Order.WrongStatus("Its price or its reason has changed since it was read.")
         if order.status == Status.NOT_BOOKED:
             move_to(order, Status.DRAFT, by=by, reason="to be booked again", at=now)
             changes["generation"] = order.generation + 1
         elif order.status == Status.DRAFT and "offer" in order.problem:
-            # Its age stays: a consent given hours later needs the price checked before sending
-            # (interface §8).
+            # Keep the quote's age: if consent comes hours later, the price is checked before
+            # sending (interface §8).
             changes |= asking.offer_fields(order.problem["offer"])
             changes["quoted_at"] = dt.datetime.fromisoformat(
                 order.problem.get("quoted_at", "2000-01-01T00Z")
@@ -137,7 +150,7 @@ OF_OTHERS = (
     *("sender__suspended_at", "sender__suspension_text", "sender__label_size"),
     *(f"account__{field.name}" for field in CarrierAccount._meta.concrete_fields),
 )
-OWED = (
+DUE = (
     Order.objects.filter(status=Status.BOOKING)
     .select_related("sender", "account", "size")
     .only(*(field.name for field in Order._meta.concrete_fields), "size__uuid", *OF_OTHERS)
@@ -149,7 +162,7 @@ OWED = (
 )
 
 OF_OTHERS_AGAIN = PlannedSelect(
-    OWED.select_related(None)
+    DUE.select_related(None)
     .select_related("sender", "account")
     .only("due_at", "sender", "account", *OF_OTHERS)
     .filter(pk=Given("pk", BigIntegerField()))
@@ -157,18 +170,18 @@ OF_OTHERS_AGAIN = PlannedSelect(
 )
 
 
-@job("book", queue=OWED, lane="sender", order=10)
+@job("book", queue=DUE, lane="sender", order=10)
 def process_booking(order: Any) -> None:
     """Send one due booking, if it may go.
 
-    After each wait, for a turn, a price or what is prepared, everything is checked again.
+    After each wait (for a turn, a price or a prepared booking) everything is checked again.
     """
-    # its worker is gone, unless we are the late one: sent or not, we do not know
+    # the worker is gone, or we are the late one; we don't know whether anything was sent
     if order.is_in_flight:
         in_flight = order.attempts.filter(state=BookingAttempt.State.IN_FLIGHT)
-        # The late worker may complete it between these two lines.
+        # A late worker may complete it between these two lines.
         if order.renew() and (attempt := in_flight.first()):
-            settling.unknown(
+            recording.unknown(
                 attempt, "the worker stopped before the carrier's answer", at=timezone.now()
             )
         return
@@ -176,7 +189,7 @@ def process_booking(order: Any) -> None:
     while going := _may_go(order, is_reread=client is not None, has_fresh_price=has_fresh_price):
         now = timezone.now()
         if client is None:
-            # which waits for its turn, maybe for seconds
+            # waits for its turn, maybe for seconds
             client = gateway.carrier_of(order, first="book")
         elif not has_fresh_price and not order.account.take_probe(now):
             order.postpone(now + dt.timedelta(seconds=60))
@@ -202,19 +215,19 @@ def process_booking(order: Any) -> None:
 
 
 def _may_go(order: Order, *, is_reread: bool, has_fresh_price: bool) -> verdict.Go | None:
-    # The time comes first: what is read after it can't be older than the verdict.
+    # Read the clock first: whatever is read after it can't be older than the verdict.
     now = timezone.now()
     if is_reread and not _read_again(order):
         return None
     found = verdict.of_booking(order, now, has_fresh_price=has_fresh_price)
     if not is_reread and isinstance(found, verdict.BackToDraft | verdict.Refuse):
-        # The machine may have slept since the row was read, and a pause have begun and ended since.
+        # The machine may have slept since the row was read, and a pause may have come and gone.
         return _may_go(order, is_reread=True, has_fresh_price=has_fresh_price)
     return _carry_out(order, found, now)
 
 
 def _read_again(order: Any) -> bool:
-    """Reread what others may have changed about its sender, its account and its booker.
+    """Reread what others may have changed: the sender, the account and the person who booked.
 
     Returns False if another worker or a person has the order by now.
     """
@@ -232,7 +245,7 @@ def _read_again(order: Any) -> bool:
 def _carry_out(
     order: Order, found: verdict.Verdict | verdict.PreparedVerdict, now: dt.datetime
 ) -> verdict.Go | None:
-    """Carry out a verdict on an order of which nothing was sent.
+    """Carry out a verdict on an order that hasn't been sent.
 
     Returns the verdict if it may go on.
     """
@@ -254,7 +267,7 @@ def _carry_out(
 def _end_unsent(
     order: Order, found: verdict.BackToDraft | verdict.Refuse, now: dt.datetime
 ) -> None:
-    """End a due booking of which nothing was sent, or leave it to its sender.
+    """End a due booking that hasn't been sent, or return it to its sender.
 
     Does nothing if another worker has it by now.
     """
@@ -269,17 +282,17 @@ def _end_unsent(
 
 
 def _send(order: Order, client: Carrier, body: bytes) -> None:
-    """Write the attempt down, send it once, and record what came of it."""
+    """Write the attempt down, send it once, and record the outcome."""
     attempt = _write_down(order, timezone.now(), body)
     if attempt is None:
         return
-    not_after = settling.send_until(attempt.lease_until)
+    not_after = recording.send_until(attempt.lease_until)
     try:
         booked = client.book(bytes(attempt.body), key=str(attempt.key), not_after=not_after)
     except CarrierError as error:
-        settling.record_outcome(attempt, error)
+        recording.record_outcome(attempt, error)
     else:
-        settling.record_outcome(attempt, booked)
+        recording.record_outcome(attempt, booked)
 
 
 def _write_down(order: Order, now: dt.datetime, prepared: bytes = b"") -> BookingAttempt | None:
@@ -312,11 +325,38 @@ def _same_form(order: Order, form_hash: str) -> Order:
     return order
 
 
+def _orders_of(quote: Quote, offer: dict[str, Any], **made: Any) -> list[Order]:
+    """Return an order for each parcel of the quote, at that parcel's own price."""
+    parcels = ParcelDetails.from_json(quote.details).parcels()
+    offers = offer.get("parcels", [offer])
+    return [
+        _from_quote(quote, one, parcel=parcel, **made)
+        for parcel, one in zip(parcels, offers, strict=True)
+    ]
+
+
+def _give_tokens(orders: list[Order], form_token: uuid.UUID, form_hash: str) -> None:
+    """Give each order of a form its own token, always the same one, and its place."""
+    for number, order in enumerate(orders, start=1):
+        is_first = number == 1
+        order.form_token = form_token if is_first else uuid.uuid5(form_token, str(number))
+        order.form_hash = form_hash
+        if len(orders) > 1:
+            order.consignment = form_token
+            order.parcel_number, order.parcel_count = number, len(orders)
+
+
 def _from_quote(
-    quote: Quote, offer: dict[str, Any], *, by: User, pickup_date: dt.date | None, now: dt.datetime
+    quote: Quote,
+    offer: dict[str, Any],
+    *,
+    by: User,
+    pickup_date: dt.date | None,
+    now: dt.datetime,
+    parcel: ParcelDetails | None = None,
 ) -> Order:
-    details = ParcelDetails.from_json(quote.details)
-    plain = quote.details
+    details = parcel or ParcelDetails.from_json(quote.details)
+    plain = details.to_json()
     order = Order(
         sender=quote.sender,
         account_id=quote.account_of(offer),
@@ -332,6 +372,7 @@ def _from_quote(
         cover_amount=details.cover,
         description=details.description,
         customer_reference=details.customer_reference,
+        returns_id=details.returns,
         size=quote.sender.sizes.filter(uuid=details.size).first() if details.size else None,
         pickup_date=pickup_date,
         **{f"receiver_{name}": value for name, value in plain["receiver"].items()},

@@ -1,4 +1,4 @@
-"""Track duplicate bookings: a reply to an attempt named a reference that isn't the order's.
+"""Track duplicate bookings: a reply named a reference that isn't the order's.
 
 The carrier may charge for both, and only the order's own can be printed or cancelled here. The
 duplicate waits in the admin until an operator has had the unused one voided.
@@ -25,7 +25,7 @@ def waiting_duplicates(order: Order) -> QuerySet[BookingAttempt]:
 
 
 def note_answers(order: Order, *, at: dt.datetime, answered: BookingAttempt | None = None) -> None:
-    """Compare the references in replies with the order's. The caller locks the order."""
+    """Compare the references in replies with the order's. The caller has locked the order."""
     is_own = Q(seen_reference__upper=(order.carrier_reference or "").upper())
     of_account = Order.objects.filter(account=order.account_id)
     # and charged there
@@ -49,7 +49,7 @@ def resolve_duplicate(order: Order, *, by: Any, reason: str, now: dt.datetime) -
             raise NothingWaits("No second order waits any more.")
         named = ", ".join(references)
         Audit.write(
-            "second order settled",
+            "second order resolved",
             order,
             by=by,
             sender=order.sender,

@@ -18,7 +18,7 @@ ONCE_APPROVED = "We check every new account, and email you then."
 IF_URGENT = "Contact us and quote {number} if it can't wait."
 ASK_US = "Contact us and quote {number} if you need more."
 ASK_AN_OWNER = "An owner of the account can raise it under Settings."
-# Of each limit: what is reached, when there is room again, and who raises it.
+# For each limit: what is reached, when there is room again, and who raises it.
 REFUSALS = {
     "own_bookings_a_day": (
         "Your own limit is {most} parcels a day; {used} are booked today.",

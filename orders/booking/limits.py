@@ -1,14 +1,13 @@
-"""Count what a sender may book in a day and ask in a minute, and what all may spend in a day.
+"""Count what a sender books in a day and asks in a minute, and what all spend in a day.
 
 `move_to` (orders/status/transitions.py) writes the order within `counting`, in one transaction: an
-order counts while it may cost something, for what it costs, and is released exactly once. A move
-that somebody else made first is rolled back with what it counted. A sender's row is locked first,
-and a booking locks the day's row of all senders last.
+order counts at its cost while it may cost something, and is released exactly once. If somebody else
+made the move first, this one is rolled back together with what it counted. A sender's row is locked
+first, and a booking locks the day's row of all senders last.
 
-A limit is checked by the UPDATE that counts, so any number of presses at once never pass it.
-That must stay one statement without a subquery: PostgreSQL would read a subquery as it was
-before the statement waited for the row. The sentences about limits are in
-orders/booking/limit_words.py.
+A limit is checked by the UPDATE that counts, so simultaneous presses can't exceed it. It must stay
+one statement without a subquery: PostgreSQL would read a subquery as it was before the statement
+waited for the row. The sentences about limits are in orders/booking/limit_words.py.
 """
 
 import datetime as dt
@@ -49,7 +48,7 @@ NOT_COUNTED: dict[str, Any] = {"reserved_on": None, "reserved": Decimal(0), "unb
 
 
 class Limit(NamedTuple):
-    """One limit of a sender: the attribute that says how much, and the counter it limits."""
+    """One limit of a sender: the attribute that sets it, and the counter it limits."""
 
     most: str
     used: str
@@ -90,7 +89,7 @@ class LimitReached(Exception):
 
 
 class DailyLimitReached(LimitReached):
-    """Raised when DAILY_MONEY_LIMIT, of all senders, has no room for the price on `day`.
+    """Raised when DAILY_MONEY_LIMIT, which all senders share, has no room for the price on `day`.
 
     The day is the sender's.
     """
@@ -104,16 +103,16 @@ class DailyLimitReached(LimitReached):
 
 @contextmanager
 def noting_refusals(now: dt.datetime) -> Iterator[None]:
-    """Hold the transaction that makes a booking due.
+    """Wrap the transaction that makes a booking due.
 
-    Records when the limit of all senders refuses it.
+    Records it when the limit of all senders refuses the booking.
     """
     try:
         with transaction.atomic():
             end_if_restored()
             yield
     except DailyLimitReached as refusal:
-        # Since when bookings are refused, however many are: the operators' alert counts from that.
+        # The time of the first refusal, however many follow: the operators' alert counts from it.
         since = Coalesce("refused_at", Value(now))
         price = Value(refusal.price, output_field=MONEY)
         lowest = Least(Coalesce("refused_price", price), price)
@@ -125,14 +124,14 @@ def noting_refusals(now: dt.datetime) -> Iterator[None]:
 def day_of(sender: Sender, now: dt.datetime) -> dt.date:
     """Return the sender's day.
 
-    One that was begun is continued, so a change of zone never begins it again.
+    A day that has begun continues, so a change of time zone never starts it again.
     """
     today = now.astimezone(sender.tzinfo).date()
     return max(today, sender.counted_on or today)
 
 
 def next_day(sender: Sender, now: dt.datetime) -> dt.date:
-    """Return the day on which the limits of a day have room again."""
+    """Return the day on which a day's limits have room again."""
     return day_of(sender, now) + dt.timedelta(days=1)
 
 
@@ -145,18 +144,25 @@ def used(sender: Sender, now: dt.datetime) -> dict[str, Any]:
 
 
 def refuse_unless_room(
-    sender: Sender, now: dt.datetime, price: Decimal | None = None, *, is_booking: bool = True
+    sender: Sender,
+    now: dt.datetime,
+    price: Decimal | None = None,
+    *,
+    is_booking: bool = True,
+    parcels: int = 1,
 ) -> None:
-    """Check the counters as they were read, to refuse early. None is an unknown price.
+    """Check the counters as they were read, to refuse early. A price of None is unknown.
 
-    Raises LimitReached. `reserve` holds under simultaneous requests. An account without approval
-    may still see prices.
+    `price` is the total of all `parcels`.
+
+    Raises LimitReached. Only `reserve` is safe under simultaneous requests. An account that isn't
+    approved may still see prices.
     """
     counts = used(sender, now)
     for limit in (*FIRST_LIMITS, *LIMITS) if is_booking else LIMITS:
         most, count = getattr(sender, limit.most), counts[limit.used]
-        one_more = 1 if limit.used.startswith("booked") else CENT if price is None else price
-        if most is not None and count + one_more > most:
+        more = parcels if limit.used.startswith("booked") else CENT if price is None else price
+        if most is not None and count + more > most:
             raise LimitReached(limit.most, most, count, price, next_day(sender, now))
 
 
@@ -166,7 +172,7 @@ def counting(
 ) -> Iterator[dict[str, Any]]:
     """Count this move of the order around its writes; give the fields to write into it.
 
-    Raises LimitReached when it becomes due.
+    Raises LimitReached if the move makes the order due.
     """
     counted = _count_move(order, new, changes, at)
     yield counted.fields
@@ -177,7 +183,7 @@ def counting(
 
 
 class _Counted(NamedTuple):
-    """What a move writes into the order, and adds to what all senders spent on a day."""
+    """What a move writes into the order, and what it adds to the day's spend of all senders."""
 
     fields: dict[str, Any]
     day: dt.date | None = None
@@ -185,9 +191,9 @@ class _Counted(NamedTuple):
 
 
 def _count_move(order: Order, new: str, changes: dict[str, Any], at: dt.datetime) -> _Counted:
-    """Count it for its sender.
+    """Count a move for the order's sender.
 
-    A late yes to what was released is counted whatever the limits say.
+    If an order was released and the carrier accepts it late, it is counted whatever the limits say.
     """
     if new == Status.BOOKING or (new == Status.CONFLICT and order.reserved_on is None):
         price = changes.get("price", order.price)
@@ -200,7 +206,7 @@ def _count_move(order: Order, new: str, changes: dict[str, Any], at: dt.datetime
     price = changes.get("charged_price")
     if price is None or price == order.reserved or not (counts := _locked_counts(order)):
         return _Counted({})
-    more = price - counts.reserved  # dearer or cheaper, on the day it was reserved
+    more = price - counts.reserved  # a higher or lower price, on the day it was reserved
     add(order.sender_id, counts.day, money=more, unbilled=more)
     fields = {"reserved": price, "unbilled": counts.unbilled + more}
     return _Counted(fields, counts.day, more)
@@ -213,13 +219,13 @@ def reserve(
 
     Raises LimitReached, and counts nothing.
 
-    Not binding, it is counted in any case: it may have been booked already.
+    If the limits aren't binding, it is counted anyway: it may have been booked already.
     """
     for _ in range(10):
         day = day_of(sender, at)
         if _count(sender, price, day, is_binding=is_binding):
             break
-        # a limit, then; or the next day has begun, or room came back
+        # either a limit, or the next day has begun, or room came back
         sender.refresh_from_db(fields=COLUMNS)
         if is_binding:
             refuse_unless_room(sender, at, price)
@@ -229,9 +235,9 @@ def reserve(
 
 
 def _plan_count(limits: Iterable[Limit], *, is_first: bool = False) -> PlannedUpdate:
-    """Return the UPDATE that counts a parcel on `day` at `price` where it is in these limits.
+    """Return the UPDATE that counts a parcel on `day` at `price` if the limits allow it.
 
-    `is_first` are those of an account without approval.
+    `is_first` uses the limits of an account without approval.
     """
 
     def of_the_day(counter: str) -> Case:
@@ -266,13 +272,13 @@ def _count(sender: Sender, price: Decimal, day: dt.date, *, is_binding: bool) ->
         return bool(COUNT.run(**values))
     if sender.first_parcels is None:
         return bool(COUNT_IN_LIMITS.run(**values))
-    # approved since it was read: `reserve` looks again
+    # approved since it was read: `reserve` tries again
     first = {limit.most: getattr(sender, limit.most) for limit in FIRST_LIMITS}
     return bool(COUNT_BEFORE_APPROVAL.run(**values, **first))
 
 
 def _release(order: Order) -> _Counted:
-    """Give back what was reserved. Once released, it releases nothing."""
+    """Give back what an order reserved. A second call releases nothing."""
     counts = _locked_counts(order)
     if counts is None:
         return _Counted(NOT_COUNTED)
@@ -287,9 +293,9 @@ def _release(order: Order) -> _Counted:
 
 
 def count_bills(order: Order, total: Decimal) -> None:
-    """Count what posted bills charge above the reserved amount, on its day.
+    """Count what posted bills charge above the reserved amount, on the order's day.
 
-    Its sender is locked.
+    The caller has locked its sender.
     """
     if order.reserved_on:
         more = total - order.reserved
@@ -299,9 +305,9 @@ def count_bills(order: Order, total: Decimal) -> None:
 
 
 def count_as_unbilled(order: Order) -> None:
-    """Count an order at its own price again, because its bills were another order's.
+    """Count an order at its own price again, because its bills belonged to another order.
 
-    Its sender is locked.
+    The caller has locked its sender.
     """
     if counts := _locked_counts(order):
         price = order.price
@@ -322,7 +328,7 @@ class _Counts(NamedTuple):
 
 
 def _locked_counts(order: Order) -> _Counts | None:
-    """Lock its sender; return what it counts for, None where it was released since it was read."""
+    """Lock the sender; return what the order counts, or None if it was released meantime."""
     Sender.objects.select_for_update(no_key=True).get(pk=order.sender_id)
     own: QuerySet[Any, Any] = Order.objects.filter(pk=order.pk, reserved_on__isnull=False)
     found = own.values_list("reserved_on", "reserved", "unbilled").first()
@@ -339,8 +345,8 @@ def add(
 ) -> None:
     """Add to a sender's counters, or take from them below zero.
 
-    Those of a day change only while that day is counted. `parcels` and `money` change what was
-    booked in all, too.
+    A day's counters change only while that day is current. `parcels` and `money` also change the
+    totals.
     """
     same = Q(counted_on=day)
     Sender.objects.filter(pk=sender_id).update(
@@ -357,7 +363,8 @@ def add(
 def _plan_spend(*, is_limited: bool) -> PlannedUpdate:
     """Return the UPDATE that counts an amount for all senders together.
 
-    A refusal ends once another as dear fits: cheaper ones that still fit show nothing.
+    A refusal is over once a booking at least as expensive fits. Cheaper ones that fit prove
+    nothing.
     """
     most = Given("most", MONEY)
     added = Round(F("spent") + Given("amount", MONEY), 2)
@@ -372,18 +379,18 @@ SPEND, SPEND_IN_LIMIT = _plan_spend(is_limited=False), _plan_spend(is_limited=Tr
 
 
 def _spend(day: dt.date, amount: Decimal, *, is_limited: bool = False) -> bool:
-    """Count it for all senders together; return False if it doesn't fit."""
+    """Count an amount for all senders together; return False if it doesn't fit."""
     planned = SPEND_IN_LIMIT if is_limited else SPEND
     values = {"day": day, "amount": amount, "most": Decimal(settings.DAILY_MONEY_LIMIT)}
     if planned.run(**values):
         return True
-    # the first booking of a day
+    # the day's first booking
     DailySpend.objects.bulk_create([DailySpend(day=day)], ignore_conflicts=True)
     return bool(planned.run(**values))
 
 
 def take_quote(sender: Sender, now: dt.datetime) -> bool:
-    """Count one more request for prices; return False if the minute since its first one is full."""
+    """Count one more request for prices; return False if this minute's allowance is used up."""
     same = Q(minute_began_at__gt=now - MINUTE)
     count = Case(When(same, then=F("quotes_this_minute") + 1), default=Value(1))
     began = Case(

@@ -16,9 +16,9 @@ from shipping_portal.carrier.messages import Money, Shipment
 
 
 def prepare(order: Order, client: Carrier, now: dt.datetime) -> PreparedVerdict:
-    """Return whether the booking may go, with its bytes.
+    """Return the verdict on a booking, with its bytes if it may go.
 
-    Nothing was bought, whatever the verdict.
+    Nothing has been bought yet, whatever the verdict.
     """
     try:
         prepared = client.prepare(shipment_of(order))
@@ -31,7 +31,7 @@ def prepare(order: Order, client: Carrier, now: dt.datetime) -> PreparedVerdict:
         return Refuse(problem, error)
     except NotSent as error:
         return Retry(error.retry_after)
-    except CarrierError:  # it bought nothing, so an unclear answer is simply asked for again
+    except CarrierError:  # nothing was bought, so after an unclear answer we simply ask again
         return Retry()
     if prepared.price is None:
         return Go(body=prepared.body)
@@ -50,7 +50,7 @@ def shipment_of(order: Order) -> Shipment:
 
 
 def _offer_at(order: Order, price: Money) -> dict[str, Any]:
-    """Return the order's accepted offer at another price, as a Quote stores it."""
+    """Return the order's accepted offer at another price, in the form that a Quote stores."""
     days = {"pickup": order.quoted_pickup_date, "eta_from": order.eta_from, "eta_to": order.eta_to}
     return {
         "code": order.product_code,

@@ -1,8 +1,7 @@
 """Recount the limits' counters daily from the orders. A wrong one is corrected and reported.
 
-Too high a counter refuses what is allowed; too low a counter allows what isn't. Neither waits for
-anyone to read about it. The old value stays in the audit log, and the admin says how many were
-wrong.
+Too high a counter refuses what is allowed; too low a counter allows what isn't. Neither can wait
+for an operator. The old value stays in the audit log, and the admin shows how many were wrong.
 """
 
 import datetime as dt
@@ -27,14 +26,14 @@ LOOKS_BACK = dt.timedelta(days=7)  # for the daily spend of all senders together
 @chore("recount", every=86_400)
 def recount_limits(now: dt.datetime) -> None:
     """Compare every counter with the orders, and correct the wrong ones."""
-    note_mended(sum(_correct_counter(row, now) for row in miscounted_rows(now)), now)
+    note_corrected(sum(_correct_counter(row, now) for row in miscounted_rows(now)), now)
 
 
-def note_mended(mended: int, now: dt.datetime) -> None:
+def note_corrected(corrected: int, now: dt.datetime) -> None:
     """Record for the admin how many counters or totals were wrong."""
-    if mended:
+    if corrected:
         day, _ = DailySpend.objects.get_or_create(day=now.date())
-        DailySpend.objects.filter(pk=day.pk).update(mended=F("mended") + mended, mended_at=now)
+        DailySpend.objects.filter(pk=day.pk).update(mended=F("mended") + corrected, mended_at=now)
 
 
 def miscounted_rows(now: dt.datetime) -> list[Any]:
@@ -81,7 +80,7 @@ def _wrong_rows(rows: QuerySet[Any], counters: tuple[str, ...]) -> QuerySet[Any]
 
 @transaction.atomic
 def _correct_counter(seen: Any, now: dt.datetime) -> int:
-    """Check again under the row's lock, which every change of a counter takes, and correct it."""
+    """Correct a counter after checking it again under the row's lock, which every change takes."""
     type(seen).objects.select_for_update(no_key=True).get(pk=seen.pk)
     rows, counters = (
         (_miscounted_senders(), COUNTERS)
@@ -102,6 +101,6 @@ def _correct_counter(seen: Any, now: dt.datetime) -> int:
     sender = row if isinstance(row, Sender) else None
     Audit.write("limits recounted", row, by=None, sender=sender, reason=summary, at=now)
     logger.error(
-        "limits_miscounted", extra={"row": f"{row._meta.model_name} {row.pk}", "told": summary}
+        "limits_miscounted", extra={"row": f"{row._meta.model_name} {row.pk}", "summary": summary}
     )
     return len(wrong)

@@ -22,7 +22,7 @@ LABELS = {
     "item_description": "Item",
     "item_value": "Value of one",
 }
-# A sentence that begins with one of these lacks its subject.
+# A sentence that begins with one of these has no subject of its own.
 VERB = re.compile(
     r"(?:(?:are|could|does|did|had|has|have|is|must|should|was|were|would)(?:n['’]t)?|can(?:not|['’]t)?|won['’]t|will"
     r"|may (?:be|not|only)|exceeds|lacks|needs|requires) \S",
@@ -50,7 +50,7 @@ def field_sentences(fields: dict[str, list[str]], form: ParcelForm) -> list[str]
 
 
 def put_at(form: ParcelForm, fields: dict[str, list[str]]) -> None:
-    """Put the carrier's words at their controls, also in a form that shows a rejected parcel."""
+    """Put the carrier's words at their controls, even in a form that shows a rejected parcel."""
     if not form.is_bound:
         form.cleaned_data = {}
     for name, texts in fields.items():
@@ -69,7 +69,7 @@ def _with_label(label: str, text: str) -> str:
 
 
 def _about_the_parcel(text: str) -> str:
-    """Return the carrier's words about no field as a sentence; it often writes a fragment."""
+    """Return words that are about no field as a sentence; the carrier often writes a fragment."""
     if text[:1] == "“":
         return f"The carrier also says {text}."
     if VERB.match(text):
@@ -86,20 +86,22 @@ def _field_label(name: str, form: ParcelForm) -> str:
     if name.startswith("sender_"):
         part = name.removeprefix("sender_")
         home = say(part.capitalize(), form.address.country) if part in PLACE else ""
-        return f"Pickup address, {home or form.fields[f'receiver_{part}'].label}"
+        return f"Pickup address, {home or form.base_fields[f'receiver_{part}'].label}"
     if item := ITEM.fullmatch(name):
         row, part = item.groups()
         field = form.fields.get(f"item_1_{part}")
         label = LABELS.get(f"item_{part}") or str(field.label if field else "Contents")
         return f"Item {row}, {label}" if row and row != "1" else label
-    return str(form.fields[name].label) if name in form.fields else "Contents"
+    control = name if name in form.fields else next(iter(_field_controls(name, form)), "")
+    return str(form.fields[control].label) if control else "Contents"
 
 
 def _field_controls(name: str, form: ParcelForm) -> list[str]:
-    """Return the form's controls for a field, or none if another page has it."""
+    """Return the form's controls for a field, or none if the field is on another page."""
     found = [name]
     if name in {"receiver_suburb", "receiver_postcode"}:
-        found = ["receiver_suburb", "receiver_postcode"]
+        # A price check has one control for both.
+        found = ["receiver_suburb", "receiver_postcode", "place"]
     elif name == "receiver_instructions" and "delivery_place" in form.fields:
         found = ["delivery_place"]
     elif name in {"weight", *SIZES}:

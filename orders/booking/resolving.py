@@ -1,4 +1,4 @@
-"""Look for unclear bookings, or repeat them under the same key, where that is safe."""
+"""Resolve unclear bookings: look for them, or repeat them under the same key where that is safe."""
 
 import datetime as dt
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from orders.booking import settling
+from orders.booking import recording
 from orders.calling import gateway
 from orders.calling.contract import contract_of
 from orders.models import BookingAttempt, Order, Restore
@@ -29,7 +29,7 @@ State = BookingAttempt.State
 
 @dataclass(frozen=True)
 class Ways:
-    """What may resolve an unclear booking without a person: to look for it, to send it again.
+    """What may resolve an unclear booking without a person: looking for it, or sending it again.
 
     `pending_id` is the carrier's id of an order that it hadn't decided on.
     """
@@ -48,7 +48,7 @@ class Ways:
 def resolve_due_order(order: Order) -> None:
     """Look for an unclear booking, or send the same bytes under the same key where that is safe.
 
-    Never later than its lease allows, nor once another process resolved the attempt.
+    This stops when its lease ends, or once another process has resolved the attempt.
     """
     attempt = order.attempts.filter(state=State.UNKNOWN).first()
     ways = _ways_of(order, attempt, timezone.now()) if attempt else Ways()
@@ -57,7 +57,7 @@ def resolve_due_order(order: Order) -> None:
         return
     client = gateway.carrier_of(order, first="view" if ways.can_look else "book")
     if ways.can_look and (found := _look(client, attempt, ways.pending_id)):
-        settling.record_outcome(attempt, found)
+        recording.record_outcome(attempt, found)
     elif ways.can_send:
         _replay(order, attempt, client)
     else:
@@ -78,25 +78,25 @@ def _ways_of(order: Order, attempt: BookingAttempt, now: dt.datetime) -> Ways:
 
 
 def _look(client: Carrier, attempt: BookingAttempt, pending_id: str) -> Booked | Rejected | None:
-    """Return what the carrier made of an attempt. None says nothing: it may still be on its way."""
+    """Return an attempt's outcome. None means nothing: it may still be on its way."""
     try:
         if client.can_find:
             return client.find(bytes(attempt.body), key=str(attempt.key))
         return client.view_pending(pending_id)
     except Rejected as error:
-        # A refused state is about this very order; a refused question is not.
+        # A status that refuses is about this order; a refused question isn't.
         return error if 200 <= error.status < 300 else None
     except CarrierError:
         return None
 
 
 def _is_of_a_backup(attempt: BookingAttempt) -> bool:
-    """Return whether it was sent before a restore, so may be booked under another key."""
+    """Return whether it was sent before a restore, so it may be booked under another key."""
     return Restore.objects.since(attempt.sent_at).exists()
 
 
 def _replay(order: Order, attempt: BookingAttempt, client: Carrier) -> None:
-    """Send it again. Only an acceptance or a valid rejection ends it; else it stays unknown."""
+    """Send an attempt again. It stays unknown unless the carrier accepts or validly rejects it."""
     until = timezone.now() + lease_time()
     with transaction.atomic(durable=True):
         end_if_restored()
@@ -106,7 +106,7 @@ def _replay(order: Order, attempt: BookingAttempt, client: Carrier) -> None:
             return
     outcome: Booked | Rejected
     try:
-        not_after = settling.send_until(until)
+        not_after = recording.send_until(until)
         outcome = client.book(bytes(attempt.body), key=str(attempt.key), not_after=not_after)
     except Rejected as error:
         # The key was rejected, not the parcel.
@@ -121,7 +121,7 @@ def _replay(order: Order, attempt: BookingAttempt, client: Carrier) -> None:
     except CarrierError:
         return _wait(order, attempt)
     _change(attempt, lease_until=timezone.now())
-    settling.record_outcome(attempt, outcome)
+    recording.record_outcome(attempt, outcome)
 
 
 def _change(attempt: BookingAttempt, **changes: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Decide what may become of a due, unsent booking. The verdict is a value; nothing is written.
+"""Decide what happens to a due, unsent booking. The verdict is a value; nothing is written.
 
 `bookings.process_booking` passes what it has read, and carries the verdict out in one `match`.
 """
@@ -25,7 +25,7 @@ NOT_SENT_IN_TIME = "The booking could not be sent for 24 hours."
 
 @dataclass(frozen=True)
 class Go:
-    """It may be sent, once its price has been asked for again if that `is_old`.
+    """It may be sent. If its price `is_old`, that has to be asked for again first.
 
     `agreed` is a new offer's columns, `body` what the carrier prepared.
     """
@@ -37,7 +37,7 @@ class Go:
 
 @dataclass(frozen=True)
 class BackToDraft:
-    """Its sender decides again, because of this problem. `error` is the carrier's, if any."""
+    """The sender has to decide again, because of this problem. `error` is the carrier's, if any."""
 
     problem: dict[str, Any]
     error: Rejected | None = None
@@ -65,7 +65,7 @@ class Refuse:
 
 @dataclass(frozen=True)
 class WaitUntil:
-    """It stays due, and is looked at again at this time."""
+    """It stays due, and is checked again at this time."""
 
     until: dt.datetime
 
@@ -100,7 +100,7 @@ def of_booking(order: Any, now: dt.datetime, *, has_fresh_price: bool = False) -
     account, is_late = order.account, is_too_late(order, now)
     is_priced_long_ago = not has_fresh_price and is_old(order, now)
     has_pickup_come = places.has_come(order.pickup_date, order.details().pickup, now)
-    # Of bookings, or of the prices that this one has to be asked for again.
+    # Pauses of bookings, or of prices if this one's price has to be asked for again.
     pause = account.pause_of(BOOKINGS, now) or (
         account.pause_of(QUOTES, now) if is_priced_long_ago else None
     )
@@ -111,7 +111,7 @@ def of_booking(order: Any, now: dt.datetime, *, has_fresh_price: bool = False) -
         return BackToDraft({"kind": "turned_off", "text": TURNED_OFF})
     if not gateway.takes_new_orders(account):
         return BackToDraft({"kind": "carrier_changed", "text": CARRIER_CHANGED})
-    if pause:  # before the clock: a pause ends by somebody's decision
+    if pause:  # before the clock: an operator ends a pause
         return WaitUntil(pause.look_again_at(now))
     if has_pickup_come:
         return BackToDraft({"kind": "pickup_passed", "text": PICKUP_PASSED})
@@ -127,8 +127,9 @@ def is_old(order: Order, now: dt.datetime) -> bool:
 
 
 def is_too_late(order: Order, now: dt.datetime) -> bool:
-    """Return whether to give up: 24 hours after it was pressed, or the last pause or stop ended."""
-    if order.account.stopped_at:  # none of anybody's is taken; one in five minutes goes out to see
+    """Return whether to give up: 24 hours after Book was pressed, or the last pause ended."""
+    # no booking is accepted now; one every five minutes tests whether that has changed
+    if order.account.stopped_at:
         return False
     ends = (order.account.pause_ends_at, order.account.quotes_pause_ends_at)
     return now - max([order.submitted_at, *filter(None, ends)]) > GIVE_UP_AFTER

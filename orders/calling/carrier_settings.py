@@ -1,7 +1,7 @@
 """Describe carrier accounts from the environment: address, credentials, contract, webhook secrets.
 
-The one of CARRIER_… takes new orders, and so does the one in SECOND_CARRIER. The accounts in
-OLDER_CARRIERS are followed until their orders end. Nothing of this is stored; a CarrierAccount row
+The account of CARRIER_… takes new orders, and so does the one in SECOND_CARRIER. The accounts in
+OLDER_CARRIERS are kept until their orders end. Nothing of this is stored; a CarrierAccount row
 finds its settings by fingerprint (docs/decisions/0016).
 """
 
@@ -21,7 +21,7 @@ from shipping_portal.carrier.client import Carrier
 from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.hosts import spelled_alike
 
-CURRENT = "CARRIER"  # the prefix of the default one for new orders
+CURRENT = "CARRIER"  # the prefix of the default account for new orders
 
 
 class UnknownAccount(Exception):
@@ -58,7 +58,7 @@ class CarrierSettings:
     def fingerprint(self) -> str:
         """Return the account's identity.
 
-        With another address or id our keys and order ids mean nothing.
+        Under another address or id, our keys and order ids mean nothing.
         """
         return _fingerprint(self.name)
 
@@ -79,7 +79,7 @@ class CarrierSettings:
     def is_closed(self) -> bool:
         """Return whether an older account has no key.
 
-        It isn't called, but its contract is still used.
+        Such an account isn't called, but its contract is still used.
         """
         return not (self.key or self.takes_new_orders)
 

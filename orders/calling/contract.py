@@ -37,12 +37,12 @@ def contracts_for_new_orders() -> list[Contract]:
 
 
 def exports_from(origin: str) -> bool:
-    """Return whether a carrier takes parcels from there abroad."""
+    """Return whether a carrier takes parcels abroad from that country."""
     return any(origin in contract.export_origins for contract in contracts_for_new_orders())
 
 
 def reach_from(origin: str) -> set[str]:
-    """Return the countries that parcels from there may go to (interface §1). None means any."""
+    """Return the countries that parcels may go to from there (interface §1). None means any."""
     reaches = [_reach_by(contract, origin) for contract in contracts_for_new_orders()]
     return set().union(*reaches) if all(reaches) else set()
 
@@ -60,13 +60,13 @@ def destinations() -> set[str]:
 
 
 def cover_limit_from(origin: str) -> float | None:
-    """Return the most Extra Cover that a carrier sells for parcels from there, None without any."""
+    """Return the most Extra Cover that a carrier sells from that country, or None for no cover."""
     limits = [one.cover_limit for one in contracts_for_new_orders() if origin in one.cover_origins]
     return max(limits, default=None)
 
 
 def takes_parcel(contract: Contract, origin: str, to: str, cover: Decimal | None) -> bool:
-    """Return whether the contract covers a parcel's way and its Extra Cover."""
+    """Return whether the contract covers a parcel's route and its Extra Cover."""
     reach = _reach_by(contract, origin)
     is_covered = not cover or (origin in contract.cover_origins and cover <= contract.cover_limit)
     return is_covered and (not reach or to in reach)
@@ -79,7 +79,7 @@ def contract_of(account: CarrierAccount) -> Contract:
 
 
 def client_class_of(account: CarrierAccount) -> type[Carrier]:
-    """Return the class of the account's own client, or of the current one as for contracts."""
+    """Return the class of the account's own client, or the current one, as with contracts."""
     return (settings_of(account) or carrier_settings.current_settings()).client_class
 
 
@@ -108,7 +108,7 @@ def client_of(
     on_call: Callable[[Call], None] | None = None,
     turn: Callable[..., None] | None = None,
 ) -> Carrier:
-    """Return a client as these settings say.
+    """Return a client with these settings.
 
     Without `on_call` and `turn` nothing is logged and no rate is kept: there may be no database
     yet.

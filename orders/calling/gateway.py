@@ -1,6 +1,7 @@
 """Build the carrier's client for an order's account, and write its call log."""
 
 import datetime as dt
+from collections.abc import Iterable
 
 import structlog
 from django.utils import timezone
@@ -47,7 +48,8 @@ def second_account() -> CarrierAccount | None:
 def carrier_titles() -> dict[int, str]:
     """Return each account's carrier, as senders call it, by the account's key; the default first.
 
-    None, by no query, unless two accounts take new orders: where there is one, nobody asks which.
+    None, without a query, unless two accounts take new orders: with one, there is no choice to
+    show.
     """
     every = carrier_settings.all_settings()
     if len(carrier_settings.settings_for_new_orders()) == 1:
@@ -55,19 +57,26 @@ def carrier_titles() -> dict[int, str]:
     return {row.pk: one.title for row, one in zip(_rows_of(every), every, strict=True)}
 
 
-def all_accounts() -> list[CarrierAccount]:
-    """Return all accounts in the environment, those that take new orders first."""
-    return _rows_of(carrier_settings.all_settings())
+def all_accounts(known: Iterable[CarrierAccount] | None = None) -> list[CarrierAccount]:
+    """Return all accounts in the environment, those that take new orders first.
+
+    `known` are the rows of all accounts, if they were read already.
+    """
+    return _rows_of(carrier_settings.all_settings(), known)
 
 
-def _rows_of(every: list[CarrierSettings]) -> list[CarrierAccount]:
+def _rows_of(
+    every: list[CarrierSettings], known: Iterable[CarrierAccount] | None = None
+) -> list[CarrierAccount]:
     names = [configured.fingerprint for configured in every]
-    rows = CarrierAccount.objects.in_bulk(names, field_name="fingerprint")
+    if known is None:
+        known = CarrierAccount.objects.filter(fingerprint__in=names)
+    rows = {row.fingerprint: row for row in known}
     return [rows.get(one.fingerprint) or account_of(one) for one in every]
 
 
 def account_of(configured: CarrierSettings) -> CarrierAccount:
-    """Return the row of these settings. Another address or account id is another row."""
+    """Return the row of these settings. A different address or account id has a different row."""
     row, is_new = CarrierAccount.objects.get_or_create(
         fingerprint=configured.fingerprint, defaults={"name": configured.name[:120]}
     )
@@ -104,8 +113,8 @@ def carrier_client(
     Each call is logged without body, query or secret.
 
     Every call waits for its slot. A job names its `first` call, and begins only if that slot is
-    near. If a person waits at a page (`is_person`), the people's lane is used. If nobody waits for
-    the job (`is_spare`), it begins only if nobody waits for a slot.
+    near. If a person waits at a page (`is_person`), it uses the people's lane. If nobody waits for
+    the job (`is_spare`), it begins only when nobody waits for a slot.
 
     Raises NotSent for an account without a key, and NotYet if the `first` slot is too far off.
     """
@@ -147,7 +156,7 @@ def carrier_client(
 
 
 def takes_turn(row: CarrierAccount, address: str) -> bool:
-    """Return whether the carrier counts a call of this address: its file hosts are others'."""
+    """Return whether a call to this address counts for the carrier: file hosts aren't its own."""
     configured = settings_of(row)
     return configured is not None and base_origin(configured.base_url) == Origin.of(address)
 
@@ -164,9 +173,9 @@ def can_find(row: CarrierAccount) -> bool:
 
 
 def replay_window(row: CarrierAccount) -> dt.timedelta:
-    """Return for how long a booking may be sent again: never, by its key, or by what was prepared.
+    """Return how long a booking may be sent again, by its key or as prepared; zero for never.
 
-    Never, too, once a replay was answered with a second reference.
+    It is also never once a replay was answered with a second reference.
     """
     if row.replays_off_at:
         return dt.timedelta(0)

@@ -1,10 +1,10 @@
-"""Keep the carrier's rate limit: every call of every process reserves a moment to start at.
+"""Keep the carrier's rate limit: every call of every process reserves a start time.
 
-Tracking calls wait in one queue, all others in another, as the contract gives each its rate. A
+Tracking calls wait in one queue, all others in another, as the contract sets a rate for each. A
 queue is the time at which its next call may start. If it is too long, no slot is taken: a job
-becomes due again later, a person sees a message. Lanes share a queue: a lane that had less than its
-share lately may join a long queue, any other only a shorter one. So two thousand rows of an import
-delay neither a label nor a booking. People may join either, because nothing retries for them.
+becomes due again later, and a person sees a message. Lanes share a queue: a lane that has recently
+had less than its share may join a long queue, others only a shorter one. So two thousand rows of an
+import don't delay a label or a booking. People may join either, because nothing retries for them.
 """
 
 import datetime as dt
@@ -21,13 +21,14 @@ from shipping_portal.carrier.errors import Crowded
 from shipping_portal.jobs.registry import NotYet
 
 TRACKING = {"track": 0.8, "subscribe": 0.2}
-PERSON = "person"  # the lane of people waiting at a page, whatever they ask
+PERSON = "person"  # the lane of people waiting at a page, whatever they asked for
 CALLS = {PERSON: 0.25, "label": 0.25, "book": 0.2, "quote": 0.1, "view": 0.1, "cancel": 0.1}
-# Seconds of queue: for a lane within its share, for any other, and for a job that has begun.
-OWED, SPARE, BEGUN = (seconds * settings.TIME_SCALE for seconds in (4.0, 2.5, 6.0))
+# The longest queue in seconds: for a lane within its share, for any other, and for a job that has
+# begun.
+DUE, SPARE, BEGUN = (seconds * settings.TIME_SCALE for seconds in (4.0, 2.5, 6.0))
 SHARE_IS_OVER = 2.0  # seconds after which a lane's earlier use is forgotten
-# Slots are this much further apart than the rate. So no second is overfilled while each call
-# arrives at most APART - 1 = 50 milliseconds late: half of it after its slot, half on its way.
+# Slots are this much further apart than the rate. So no second gets too many calls if each arrives
+# at most APART - 1 = 50 milliseconds late: half of that after its slot, half on its way.
 APART = 1.05
 LATE = 0.025  # seconds after its slot in which a call may still start
 HEAD_START = 0.05  # seconds before its slot at which a job begins: it writes before it calls
@@ -79,11 +80,11 @@ class Turns:
     def ahead(self, operation: str) -> None:
         """Reserve the slot of a job's first call, before anything is stored. Raises NotYet.
 
-        Returns a little before the slot, for what the job stores. A spare job takes a slot only if
-        nobody waits for one.
+        Returns a little before the slot, so that the job can store something first. A spare job
+        takes a slot only if nobody waits for one.
         """
         head_start = min(HEAD_START, _gap(self.account, operation) / 4)
-        patience = 2 * head_start if self.is_spare else OWED
+        patience = 2 * head_start if self.is_spare else DUE
         turn = take_turn(
             self.account,
             operation,
@@ -108,7 +109,8 @@ class Turns:
             time.sleep(max(turn - _now(), 0.0))
             if _now() <= turn + LATE:
                 return
-            # Missed: the queue has moved on, and the call would overfill another second.
+            # Too late: the queue has moved on, and the call would be one too many in another
+            # second.
             turn = None
 
     def _take(self, operation: str, patience: float) -> float:
@@ -134,7 +136,7 @@ def take_turn(
     It is at least `head_start` seconds away.
 
     Raises NotYet for a queue longer than `patience` seconds; with `shares`, longer than SPARE for a
-    lane above its share. It is one statement of its own, so nobody holds the queue during a call.
+    lane above its share. It is a single statement, so nobody holds the queue during a call.
     """
     lane, now, gap = PERSON if person else operation, _now(), _gap(account, operation)
     values = {

@@ -1,7 +1,7 @@
-"""Limit who waits for the carrier at a page: few threads, and two per user (docs/decisions/0023).
+"""Limit who waits for the carrier at a page: a few threads, two per user (docs/decisions/0023).
 
-Prices, the signed link and an operator's verification are requested while a page waits; everything
-else is a job. A slow carrier must not block everybody else's pages.
+A page waits for prices, the signed link and an operator's verification; everything else is a job. A
+slow carrier must not block other people's pages.
 """
 
 import datetime as dt
@@ -20,7 +20,8 @@ from shipping_portal.accounts.models import User
 
 PLACES = threading.BoundedSemaphore(max(settings.WEB_THREADS // 4, 1))
 OF_A_PERSON = ("waits_until", "waits_also_until")
-# No wait is longer: a verification asks twice. A killed process keeps a user's place this long.
+# No wait is longer than this: a verification asks twice. A process that was killed keeps a user's
+# place this long.
 LONGEST = dt.timedelta(seconds=2 * (settings.CARRIER_DEADLINE + BEGUN))
 AGAIN_SECONDS = 5
 
@@ -55,7 +56,7 @@ def _place_of_the_process() -> Iterator[None]:
 
 @contextmanager
 def _place_of_a_person(person: User) -> Iterator[None]:
-    """Hold one of the columns of the user's row: they count across processes and expire."""
+    """Hold one of the two places in the user's row: they count across processes and expire."""
     now = timezone.now()
     row, until = User.objects.filter(pk=person.pk), now + LONGEST
     free = (

@@ -3,7 +3,7 @@
 confirmed     cancelled; tracking watches its label for a while
 asked         its label is closed; the order is looked at once a day until the carrier decides
 stays booked  the sender reads why, and may ask again
-unsettled     tried again after a back-off, and after eight tries left to an operator
+unresolved     tried again after a back-off, and after eight tries left to an operator
 """
 
 import datetime as dt
@@ -13,8 +13,14 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from orders.booking import answers, settling
-from orders.cancelling.cancel_verdict import CancelAsked, Confirmed, Outcome, StaysBooked, Unsettled
+from orders.booking import answers, recording
+from orders.cancelling.cancel_verdict import (
+    CancelAsked,
+    Confirmed,
+    Outcome,
+    StaysBooked,
+    Unresolved,
+)
 from orders.models import CancelAttempt, Order
 from orders.models.statuses import BEING_CANCELLED, STILL_AT_SENDER, Status
 from orders.status.transitions import move_to
@@ -39,7 +45,7 @@ ANSWERED: dict[str, Any] = {"problem": {}, "cancel_refused_at": None}
 def record(order: Order, attempt: CancelAttempt, outcome: Outcome) -> None:
     """Store an outcome.
 
-    A yes is stored in any case, anything else only while the attempt is as it was read.
+    A confirmation is always stored, anything else only if the attempt hasn't changed since.
     """
     now = timezone.now()
     new: str
@@ -50,7 +56,7 @@ def record(order: Order, attempt: CancelAttempt, outcome: Outcome) -> None:
             new, reason = Status.CANCEL_ASKED, "asked for; the carrier hasn't decided yet"
             fields = {"state": State.UNKNOWN, **_answer_fields(answer)}
             changes = {**ANSWERED, "tries": 0}
-        case Unsettled(reason, text, error):
+        case Unresolved(reason, text, error):
             new, fields = Status.CANCEL_UNCONFIRMED if text else order.status, _evidence(outcome)
             changes = {"problem": {"kind": "unclear", "text": text}}
             if reason and isinstance(error, AccountStopped):
@@ -66,7 +72,7 @@ def record(order: Order, attempt: CancelAttempt, outcome: Outcome) -> None:
                 **_reply(refusal),
             }
         case Confirmed(answer):
-            return settling.persist(partial(confirm, order.pk, attempt.pk, answer))
+            return recording.persist(partial(confirm, order.pk, attempt.pk, answer))
     with transaction.atomic(durable=True):
         known = Order.locked(order.pk)
         if not attempt.change(**fields):
@@ -79,15 +85,15 @@ def record(order: Order, attempt: CancelAttempt, outcome: Outcome) -> None:
             move_to(order, new, reason=reason, at=now, **changes)
     if order.status == Status.CANCEL_ASKED:
         order.postpone(now + LOOK_AGAIN)
-    elif isinstance(outcome, Unsettled):
+    elif isinstance(outcome, Unresolved):
         _try_later(order, outcome, now)
     return None
 
 
-def _evidence(found: Unsettled) -> dict[str, Any]:
-    """Return what the attempt stores of an outcome that isn't settled.
+def _evidence(found: Unresolved) -> dict[str, Any]:
+    """Return what the attempt stores about an outcome that isn't resolved.
 
-    That is the reason, and a reply that can't be relied on.
+    It is the reason, and any reply that we can't rely on.
     """
     fields: dict[str, Any] = {"state": State.UNKNOWN if found.was_asked else State.WANTED}
     if found.why:
@@ -109,12 +115,12 @@ def _answer_fields(answer: Cancelled) -> dict[str, Any]:
     }
 
 
-def _try_later(order: Order, found: Unsettled, now: dt.datetime) -> None:
-    """Let it be tried again after a back-off.
+def _try_later(order: Order, found: Unresolved, now: dt.datetime) -> None:
+    """Retry a cancellation after a back-off.
 
-    Not after eight tries, nor where only an operator can tell.
+    It isn't retried after eight tries, or if only an operator can decide.
     """
-    if isinstance(found.error, Crowded):  # a call that got no turn is no try
+    if isinstance(found.error, Crowded):  # a call without a slot isn't a try
         order.postpone(now + dt.timedelta(seconds=found.error.retry_after or 0.0))
     elif found.is_for_operator:
         order.finish(**{"problem": {"kind": "unclear", "text": found.text}} if found.text else {})
@@ -125,13 +131,13 @@ def _try_later(order: Order, found: Unsettled, now: dt.datetime) -> None:
 
 
 def confirm(order_id: int, attempt_id: int, answer: Cancelled) -> None:
-    """Store a clear acceptance: a fact, whichever worker has the order by now."""
+    """Store a clear acceptance. It is a fact, whichever worker has the order by now."""
     now = timezone.now()
     fields = _answer_fields(answer)
     with transaction.atomic(durable=True):
         order = Order.locked(order_id)
         attempt = order.cancels.filter(pk=attempt_id)
-        # for this attempt, or one more since: either way it is cancelled
+        # for this attempt, or a later one: it is cancelled either way
         if order.status in BEING_CANCELLED:
             order.cancels.filter(state__in=CancelAttempt.LIVE).update(state=State.DONE, done_at=now)
             attempt.update(state=State.DONE, done_at=now, **fields)
@@ -145,14 +151,14 @@ def confirm(order_id: int, attempt_id: int, answer: Cancelled) -> None:
             reason = "the carrier said yes late, after it was found still booked"
             move_to(order, Status.CANCELLING, reason=reason, at=now, due_at=None, **ANSWERED)
             problem = {"kind": "unclear", "text": "The carrier said no, and yes after that"}
-            # This waits for an operator.
+            # This one waits for an operator.
             move_to(order, Status.CANCEL_UNCONFIRMED, reason=reason, at=now, problem=problem)
 
 
 def _refused(order: Order, why: str, now: dt.datetime) -> dict[str, Any]:
-    """Return what its sender sees of a refused cancellation.
+    """Return what the sender sees when a cancellation is refused.
 
-    It stays until the parcel moves, is cancelled, asked for again, or kept.
+    It stays until the parcel moves, is cancelled, is kept, or cancelling is requested again.
     """
     is_there = order.progress in STILL_AT_SENDER
     return {
@@ -164,7 +170,7 @@ def _refused(order: Order, why: str, now: dt.datetime) -> dict[str, Any]:
 def resolve(order: Order, *, is_cancelled: bool, by: User, reason: str, now: dt.datetime) -> None:
     """Resolve an unclear or undecided cancellation by what the carrier said to an operator.
 
-    Raises Order.WrongStatus once it is resolved, and while a worker asks the carrier.
+    Raises Order.WrongStatus if it is resolved already, or while a worker asks the carrier.
     """
     changes: dict[str, Any]
     ended: dict[str, Any]
@@ -175,7 +181,7 @@ def resolve(order: Order, *, is_cancelled: bool, by: User, reason: str, now: dt.
         new, ended = Status.BOOKED, {"state": State.REFUSED, "answer": FOUND_BOOKED}
         changes = _refused(order, FOUND_BOOKED, now)
     if order.status not in {Status.CANCEL_UNCONFIRMED, Status.CANCEL_ASKED}:
-        raise Order.WrongStatus("It is settled already.")
+        raise Order.WrongStatus("It is resolved already.")
     with transaction.atomic():
         move_to(order, new, by=by, reason=reason, at=now, due_at=now, **changes)
         if not order.cancels.filter(state=State.UNKNOWN).update(done_at=now, **ended):
@@ -189,7 +195,7 @@ def resolve(order: Order, *, is_cancelled: bool, by: User, reason: str, now: dt.
 def found_cancelled(order: Order, viewed: Booked, *, why: str, is_asked: bool) -> None:
     """Store that the carrier shows a booked order as cancelled, and notify its sender.
 
-    `is_asked`: it shows a request that it hasn't decided.
+    `is_asked`: the carrier shows a request that it hasn't decided yet.
     """
     now = timezone.now()
     with transaction.atomic(durable=True):

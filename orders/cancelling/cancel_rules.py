@@ -44,7 +44,7 @@ def can_cancel(order: Order, now: dt.datetime) -> bool:
 def why_not_cancelled_now(
     order: Order, progress: str, at: dt.datetime | None, *, now: dt.datetime
 ) -> str:
-    """Return why a parcel this far since `at` can't be cancelled, for its sender, or ""."""
+    """Return why a parcel with this progress can't be cancelled, for its sender, or ""."""
     if progress == Progress.PICKUP_MISSED:
         day = order.next_pickup(at, now)
         when = local_date(day, order.sender) if day else "the next business day"

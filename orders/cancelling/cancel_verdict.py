@@ -1,7 +1,7 @@
-"""What may become of a due cancellation: values, and nothing is written here.
+"""Decide what happens to a due cancellation. Verdicts are values; nothing is written here.
 
-`cancels.process_cancel` takes the first of them, asks the carrier where that says so, and has
-what came of it recorded by `cancel_outcomes.record`.
+`cancels.process_cancel` takes the first verdict, asks the carrier if it says so, and lets the
+outcome be recorded by `cancel_outcomes.record`.
 """
 
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ WORKER_STOPPED = "the worker stopped before the carrier's answer"
 class Ask:
     """The carrier may be asked to cancel it.
 
-    A refusal decides only the first time: later, the order is looked at.
+    A refusal is final only the first time; after that, the order itself is checked.
     """
 
     is_first: bool
@@ -36,7 +36,7 @@ class Ask:
 
 @dataclass(frozen=True)
 class View:
-    """The order itself is looked at.
+    """The order itself has to be checked.
 
     It may have been cancelled, and asking again isn't safe at this carrier.
     """
@@ -60,19 +60,19 @@ class CancelAsked:
 
 @dataclass(frozen=True)
 class StaysBooked:
-    """It was not cancelled, for this reason; its sender may ask again."""
+    """It wasn't cancelled, for this reason; its sender may ask again."""
 
     refusal: Rejected
 
 
 @dataclass(frozen=True)
-class Unsettled:
-    """Nobody knows yet, or nothing was asked (`was_asked`).
+class Unresolved:
+    """The outcome is unknown, or nothing was asked (see `was_asked`).
 
     It is tried again later, or an operator decides.
 
-    `why` is stored with the attempt, with the carrier's answer where `error` is one. With
-    `text`, which its sender reads, the order becomes unclear if it isn't yet.
+    `why` is stored with the attempt, and so is the carrier's answer if `error` is one. With a
+    `text` for its sender, the order becomes unclear unless it already is.
     """
 
     why: str = ""
@@ -82,7 +82,7 @@ class Unsettled:
     is_for_operator: bool = False
 
 
-Outcome = Confirmed | CancelAsked | StaysBooked | Unsettled
+Outcome = Confirmed | CancelAsked | StaysBooked | Unresolved
 
 
 def of_cancellation(
@@ -93,14 +93,14 @@ def of_cancellation(
     `configured` is None for an account without settings.
     """
     is_first = attempt.state == CancelAttempt.State.WANTED
-    if attempt.state == CancelAttempt.State.IN_FLIGHT:  # its worker is gone
-        return Unsettled(WORKER_STOPPED, text=answers.CUT_OFF)
+    if attempt.state == CancelAttempt.State.IN_FLIGHT:  # its worker has gone
+        return Unresolved(WORKER_STOPPED, text=answers.CUT_OFF)
     if configured is None or configured.is_closed:
-        # What may have been asked before the accounts changed is for an operator.
+        # If it may have been asked before the accounts changed, an operator decides.
         return (
             StaysBooked(Rejected(0, "", ELSEWHERE))
             if is_first
-            else Unsettled(ELSEWHERE, is_for_operator=True)
+            else Unresolved(ELSEWHERE, is_for_operator=True)
         )
     is_unclear = order.status == Status.CANCEL_UNCONFIRMED
     if order.status == Status.CANCEL_ASKED or (
@@ -111,14 +111,15 @@ def of_cancellation(
 
 
 def of_answer(answer: Cancelled) -> Confirmed | CancelAsked:
-    """Return what the carrier's yes is worth: a cancellation, or a request that it noted."""
+    """Return what the carrier's acceptance means: a cancellation, or a request that it noted."""
     return CancelAsked(answer) if answer.is_asked else Confirmed(answer)
 
 
 def of_view(order: Order, viewed: Booked, contract: Contract) -> Outcome | None:
-    """Return what the carrier's own order says of a cancellation, or None if it says nothing.
+    """Return what the carrier's order says about a cancellation, or None if it says nothing.
 
-    A refusal counts only once the carrier has noted the request: before, it may be an older one's.
+    A refusal counts only once the carrier has noted the request: before that, it may be about an
+    older request.
     """
     meaning = read_cancel_state(viewed.state, contract)
     answer = Cancelled(viewed.state, "", viewed.status, viewed.body, is_asked=meaning == "asked")

@@ -1,4 +1,4 @@
-"""Cancelling: asked for once, by the interface's rules, and never guessed.
+"""Cancel a parcel: ask once, by the interface's rules, and never guess the outcome.
 
 ask   (web)     the cancellation is due; nothing is sent yet
 work  (worker)  the newest scans, then one call → cancel_outcomes.record
@@ -9,7 +9,7 @@ import datetime as dt
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from orders.booking import answers, settling
+from orders.booking import answers, recording
 from orders.calling import gateway
 from orders.calling.contract import settings_of
 from orders.cancelling import cancel_outcomes, cancel_verdict
@@ -19,10 +19,10 @@ from orders.cancelling.cancel_rules import (
     refuse_cancel_unless_allowed,
     why_not_cancelled_now,
 )
-from orders.cancelling.cancel_verdict import Ask, Outcome, StaysBooked, Unsettled, View
+from orders.cancelling.cancel_verdict import Ask, Outcome, StaysBooked, Unresolved, View
 from orders.models import CancelAttempt, Order, Replacement, Restore
 from orders.models.statuses import BEING_CANCELLED, Status
-from orders.status.progress import Step, fold_steps
+from orders.status.progress import Step, project_steps
 from orders.status.transitions import move_to
 from shipping_portal.accounts.models import User
 from shipping_portal.carrier.client import Carrier
@@ -70,11 +70,11 @@ def ask_to_cancel(order: Order, *, by: User, why: str, now: dt.datetime) -> None
     order=30,
 )
 def process_cancel(order: Order) -> None:
-    """Send one due cancellation, or look after an unclear one."""
+    """Send one due cancellation, or follow up an unclear one."""
     attempt = order.cancels.filter(state__in=CancelAttempt.LIVE).first()
     if attempt is None:
         order.finish()
-    # its worker is gone, unless we are the late one
+    # the worker has gone, or we are the late one
     elif attempt.state != State.IN_FLIGHT or order.renew():
         outcome = _outcome(order, attempt)
         if outcome:
@@ -85,9 +85,9 @@ def process_cancel(order: Order) -> None:
 
 
 def _outcome(order: Order, attempt: CancelAttempt) -> Outcome | None:
-    """Ask the carrier as the verdict says; return what came of it.
+    """Ask the carrier as the verdict says; return the outcome.
 
-    Returns None where another worker has the order by now.
+    Returns None if another worker has the order by now.
     """
     found = cancel_verdict.of_cancellation(order, attempt, settings_of(order.account))
     if not isinstance(found, Ask | View):
@@ -103,14 +103,14 @@ def _outcome(order: Order, attempt: CancelAttempt) -> Outcome | None:
         )
         if found.is_first and not is_of_a_backup and answer.status != NOT_THERE:
             return StaysBooked(answer)
-        refusal = answer  # it says nothing of what may have been asked before
+        refusal = answer  # it says nothing about what may have been asked before
     return _view(order, client, refusal)
 
 
 def _ask_to_cancel(
     order: Order, attempt: CancelAttempt, client: Carrier
 ) -> Outcome | Rejected | None:
-    """Look at the newest scans, then ask once.
+    """Check the newest scans, then ask once.
 
     The attempt is committed before the first byte leaves.
     """
@@ -120,7 +120,7 @@ def _ask_to_cancel(
         if words:
             return Rejected(0, "", words)
         now = timezone.now()
-        until = now + lease_time()  # a new one: the look may have taken long
+        until = now + lease_time()  # read the clock again: checking the scans may have taken long
         asking = {
             "state": State.IN_FLIGHT,
             "sent_at": now,
@@ -131,22 +131,22 @@ def _ask_to_cancel(
             if not order.renew(until, failures=1) or not attempt.change(**asking):
                 return None
         return cancel_verdict.of_answer(
-            client.cancel(order.carrier_order_id, not_after=settling.send_until(until))
+            client.cancel(order.carrier_order_id, not_after=recording.send_until(until))
         )
     except OperationOff:
         return Rejected(0, "", NO_WAY)
     except Rejected as error:
         return error
     except (NotSent, AccountStopped) as error:
-        return Unsettled(error.reason, error=error, was_asked=was_asked)
+        return Unresolved(error.reason, error=error, was_asked=was_asked)
     except CarrierError as error:
-        return Unsettled(str(error), answers.why_unclear(error), error)
+        return Unresolved(str(error), answers.why_unclear(error), error)
 
 
 def _forbidden_by_scans(order: Order, client: Carrier) -> str:
     """Return why the newest scans forbid cancelling, or "".
 
-    What is stored counts like what the carrier says.
+    Stored scans count like those the carrier returns.
     """
     known, now = Order.objects.select_related("sender").get(pk=order.pk), timezone.now()
     words = why_not_cancelled_now(
@@ -156,23 +156,23 @@ def _forbidden_by_scans(order: Order, client: Carrier) -> str:
         return words
     try:
         tracked = client.track(order.carrier_reference or "")
-    # this carrier shows no scans on demand; what it pushed was looked at above
+    # this carrier shows no scans on demand; those it pushed were checked above
     except OperationOff:
         return ""
     except Rejected as error:
         if error.status == NOT_THERE:  # no tracking yet right after booking
             return ""
         raise NotSent(error.text or str(error)) from error
-    except OutcomeUnknown as error:  # only the look failed; no cancellation was sent
+    except OutcomeUnknown as error:  # only checking the scans failed; no cancellation was sent
         raise NotSent(str(error)) from error
     if not tracked.is_whole:
         raise NotSent("not all scans could be read")
     contract, now = client.contract, timezone.now()
-    found = fold_steps(_step(scan, contract, now) for scan in tracked.scans)
+    found = project_steps(_step(scan, contract, now) for scan in tracked.scans)
     if tracked.pickup_date:  # after a missed pickup, the day of the next one
         order.note_pickup_date(tracked.pickup_date)
     words = why_not_cancelled_now(order, found.progress, found.progress_at, now=now)
-    if not words and tracked.leaves_out:  # pages beyond the bound: it may have been collected
+    if not words and tracked.leaves_out:  # more pages than we read: it may have been collected
         words = "Not all of its scans can be read, so it isn't cancelled from here. Contact us."
     return words
 
@@ -182,23 +182,24 @@ def _step(scan: Scan, contract: Contract, now: dt.datetime) -> Step:
 
 
 def _view(order: Order, client: Carrier, refusal: Rejected | None = None) -> Outcome | None:
-    """Look at the order to see whether an earlier attempt worked. If not, a rejection is final."""
+    """Check whether an earlier attempt cancelled the order. If not, a rejection is final."""
     if not order.renew():
         return None
     try:
         viewed = client.view(order.carrier_order_id)
     except CarrierError as error:
-        if order.status == Status.CANCEL_ASKED:  # it stays asked, whatever became of the look
-            return Unsettled(str(error))
-        # asking again would say the same
+        # the request remains, whatever the check of the order found
+        if order.status == Status.CANCEL_ASKED:
+            return Unresolved(str(error))
+        # asking again would get the same answer
         if isinstance(error, Rejected) and error.status == NOT_THERE:
-            return Unsettled(NOT_KNOWN, NOT_KNOWN, error, is_for_operator=True)
+            return Unresolved(NOT_KNOWN, NOT_KNOWN, error, is_for_operator=True)
         is_unclear_only_now = order.status == Status.CANCELLING
         return (
-            Unsettled(str(error), answers.CUT_OFF)
+            Unresolved(str(error), answers.CUT_OFF)
             if is_unclear_only_now
-            else Unsettled(error=error)
+            else Unresolved(error=error)
         )
     if found := cancel_verdict.of_view(order, viewed, client.contract):
         return found
-    return StaysBooked(refusal) if refusal else Unsettled()
+    return StaysBooked(refusal) if refusal else Unresolved()

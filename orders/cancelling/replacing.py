@@ -15,6 +15,7 @@ from django.utils import timezone
 from orders.booking import booking_rules, bookings, limit_words
 from orders.booking.limits import LimitReached
 from orders.cancelling import cancels
+from orders.drafting import returning
 from orders.drafting.parcel_details import ParcelDetails
 from orders.models import Order, Quote, Replacement
 from orders.notices import notifications
@@ -34,7 +35,7 @@ NO_BOOKING: dict[type[Exception], str] = {
 
 
 class OldPrice(Exception):
-    """Raised when the price on the page has expired. Nothing is cancelled for it."""
+    """Raised when the price on the page has expired. Nothing is cancelled then."""
 
 
 def ask_to_replace(
@@ -49,7 +50,7 @@ def ask_to_replace(
 ) -> None:
     """Cancel this parcel, and book the quoted one once that is confirmed or noted.
 
-    A repeated form is one.
+    A form that is sent again counts once.
 
     Raises OldPrice and what cancelling.ask and booking_rules.bookable_offer raise. Nothing is then
     cancelled or booked.
@@ -74,13 +75,13 @@ def ask_to_replace(
             )
             cancels.ask_to_cancel(order, by=by, why=WHY, now=now)
     except (IntegrityError, Order.WrongStatus) as error:
-        # A simultaneous request was faster, maybe of the same form.
+        # A simultaneous request was faster, maybe with the same form.
         if not same_form.exists():
             raise Order.WrongStatus("It can't be replaced, or is being replaced.") from error
 
 
 def asked_by_form(order: Order, form_token: uuid.UUID) -> QuerySet[Replacement]:
-    """Return what this form asked for instead of this parcel."""
+    """Return the replacement that this form asked for."""
     return order.replacements.filter(form_token=_token_of(order, form_token))
 
 
@@ -114,11 +115,11 @@ def replace_due_parcel(replacement: Replacement) -> None:
 def _book(replacement: Replacement, quote: Quote, now: dt.datetime) -> None:
     """Make the new order due. The form's token makes it one order, however often this runs."""
     try:
-        receivers.correct_receiver(
-            quote.sender,
-            replacement.order.details().receiver,
-            ParcelDetails.from_json(quote.details).receiver,
-        )
+        details = ParcelDetails.from_json(quote.details)
+        if details.returns is None:
+            receivers.correct_receiver(
+                quote.sender, replacement.order.details().receiver, details.receiver
+            )
         made = bookings.submit(
             quote=quote,
             code=replacement.product_code,
@@ -126,20 +127,39 @@ def _book(replacement: Replacement, quote: Quote, now: dt.datetime) -> None:
             form_token=replacement.form_token,
             pickup_date=replacement.pickup_date,
             now=now,
+            # The parcel it replaces may still exist at the carrier; returns made since then weren't
+            # meant.
+            is_another=not _was_sent_back_since(replacement, details),
         )
     except LimitReached as error:
         return _end(replacement, limit_words.refusal(error, quote.sender), now)
+    except Order.SentBack:
+        return _end(replacement, returning.ANOTHER, now)
     except tuple(NO_BOOKING) as error:
         return _end(replacement, NO_BOOKING[type(error)], now)
     with transaction.atomic():
-        Order.objects.filter(pk=made.pk).update(replaces=replacement.order)
+        old = replacement.order
+        Order.objects.filter(pk=made.pk).update(
+            replaces=old,
+            consignment=old.consignment,
+            parcel_number=old.parcel_number,
+            parcel_count=old.parcel_count,
+        )
         Replacement.objects.filter(pk=replacement.pk).update(
             ended_at=now, booked=made, problem="", due_at=None, **Replacement.AFRESH
         )
 
 
+def _was_sent_back_since(replacement: Replacement, details: ParcelDetails) -> bool:
+    """Return whether another return of the parcel was booked while this correction waited."""
+    if details.returns is None:
+        return False
+    since = Order.returns_of(details.returns).filter(submitted_at__gt=replacement.asked_at)
+    return since.exclude(form_token=replacement.form_token).exists()
+
+
 def leave_out(replacement: Replacement, *, now: dt.datetime) -> None:
-    """End a replacement held by a restore, without a problem: the carrier has the new parcel."""
+    """End a replacement that a restore held, without a problem: the carrier has the new parcel."""
     _end(replacement, "", now)
 
 

@@ -3,8 +3,8 @@
 Pages and programs use the same entry points.
 
 begin       makes the row of a copy, a correction or a price check
-save        stores the form as typed, right or wrong
-ask_prices  returns the quote of a form that is right, and keeps it as the draft's
+save stores the form as typed, valid or not
+ask_prices returns the quote of a valid form, and keeps it in the draft
 submit      books one of the offers, which ends the draft
 """
 
@@ -17,41 +17,50 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from orders.booking import booking_rules, bookings
+from orders.drafting import further_parcels
 from orders.drafting.forms import ParcelForm, after_presses, initial_from
 from orders.drafting.parcel_details import ParcelDetails
+from orders.drafting.returning import form_start
 from orders.drafting.sizes import offered_sizes
 from orders.models import Draft, Order, PriceWait, Quote
 from orders.quoting import asking
 from shipping_portal.accounts.address.text import one_line
 from shipping_portal.accounts.models import Sender, User
 
-MOST = 50  # saved ones of an account, and untouched ones of a person
-DAYS = 30  # since the last change; it holds addresses
+MOST = 50  # the saved drafts of an account, and the untouched ones of a person
+DAYS = 30  # since the last change; a draft holds addresses
 UNTOUCHED_DAYS = 1
 LONGEST = 2000
 FULL = f"{MOST} drafts are kept already, so this one wasn't. Delete one first."
 
 
 def listed(user: User) -> QuerySet[Draft]:
-    """Return the drafts that this person's account can go on with, the one changed last first."""
+    """Return the drafts that this person's account can continue, most recently changed first."""
     drafts = Draft.objects.for_user(user).filter(is_saved=True, order=None)
     return drafts.exclude(source=Draft.Source.CORRECTED).order_by("-updated_at", "-pk")
 
 
 def parcel_form(
-    sender: Sender, data: Any = None, *, initial: Mapping[str, Any] | None = None
+    sender: Sender,
+    data: Any = None,
+    *,
+    initial: Mapping[str, Any] | None = None,
+    draft: Draft | None = None,
 ) -> ParcelForm:
-    """Return the parcel form of a sender, with what was sent or with its first values.
+    """Return a sender's parcel form, with the values posted or with its initial ones.
 
-    The sender has a pickup address.
+    The sender needs a pickup address. The `draft` of a return starts elsewhere.
     """
     sent = None if data is None else after_presses(data)
+    start = draft.start if draft else None
     return ParcelForm(
         sent,
         initial=initial,
         sender=sender,
-        address=sender.pickup_address(),
+        address=form_start(start) if start else sender.pickup_address(),
         sizes=offered_sizes(sender),
+        returns=draft.returns if draft else None,
+        most=1 if draft and (draft.corrects or draft.returns) else further_parcels.MOST,
     )
 
 
@@ -63,11 +72,14 @@ def begin(
     now: dt.datetime,
     **known: Any,
 ) -> Draft:
-    """Make a draft that nobody has typed into yet, of a parcel or of the form's values.
+    """Make a draft that nobody has typed into yet, from a parcel or from form values.
 
-    `known` are its `source` if it is no copy, its `origin` and its `quote`.
+    `known` holds its `source` if it isn't a copy, its `origin` and its `quote`. The copy of a
+    return is a return of the same parcel.
     """
     values = initial_from(first, sender) if isinstance(first, ParcelDetails) else first
+    if isinstance(first, ParcelDetails) and first.returns and "source" not in known:
+        known |= {"source": Draft.Source.RETURNED, "origin": Order.objects.get(pk=first.returns)}
     _delete_oldest_untouched(by)
     stored = {
         "source": Draft.Source.COPIED,
@@ -79,10 +91,10 @@ def begin(
 
 
 def save(draft: Draft, values: Mapping[str, Any], *, now: dt.datetime) -> Draft:
-    """Store the form as typed and return its row: another one if this parcel is booked already.
+    """Store the form as typed and return its row: a new one if this parcel is already booked.
 
-    An account saves MOST drafts. One more has a row too, for UNTOUCHED_DAYS only: its `is_saved`
-    is False. Raises IntegrityError where the key is another account's.
+    An account may save MOST drafts. Any further draft is kept for UNTOUCHED_DAYS only, with
+    `is_saved` False. Raises IntegrityError if the key is another account's.
     """
     stored = {"values": _as_stored(values), "updated_at": now}
     if draft.is_saved and Draft.objects.filter(pk=draft.pk, order=None).update(**stored):
@@ -100,7 +112,7 @@ def save(draft: Draft, values: Mapping[str, Any], *, now: dt.datetime) -> Draft:
         stored["is_saved"] = (
             draft.source == Draft.Source.CORRECTED or saved.exclude(uuid=key).count() < MOST
         )
-        made = {"made_by": draft.made_by, "source": draft.source}
+        made = {"made_by": draft.made_by, "source": draft.source, "origin": draft.origin}
         if not stored["is_saved"]:
             _delete_oldest_untouched(draft.made_by)
         row, _ = mine.update_or_create(
@@ -111,16 +123,16 @@ def save(draft: Draft, values: Mapping[str, Any], *, now: dt.datetime) -> Draft:
 
 
 def change(draft: Draft, values: Mapping[str, Any]) -> None:
-    """Write these values over those of a stored draft."""
+    """Overwrite these values of a stored draft."""
     Draft.objects.filter(pk=draft.pk, order=None).update(values=draft.values | _as_stored(values))
 
 
 def ask_prices(
     draft: Draft, details: ParcelDetails, *, by: User, now: dt.datetime, fresh: bool = False
 ) -> Quote:
-    """Return the prices to book from, and keep them as the draft's.
+    """Return the prices to book from, and keep them in the draft.
 
-    A quote that was booked would answer with its order, so another is asked for. Raises what
+    A quote that was already booked would lead to its order, so ask for another. Raises what
     quoting.ask and booking_rules.refuse_unless_booking_is_on raise.
     """
     booking_rules.refuse_unless_booking_is_on(draft.sender, now, is_booking=False)
@@ -138,7 +150,7 @@ def submit(
 ) -> Order:
     """Book an offer of this quote by its key, which ends the draft.
 
-    `chosen` are the pickup_date and the form_token.
+    `chosen` are the pickup_date, the form_token, and `is_another` for a second return.
 
     Raises what booking.submit raises, and ValueError for a correction, whose old parcel would
     stay booked.
@@ -152,7 +164,7 @@ def submit(
 
 
 def expired(now: dt.datetime) -> QuerySet[Draft]:
-    """Return drafts that nobody has touched for so long that nobody comes back to them."""
+    """Return drafts that nobody has touched for a long time."""
     untouched = Draft.objects.filter(
         is_saved=False, updated_at__lt=now - dt.timedelta(days=UNTOUCHED_DAYS)
     )
@@ -166,9 +178,9 @@ def _delete_oldest_untouched(by: User) -> None:
 
 
 def _as_stored(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is filled in, as JSON takes it.
+    """Return what is filled in, as values for JSON.
 
-    Text is on one line, as long as a control holds, and without NUL.
+    Text is on one line, cut to what a control holds, without NUL.
     """
     return {
         name: value if isinstance(value, list) else one_line(str(value))[:LONGEST]

@@ -43,6 +43,8 @@ class PlainDecimalField(forms.Field):
         if not PLAIN_NUMBER.fullmatch(text):
             raise ValidationError(f"Enter a number, like {self.example}.", code="number")
         whole, _, part = text.partition(".")
+        # Trailing zeros add nothing: spreadsheets and saved sizes write 9.5000.
+        part = part[: self.places] if not part[self.places :].strip("0") else part
         if len(part) > self.places:
             most = f"Use at most {self.places} decimals." if self.places else "Use a whole number."
             raise ValidationError(most, code="places")
@@ -50,7 +52,7 @@ class PlainDecimalField(forms.Field):
             raise ValidationError(
                 "This is more than any parcel has. Check the number.", code="large"
             )
-        return Decimal(text)
+        return Decimal(f"{whole}.{part}")
 
 
 def _without_comma(text: str, places: int) -> str:
@@ -63,7 +65,7 @@ def _without_comma(text: str, places: int) -> str:
 
 
 def _without_signs(text: str) -> str:
-    """Return `1280.00` for `$1,280.00`: with a sign or cents the comma is unambiguous."""
+    """Return `1280.00` for `$1,280.00`: a currency sign or cents make the comma unambiguous."""
     plain = text.removeprefix("$").strip()
     is_clear = re.fullmatch(r"[0-9]{1,3}(,[0-9]{3})+(\.[0-9]{2})?", plain, re.ASCII) and (
         plain != text or "." in plain
@@ -95,22 +97,31 @@ class MeasureField(PlainDecimalField):
             raise ValidationError("This must be more than 0.", code="zero")
 
 
-def measure_fields(weight_unit: str, size_unit: str) -> dict[str, MeasureField]:
-    """Return the weight and three lengths in these units, by form name, such as `weight_kg`."""
-    needed = {"required": "Enter the weight."}
+def numbered(name: str, parcel: int) -> str:
+    """Return the name of a control of this parcel; the first parcel's have no number."""
+    return name if parcel == 1 else f"parcel_{parcel}_{name}"
+
+
+def measure_fields(weight_unit: str, size_unit: str, *, of: int = 1) -> dict[str, MeasureField]:
+    """Return the weight and three lengths in these units, by form name, such as `weight_kg`.
+
+    Fields `of` a further parcel have its number: `parcel_2_weight_kg`.
+    """
+    name, whose = numbered("", of), f" of parcel {of}" if of > 1 else ""
+    needed = {"required": f"Enter the weight{whose}."}
     fields = {
-        f"weight_{weight_unit}": MeasureField(
+        f"{name}weight_{weight_unit}": MeasureField(
             short="Weight",
             unit=weight_unit,
-            label=f"Weight, {weight_unit}",
+            label=f"Weight{whose}, {weight_unit}",
             example="1.2",
             error_messages=needed,
         )
     }
     for side in ("length", "width", "height"):
-        label = f"{side.title()}, {size_unit}"
-        needed = {"required": f"Enter the {side}. The carrier needs all three."}
-        fields[f"{side}_{size_unit}"] = MeasureField(
+        label = f"{side.title()}{whose}, {size_unit}"
+        needed = {"required": f"Enter the {side}{whose}. The carrier needs all three."}
+        fields[f"{name}{side}_{size_unit}"] = MeasureField(
             short=side.title(), unit=size_unit, label=label, example="32", error_messages=needed
         )
     return fields

@@ -18,18 +18,28 @@ from orders.calling.contract import (
     current_contract,
     takes_parcel,
 )
-from orders.drafting import contents_form
+from orders.drafting import contents_form, further_parcels
 from orders.drafting.contents_form import CURRENCY, ROWS, ContentsForm
-from orders.drafting.form_fields import MeasureField, PlainDecimalField, measure_fields
-from orders.drafting.parcel_details import ParcelDetails
+from orders.drafting.form_fields import (
+    MeasureField,
+    PlainDecimalField,
+    measure_fields,
+    numbered,
+)
+from orders.drafting.parcel_details import Box, ParcelDetails
 from orders.drafting.receiver_form import LINES, initial_of, line, street_of
 from shipping_portal.accounts.address import countries
 from shipping_portal.accounts.address.addresses import OnceOnly
+from shipping_portal.accounts.formatting import plain
 from shipping_portal.accounts.models import ParcelSize, Sender
 from shipping_portal.carrier.messages import Measures
 
 UNITS = {"AU": ("kg", "cm"), "CA": ("kg", "cm"), "US": ("lb", "in")}
 SIZES = ("length", "width", "height")
+ONE_BY_ONE = (
+    "Book parcels to another country one by one: each needs a list of what is in it. Remove the"
+    " other parcels first."
+)
 EXTRAS = ("delivery_choice", "delivery_place", "receiver_instructions", "cover_amount")
 
 
@@ -64,7 +74,7 @@ class ToFix:
 
 
 def _shape(size: ParcelSize) -> str:
-    """Return the icon that looks most like it."""
+    """Return the icon that looks most like this size."""
     shortest, _, longest = sorted((size.length, size.width, size.height))
     return "satchel" if shortest * 4 <= longest else "tallbox" if size.height == longest else "box"
 
@@ -77,8 +87,17 @@ class ParcelForm(ContentsForm):
     # Set when the carrier gave no prices now but may later.
     may_wait = False
 
-    def __init__(self, *args: Any, sizes: Sequence[ParcelSize] = (), **options: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        sizes: Sequence[ParcelSize] = (),
+        returns: int | None = None,
+        most: int = 1,
+        **options: Any,
+    ) -> None:
         super().__init__(*args, **options)
+        self.returns = returns  # key of the parcel that this one sends back
+        self.most = most  # how many parcels the form may hold
         self.weight_unit, self.size_unit = UNITS[self.sender.country]
         self.weight_name = f"weight_{self.weight_unit}"
         self.size_names = [f"{size}_{self.size_unit}" for size in SIZES]
@@ -86,6 +105,7 @@ class ParcelForm(ContentsForm):
         self.fields["description"].required = current_contract().description_needed
         self.sizes = [size for size in sizes if size.weight_units == self.weight_unit]
         self._take_size()
+        self._add_parcels()
         if limit := cover_limit_from(self.address.country):
             self.fields["cover_amount"] = PlainDecimalField(
                 label="Extra Cover, up to",
@@ -102,7 +122,7 @@ class ParcelForm(ContentsForm):
     def _take_size(self) -> None:
         """Offer the saved sizes.
 
-        A size chosen without measures, as without scripts, means its own.
+        A size that is chosen without measures, as happens without scripts, supplies its own.
         """
         if not self.sizes:
             return
@@ -117,6 +137,39 @@ class ParcelForm(ContentsForm):
             for name, value in self.measures_of(chosen).items():
                 posted[name] = value
             self.data = posted
+
+    def _add_parcels(self) -> None:
+        """Add the weight and measures of each further parcel."""
+        values = self.data if self.is_bound else self.initial
+        self.parcel_count = further_parcels.count_in(values, most=self.most)
+        if self.most > 1:
+            self.fields["parcels"] = forms.CharField(max_length=2, required=False)
+        for number in self.further_numbers:
+            self.fields |= measure_fields(self.weight_unit, self.size_unit, of=number)
+            name = numbered("size", number)
+            self.fields[name] = forms.CharField(max_length=36, required=False)
+
+    @property
+    def further_numbers(self) -> range:
+        return range(2, self.parcel_count + 1)
+
+    @property
+    def box_names(self) -> list[str]:
+        """The controls that each parcel has separately, by the first parcel's names."""
+        return [self.weight_name, *self.size_names, "size"]
+
+    @property
+    def further(self) -> list[tuple[int, list[forms.BoundField], forms.BoundField]]:
+        """Return each further parcel: its number, its measures and the saved size it came from."""
+        names = [self.weight_name, *self.size_names]
+        return [
+            (
+                number,
+                [self[numbered(name, number)] for name in names],
+                self[numbered("size", number)],
+            )
+            for number in self.further_numbers
+        ]
 
     def begin_with(self, size: ParcelSize | None) -> None:
         """Choose a size before anything is typed."""
@@ -168,12 +221,27 @@ class ParcelForm(ContentsForm):
         return list(found.values())
 
     @property
+    def missing(self) -> list[ToFix]:
+        """Return the empty fields that prices need; what's inside can wait until the booking."""
+        wrong = [field for field in self if field.name in self.errors and not field.value()]
+        return [ToFix(one, str(one.errors[0])) for one in wrong if one.name != "description"]
+
+    def is_ready_for_prices(self) -> bool:
+        """Return whether the form is valid, except that what's inside may still be missing."""
+        is_blank = not str(self.data.get("description", "")).strip()
+        return not self.errors or (set(self.errors) == {"description"} and is_blank)
+
+    @property
     def goods_questions(self) -> str:
         """Return the dangerous-goods questions for the page's script, as JSON."""
         return json.dumps(list(contents_form.QUESTIONS.items()))
 
     def clean(self) -> dict[str, Any]:
-        cleaned = super().clean()
+        cleaned, way_home = super().clean(), self.address.country
+        if not self.address.line1:
+            self.add_error(None, "The address that it starts from was erased.")
+        if self.parcel_count > 1 and cleaned.get("receiver_country", way_home) != way_home:
+            self.add_error(None, ONE_BY_ONE)
         cover, limit = cleaned.get("cover_amount"), cover_limit_from(self.address.country)
         contracts = contracts_for_new_orders()
         way = self.address.country, cleaned.get("receiver_country", "")
@@ -184,7 +252,7 @@ class ParcelForm(ContentsForm):
         elif cover and limit and cover > limit:
             self.add_error("cover_amount", f"Extra Cover goes up to {_plain(limit)}.")
         elif cover and way[1] and not any(takes_parcel(one, *way, cover) for one in contracts):
-            # One carrier goes there, and the other sells the cover.
+            # One carrier delivers there, and only the other sells the cover.
             self.add_error("cover_amount", "No carrier sells this much Extra Cover to there.")
         return cleaned
 
@@ -199,27 +267,35 @@ class ParcelForm(ContentsForm):
     def details(self) -> ParcelDetails:
         """Return the parcel to quote and book."""
         cleaned = self.cleaned_data
-        length, width, height = (cleaned[name] for name in self.size_names)
         return ParcelDetails(
             pickup=self.address.party(),
             receiver=self.receiver(),
-            measures=Measures(
-                cleaned[self.weight_name], self.weight_unit, length, width, height, self.size_unit
-            ),
-            description=cleaned["description"],
+            measures=self._measures(1),
+            description=cleaned.get("description", ""),
             contents=cleaned["items"],
             contents_type=cleaned["contents_type"],
             cover=cleaned.get("cover_amount") or None,
             customer_reference=cleaned["customer_reference"],
             size=self._size_entered(),
+            returns=self.returns,
+            more=tuple(
+                Box(self._measures(number), self._size_entered(number))
+                for number in self.further_numbers
+            ),
         )
 
-    def _size_entered(self) -> str:
-        """Return the chosen size, if the measures are still its own."""
-        typed = {name: self.cleaned_data[name] for name in [self.weight_name, *self.size_names]}
+    def _measures(self, parcel: int) -> Measures:
+        names = [self.weight_name, *self.size_names]
+        weight, length, width, height = (self.cleaned_data[numbered(one, parcel)] for one in names)
+        return Measures(weight, self.weight_unit, length, width, height, self.size_unit)
+
+    def _size_entered(self, parcel: int = 1) -> str:
+        """Return the chosen size, if the measures are still those of the size."""
+        names = [self.weight_name, *self.size_names]
+        typed = {name: self.cleaned_data[numbered(name, parcel)] for name in names}
         for size in self.sizes:
             same = {name: Decimal(value) for name, value in self.measures_of(size).items()} == typed
-            if same and str(size.uuid) == self.cleaned_data.get("size"):
+            if same and str(size.uuid) == self.cleaned_data.get(numbered("size", parcel)):
                 return str(size.uuid)
         return ""
 
@@ -232,8 +308,11 @@ def initial_from(details: ParcelDetails, sender: Sender) -> dict[str, Any]:
     values |= {"customer_reference": details.customer_reference, "cover_amount": details.cover}
     values["size"] = details.size
     if measures.weight_units == weight_unit and measures.dimension_units == size_unit:
-        values[f"weight_{weight_unit}"] = measures.weight
-        values |= {f"{size}_{size_unit}": getattr(measures, size) for size in SIZES}
+        values |= _typed(measures)
+        for number, box in enumerate(details.more, start=2):
+            typed = _typed(box.measures) | {"size": box.size}
+            values |= {numbered(name, number): value for name, value in typed.items()}
+            values["parcels"] = str(number)
     values["contents_type"] = details.contents_type
     for row, item in enumerate(details.contents[:ROWS], start=1):
         values |= {
@@ -241,6 +320,17 @@ def initial_from(details: ParcelDetails, sender: Sender) -> dict[str, Any]:
             for part in ("description", "value", "quantity", "origin", "hs_code")
         }
     return values
+
+
+def _typed(measures: Measures) -> dict[str, str]:
+    """Return measures as the form's values.
+
+    A saved size's measures have more decimals than a field accepts: 9.5000.
+    """
+    found = {f"weight_{measures.weight_units}": plain(measures.weight)}
+    return found | {
+        f"{side}_{measures.dimension_units}": plain(getattr(measures, side)) for side in SIZES
+    }
 
 
 def after_presses(typed: Any) -> Any:
@@ -279,7 +369,7 @@ class DayField(forms.Field):
 
 
 class WeightForm(forms.Form):
-    """Accept the weight at which a saved size's parcels were measured, with one press."""
+    """Accept, with one press, the weight that a saved size's parcels were measured at."""
 
     use_weight = MeasureField(example="1.2")
 
@@ -288,7 +378,7 @@ class BookForm(OnceOnly):
     """Read the service, the pickup day, and the token that makes one form one booking."""
 
     product = forms.CharField(
-        max_length=100,  # as long as a code the carrier quotes
+        max_length=100,  # as long as any code a carrier quotes
         error_messages={
             "required": "Choose a service.",
             "max_length": "Choose a service on the page.",

@@ -1,4 +1,4 @@
-"""Hold a cleaned parcel, for which quotes are asked and from which orders are made."""
+"""Hold a cleaned parcel, from which quotes are requested and orders made."""
 
 import datetime as dt
 import hashlib
@@ -13,13 +13,24 @@ from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.messages import Item, Measures, Party, Shipment
 from shipping_portal.carrier.writing import CENTIMETRES, KILOGRAMS
 
-# What no price depends on.
+# No price depends on these.
 NOBODY = dict.fromkeys(("name", "company", "email", "phone", "instructions"), "")
 
 
 @dataclass(frozen=True)
+class Box:
+    """How big and heavy a further parcel is, and the uuid of the saved size it was typed with."""
+
+    measures: Measures
+    size: str = ""
+
+
+@dataclass(frozen=True)
 class ParcelDetails:
-    """One parcel as entered. `pickup` is a snapshot; measures keep their units."""
+    """One parcel as entered. `pickup` is a snapshot; measures keep their units.
+
+    `more` are further parcels of the same consignment. They differ only in measures and size.
+    """
 
     pickup: Party
     receiver: Party
@@ -29,7 +40,9 @@ class ParcelDetails:
     contents_type: str = ""
     cover: Decimal | None = None
     customer_reference: str = ""
-    size: str = ""  # uuid of the saved size it was typed with
+    size: str = ""  # uuid of the saved size that it was entered with
+    returns: int | None = None  # key of the parcel that this one sends back
+    more: tuple[Box, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON; decimals become strings."""
@@ -48,7 +61,19 @@ class ParcelDetails:
             cover=None if plain["cover"] is None else Decimal(plain["cover"]),
             customer_reference=plain["customer_reference"],
             size=plain.get("size", ""),  # older entries have none
+            returns=plain.get("returns"),
+            more=tuple(
+                Box(measures_from(box["measures"]), box["size"]) for box in plain.get("more", [])
+            ),
         )
+
+    def parcels(self) -> list[Self]:
+        """Return each parcel of the consignment separately; most consignments have one."""
+        first = replace(self, more=())
+        return [
+            first,
+            *(replace(first, measures=box.measures, size=box.size) for box in self.more),
+        ]
 
     def at_weight(self, weight: Decimal) -> Self:
         """Return the same parcel at another weight, in its unit.
@@ -60,16 +85,25 @@ class ParcelDetails:
     def hash(self) -> str:
         """Return a hash of the inputs, so that changed ones never get an old price.
 
-        A size's name isn't one.
+        A size's name isn't one of them.
         """
         inputs = {name: value for name, value in self.to_json().items() if name != "size"}
+        if inputs["returns"] is None:
+            # as it was hashed before returns existed
+            del inputs["returns"]
+        # As it was hashed before a consignment could have several parcels.
+        if more := inputs.pop("more"):
+            inputs["more"] = [box["measures"] for box in more]
         return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
 
     def question(self, *, by_street: bool) -> str:
         """Return a hash of what a price depends on: parcels that share it cost the same.
 
-        Who receives it is no part of that; the street is where carriers charge by it.
+        The receiver's name isn't part of that; the street is, as some carriers charge by it.
+        Several parcels at once are never asked about together, so their hash covers exactly these.
         """
+        if self.more:
+            return f"several:{self.hash()}"
         ends = [replace(self.pickup, **NOBODY), replace(self.receiver, **NOBODY)]
         if not by_street:
             ends[1] = replace(ends[1], line1="", line2="")
@@ -79,6 +113,7 @@ class ParcelDetails:
             receiver=ends[1],
             description="",
             customer_reference="",
+            returns=None if self.returns is None else 0,  # whichever parcel it is
         )
         return f"{'street' if by_street else 'place'}:{asked.hash()}"
 
@@ -88,7 +123,7 @@ class ParcelDetails:
         return self.has_codes_for(current_contract())
 
     def has_codes_for(self, contract: Contract) -> bool:
-        """Return whether every item has as long an HS code as this contract asks for."""
+        """Return whether every item's HS code is as long as this contract requires."""
         digits = [sum(c.isdecimal() for c in item.hs_code) for item in self.contents]
         return all(count == contract.hs_code_duties_paid for count in digits)
 
@@ -96,7 +131,7 @@ class ParcelDetails:
         self, *, product_code: str = "", order_key: str = "", pickup_date: dt.date | None = None
     ) -> Shipment:
         ends = [self.pickup, self.receiver]
-        if self.pickup.country != self.receiver.country:  # phones with their country's code, then
+        if self.pickup.country != self.receiver.country:  # phones then have their country's code
             ends = [
                 replace(end, phone=across_borders(end.phone, end.country) if end.phone else "")
                 for end in ends
@@ -113,6 +148,7 @@ class ParcelDetails:
             contents_type=self.contents_type,
             customer_reference=self.customer_reference,
             order_key=order_key,
+            is_return=self.returns is not None,
         )
 
 

@@ -1,6 +1,6 @@
-"""Parse a pasted address by the carrier's list of localities; nothing is guessed silently.
+"""Parse a pasted address with the carrier's list of localities; nothing is guessed silently.
 
-What no field used is returned unchanged, so that the sender decides where it goes.
+Text that no field used is returned unchanged, so that the sender decides where it goes.
 """
 
 import functools
@@ -24,7 +24,7 @@ from shipping_portal.accounts.address.text import as_seen, normalise_name
 from shipping_portal.accounts.models import Locality, LocalityAlias
 
 LONGEST = 2000
-LONGEST_LINE = 255  # a field's; what is longer is no part of an address
+LONGEST_LINE = 255  # a field's length; anything longer isn't part of an address
 MOST_CODES = 5
 MOST_WORDS_OF_A_SUBURB = 5
 CODES = {
@@ -35,9 +35,9 @@ CODES = {
 COUNTRIES = {normalise_name(name): code for code in CODES for name in COUNTRY_NAMES[code]} | {
     "puerto rico": "US"
 }
-SHORT_NAME = 3  # a word as short is no country in the middle of a text, but for USA
-# Possessive quantifiers (++) keep the time linear: there is one way to match, so none is tried
-# twice.
+SHORT_NAME = 3  # a word this short isn't a country in the middle of a text, except USA
+# Possessive quantifiers (++) keep the time linear: there is only one way to match, so nothing is
+# tried twice.
 EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)++", re.ASCII)
 PHONE = re.compile(r"\+?\(?\d[\d ().-]{6,}\d", re.ASCII)
 EXTENSION = re.compile(
@@ -54,7 +54,7 @@ LABEL = re.compile(
     r"e-?mail|phone|tel|mobile|mob|ph|m|t|p|e)\s*(?::\s*|$)",
     re.IGNORECASE,
 )
-# What a form says before each part: “Suburb: Hobart”.
+# Labels that forms print before each part: “Suburb: Hobart”.
 FIELD = re.compile(
     r"^ *+(?:street(?: address)?|address(?: line)?(?: ?[12])?|suburb|city|town|state|province|post"
     r" ?code|postal code|"
@@ -130,7 +130,7 @@ def _take_phone(text: str, country: str, pasted: Pasted) -> str:
 
 
 def _take_place(text: str, home: str, pasted: Pasted) -> str:
-    """Find a pair on the carrier's list that ends an address, the last first, or as written."""
+    """Find a listed suburb and postcode that ends an address, or take them as written."""
     normalised = f" {normalise_name(text)} "
     spoken = (
         (name, code) for name, code in COUNTRIES.items() if len(name) > SHORT_NAME or name == "usa"
@@ -160,7 +160,7 @@ def _take_place(text: str, home: str, pasted: Pasted) -> str:
 
 
 def _last_codes(text: str, country: str) -> list[re.Match[str]]:
-    """Return the last few postcodes, the last one first: an address ends with its own."""
+    """Return the last few postcodes, the last one first: an address ends with its postcode."""
     return list(deque(CODES[country].finditer(text), MOST_CODES))[::-1]
 
 
@@ -182,7 +182,7 @@ def _postcode(country: str, code: re.Match[str]) -> str:
 
 
 def _take_unlisted(text: str, country: str, pasted: Pasted) -> str:
-    """Take an unlisted place if its state is beside its postcode. The form says what is near it."""
+    """Take an unlisted place if its state is next to its postcode. The form suggests others."""
     for code in _last_codes(text, country):
         words = list(WORD.finditer(text, text.rfind("\n", 0, code.start()) + 1, code.start()))
         skip, before = _state_at_end(words, country)
@@ -202,7 +202,7 @@ def _take_unlisted(text: str, country: str, pasted: Pasted) -> str:
 
 
 def _suburb_start(text: str, words: list[re.Match[str]]) -> int | None:
-    """Return where the words after the last comma begin; without a comma, the last word."""
+    """Return where the words after the last comma begin, or the last word if there is no comma."""
     if not words or any(c.isdigit() for c in words[-1][0]):
         return None
     at = len(words) - 1
@@ -215,10 +215,10 @@ def _suburb_start(text: str, words: list[re.Match[str]]) -> int | None:
 def _place_before(
     text: str, code: re.Match[str], here: list[Locality], known: list[LocalityAlias]
 ) -> tuple[Locality, str, int, int] | None:
-    """Return which of the places `here` is named right before its postcode, with a state or not.
+    """Return which of the places `here` is named just before its postcode, with or without a state.
 
-    The state is as written: if it isn't the place's, the form asks. `known` are the aliases of all
-    words.
+    The state is as written: if it isn't the place's own, the form asks. `known` holds the aliases
+    of all words.
     """
     if not here:
         return None
@@ -279,7 +279,7 @@ def _plain(lines: list[str]) -> list[str]:
 
 
 def _take_lines(pieces: list[str], pasted: Pasted) -> None:
-    """Take the names above the street; what is below it, except a unit, stays unused."""
+    """Take the names above the street; anything below it, except a unit, stays unused."""
     useful = [piece for piece in pieces if len(piece) <= LONGEST_LINE and not NOISE.search(piece)]
     pasted.left += [piece for piece in pieces if piece not in useful]
     if useful and not any(STREET.search(piece) for piece in useful):

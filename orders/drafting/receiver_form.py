@@ -37,7 +37,7 @@ AUTHORITY, SIGNATURE = "Authority To Leave", "Signature on Delivery"
 def line(
     label: str, *, longest: int = addresses.LINE_LONGEST, needed: str = "", **options: Any
 ) -> addresses.LineField:
-    """Return one line of text with this label; `needed` is the message when it is missing."""
+    """Return a one-line text field with this label; `needed` is the message when it is empty."""
     errors = {
         "required": needed,
         "max_length": f"Use at most {longest} characters; this has %(show_value)d.",
@@ -64,7 +64,7 @@ def street_of(name: str) -> str:
 
 
 def shorten(field: forms.Field, longest: int) -> None:
-    """Limit a field to so many characters, fewer than its column holds."""
+    """Limit a field to this many characters, fewer than its column holds."""
     text = cast(addresses.LineField, field)
     text.max_length = longest
     text.widget.attrs["maxlength"] = str(longest)
@@ -97,7 +97,7 @@ class ReceiverForm(addresses.OnceOnly):
     def __init__(self, *args: Any, sender: Sender, address: PickupAddress, **options: Any) -> None:
         self.sender, self.address = sender, address
         self.near: tuple[Locality, ...] = ()
-        self.left_out: dict[str, str] = {}  # what was typed and isn't used, in sentences by control
+        self.left_out: dict[str, str] = {}  # what was typed but isn't used, in sentences by control
         self.extension = ""
         super().__init__(*args, **options)
         self._take_territory()
@@ -116,7 +116,7 @@ class ReceiverForm(addresses.OnceOnly):
         self._offer_instructions()
 
     def _speak(self) -> None:
-        """Label and require the parts of the address as its country does."""
+        """Label and require the address parts that are usual in its country."""
         country = self._country
         for part in PLACE:
             field = self.fields[f"receiver_{part}"]
@@ -126,7 +126,7 @@ class ReceiverForm(addresses.OnceOnly):
         self.fields["receiver_postcode"].required = country not in countries.WITHOUT_POSTCODES
 
     def _take_territory(self) -> None:
-        """Read a country that the post calls a state as that state, before other rules run."""
+        """Read a country that the post office calls a state as that state, before other rules."""
         values: Any = self.data if self.is_bound else self.initial
         typed = self._country, str(values.get("receiver_state") or "")
         read = countries.at_home(self.address.country, *typed)
@@ -144,7 +144,7 @@ class ReceiverForm(addresses.OnceOnly):
         return json.dumps({country: labels(country) | {"hint": hint(country)} for country in known})
 
     def _offer_countries(self) -> None:
-        """Offer the home country first, then those served. For others the prices decide."""
+        """Offer the home country first, then those served; prices decide about the others."""
         origin = self.address.country
         first = [origin, *(code for code in Sender.Country.values if code != origin)]
         field = cast(CountryField, self.fields["receiver_country"])
@@ -195,7 +195,7 @@ class ReceiverForm(addresses.OnceOnly):
         self._names_differ(cleaned)
         self._phone(cleaned)
         self._pair_is_published(cleaned)
-        self._lines_repeat_nothing(cleaned)  # after the pair, when its state is known
+        self._lines_repeat_nothing(cleaned)  # after suburb and postcode, when the state is known
         cleaned["receiver_instructions"] = self._instructions(cleaned)
         return cleaned
 
@@ -257,7 +257,7 @@ class ReceiverForm(addresses.OnceOnly):
     def _is_street(self, name: str, cleaned: dict[str, Any]) -> bool:
         """Return whether the sender confirmed this exact line as the street.
 
-        That may be now, or in the address book.
+        They may do so here or in the address book.
         """
         line, part = cleaned[name], name.removeprefix("receiver_")
         place = {of: cleaned.get(f"receiver_{of}", "") for of in ("suburb", "postcode", "country")}
@@ -270,7 +270,7 @@ class ReceiverForm(addresses.OnceOnly):
     def streets(self) -> list[tuple[str, str]]:
         """Return address lines that end like their place, by control.
 
-        Each may be a street anyway.
+        Any of them may still be a street.
         """
         wrong = self.errors.as_data() if self.is_bound else {}
         return [
@@ -358,7 +358,7 @@ class ReceiverForm(addresses.OnceOnly):
         return self._with_extension(text, may_take=bool(term))
 
     def _with_extension(self, text: str, *, may_take: bool = True) -> str:
-        """Add the phone's extension to the instructions, if they allow it and have room."""
+        """Add the phone's extension to the instructions, if allowed and if there is room."""
         if not self.extension:
             return text
         longer = ", ".join(filter(None, (text, f"{EXTENSION} {self.extension}")))

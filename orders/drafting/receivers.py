@@ -8,17 +8,26 @@ from shipping_portal.accounts.access import BOOKERS, BOOKKEEPER
 
 @dataclass(frozen=True)
 class Shown:
-    """The receiver as one role sees it. `place` is one line."""
+    """The receiver as one role sees them. `place` is one line, and `town` is shorter."""
 
     name: str
     place: str
+    town: str
 
 
 def shown_receiver(order: Order, role: str) -> Shown:
+    """Return who a parcel goes to, or for a return, who it comes from."""
+    name, *place = map(order.of_customer, ("name", "suburb", "state", "postcode"))
     if role == BOOKKEEPER:
-        return Shown(masked_name(order.receiver_name), order.receiver_postcode)
-    place = (order.receiver_suburb, order.receiver_state, order.receiver_postcode)
-    return Shown(order.receiver_name, " ".join(part for part in place if part))
+        return Shown(masked_name(name), place[-1], place[-1])
+    town = " ".join(part for part in place[:2] if part)
+    return Shown(name, f"{town} {place[-1]}".strip(), town)
+
+
+def who_and_where(order: Order) -> str:
+    """Return an order's customer in a line, as operators' lists name them."""
+    name, suburb, postcode = map(order.of_customer, ("name", "suburb", "postcode"))
+    return f"{'back from ' if order.returns_id else ''}{name}, {suburb} {postcode}"
 
 
 def masked_name(name: str) -> str:
@@ -30,6 +39,6 @@ def masked_name(name: str) -> str:
 def sees_contact(role: str) -> bool:
     """Return whether this role sees contact details, labels and the carrier's words.
 
-    Bookers do.
+    Bookers see them.
     """
     return role in BOOKERS

@@ -40,7 +40,7 @@ def append_size(sender: Sender, size: ParcelSize) -> None:
 
 
 def move_size(size: ParcelSize, *, step: int) -> None:
-    """Move it one place up (-1) or down (1) among its sender's sizes. At the end it stays."""
+    """Move a size one place up (-1) or down (1) in its sender's list. At either end it stays."""
     with transaction.atomic():
         Sender.objects.select_for_update().get(pk=size.sender_id)
         order = list(ParcelSize.objects.filter(sender=size.sender_id).order_by("position", "pk"))

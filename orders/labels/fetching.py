@@ -30,10 +30,10 @@ ALARM_AFTER_TRIES = 12
 LAST_TRY = len(FIRST_WAITS) + 3 * 86_400 // LATER_WAIT
 LONGEST_ADDRESS = 2048
 UNREACHABLE = "No settings lead to its carrier account any more, so the carrier can't be asked."
-# The account may come back; its labels are fetched then.
+# The account may be configured again; its labels are fetched then.
 UNREACHABLE_WAIT = dt.timedelta(hours=1)
 SIZES = ("full", "cropped")
-# The size that this sender doesn't print is fetched later, when the carrier has a turn to spare.
+# The size that this sender doesn't print is fetched later, when there is a spare slot.
 SPARE_AFTER = dt.timedelta(seconds=300 * settings.TIME_SCALE)
 # Read these columns of an order with its labels, not the many others.
 OF_ORDER = (
@@ -49,13 +49,13 @@ OF_ORDER = (
     "sender",
 )
 OF_SENDER = ("id", "has_webhooks")
-SETTLED = (Label.State.STORED, Label.State.WITHHELD)
+RESOLVED = (Label.State.STORED, Label.State.WITHHELD)
 
 
 @job(
     "label",
     queue=Label.objects.filter(purged_at=None)
-    .exclude(state__in=SETTLED)
+    .exclude(state__in=RESOLVED)
     .select_related("order__account", "order__sender")
     .defer(
         *(
@@ -87,7 +87,7 @@ def fetch_due_label(label: Label) -> None:
 
 
 def _of_no_use(order: Order) -> dict[str, str] | None:
-    """Return the fields for labels that are no longer needed, or None if they are."""
+    """Return the fields for labels that are no longer needed, or None if they are still needed."""
     if order.status == Status.CANCELLED:
         return {"address": ""}
     if not order.carrier_order_id:
@@ -114,7 +114,7 @@ def _fetch(label: Label) -> None:
             _failed(one, error, client, place)
         return
     for one in unknown:
-        # Looking at the order may have used most of the lease.
+        # Checking the order may have used most of the lease.
         if one.renew():
             waiting += _store(one, links, client, waiting)
 
@@ -128,19 +128,19 @@ def _client_for(label: Label) -> Carrier:
     except NotYet:
         if not label.is_spare:
             raise
-    # Not at the moment at which the next slot is free: somebody may want that one, too.
+    # Not at the very moment of the next free slot: somebody may want that one, too.
     raise NotYet(timezone.now() + backoff(0, first=60.0))
 
 
 def _taken_along(label: Label, *, even_spare: bool = False) -> list[Label]:
     """Return the order's other sizes that are wanted and that no worker is fetching.
 
-    A file is stored once in any case.
+    A file is stored only once anyway.
     """
-    owed = Label.objects.filter(
+    due = Label.objects.filter(
         order=label.order, due_at__isnull=False, purged_at=None, failures__lt=PARK_AFTER
     )
-    others = owed.exclude(pk=label.pk).exclude(state__in=SETTLED)
+    others = due.exclude(pk=label.pk).exclude(state__in=RESOLVED)
     if not even_spare:
         others = others.filter(is_spare=False)
     found = list(others.exclude(last_error=UNDER_WAY, due_at__gt=timezone.now()))
@@ -150,7 +150,7 @@ def _taken_along(label: Label, *, even_spare: bool = False) -> list[Label]:
 
 
 def _links(label: Label, client: Carrier) -> tuple[LabelLink, ...]:
-    """Return the links that the order names now. Raises OperationOff if it can't be looked at."""
+    """Return the links that the order names now. Raises OperationOff if it can't be read."""
     viewed = client.view(label.order.carrier_order_id)
     label.order.note_cancellable(viewed.is_cancellable)
     return viewed.labels
@@ -163,7 +163,7 @@ def _store(
     place: int = 0,
     others: Collection[Label] = (),
 ) -> bool:
-    """Fetch this label's file. Return True if it has to be waited for.
+    """Fetch this label's file. Return True if it isn't ready yet.
 
     Some carriers have one file for both sizes: then it is stored for both.
     """
@@ -192,7 +192,7 @@ def _store(
 
 def _failed(label: Label, error: CarrierError, client: Carrier, place: int) -> None:
     if client.contract.view and not isinstance(error, Crowded):
-        # Look at the order next.
+        # Next, look at the order.
         label.address = ""
     if isinstance(error, OperationOff):
         problem = (
@@ -226,9 +226,9 @@ def _sizes(size: str, contract: Contract) -> list[str]:
 def request_labels(
     order: Order, links: tuple[LabelLink, ...], *, at: dt.datetime, is_worthless: bool = False
 ) -> None:
-    """Make the size that the sender prints due, and the other one later: nobody waits for that."""
+    """Make the size that the sender prints due now, and the other later: nobody waits for it."""
     contract, printed = contract_of(order.account), order.sender.label_size
-    owed = [
+    due = [
         Label(
             order=order,
             size=size,
@@ -241,20 +241,20 @@ def request_labels(
     ]
     # Insert without overwriting, and still get the existing row's key.
     first, *_ = Label.objects.bulk_create(
-        owed, update_conflicts=True, unique_fields=["order", "size"], update_fields=["size"]
+        due, update_conflicts=True, unique_fields=["order", "size"], update_fields=["size"]
     )
     enqueue("label", first.pk)
 
 
 def want_spare(order: Order, at: dt.datetime) -> None:
-    """Fetch the order's other size like any label: somebody asks for it, or has no other."""
-    spare = Label.objects.filter(order=order, is_spare=True).exclude(state__in=SETTLED)
+    """Fetch the order's other size like any label: somebody asked for it, or there is no other."""
+    spare = Label.objects.filter(order=order, is_spare=True).exclude(state__in=RESOLVED)
     if spare.filter(due_at__isnull=False).update(is_spare=False, due_at=at):
         enqueue("label", *Label.objects.filter(order=order, due_at=at).values_list("pk", flat=True))
 
 
 def _to_keep(size: str, links: tuple[LabelLink, ...], contract: Contract) -> str:
-    """Return a label's address, if the booking reply has one that lasts until it is fetched."""
+    """Return a label's address from the booking reply, if it lasts until it is fetched."""
     link = wanted(size, links, contract)
     return link.url if link and len(link.url) <= LONGEST_ADDRESS else ""
 
@@ -289,8 +289,8 @@ def wait_after(tries: int) -> int:
 def _wait(label: Label, why: str, *, place: int, alarm: bool = False) -> None:
     """Retry later; after many attempts, or at once with `alarm`, alert the operator.
 
-    In the end only the operator retries. A size fetched along with another is due by itself only if
-    that one won't fetch it again.
+    In the end only the operator can retry. A size that was fetched along with another becomes due
+    by itself only if the other one won't fetch it again.
     """
     is_a_case = alarm or label.tries >= ALARM_AFTER_TRIES
     state = Label.State.FAILED if is_a_case else Label.State.PENDING

@@ -1,7 +1,7 @@
-"""Keep labels' files, in the bucket if there is one.
+"""Store label files, in the bucket if there is one.
 
-A file is written before a label names it, and deleted after none does. Why no file is deleted
-that a label names: docs/decisions/0053.
+A file is written before a label names it, and deleted once no label does. docs/decisions/0053 says
+why a file that a label names is never deleted.
 """
 
 import datetime as dt
@@ -17,7 +17,7 @@ from shipping_portal.db.bucket import OutOfReach
 from shipping_portal.jobs.models import lease_time
 from shipping_portal.jobs.registry import job
 
-# Much longer than a file takes to be written and named.
+# Much longer than it takes to write a file and name it.
 ANNOUNCED = dt.timedelta(seconds=600 * settings.TIME_SCALE)
 
 
@@ -31,7 +31,7 @@ def upload(content: bytes, sha256: str) -> BucketFile | None:
 
 
 def _announce(key: str) -> BucketFile:
-    """Have the file deleted, should no label come to name it."""
+    """Have the file deleted later if no label ever names it."""
     until = timezone.now() + ANNOUNCED
     file, made = BucketFile.objects.get_or_create(key=key, defaults={"due_at": until})
     if file.is_ending:
@@ -42,7 +42,7 @@ def _announce(key: str) -> BucketFile:
 
 
 def keep(label: Label, content: bytes, file: BucketFile | None) -> None:
-    """Make this file the label's own, in the caller's transaction. Raises OutOfReach."""
+    """Attach this file to the label, in the caller's transaction. Raises OutOfReach."""
     if file is None:
         LabelBytes.objects.create(label=label, content=content)
     else:
@@ -51,14 +51,14 @@ def keep(label: Label, content: bytes, file: BucketFile | None) -> None:
 
 
 def name_file(file: BucketFile) -> None:
-    """Note that a row names the file from this transaction on. Raises OutOfReach if it is gone."""
+    """Record that a row names the file from now on. Raises OutOfReach if the file is gone."""
     is_there = BucketFile.objects.filter(pk=file.pk, is_ending=False)
     if not is_there.update(due_at=None, **BucketFile.AFRESH):
         raise OutOfReach("the same file was just deleted")
 
 
 def forget(rows: QuerySet[LabelBytes]) -> int:
-    """Delete these rows. A file in the bucket goes a little later, if no other row names it."""
+    """Delete these rows. A file in the bucket goes a little later, unless another row names it."""
     with transaction.atomic():
         found = dict(rows.select_for_update(of=("self",)).values_list("pk", "address"))
         LabelBytes.objects.filter(pk__in=found).delete()
@@ -67,7 +67,7 @@ def forget(rows: QuerySet[LabelBytes]) -> int:
 
 
 def look_for_names(addresses: set[str]) -> None:
-    """Look a little later, when nobody who has just read a row is still reading its file."""
+    """Check for names a little later, when nobody who just read a row still reads its file."""
     at = timezone.now() + lease_time()
     BucketFile.objects.bulk_create(
         [BucketFile(key=address, due_at=at) for address in sorted(addresses)],
@@ -83,7 +83,7 @@ def delete_unnamed(file: BucketFile) -> None:
     if LabelBytes.objects.filter(address=file.key).exclude(address="").exists():
         file.finish()
         return
-    # Fails if a row has come to name it since then. From here on none can.
+    # Fails if a row has named it since. From here on no row can.
     if not file.renew(is_ending=True):
         return
     try:

@@ -1,7 +1,7 @@
 """Move stored labels into the bucket or out of it, and compare the two after a restore.
 
-Each label is moved in a transaction of its own, and read and checked before. All of it can be
-stopped, and run again.
+Each label is read, checked and moved in its own transaction. The command can be stopped at any time
+and run again.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ MOVED, DAMAGED = "moved", "damaged"
 
 
 def is_any_in_the_bucket() -> bool:
-    """Return whether a label's file is there; False before the migration."""
+    """Return whether any label's file is in the bucket; False before the migration."""
     try:
         with transaction.atomic():
             return LabelBytes.objects.exclude(address="").exists()
@@ -30,7 +30,7 @@ def is_any_in_the_bucket() -> bool:
 
 
 def move_files(*, into_bucket: bool) -> Iterator[Counter[str]]:
-    """Move every file to the one place, and yield what was done so far after each block.
+    """Move every file to one place, and yield the progress after each block.
 
     A damaged file stays where it is. Raises OutOfReach.
     """
@@ -73,7 +73,7 @@ def _to_database(row: LabelBytes, content: bytes) -> bool:
 def compare_with_rows(prefix: str) -> Counter[str]:
     """Have files deleted that no label names, and count labels whose file is missing.
 
-    Both come from a restore: files stored since the backup, and files deleted since.
+    Both result from a restore: files were stored since the backup, and files were deleted since.
     """
     found: Counter[str] = Counter()
     last = f"{prefix}/"

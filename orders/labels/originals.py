@@ -59,7 +59,7 @@ def stream_archive(
 ) -> Iterator[bytes]:
     """Yield the archive piece by piece; each label is read, checked, audited and released in turn.
 
-    `orders` come with their labels and sender. A parcel without a label of these sizes gives the
+    `orders` have their labels and sender loaded. A parcel without a label of these sizes gives the
     one it has.
     """
     outgoing, contents = Outgoing(), Contents()
@@ -100,7 +100,7 @@ def _audit_label(label: Label, *, by: User, at: dt.datetime) -> None:
 
 
 def _wanted_labels(order: Order, sizes: tuple[str, ...], contents: Contents) -> list[Label]:
-    """Return the stored labels of these sizes, else of any."""
+    """Return the stored labels of these sizes, or else of any size."""
     ready = [label for label in order.labels.all() if label.is_printable]
     found = [label for size in sizes for label in ready if label.size == size] or ready[:1]
     if order.status != Status.BOOKED or not found:
@@ -124,14 +124,14 @@ def why_none(order: Order) -> str:
 
 
 def serve_label(label: Label, order: Order, contents: Contents, *, at: dt.datetime) -> bytes | None:
-    """Return the bytes as the carrier sent them, of a parcel still booked.
+    """Return the bytes as the carrier sent them, if the parcel is still booked.
 
-    Else None, and note why in `contents`.
+    Otherwise return None, and note why in `contents`.
     """
     try:
         return label.serve(at=at)
     except LabelBytes.DoesNotExist:
-        # It was cancelled, purged or taken back while the others were sent.
+        # It was cancelled, purged or withdrawn while the others were being sent.
         contents.missing.append(
             f"{order} {FOLDERS[label.size]}: It is no longer booked, or its label is gone."
         )
@@ -192,10 +192,10 @@ def _plain_text(text: str) -> str:
 
 
 class Outgoing(io.RawIOBase):
-    """Let zipfile rewind within one entry, and hand over each finished entry.
+    """Let zipfile rewind within one entry, and pass on each finished entry.
 
-    So each entry has its length and checksum in front, which every unpacker reads, and memory holds
-    one label.
+    So each entry starts with its length and checksum, which every unpacker can read, and only one
+    label is in memory.
     """
 
     def __init__(self) -> None:

@@ -36,15 +36,18 @@ _LABELS = Label.objects.filter(order=OuterRef("pk"))
 _STORED = _LABELS.filter(state=Label.State.STORED, purged_at=None)
 _PRINTABLE = _STORED.filter(is_worthless=False)
 IS_WORTHLESS = Exists(_LABELS.filter(is_worthless=True))
-_WAITING = Q(status=Status.BOOKED, progress__in=WITH_THE_SENDER, printed_at=None)
-# Keep the label last: in a conditional sum PostgreSQL then looks for it only if the rest is true.
+# A return's label is printed by the person who sends it back.
+_WAITING = Q(
+    status=Status.BOOKED, progress__in=WITH_THE_SENDER, printed_at=None, returns__isnull=True
+)
+# Keep the label last: in a conditional sum PostgreSQL looks it up only if the rest is true.
 UNPRINTED = _WAITING & Q(Exists(_PRINTABLE))
 
 
 def to_print(orders: QuerySet[Order], *, today: dt.date) -> QuerySet[Order]:
     """Return booked orders with an unprinted label, today's pickups first, then by day.
 
-    Those with a worthless one are among them, so that the page can say that it leaves them out.
+    Orders with a worthless label are included, so that the page can say that it leaves them out.
     """
     day = Coalesce("carrier_pickup_date", "pickup_date", output_field=DateField())
     is_pickup = ~Q(first_mile="drop-off")
@@ -57,7 +60,7 @@ def to_print(orders: QuerySet[Order], *, today: dt.date) -> QuerySet[Order]:
 
 
 def count_unprinted(request: Any, *, most: int) -> int:
-    """Return how many labels the account of this request has to print, up to `most`.
+    """Return how many labels this request's account has to print, up to `most`.
 
     Whatever the statistics say, PostgreSQL reads open orders by their index and looks for the label
     of each: unlike EXISTS, it can't turn this subquery into a join of all orders and all labels.
@@ -79,9 +82,9 @@ def chosen_orders(orders: QuerySet[Order], uuids: Collection[uuid.UUID]) -> list
 
 
 def label_of(order: Order) -> Label | None:
-    """Return the stored label to print: in this sender's size, else the one there is.
+    """Return the stored label to print: in this sender's size, or else in the other.
 
-    A worthless one is opened from its parcel's page alone.
+    A worthless label can only be opened from its parcel's page.
     """
     if order.status != Status.BOOKED:
         return None
@@ -90,7 +93,7 @@ def label_of(order: Order) -> Label | None:
 
 
 def has_worthless_label(order: Order) -> bool:
-    """Return whether it is booked, and its label was made with a test key."""
+    """Return whether an order is booked with a label that was made with a test key."""
     return order.status == Status.BOOKED and any(label.is_worthless for label in order.labels.all())
 
 
@@ -131,7 +134,7 @@ SORTS: dict[str, tuple[str, Callable[[Order], tuple[Any, ...]]]] = {
 
 
 def mark_printed(order: Order, *, by: User, at: dt.datetime) -> bool:
-    """Record that the label was printed. Return False if somebody already did; theirs stays.
+    """Record that the label was printed. Return False if somebody already did; their record stays.
 
     Raises WrongStatus unless booked.
     """
@@ -144,7 +147,7 @@ def mark_printed(order: Order, *, by: User, at: dt.datetime) -> bool:
 def mark_all_printed(orders: QuerySet[Order], *, by: User, at: dt.datetime) -> list[Order]:
     """Record that these labels were printed, like `mark_printed`.
 
-    Return them as they were before.
+    Return them as they were.
     """
     # Lock in one order, so that two simultaneous calls never deadlock.
     found = list(orders.order_by("pk").select_for_update(of=("self",), no_key=True))
@@ -168,7 +171,7 @@ def mark_reprinted(order: Order, *, by: User, at: dt.datetime) -> bool:
 
 
 def unmark_printed(order: Order, *, by: User, at: dt.datetime) -> bool:
-    """Record that it wasn't printed after all, so it waits again."""
+    """Record that a label wasn't printed after all, so that it waits again."""
     printed = Q(printed_at__isnull=False)
     return _mark_printed(
         order, printed, "label not printed", by=by, at=at, printed_at=None, printed_by=None

@@ -1,4 +1,4 @@
-"""Write the parcels export, as far as a role sees it: no signed link, label or raw reply."""
+"""Write the parcels export, limited to what a role sees: no signed link, label or raw reply."""
 
 import datetime as dt
 from collections.abc import Callable, Iterator
@@ -49,6 +49,9 @@ COLUMNS = (
     "public_tracking_url",
     "account_id",
     "made_by_id",
+    "returns_id",
+    "parcel_number",
+    "parcel_count",
     "status",
     "progress",
     "progress_at",
@@ -63,9 +66,9 @@ AT_ONCE = 500
 
 
 def read_orders(orders: QuerySet[Order], sender: Sender) -> Iterator[Order]:
-    """Yield one sender's orders with the columns that rows show; read each maker once.
+    """Yield one sender's orders with the columns that rows show; read each user once.
 
-    `defer` would take longer than the columns it spares.
+    `defer` would cost more time than it saves.
     """
     given = frozenset(COLUMNS)
     people, sizes = _Once(User), _Once(ParcelSize)
@@ -92,7 +95,7 @@ def export_columns(
 ) -> tuple[list[str], Callable[[Order, dt.datetime], list[object]]]:
     """Return the headings, and a function from order to row. Times are in the sender's zone.
 
-    The carrier's name is last, where two carriers take new orders.
+    The carrier's name comes last, if two carriers take new orders.
     """
     chosen = {**_COMMON, **_receiver_columns(role), **_MONEY}
 
@@ -145,6 +148,8 @@ _COMMON: dict[str, Cell] = {
     "Reference": _attribute_column("carrier_reference"),
     "Your order number": _attribute_column("customer_reference"),
     "Status": lambda order, now: status_label(order, now)[1],
+    "Return": lambda order, now: "yes" if order.returns_id else "",
+    "Parcel of order": _attribute_column("place_in_order"),
 }
 _MONEY: dict[str, Cell] = {
     "Service": _attribute_column("product_name"),

@@ -7,14 +7,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from django.db.models import Q, QuerySet
+from django.db.models import CharField, Q, QuerySet, Value
+from django.db.models.functions import Cast, Coalesce, NullIf
 from django.http import QueryDict
 
 from orders.calling import gateway
 from orders.drafting.receivers import sees_contact
 from orders.folding import fold
 from orders.list.system_views import BY_DRIVER, PICKUP_DAY, SenderScope
-from orders.models import Order
+from orders.models import Order, searches
 from orders.models.order import DAY, NO_DAY
 from orders.status.status_labels import GROUPS
 from shipping_portal.accounts.access import VIEWER
@@ -22,10 +23,11 @@ from shipping_portal.accounts.address import countries
 from shipping_portal.accounts.address.text import one_line
 from shipping_portal.accounts.formatting import local_date
 from shipping_portal.accounts.models import Sender
-from shipping_portal.db.keyset import Keyset, Page
+from shipping_portal.db.keyset import Keyset, Page, newest
 
 LONGEST_SEARCH = 200
 NEWEST = 500  # orders whose services can be chosen
+RETURNS = {"yes": "Returns only", "no": "Without returns"}
 PRINTED = {"yes": "Printed", "no": "Not printed"}
 
 
@@ -33,9 +35,9 @@ PRINTED = {"yes": "Printed", "no": "Not printed"}
 class Filter:
     """Define one filter.
 
-    `where` returns None for an unknown value; `words` is the value on its chip.
+    `where` returns None for an unknown value; `words` returns the text on its chip.
 
-    An app above this one adds its own to FILTERS.
+    Higher apps add their own to FILTERS.
     """
 
     label: str
@@ -45,24 +47,35 @@ class Filter:
 
 @dataclass(frozen=True)
 class Choices:
-    """What this account can choose from, by value in the address."""
+    """What this account can choose from, keyed by the value in the address."""
 
     sender: Sender
     services: dict[str, str]
     sizes: dict[str, str]
     people: dict[str, str]
-    carriers: dict[str, str]  # none unless two take new orders
+    carriers: dict[str, str]  # none unless two accounts take new orders
 
     @classmethod
     def of(cls, scope: SenderScope) -> "Choices":
-        # Each row is read once: found by key once more, it would cost four blocks, not one.
-        newest = scope.orders.order_by("-pk").values_list("product_code", "product_name")[:NEWEST]
-        services = sorted(set(newest))
-        sizes = {str(size.uuid): size.name for size in scope.sender.sizes.all()}
-        members = scope.sender.memberships.select_related("user")
-        people = {str(member.user_id): member.user.get_full_name() for member in members}
+        rows = _choice_rows(scope)
+        services = {value: words for kind, _, value, words in rows if kind == "service"}
+        sizes = {str(uuid.UUID(value)): words for kind, _, value, words in rows if kind == "size"}
+        people = {value: words for kind, _, value, words in rows if kind == "person"}
         carriers = {str(account): title for account, title in gateway.carrier_titles().items()}
-        return cls(scope.sender, dict(services), sizes, people, carriers)
+        return cls(scope.sender, services, sizes, people, carriers)
+
+
+def _choice_rows(scope: SenderScope) -> list[tuple[str, int, str, str]]:
+    """Return the kind, place, value and words of each choice, in one query."""
+    services = newest(scope.orders, NEWEST).values_list(
+        Value("service"), Value(0), "product_code", "product_name"
+    )
+    sizes = scope.sender.sizes.values_list(Value("size"), "pk", Cast("uuid", CharField()), "name")
+    name = Coalesce(NullIf("user__name", Value("")), "user__email", output_field=CharField())
+    people = scope.sender.memberships.values_list(
+        Value("person"), "pk", Cast("user_id", CharField()), name
+    )
+    return sorted(services.union(sizes, people))
 
 
 def clean_search(text: str) -> str:
@@ -76,9 +89,9 @@ def search_orders(orders: QuerySet[Order], q: str, role: str) -> QuerySet[Order]
     """
     for word in fold(q).split():
         if sees_contact(role):
-            orders = orders.filter(search__contains=word)
+            orders = orders.filter(searches.of_sender(word))
         else:
-            # Only the first line, up to its end, is the name.
+            # Only the first line, to its end, is the name.
             by_name = (
                 Q(search__regex=rf"^[^\n]*{re.escape(word)}[^\n]*\n") if role == VIEWER else Q()
             )
@@ -121,7 +134,7 @@ def _booked_to(value: str, scope: SenderScope) -> Q | None:
 
 
 def _start_of_day(day: dt.date, scope: SenderScope) -> dt.datetime:
-    """Return when that day begins in the sender's zone."""
+    """Return the start of that day in the sender's zone."""
     day = max(day, dt.date(1970, 1, 1))
     return dt.datetime.combine(day, dt.time(), scope.sender.tzinfo).astimezone(dt.UTC)
 
@@ -132,6 +145,10 @@ def _of_country(value: str, scope: SenderScope) -> Q | None:
 
 def _of_printed(value: str, scope: SenderScope) -> Q | None:
     return Q(printed_at__isnull=value == "no") if value in PRINTED else None
+
+
+def _of_returns(value: str, scope: SenderScope) -> Q | None:
+    return Q(returns__isnull=value == "no") if value in RETURNS else None
 
 
 def _by_uuid(path: str) -> Callable[[str, SenderScope], Q | None]:
@@ -179,6 +196,7 @@ FILTERS: dict[str, Filter] = {
         lambda value, choices: choices.sizes.get(value, "one that is gone"),
     ),
     "country": Filter("Country", _of_country, lambda value, choices: countries.country_name(value)),
+    "returns": Filter("Returns", _of_returns, lambda value, choices: RETURNS[value]),
     "printed": Filter("Label", _of_printed, lambda value, choices: PRINTED[value]),
     "by": Filter(
         "Made by",
@@ -192,7 +210,7 @@ FILTERS: dict[str, Filter] = {
 
 
 def active_filters(query: QueryDict, scope: SenderScope) -> dict[str, Q]:
-    """Return the valid filters by name. An unknown value filters nothing."""
+    """Return the valid filters by name. Unknown values are ignored."""
     found = {
         name: one.where(query.get(name, "")[:200], scope)
         for name, one in FILTERS.items()

@@ -25,11 +25,12 @@ from shipping_portal.accounts.models import Sender, User
 PICKUP_DAY = Coalesce("carrier_pickup_date", "pickup_date", output_field=DateField())
 MOST_MISSED = 1000
 BY_DRIVER = ~Q(first_mile="drop-off")
+NO_RETURN = Q(returns__isnull=True)
 
 
 @dataclass
 class SenderScope:
-    """One person's parcels at one moment. Values from the clock are computed once."""
+    """One person's parcels at one moment. Values that depend on the clock are computed once."""
 
     orders: QuerySet[Order]
     sender: Sender
@@ -38,7 +39,7 @@ class SenderScope:
 
     @classmethod
     def of(cls, user: User, sender: Sender, now: dt.datetime, *, role: str = "") -> "SenderScope":
-        # Naming the sender once more lets PostgreSQL use its index instead of reading everybody's
+        # Naming the sender again lets PostgreSQL use its index instead of reading everybody's
         # parcels.
         orders = Order.objects.for_user(user).filter(sender=sender)
         return cls(orders, sender, now, sees_money=role in SEE_MONEY)
@@ -55,7 +56,7 @@ class SenderScope:
 
     @cached_property
     def missed(self) -> list[Order]:
-        """Return missed pickups, longest waiting first, by scan or calendar (interface §3)."""
+        """Return missed pickups by scan or calendar, longest wait first (interface §3)."""
         waiting = Q(status=Status.BOOKED, first_mile="pickup", progress=Progress.NONE)
         # The day may be over at the pickup address and not yet at the sender's; each order is
         # checked below.
@@ -102,7 +103,7 @@ def _waiting_orders(scope: SenderScope) -> Q:
     return GROUPS["waiting"][1]
 
 
-# The first ten are above the list; "See all" on Today leads to the others.
+# The first ten are above the list; "See all" on Today leads to the rest.
 VIEWS: dict[str, View] = {
     "all": View("All", _by_condition(Q()), "Parcels appear here once somebody books one."),
     "needs-attention": View(
@@ -127,7 +128,7 @@ VIEWS: dict[str, View] = {
     ),
     "late": View(
         "Late",
-        lambda scope: _booked_with(*MOVING) & Q(eta_to__lt=scope.today),
+        lambda scope: _booked_with(*MOVING) & Q(eta_to__lt=scope.today) & NO_RETURN,
         "Nothing on the way is past the day the carrier named.",
     ),
     "delivery-problem": View(
@@ -195,8 +196,11 @@ VIEWS: dict[str, View] = {
     ),
     "delivered-lately": View(
         "Delivered in 7 days",
-        lambda scope: GROUPS["delivered"][1] & Q(progress_at__gte=scope.a_week_ago),
+        lambda scope: GROUPS["delivered"][1] & Q(progress_at__gte=scope.a_week_ago) & NO_RETURN,
         "Nothing was delivered in the last 7 days.",
+    ),
+    "returns": View(
+        "Returns", _by_condition(~NO_RETURN), "Parcels that are sent back to you appear here."
     ),
 }
 ABOVE_THE_LIST = [*list(VIEWS)[1:10], "all"]

@@ -1,5 +1,6 @@
 """Show the tabs above the parcels list: every built-in view that isn't empty, with a count."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from django.db.models import Count
@@ -7,7 +8,7 @@ from django.db.models import Count
 from orders.list.system_views import ABOVE_THE_LIST, VIEWS, SenderScope
 from orders.models.order import OPEN
 from shipping_portal.accounts.formatting import up_to_thousand
-from shipping_portal.db.keyset import MOST_COUNTED
+from shipping_portal.db.keyset import MOST_COUNTED, count_together, newest
 
 ALL, DRAFTS = "all", "drafts"
 # These grow with the account's age.
@@ -32,13 +33,12 @@ class Tab:
 def tabs_of(scope: SenderScope, *, half_typed: int) -> dict[str, Tab]:
     """Return every tab by its slug. Drafts count unfinished forms.
 
-    Two queries: one of open orders, by their index, and one of the newest thousand of all.
+    One query counts open orders, by their index, and the newest thousand orders.
     """
-    newest = _count_tabs(scope, CLOSED, MOST_COUNTED + 1)
-    counts = newest | _count_tabs(scope, [slug for slug in ABOVE_THE_LIST if slug not in CLOSED])
+    counts = _count_tabs(scope)
+    is_cut = counts[ALL] > MOST_COUNTED
     listed: dict[str, int | None] = {**counts}
     counts[DRAFTS] += half_typed
-    is_cut = newest[ALL] > MOST_COUNTED
     words = {
         slug: (
             up_to_thousand(n) if slug == ALL else f"{n:,}{'+' if is_cut and slug in CLOSED else ''}"
@@ -54,12 +54,15 @@ def tabs_of(scope: SenderScope, *, half_typed: int) -> dict[str, Tab]:
     }
 
 
-def _count_tabs(
-    scope: SenderScope, slugs: tuple[str, ...] | list[str], newest: int = 0
-) -> dict[str, int]:
-    orders = scope.orders.order_by("-pk")[:newest] if newest else scope.orders.filter(OPEN)
-    wheres = {
-        slug.replace("-", "_"): Count("pk", filter=VIEWS[slug].where(scope) or None)
-        for slug in slugs
-    }
-    return dict(zip(slugs, orders.aggregate(**wheres).values(), strict=True))
+def _count_tabs(scope: SenderScope) -> dict[str, int]:
+    slugs = [slug for slug in ABOVE_THE_LIST if slug not in CLOSED]
+    found = count_together(
+        (newest(scope.orders, MOST_COUNTED + 1), _counts_of(scope, CLOSED)),
+        (scope.orders.filter(OPEN), _counts_of(scope, slugs)),
+    )
+    return dict(zip((*CLOSED, *slugs), found.values(), strict=True))
+
+
+def _counts_of(scope: SenderScope, slugs: Iterable[str]) -> dict[str, Count]:
+    wheres = {slug.replace("-", "_"): VIEWS[slug].where(scope) for slug in slugs}
+    return {f"n_{name}": Count("pk", filter=where or None) for name, where in wheres.items()}

@@ -15,7 +15,7 @@ QUOTES: Final = "quotes"
 PAUSABLE = (BOOKINGS, QUOTES)
 STOPPED: Final = "account"
 HELD_UP = "Bookings are held up at the carrier; yours waits, nothing is charged."
-# Waiting jobs look again this often, because somebody may resume early.
+# Waiting jobs check again this often, because somebody may resume early.
 AT_MOST = dt.timedelta(minutes=1)
 
 
@@ -36,11 +36,11 @@ class Pause:
         return self.ends_at is not None and self.ends_at <= now
 
     def look_again_at(self, now: dt.datetime) -> dt.datetime:
-        """Return when a waiting job may look again."""
+        """Return when a waiting job may check again."""
         return min(now + AT_MOST, self.ends_at or now + AT_MOST)
 
 
-FAULT_COUNTS = dt.timedelta(days=1)  # after its last fault, a series of faults is over
+FAULT_COUNTS = dt.timedelta(days=1)  # once its last fault is this old, a series of faults is over
 BREAK_AFTER_FAILURES = 5
 BREAK_SECONDS = 30 * settings.TIME_SCALE
 PROBE_SECONDS = 300 * settings.TIME_SCALE
@@ -61,7 +61,7 @@ class CarrierAccount(models.Model):
     before.
     `pause_ends_at`: when bookings resume by themselves, and afterwards when the last pause or stop
     ended.
-    `webhook_proven_at`: since when webhooks have proven to bring its scans (see tracking/pace.py).
+    `webhook_proven_at`: when webhooks were first proven to bring its scans (see tracking/pace.py).
     `resting_until`: after too many unclear replies in a row, nothing new is sent for half a minute.
     """
 
@@ -88,7 +88,7 @@ class CarrierAccount(models.Model):
         return self.name
 
     def holds_until(self, now: dt.datetime) -> dt.datetime | None:
-        """Return when booking may be tried again, or None if it may be tried now."""
+        """Return when booking may be tried again, or None for now."""
         if pause := self.pause_of(BOOKINGS, now):
             return pause.look_again_at(now)
         if self.stopped_at and self.probe_due_at and self.probe_due_at > now:
@@ -98,12 +98,12 @@ class CarrierAccount(models.Model):
         return None
 
     def pause_of(self, what: str, now: dt.datetime) -> Pause | None:
-        """Return the pause in force, or None while this is on or the pause has expired."""
+        """Return the pause in force, or None if there is none or it has expired."""
         pause = self.kept_pause(what)
         return None if pause is None or pause.is_over(now) else pause
 
     def stop_as_a_pause(self) -> Pause | None:
-        """Return the carrier's stop as senders see it, or None while the account is in order."""
+        """Return the carrier's stop as senders see it, or None while the account works."""
         return Pause(STOPPED, self.stopped_at, HELD_UP, None) if self.stopped_at else None
 
     def kept_pause(self, what: str) -> Pause | None:
@@ -112,7 +112,7 @@ class CarrierAccount(models.Model):
         return Pause(what, since, text, ends_at) if since else None
 
     def take_probe(self, now: dt.datetime) -> bool:
-        """Return whether this booking may test a stopped account: one in five minutes may."""
+        """Return whether this booking may test a stopped account: one every five minutes may."""
         if not self.stopped_at:
             return True
         due = Q(probe_due_at=None) | Q(probe_due_at__lte=now)
@@ -126,7 +126,7 @@ class CarrierAccount(models.Model):
     def stop(self, reason: str, at: dt.datetime) -> None:
         """Make every booking wait.
 
-        A rejected test keeps the start time, from which alerts count.
+        A rejected test keeps the start time, which alerts count from.
         """
         CarrierAccount.objects.filter(pk=self.pk).update(
             stopped_at=Coalesce("stopped_at", Value(at)),
@@ -145,7 +145,7 @@ class CarrierAccount(models.Model):
         )
 
     def note_answer(self, at: dt.datetime) -> None:
-        """End a stop or rest of the account, as just read.
+        """End the account's stop or rest, as it was just read.
 
         The carrier answered a booking clearly.
         """
@@ -178,13 +178,13 @@ class CarrierAccount(models.Model):
 class CarrierLine(models.Model):
     """A queue of calls to one account (see orders/calling/turns.py). Times are seconds since 1970.
 
-    It has its own row, because the account's is locked for long while a report is posted.
+    It has its own row, because posting a report locks the account's row for a long time.
     """
 
     account = models.ForeignKey(CarrierAccount, on_delete=models.CASCADE, related_name="lines")
     name = models.CharField(max_length=10)
     free_at = models.FloatField(default=0.0)
-    had = models.JSONField(default=dict)  # by lane: until when it has had its share
+    had = models.JSONField(default=dict)  # by lane: until when its past use counts
 
     class Meta:
         constraints = [
@@ -225,7 +225,7 @@ class CarrierCall(models.Model):
 
 
 class DailySpend(models.Model):
-    """One calendar day's orders of all senders, each on its sender's day, in any currency.
+    """The spend of all senders on one calendar day, each by its own zone, in any currency.
 
     `refused_at`: DAILY_MONEY_LIMIT refused a booking of `refused_price`, and it still wouldn't fit.
     `mended`: how many wrong counters were corrected on this day (orders/booking/recounting.py).

@@ -1,4 +1,4 @@
-"""What we were about to do at the carrier, committed before the first byte left."""
+"""What we are about to ask the carrier, committed before the first byte leaves."""
 
 import uuid
 from typing import Any
@@ -18,7 +18,7 @@ class BookingAttempt(models.Model):
         REJECTED = "rejected", "Refused"
         NOT_SENT = "not_sent", "Never sent"
         UNKNOWN = "unknown", "Outcome unknown"
-        NOT_CREATED = "not_created", "Settled as not booked"
+        NOT_CREATED = "not_created", "Resolved as not booked"
 
     LIVE = ("in_flight", "unknown", "accepted")
 
@@ -75,7 +75,7 @@ class BookingAttempt(models.Model):
 
 
 class CancelAttempt(models.Model):
-    """What BookingAttempt is for booking: at most one per order is live."""
+    """One attempt to cancel an order. At most one per order is live."""
 
     class State(models.TextChoices):
         WANTED = "wanted", "Requested"
@@ -111,7 +111,7 @@ class CancelAttempt(models.Model):
         return f"cancel {self.pk} of order {self.order_id}"
 
     def change(self, **changes: Any) -> bool:
-        """Write `changes` if it is as it was read.
+        """Write `changes` if the attempt is still as it was read.
 
         A worker that slept past its lease finds it changed.
         """

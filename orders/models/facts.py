@@ -56,6 +56,8 @@ class ParcelFacts(ReceiverFacts):
         related_name="orders",
     )
 
+    returns_id: int | None
+
     class Meta:
         abstract = True
 
@@ -71,7 +73,17 @@ class ParcelFacts(ReceiverFacts):
             cover=self.cover_amount,
             customer_reference=self.customer_reference,
             size=str(self.size.uuid) if self.size else "",
+            returns=self.returns_id,
         )
+
+    def customer(self) -> Party:
+        """Return the customer: the receiver, or for a return, the person who sends it back."""
+        return self.receiver() if self.returns_id is None else Party(**self.pickup)
+
+    def of_customer(self, part: str) -> str:
+        """Return one part of `customer`, without reading any column that a list leaves out."""
+        own = getattr(self, f"receiver_{part}")
+        return str(own if self.returns_id is None else self.pickup[part])
 
 
 class OfferFacts(models.Model):
@@ -86,7 +98,7 @@ class OfferFacts(models.Model):
     price = models.DecimalField(max_digits=16, decimal_places=2)
     currency = models.CharField(max_length=3)
     breakdown = models.JSONField(default=list)
-    # the carrier's first, when it was quoted
+    # the carrier's first day when it was quoted
     quoted_pickup_date = models.DateField(null=True, blank=True)
     eta_from = models.DateField(null=True, blank=True)
     eta_to = models.DateField(null=True, blank=True)
@@ -100,7 +112,7 @@ class CarrierFacts(models.Model):
     """The carrier's reply."""
 
     carrier_order_id = models.CharField(max_length=100, blank=True)
-    # None is unique too.
+    # NULLs don't collide.
     carrier_reference = models.CharField(max_length=100, null=True, blank=True)  # noqa: DJ001
     carrier_pickup_date = models.DateField(null=True, blank=True)
     # empty: the carrier hasn't said, so it is asked

@@ -27,7 +27,7 @@ class Label(WideJob):
     class Damaged(Exception):
         """Raised when the stored bytes no longer match their sha256. They are never served."""
 
-    # The constraint's index begins with it.
+    # The constraint's index starts with this column.
     order = models.ForeignKey(
         Order, on_delete=models.PROTECT, related_name="labels", db_index=False
     )
@@ -41,9 +41,9 @@ class Label(WideJob):
     stored_at = models.DateTimeField(null=True, blank=True)
     served_at = models.DateTimeField(null=True, blank=True)  # when its bytes were first served
     purged_at = models.DateTimeField(null=True, blank=True)
-    # Of a size this sender doesn't print: fetched in turns that nobody wants.
+    # A size that this sender doesn't print: fetched in slots that nobody else wants.
     is_spare = models.BooleanField(default=False, db_default=False)
-    # Made with a test key outside the demo: no carrier takes it.
+    # Made with a test key outside the demo: no carrier accepts it.
     is_worthless = models.BooleanField(default=False, db_default=False)
 
     class Meta:
@@ -139,7 +139,7 @@ class LabelBytes(models.Model):
 
     @classmethod
     def stored(cls) -> int:
-        """Return how many bytes are stored. PostgreSQL knows the size; SQLite adds it up."""
+        """Return how many bytes are stored. PostgreSQL knows the size; SQLite has to add it up."""
         if connection.vendor != "postgresql":
             return Label.objects.filter(file__isnull=False).aggregate(sum=Sum("length"))["sum"] or 0
         with connection.cursor() as cursor:
@@ -150,11 +150,11 @@ class LabelBytes(models.Model):
 class BucketFile(Job):
     """A file of the bucket. Once due, it is deleted if no label names it.
 
-    The row is there before the file is, and goes after it.
+    The row exists before the file does, and is deleted after it.
     """
 
     key = models.CharField(max_length=200, unique=True)
-    is_ending = models.BooleanField(default=False)  # no label can come to name it any more
+    is_ending = models.BooleanField(default=False)  # no label can name it any more
 
     class Meta:
         indexes = [

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from django.conf import settings
 from django.db import models
-from django.db.models import DateField, Q, Value
+from django.db.models import DateField, Q, QuerySet, Value
 from django.db.models.functions import Coalesce, Upper
 
 from orders.folding import fold
@@ -48,6 +48,7 @@ COUNTED = (
     "pickup_date",
     "progress_at",
     "booked_at",
+    "returns",
 )
 
 
@@ -71,6 +72,9 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, WideJob):
     class SameForm(Exception):
         """Raised when this form is already booked."""
 
+    class SentBack(Exception):
+        """Raised when this parcel already has a return, and another wasn't asked for."""
+
     class PickupProblem(Exception):
         """Raised when a missed or futile pickup forbids cancelling (interface §3 rules 2 and 3)."""
 
@@ -78,21 +82,21 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, WideJob):
         """Raised when the carrier has the parcel, so it can't be cancelled."""
 
     uuid = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
-    request_id = models.CharField(  # of the request that made it, for the log
+    request_id = models.CharField(  # of the request that created it, for the log
         max_length=request_ids.LONGEST,
         blank=True,
         default=request_ids.current_request,
         editable=False,
     )
-    # No index of its own: several begin with it.
+    # No index of its own: several indexes start with this column.
     sender = models.ForeignKey(
         "accounts.Sender", on_delete=models.PROTECT, related_name="orders", db_index=False
     )
-    # No index: nearly all rows have the same few.
+    # No index: nearly all rows have the same few values.
     account = models.ForeignKey(
         CarrierAccount, on_delete=models.PROTECT, related_name="orders", db_index=False
     )
-    # No index: nobody is looked up by it without a sender.
+    # No index: it is never searched without a sender.
     made_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False
     )
@@ -101,6 +105,19 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, WideJob):
     replaces = models.OneToOneField(
         "self", on_delete=models.PROTECT, null=True, blank=True, related_name="replaced_by"
     )
+    # The parcel that this one sends back. Its `pickup` is then a person's address.
+    returns = models.ForeignKey(
+        "self",
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="sent_back",
+        db_index=False,
+    )
+    # For parcels booked together: the form's token, and this one's place among them.
+    consignment = models.UUIDField(null=True, blank=True)
+    parcel_number = models.PositiveSmallIntegerField(null=True, blank=True)
+    parcel_count = models.PositiveSmallIntegerField(null=True, blank=True)
     status = models.CharField(max_length=20, choices=Status.choices, default=Status.DRAFT)
     progress = models.CharField(
         max_length=20, choices=Progress.choices, default=Progress.NONE, blank=True
@@ -111,7 +128,7 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, WideJob):
     booked_at = models.DateTimeField(null=True, blank=True)
     cancelled_at = models.DateTimeField(null=True, blank=True)
     used_after_cancel_at = models.DateTimeField(null=True, blank=True)
-    # Set until it is collected, cancelled, asked for again, or kept by its sender; `problem` says
+    # Set until it is collected or cancelled, or its sender keeps it or asks again; `problem` says
     # why.
     cancel_refused_at = models.DateTimeField(null=True, blank=True)
     erased_at = models.DateTimeField(null=True, blank=True)  # its receiver and requests
@@ -141,9 +158,9 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, WideJob):
     objects = OrderQuerySet.as_manager()
 
     def log_fields(self) -> dict[str, Any]:
-        """Return what a log line about this order has.
+        """Return the fields of a log line about this order.
 
-        So a booking is found in every process's log.
+        They find a booking in every process's log.
         """
         request = request_ids.current_request() or self.request_id
         return {"order": str(self.uuid), "reference": self.carrier_reference, "request": request}
@@ -152,7 +169,7 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, WideJob):
         constraints = [
             models.UniqueConstraint(fields=["sender", "form_token"], name="one_order_per_form"),
             # The reference comes first, as it is also looked up alone. There is no condition:
-            # SQLite couldn't tell that a reference which is looked up meets it.
+            # SQLite couldn't tell that the looked-up reference meets it.
             models.UniqueConstraint(
                 Upper("carrier_reference"), "account", name="a_carrier_reference_once_per_account"
             ),
@@ -183,7 +200,7 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, WideJob):
         ]
         indexes = [
             models.Index(fields=["sender", "-id"]),
-            # No column of the job: see WideJob.
+            # Not one of the job's columns: see WideJob.
             models.Index(
                 fields=["status"],
                 name="orders_under_way",
@@ -198,9 +215,9 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, WideJob):
             ),
             # The sort orders of the parcels list, exactly as orders/list/listing.py asks for them.
             models.Index("sender", DAY, "id", name="orders_by_pickup_day"),
-            # The few that are neither delivered nor cancelled: all that Today and most views of the
-            # list count.
-            # As the index contains the counted columns, PostgreSQL reads none of the rows.
+            # The few orders that are neither delivered nor cancelled: Today and most views of the
+            # list count only these. As the index contains the counted columns, PostgreSQL reads
+            # none of the rows.
             models.Index(
                 fields=[
                     "sender",
@@ -210,7 +227,7 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, WideJob):
                     "cancel_refused_at",
                 ],
                 include=COUNTED,
-                name="orders_open_by_sender",
+                name="orders_open_of_sender",
                 condition=OPEN,
             ),
             models.Index(
@@ -226,7 +243,15 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, WideJob):
             models.Index(
                 fields=["submitted_at"], name="orders_not_erased", condition=Q(erased_at=None)
             ),
-            # Those that `orders_open_by_sender` lacks.
+            models.Index(
+                fields=["returns"], name="orders_sent_back", condition=Q(returns__isnull=False)
+            ),
+            models.Index(
+                fields=["consignment"],
+                name="orders_of_a_consignment",
+                condition=Q(consignment__isnull=False),
+            ),
+            # Orders that `orders_open_of_sender` lacks.
             models.Index(
                 fields=["sender", "status", "-progress_at"],
                 name="orders_closed_by_sender",
@@ -238,21 +263,45 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, WideJob):
     def __str__(self) -> str:
         return self.carrier_reference or f"order {self.pk}"
 
+    @staticmethod
+    def returns_of(parcel: int | None) -> "QuerySet[Order]":
+        """Return the returns of this parcel that are booked, or may be.
+
+        One that was corrected into another return doesn't count; the other one does.
+        """
+        same = Order.objects.filter(returns=parcel, replaced_by=None)
+        return same.filter(status__in=sorted(MAY_COST))
+
+    def other_returns(self) -> "QuerySet[Order]":
+        return self.returns_of(self.returns_id).exclude(pk=self.pk)
+
+    @property
+    def place_in_order(self) -> str:
+        """Return which of several parcels of an order this is, `2 of 3`, or ""."""
+        return f"{self.parcel_number} of {self.parcel_count}" if self.parcel_count else ""
+
+    def consignment_parcels(self) -> "QuerySet[Order]":
+        """Return the parcels of its consignment, itself included; corrected ones are left out."""
+        if self.consignment is None:
+            return Order.objects.none()
+        same = Order.objects.filter(sender=self.sender_id, consignment=self.consignment)
+        return same.filter(replaced_by=None).order_by("parcel_number", "pk")
+
     def keep(self) -> None:
-        """Keep it booked: its sender has read that it wasn't cancelled."""
+        """Keep it booked: the sender has read that it wasn't cancelled."""
         Order.objects.filter(pk=self.pk, status=Status.BOOKED).update(cancel_refused_at=None)
 
     def note_pickup_date(self, day: dt.date) -> None:
         """Store the carrier's new pickup day.
 
-        A missed pickup derived from the old one disappears.
+        A missed pickup that was derived from the old day disappears.
         """
         if self.first_mile != "drop-off" and self.carrier_pickup_date != day:
             Order.objects.filter(pk=self.pk).update(carrier_pickup_date=day)
             self.carrier_pickup_date = day
 
     def note_cancellable(self, is_cancellable: bool | None) -> None:
-        """Store whether the carrier would still cancel. None means that it didn't say."""
+        """Store whether the carrier would still cancel. None means that it doesn't say."""
         if is_cancellable is not None and self.is_cancellable != is_cancellable:
             Order.objects.filter(pk=self.pk).update(is_cancellable=is_cancellable)
             self.is_cancellable = is_cancellable
@@ -285,7 +334,7 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, WideJob):
     def progress_before_cancelling(self, now: dt.datetime) -> str:
         """Return the progress of an order being cancelled.
 
-        A pickup missed since counts (interface §3).
+        A pickup that has been missed since counts (interface §3).
         """
         return Progress.PICKUP_MISSED if self._misses(now, while_in=HELD) else self.progress
 
@@ -312,7 +361,7 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, WideJob):
 
     @classmethod
     def locked(cls, pk: int) -> "Order":
-        """Read and lock an order, and first its sender, whose counters may be written.
+        """Read and lock an order, and before it the sender, whose counters may be written.
 
         PostgreSQL locks in the order of `of`. With any other order, two workers could wait for each
         other.
@@ -334,7 +383,7 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, WideJob):
     def price_to_confirm(self) -> Money:
         """Return the price to consent to.
 
-        The carrier's new one while it waits, else the accepted one.
+        It is the carrier's new price while the order waits, else the accepted one.
         """
         if offer := self.problem.get("offer"):
             return Money(Decimal(self.problem["new"]), offer["currency"])
@@ -342,7 +391,7 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, WideJob):
 
     def search_text(self) -> str:
         """Return the folded search text: the name on its own line, then the rest."""
-        to = self.receiver()
+        to = self.customer()
         words = (to.company, to.email, to.phone, to.suburb, to.postcode, self.customer_reference)
         return fold(f"{to.name}\n {' '.join(word for word in words if word)}")
 

@@ -15,8 +15,8 @@ from shipping_portal.accounts.models import OwnedQuerySet
 class Quote(models.Model):
     """An immutable quote.
 
-    `details` is the form as typed and cleaned, `inputs_hash` identifies it, `account` is the
-    default account of its time, `products` are the offers of all that take new orders. `missing`
+    `details` is the form as typed and cleaned, `inputs_hash` identifies it, `account` was the
+    default account at the time, `products` are the offers of all that take new orders. `missing`
     are accounts that gave no prices beside one that did, each: account (its key), is_refused (the
     carrier has nothing for this parcel; else ask again later), why (a sentence, or "").
 
@@ -25,6 +25,8 @@ class Quote(models.Model):
     (same), plan, pickup (its first day), eta_from, eta_to (ISO dates or null), duties_paid, cover
     (string or null), refused (why it can't be booked, or ""). `unreadable` counts the carrier's
     rows that are missing here. Interface §2.3, §2.4.
+
+    For several parcels an offer holds the sum, and each parcel's offer under "parcels".
     """
 
     uuid = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
@@ -64,7 +66,7 @@ class Quote(models.Model):
         return next((offer for offer in bookable(self.products) if key_of(offer) == key), None)
 
     def account_of(self, offer: dict[str, Any]) -> int:
-        """Return the key of the account whose offer it is."""
+        """Return the key of the account that an offer belongs to."""
         return int(offer.get("account") or self.account_id)
 
 
@@ -78,9 +80,10 @@ def offers_at(
 
 
 def offer_key(code: str, account: int | None = None) -> str:
-    """Return what identifies an offer among those of two carriers, whose codes may be alike.
+    """Return the key that tells offers of two carriers apart, as their codes may be alike.
 
-    It is the carrier's code, for the second account with its key. No code contains an @.
+    It is the carrier's code; for the second account, the account's key is added. No code contains
+    an @.
     """
     return f"{code}@{account}" if account else code
 
@@ -91,7 +94,7 @@ def key_of(offer: dict[str, Any]) -> str:
 
 
 def by_price(products: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the bookable products, the cheapest first, of one price the earliest.
+    """Return the bookable products, cheapest first; at the same price, earliest first.
 
     Amounts in different currencies can't be compared: those in the first product's come first.
     """

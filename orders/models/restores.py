@@ -7,7 +7,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from shipping_portal.formats import desk_time
+from shipping_portal.formats import admin_time
 
 # The text for senders while bookings are paused after a restore.
 GAP_IS_OPEN = (
@@ -26,8 +26,8 @@ class DatabaseMark(models.Model):
 
     See orders/restoring/marks.py.
 
-    Empty if the database can't tell: SQLite has no oid, and a managed server may hide its
-    identifier.
+    Values are empty if the database can't tell: SQLite has no oid, and a managed server may hide
+    its identifier.
     """
 
     table_oid = models.BigIntegerField(null=True, blank=True)
@@ -48,12 +48,12 @@ class RestoreQuerySet(models.QuerySet["Restore"]):
         return self.filter(lifted_at=None)
 
     def since(self, at: dt.datetime) -> Self:
-        """Return restores after which rows written at that time came from a backup."""
+        """Return the restores since which rows of that time have come from a backup."""
         return self.filter(restored_at__gte=at)
 
 
 class Restore(models.Model):
-    """One restore. What the carrier was asked between backup and restore, the gap, is unknown here.
+    """One restore. Requests to the carrier between backup and restore (the gap) are unknown here.
 
     It is open until an operator closes it; until then bookings are paused.
     """
@@ -68,4 +68,4 @@ class Restore(models.Model):
     objects = RestoreQuerySet.as_manager()
 
     def __str__(self) -> str:
-        return f"backup of {desk_time(self.backup_at)}"
+        return f"backup of {admin_time(self.backup_at)}"

@@ -4,7 +4,7 @@ from django.db import models
 
 
 class Status(models.TextChoices):
-    """Whether the carrier charges for it. The carrier's words never change it."""
+    """Whether the carrier charges for an order. The carrier's words never change it."""
 
     DRAFT = "draft", "Draft"
     BOOKING = "booking", "Booking"
@@ -20,7 +20,7 @@ class Status(models.TextChoices):
 
 
 class Progress(models.TextChoices):
-    """Where the parcel is, folded from its scans (interface §2.2). It says nothing about money."""
+    """Where the parcel is, computed from its scans (interface §2.2). It isn't about money."""
 
     NONE = "", "No scan yet"
     COLLECTED = "collected", "Picked up"
@@ -41,7 +41,7 @@ class Progress(models.TextChoices):
 
 MOVES: dict[str, set[str]] = {
     # To conflict: an order resolved as not booked, then a late acceptance. The operator was
-    # misinformed, whatever the sender did since (docs/decisions/0009).
+    # misinformed, whatever the sender has done since (docs/decisions/0009).
     Status.DRAFT: {Status.BOOKING, Status.CONFLICT},
     Status.BOOKING: {
         Status.BOOKED,
@@ -63,14 +63,14 @@ MOVES: dict[str, set[str]] = {
         Status.CANCEL_ASKED,
     },
     Status.CANCEL_UNCONFIRMED: {Status.CANCELLED, Status.BOOKED, Status.CANCEL_ASKED},
-    # The carrier takes days to say whether it gives the money back.
+    # The carrier takes days to say whether it refunds the money.
     Status.CANCEL_ASKED: {Status.CANCELLED, Status.BOOKED},
     Status.CANCELLED: set(),
 }
 BEING_CANCELLED = {Status.CANCELLING, Status.CANCEL_UNCONFIRMED, Status.CANCEL_ASKED}
-# The carrier has an order under our reference: exactly these orders store one.
+# The carrier has an order: exactly the orders in these statuses store its reference.
 HELD = {Status.BOOKED, *BEING_CANCELLED, Status.CANCELLED}
-# The carrier may charge for it, as far as we know: exactly these count in the limits.
+# The carrier may charge for it, as far as we know: exactly these statuses count in the limits.
 MAY_COST = {
     Status.BOOKING,
     Status.UNCONFIRMED,

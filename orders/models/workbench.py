@@ -11,16 +11,18 @@ from django.db.models import Q
 from orders.models.order import Order
 from orders.models.quotes import Quote
 from shipping_portal.accounts.models import OwnedQuerySet
+from shipping_portal.carrier.messages import Party
 from shipping_portal.jobs.models import Job
 
 
 class Draft(models.Model):
     """A parcel from its first letter until it is booked: never an order, never sent.
 
-    `values` are the form's controls as typed, half-typed or wrong. `values["kept"]` is the size
-    whose declared weight its sender keeps; `values["unused"]` is the pasted text that no control
-    took. A booked draft has its `order`, and no values. `origin` is the parcel that it copies or
-    corrects. `is_saved` is False for what nobody has typed into: a copy or a price check.
+    `values` holds the form's controls as typed, even unfinished or wrong. `values["kept"]` is the
+    size whose declared weight its sender keeps; `values["unused"]` is the pasted text that no
+    control took. A booked draft has its `order`, and no values. `origin` is the parcel that the
+    draft copies, corrects or sends back. `is_saved` is False for what nobody has typed into: a copy
+    or a price check.
     """
 
     class Source(models.TextChoices):
@@ -28,6 +30,7 @@ class Draft(models.Model):
         COPIED = "copied"
         CORRECTED = "corrected"
         PRICE_CHECK = "price_check"
+        RETURNED = "returned"
 
     uuid = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
     sender = models.ForeignKey("accounts.Sender", on_delete=models.CASCADE, related_name="drafts")
@@ -37,7 +40,7 @@ class Draft(models.Model):
     source = models.CharField(
         max_length=12, choices=Source.choices, default=Source.TYPED, db_default=Source.TYPED
     )
-    # Nobody looks for drafts by these two, and orders aren't deleted: they need no index.
+    # Drafts are never searched by these two, and orders are never deleted, so no index is needed.
     origin = models.ForeignKey(
         Order, on_delete=models.CASCADE, null=True, related_name="+", db_index=False
     )
@@ -67,6 +70,18 @@ class Draft(models.Model):
     def corrects(self) -> Order | None:
         """The booked parcel that this one is to replace."""
         return self.origin if self.source == self.Source.CORRECTED else None
+
+    @property
+    def returns(self) -> int | None:
+        """The key of the parcel that this one, or the return that it corrects, sends back."""
+        if self.source == self.Source.RETURNED:
+            return self.origin_id
+        return self.corrects.returns_id if self.corrects else None
+
+    @property
+    def start(self) -> Party | None:
+        """Where a return starts. Any other parcel starts at its sender's pickup address."""
+        return self.origin.customer() if self.origin and self.returns else None
 
 
 class PriceWait(Job):
@@ -127,9 +142,9 @@ class SavedView(models.Model):
 
 class ReplacementQuerySet(models.QuerySet["Replacement"]):
     def answered(self) -> Self:
-        """Return open ones whose parcel is settled at the carrier.
+        """Return open replacements whose parcel is resolved at the carrier.
 
-        Cancelled, asked for, or booked after all.
+        The parcel is cancelled, a refund was requested, or it stays booked.
         """
         return self.filter(
             ended_at=None,
@@ -138,19 +153,20 @@ class ReplacementQuerySet(models.QuerySet["Replacement"]):
         )
 
     def left_out(self) -> Self:
-        """Return those for which Replacement.is_left_out is true."""
+        """Return replacements whose `is_left_out` is true."""
         return self.filter(ended_at__isnull=False, restore__isnull=False)
 
 
 class Replacement(Job):
     """What is booked instead of a parcel once the carrier has cancelled it.
 
-    Until then it is no order.
+    Until then it isn't an order.
 
     It ends with `booked`, with a `problem` that says why nothing new was booked, or left out.
     """
 
-    # The new one is booked in these: a carrier may take a month over a refund, and then refuse it.
+    # In these statuses the new parcel is booked: a carrier may take a month over a refund, and then
+    # refuse it.
     GOES_ON = (Order.Status.CANCELLED, Order.Status.CANCEL_ASKED)
 
     order = models.ForeignKey(Order, on_delete=models.PROTECT, related_name="replacements")
@@ -169,7 +185,7 @@ class Replacement(Job):
         Order, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
     )
     problem = models.CharField(max_length=500, blank=True)
-    restore = models.ForeignKey(  # holds it: its booking may exist already
+    restore = models.ForeignKey(  # a restore holds it: its booking may exist already
         "orders.Restore",
         on_delete=models.PROTECT,
         null=True,
@@ -195,7 +211,7 @@ class Replacement(Job):
         return f"replacement of {self.order}"
 
     def is_for(self, quote: Quote, code: str, pickup_date: dt.date | None) -> bool:
-        """Return whether it is for this parcel, product and day. An old one has no quote."""
+        """Return whether it is for this parcel, product and day. Old ones have no quote."""
         is_other = self.quote and self.quote.inputs_hash != quote.inputs_hash
         return not is_other and (self.product_code, self.pickup_date) == (code, pickup_date)
 

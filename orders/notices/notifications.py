@@ -10,7 +10,7 @@ from orders.calling.contract import another_day
 from orders.cancelling.cancel_rules import can_cancel
 from orders.drafting.receivers import masked_name
 from orders.models import Order, OrderChange, Replacement
-from orders.models.statuses import BEING_CANCELLED, Progress, Status
+from orders.models.statuses import BEING_CANCELLED, MOVING, Progress, Status
 from shipping_portal.accounts.formatting import money, money_in
 from shipping_portal.accounts.mail import outbox
 from shipping_portal.accounts.mail.outbox import Event
@@ -43,7 +43,7 @@ WRONG_LABEL = (
     "The label for the parcel to {name} may be another parcel's. Don't use it, and don't book it"
     " again."
 )
-SETTLED: dict[tuple[str, str], str] = {
+RESOLVED: dict[tuple[str, str], str] = {
     (Status.UNCONFIRMED, Status.BOOKED): BOOKED_ONCE,
     (Status.CONFLICT, Status.BOOKED): BOOKED_ONCE,
     (Status.UNCONFIRMED, Status.NOT_BOOKED): NOT_BOOKED,
@@ -64,27 +64,48 @@ SETTLED: dict[tuple[str, str], str] = {
     (Status.BOOKED, Status.UNCONFIRMED): BOOKED_TOO_EARLY,
     (Status.BOOKED, Status.CONFLICT): WRONG_LABEL,
 }
-# An import sums up these changes at its end. A cancellation has its own notification.
+# An import reports these changes together at its end. A cancellation has its own notification.
 BEING_BOOKED = {Status.BOOKING, Status.UNCONFIRMED, Status.CONFLICT}
+# Each names the state in the same word as its badge.
 MISSED = (
-    "The driver didn't come for {order}. Another comes the next business day. Leave the label on;"
-    " don't cancel."
+    "Missed pickup: the driver didn't come for {order}. Another comes the next business day. Leave"
+    " the label on; don't cancel."
 )
-FUTILE = "The driver couldn't collect {order}. Have it ready, then {another_day}. Don't cancel."
+FUTILE = (
+    "Futile pickup: the driver couldn't collect {order}. Have it ready, then {another_day}. Don't"
+    " cancel."
+)
 PICKUPS: dict[str, str] = {Progress.PICKUP_MISSED: MISSED, Progress.PICKUP_FUTILE: FUTILE}
 TROUBLES: dict[str, str] = {
     Progress.DELIVERY_ATTEMPTED: (
-        "{order} to {name} couldn't be delivered yet. Its page says what helps."
+        "Delivery attempted: {order} to {name} isn't delivered yet. Its page says what helps."
     ),
-    Progress.HELD: "{order} to {name} waits at a collection point. Tell the receiver.",
+    Progress.HELD: "{order} to {name} is held for collection. Tell the receiver.",
     Progress.CANNOT_DELIVER: (
         "{order} to {name} can't be delivered. Check the address with the receiver."
     ),
-    Progress.DAMAGED: "The carrier reports damage to {order} to {name}. Keep photos and packaging.",
+    Progress.DAMAGED: "The carrier reports {order} to {name} damaged. Keep photos and packaging.",
     Progress.LOST: "The carrier reports {order} to {name} lost. A refund may apply.",
     Progress.RETURNING: "{order} to {name} is coming back to you.",
 }
 DELIVERED = "{order} to {name} was delivered."
+# Words for a return. The other words fit both directions.
+OF_RETURNS: dict[str, str] = {
+    Progress.PICKUP_MISSED: (
+        "The driver didn't come to {name} for {order}. Another comes the next business day. Don't"
+        " cancel."
+    ),
+    Progress.PICKUP_FUTILE: (
+        "The driver couldn't collect {order}. Ask {name} to have it ready, then {another_day}."
+        " Don't cancel."
+    ),
+    Progress.DELIVERY_ATTEMPTED: "{order} from {name} couldn't be delivered to you yet.",
+    Progress.HELD: "{order} from {name} waits for you at a collection point.",
+    Progress.CANNOT_DELIVER: "{order} from {name} can't be delivered to you. Check your address.",
+    Progress.RETURNING: "{order} is on its way back to {name}: it couldn't be delivered to you.",
+    Progress.DELIVERED: "{order} from {name} arrived back.",
+}
+COMING_BACK = "{order} from {name} is on its way back to you."
 UNAGREED = "{order} to {name} was booked at another price. "
 MAY_CANCEL = " You can cancel it before it leaves."
 ASK_US = " Contact us if you don't want it at that price."
@@ -104,9 +125,9 @@ LEFT_OUT = (
 
 
 def notify_move(change: OrderChange) -> None:
-    """Notify of a change with a result. Any other change of a booking costs no query."""
+    """Notify of a change with a result. Other changes of a booking cost no query."""
     if change.old in BEING_CANCELLED and change.new == Status.BOOKED:
-        # A scan in that time was no news of an order that might have been cancelled.
+        # Scans weren't reported while the order might have been cancelled.
         change.order.refresh_from_db(fields=["progress", "progress_at"])
         notify_progress(change.order)
     words = _words_of_move(change)
@@ -119,8 +140,8 @@ def notify_move(change: OrderChange) -> None:
 
 
 def _words_of_move(change: OrderChange) -> str | None:
-    """Return the words for a change with a result. A rejection of our setup has its own."""
-    words, kind = SETTLED.get((change.old, change.new)), change.order.problem.get("kind")
+    """Return the words for a change with a result. A rejection of our setup has different words."""
+    words, kind = RESOLVED.get((change.old, change.new)), change.order.problem.get("kind")
     if words == REFUSED and kind == "ours":
         return REFUSED_US
     return NOT_OFFERED if words == NEEDS_YES and kind in {"gone", "ours"} else words
@@ -129,7 +150,7 @@ def _words_of_move(change: OrderChange) -> str | None:
 def notify_booking(order: Order, at: dt.datetime) -> None:
     """Notify of a booking at a price without consent, until the next change.
 
-    Others cost no query.
+    Other bookings cost no query.
     """
     if order.unagreed_price is not None:
         words = UNAGREED + not_as_agreed(order) + (MAY_CANCEL if can_cancel(order, at) else ASK_US)
@@ -146,7 +167,7 @@ def not_as_agreed(order: Order) -> str:
 
 
 def notify_progress(order: Order) -> None:
-    """Notify of a booked order's new progress if it is worth an email, else cost no query."""
+    """Notify of a booked order's new progress if that is worth an email; else make no query."""
     at, now = order.progress_at, timezone.now()
     if order.status != Status.BOOKED or at is None or now - at > NEWS_FOR:
         return
@@ -155,8 +176,8 @@ def notify_progress(order: Order) -> None:
 
 
 def forget_progress(order: Order) -> None:
-    """Withdraw unsent notifications about progress: it was another order's."""
-    for news in (*PICKUPS, *TROUBLES, "delivered", "not_printed"):
+    """Withdraw unsent notifications about progress that belonged to another order."""
+    for news in (*PICKUPS, *TROUBLES, "delivered", "coming_back", "not_printed"):
         outbox.retract_events(f"{news}:{order.pk}")
 
 
@@ -192,6 +213,11 @@ def progress_event(order: Order, progress: str, at: dt.datetime) -> Event | None
         batch_key = f"pickup:{_pickup_day(order, at)}:{order.pickup['postcode']}"
     elif progress == Progress.DELIVERED:
         kind, key, words = "delivered", f"delivered:{order.pk}", DELIVERED
+    elif progress in MOVING and order.returns_id:
+        # once, at the first scan, whichever that is
+        kind, key, words = "delivered", f"coming_back:{order.pk}", COMING_BACK
+    if order.returns_id:
+        words = OF_RETURNS.get(progress, words)
     return make_event(order, kind, key, words, at, batch_key=batch_key) if words else None
 
 
@@ -211,18 +237,26 @@ def make_event(
         sender=order.sender,
         kind=kind,
         dedupe_key=dedupe_key,
-        line=words.format(
+        line=(_of_return(words) if order.returns_id else words)
+        .format(
             order=order.carrier_reference or "It",
-            name=masked_name(order.receiver_name),
+            name=masked_name(order.of_customer("name")),
             why=cut_words(why),
             another_day=another_day(
                 order.carrier_reference or "its reference", account=order.account
             ),
-        ).strip(),
+        )
+        .strip(),
         path=path or reverse("parcel", args=[order.uuid]),
         happened_at=at,
         batch_key=batch_key,
     )
+
+
+def _of_return(words: str) -> str:
+    """Return the same words for a parcel that comes from somebody."""
+    of_it = words.replace("parcel to {name}", "return from {name}")
+    return of_it.replace("{order} to {name}", "{order} from {name}")
 
 
 def cut_words(why: str) -> str:
@@ -238,8 +272,7 @@ def _is_summed_up(order: Order) -> bool:
     """Return whether an import will report this booking when it finishes or pauses."""
     # Match the token too, because an order may get its result before its row is linked to it.
     row = Q(rows__order=order) | Q(rows__token=order.form_token)
-    # Lock it, so that either the import's end counts this change, or this change sees that it
-    # ended.
+    # Lock it, so that either the import's end counts this change, or this change sees the end.
     imports = order.sender.imports.select_for_update(of=("self",), no_key=True)
     return (
         imports.filter(row, state="booking", paused_at=None, finished_at=None).first() is not None

@@ -20,7 +20,7 @@ OF_CANCELS: dict[str, str] = {
 
 
 def note_move(change: OrderChange) -> None:
-    """Write that a booking or a cancellation has a result, or that nobody knows it yet."""
+    """Write that a booking or cancellation has a result, or that its result is unknown."""
     order, name = change.order, type_of_move(change.old, change.new)
     if name:
         data = {"status": str(change.new)}
@@ -43,7 +43,7 @@ def type_of_move(old: str, new: str) -> str:
 
 
 def note_progress(order: Order, now: dt.datetime) -> None:
-    """Write that tracking has changed: where the parcel is, since when."""
+    """Write that tracking has changed: where the parcel is, and from what time on."""
 
     def made() -> Happened:
         progress = str(order.progress)
@@ -55,7 +55,7 @@ def note_progress(order: Order, now: dt.datetime) -> None:
 
 
 def note_label(label: Label, at: dt.datetime) -> None:
-    """Write that a label is ready. The file itself is got from the API."""
+    """Write that a label is ready. The file itself is fetched from the API."""
 
     def made() -> Happened:
         shown = {"size": label.size, "is_worthless": label.is_worthless}

@@ -25,7 +25,7 @@ TO_PRINT = "{order} to {name}: its label isn't marked as printed, and the driver
 
 @dataclass(frozen=True)
 class Reminder:
-    """Name an event, which is built only if nobody was notified of it yet."""
+    """Name an event, which is built only if nobody has been notified of it yet."""
 
     dedupe_key: str
     sender: int
@@ -57,7 +57,7 @@ def _missed_days(now: dt.datetime) -> Iterator[Reminder]:
 
 def _to_print(now: dt.datetime) -> Iterator[Reminder]:
     days = [(now + dt.timedelta(days=ahead)).date() for ahead in (-1, 0, 1)]
-    for order in _waiting_for_a_driver(days, ~IS_WORTHLESS, printed_at=None):
+    for order in _waiting_for_a_driver(days, ~IS_WORTHLESS, printed_at=None, returns=None):
         local = now.astimezone(order.sender.tzinfo)
         if local.date() == order.expected_pickup() and local.hour in PRINT_BETWEEN:
             key = f"not_printed:{order.pk}:{local.date()}"

@@ -21,13 +21,14 @@ from orders.drafting.parcel_details import ParcelDetails
 from orders.models import CarrierAccount, Order, Quote
 from orders.models.account import QUOTES
 from orders.models.quotes import bookable, key_of
+from orders.quoting import consignments
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier.client import Carrier
 from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.errors import AccountStopped, CarrierError, NotSent, Rejected
 from shipping_portal.carrier.messages import Money, Product, Quoted
 
-LONGEST_KEY = 100  # as long as the columns that hold one
+LONGEST_KEY = 100  # as long as the columns that hold it
 
 
 class TooManyQuotes(Exception):
@@ -62,19 +63,21 @@ def ask_for_prices(
 ) -> Quote:
     """Return prices for this parcel. Repeated inputs within the quote's life use the stored quote.
 
-    So does the same question about another receiver: it gets a quote of its own with that answer
-    and its age.
+    The same question about another receiver does too: it gets its own quote with that answer and
+    its age.
 
-    `typed` requests are limited per minute, answered or not. An import's rows follow the carrier's
-    rate instead, and raise NotYet when it is used up.
+    Requests that are `typed` by a person are limited per minute, answered or not. An import's rows
+    follow the carrier's rate instead, and raise NotYet when it is used up.
 
-    Where two carriers take new orders, one that gives no prices is named in the quote's `missing`.
+    If two carriers take new orders, the quote's `missing` names one that gives no prices.
 
     Raises Paused, TooManyQuotes, waiting.Full, UnreadablePrices, or the carrier's Rejected,
     NotSent, AccountStopped or OutcomeUnknown; the default carrier's, if both give none. All are
     safe to retry: a quote books nothing.
     Interface §2.4, §4, §8.
     """
+    if details.more:
+        return _ask_for_several(sender, details, by=by, now=now, fresh=fresh, typed=typed)
     accounts = gateway.accounts_for_new_orders()
     asked, held = _accounts_to_ask(accounts, details, now)
     kept = None if fresh else _fresh_quote(accounts[0], sender, details, now)
@@ -127,13 +130,27 @@ def ask_for_prices(
     return _require_readable(made)
 
 
+def _ask_for_several(
+    sender: Sender, details: ParcelDetails, *, now: dt.datetime, fresh: bool, **asked: Any
+) -> Quote:
+    """Return the prices of several parcels together. Equal ones share a question."""
+    account = gateway.accounts_for_new_orders()[0]
+    if not fresh and (kept := _fresh_quote(account, sender, details, now)):
+        return kept
+    quotes: dict[str, Quote] = {}
+    parcels = {parcel.hash(): parcel for parcel in details.parcels()}
+    for key, parcel in parcels.items():
+        quotes[key] = ask_for_prices(sender, parcel, now=timezone.now(), fresh=fresh, **asked)
+    return consignments.quote_of(details, [quotes[one.hash()] for one in details.parcels()])
+
+
 def _accounts_to_ask(
     accounts: list[CarrierAccount], details: ParcelDetails, now: dt.datetime
 ) -> tuple[list[CarrierAccount], list[CarrierAccount]]:
     """Return the accounts to ask, and those that would be if their carrier took bookings now.
 
-    A carrier whose contract doesn't cover the parcel is in neither. The only one is asked in any
-    case: it may have prices while bookings wait. Raises Paused.
+    A carrier whose contract doesn't cover the parcel is in neither. If there is only one carrier,
+    it is asked anyway: it may have prices while bookings wait. Raises Paused.
     """
     way = details.pickup.country, details.receiver.country, details.cover
     covering = [one for one in accounts if takes_parcel(contract_of(one), *way)] or accounts[:1]
@@ -155,10 +172,10 @@ def _ask_each(
 ) -> dict[int, Quoted | CarrierError]:
     """Return what each carrier answered, by account.
 
-    Nothing, if another row's same question was answered while this one waited for its turn.
+    Returns nothing if the same question was answered for another row while this one waited.
     """
     answered: dict[int, Quoted | CarrierError] = {}
-    # The slowest first: a row of an import that has to wait for it takes no turn of the other.
+    # The slowest first: an import row that has to wait for it then doesn't use a slot of the other.
     for account in sorted(asked, key=lambda one: contract_of(one).requests_per_second):
         client = gateway.carrier_client(account, first="" if typed else "quote", is_person=typed)
         if not typed and not answered and is_known():
@@ -204,7 +221,7 @@ def _require_readable(quote: Quote) -> Quote:
 def _fresh_quote(
     account: CarrierAccount, sender: Sender, details: ParcelDetails, now: dt.datetime
 ) -> Quote | None:
-    """Return a quote of the same question, best of this very parcel, that may still be used."""
+    """Return a usable quote for the same question, preferably for this very parcel."""
     same = Quote.objects.filter(
         sender=sender,
         account=account,
@@ -220,7 +237,7 @@ def _fresh_quote(
 
 
 def _quote_for(kept: Quote, details: ParcelDetails, by: User) -> Quote:
-    """Return this quote if it is of these very details, else one for them with its answer."""
+    """Return this quote if it is for exactly these details, or else a copy of it for them."""
     if kept.inputs_hash == details.hash():
         return kept
     return Quote.objects.create(
@@ -287,8 +304,8 @@ def _breakdown_lines(members: tuple[tuple[str, Money], ...]) -> list[list[str]]:
 def ask_again(order: Order, client: Carrier) -> PriceVerdict:
     """Check an old price; return whether the booking may go at the accepted one or less.
 
-    Equal or lower goes on, higher or missing goes back to the sender, and an unreachable carrier
-    only postpones. Nothing was sent in any of these cases.
+    An equal or lower price may go on; a higher or missing one goes back to the sender; an
+    unreachable carrier only postpones. Nothing was sent in any of these cases.
     """
     try:
         quoted = client.quote(order.details().shipment())
@@ -305,17 +322,17 @@ def ask_again(order: Order, client: Carrier) -> PriceVerdict:
         return BackToDraft({"kind": "gone", **problem}, error)
     except NotSent as error:
         return Retry(error.retry_after)
-    except CarrierError:  # a quote books nothing, so an unclear answer is simply asked again
+    except CarrierError:  # a quote books nothing, so after an unclear answer we simply ask again
         return Retry()
     offers = [offer_from(product, order.details(), order.account) for product in quoted.products]
     offer = next((offer for offer in bookable(offers) if offer["code"] == order.product_code), None)
     if offer is None and quoted.unreadable:
-        return Retry()  # it may be the one that could not be read
+        return Retry()  # it may be the one that we couldn't read
     return compare_offer(order, offer, timezone.now())
 
 
 def compare_offer(order: Order, offer: dict[str, Any] | None, now: dt.datetime) -> Go | BackToDraft:
-    """Return whether this offer of the accepted product is no dearer than was agreed."""
+    """Return whether this offer of the accepted product costs no more than agreed."""
     if offer is None:
         text = f"{order.product_name} is not offered for this parcel any more. Nothing was booked."
         return BackToDraft({"kind": "gone", "text": text})

@@ -1,4 +1,4 @@
-"""Ask the carrier again for drafts that got no prices, and notify the person who waits once."""
+"""Ask the carrier again for drafts that got no prices, and notify the waiting person once."""
 
 import datetime as dt
 
@@ -55,8 +55,7 @@ def ask_for_due_prices(wait: PriceWait) -> None:
     waited = now - wait.asked_at
     form = _form(wait.draft)
     if form is None:
-        # A draft that is incomplete by now is being edited, and the page shows whether there are
-        # prices.
+        # An incomplete draft is being edited, and its page shows whether there are prices.
         wait.delete()
     elif _is_answered(wait, form, now):
         _tell(wait, BACK, now)
@@ -69,8 +68,8 @@ def ask_for_due_prices(wait: PriceWait) -> None:
 def _form(draft: Draft) -> ParcelForm | None:
     if draft.sender.pickup_address() is None:
         return None
-    form = drafts.parcel_form(draft.sender, draft.values)
-    return form if form.is_valid() else None
+    form = drafts.parcel_form(draft.sender, draft.values, draft=draft)
+    return form if form.is_ready_for_prices() else None
 
 
 def _is_answered(wait: PriceWait, form: ParcelForm, now: dt.datetime) -> bool:

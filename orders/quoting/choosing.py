@@ -53,8 +53,8 @@ class Total:
 
 
 def last_product(sender: Sender) -> str:
-    """Return the key that the newest parcel's product has now, or "" before the first."""
-    newest = Order.objects.filter(sender=sender).order_by("-id")
+    """Return the current key of the newest parcel's product, or "" before the first parcel."""
+    newest = Order.objects.filter(sender=sender, returns=None).order_by("-id")
     found = newest.values_list("product_code", "account_id").first()
     return current_key(*found) if found else ""
 
@@ -75,7 +75,7 @@ def default_carrier(sender: Sender) -> int | None:
 def preset_offer(quote: Quote, sender: Sender) -> dict[str, Any] | None:
     """Return the offer that is chosen when the prices appear.
 
-    It is by the sender's rule, with their carrier if it offers any.
+    The sender's rule chooses it, from their preferred carrier if that one offers any.
     """
     own = offers_at(quote.products, default_carrier(sender), own=quote.account_id)
     last = last_product(sender)
@@ -85,7 +85,7 @@ def preset_offer(quote: Quote, sender: Sender) -> dict[str, Any] | None:
 
 
 def current_key(code: str, account: int) -> str:
-    """Return the key that an account's product has in quotes of now."""
+    """Return the key that an account's product has in current quotes."""
     second = gateway.second_account()
     return offer_key(code, account if second and second.pk == account else None)
 
@@ -108,7 +108,7 @@ def choose_offer(
 
 
 def unmet_rule(products: list[dict[str, Any]], rule: str) -> list[str]:
-    """Return what the rule asks for that this parcel isn't offered, if something else is used."""
+    """Return what the rule asks for, if this parcel isn't offered it and something else is used."""
     found = choose_offer(products, rule)
     if rule != Rule.CHEAPEST_PICKUP or found is None or found["first_mile"] == "pickup":
         return []

@@ -73,7 +73,7 @@ class Closed:
 
 @dataclass(frozen=True)
 class Missing:
-    """A carrier without prices beside one that has some. `is_refused`: it doesn't take this."""
+    """A carrier that gave no prices while another did. `is_refused`: it won't take the parcel."""
 
     carrier: str
     is_refused: bool
@@ -93,6 +93,11 @@ class QuotesPage:
     order: Order | None  # made from this quote
     duplicate: Order | None  # the same box to the same person, booked a moment ago
     duplicate_seconds: int
+    lacks_contents: bool
+
+    @property
+    def parcels(self) -> int:
+        return len(self.details.more) + 1
 
     @property
     def is_live(self) -> bool:
@@ -106,7 +111,7 @@ class QuotesPage:
     def pickup_days(self) -> list[dt.date]:
         """Return the pickup days of all services.
 
-        First days that differ are shown at each service.
+        If their first days differ, each service shows its own.
         """
         return sorted({day for offer in self.offers for day in offer.pickup_days})
 
@@ -145,11 +150,12 @@ def for_page(quote: Quote, *, now: dt.datetime) -> QuotesPage:
         order=order,
         duplicate=duplicate,
         duplicate_seconds=int((now - duplicate.submitted_at).total_seconds()) if duplicate else 0,
+        lacks_contents=booking_rules.lacks_contents(quote),
     )
 
 
 def quote_warnings(details: ParcelDetails) -> list[str]:
-    """Return warnings about what is allowed but worth checking (interface §2.1, §8)."""
+    """Return warnings about values that are allowed but worth checking (interface §2.1, §8)."""
     found = [
         f"Address line {number} is {len(line)} of {LINE_ADVISED} characters. The end may not fit on"
         " the label."
@@ -194,7 +200,7 @@ def _sorted_offers(
 def _closed_offers(
     quote: Quote, details: ParcelDetails, titles: Titles = NO_TITLES
 ) -> list[Closed]:
-    """Return services that must fail, and duties paid upfront if codes are missing."""
+    """Return services that can't be booked, and prepaid duties if codes are missing."""
     found = [
         Closed(offer["name"], offer["refused"], _carrier(quote, offer, titles))
         for offer in quote.products

@@ -1,1 +1,1 @@
-"""Recognise a database restored from a backup, and hold what it may no longer do by itself."""
+"""Recognise a database restored from a backup, and hold what it may no longer do alone."""

@@ -1,4 +1,4 @@
-"""Show labels again that may have been cancelled after the backup, once the carrier confirms."""
+"""Show held labels again once the carrier confirms that they weren't cancelled."""
 
 import datetime as dt
 
@@ -44,7 +44,7 @@ def compare_due_label(label: Label) -> None:
 
 @transaction.atomic
 def show_labels(labels: QuerySet[Label], *, now: dt.datetime) -> None:
-    """Release the held ones of these labels: as stored, or once they are fetched."""
+    """Release those of these labels that are held: as stored, or once they are fetched."""
     withheld = labels.filter(state=State.WITHHELD)
     withheld.exclude(sha256="").update(state=State.STORED, due_at=None, problem="", **Label.AFRESH)
     fetched = list(withheld.values_list("pk", flat=True))

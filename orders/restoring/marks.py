@@ -2,8 +2,8 @@
 
 A restore makes the mark wrong by itself: pg_restore gives the table another oid, another server has
 another identifier, and a server that replayed its log is on another timeline. Copies that keep all
-three (snapshots, SQLite files) bring an old stamp back, while RESTORE_MARK_FILE, outside the
-database, has a newer one.
+three (snapshots, SQLite files) contain an old stamp, while RESTORE_MARK_FILE, outside the database,
+has a newer one.
 """
 
 import datetime as dt
@@ -30,11 +30,11 @@ MEANT = {
     "system_identifier": "it is on another server",
     "timeline": "its server was restored or promoted",
 }
-UNTOLD = {"table_oid": None, "system_identifier": "", "timeline": ""}
+UNSIGNED = {"table_oid": None, "system_identifier": "", "timeline": ""}
 
 
 class Restored(Exception):
-    """Raised when this isn't the database last in use. The text says how that shows."""
+    """Raised when this isn't the database last in use. The text says what shows that."""
 
 
 class NoMarkFile(Exception):
@@ -69,17 +69,17 @@ def require_unrestored(*, now: dt.datetime) -> None:
 
 
 def require_in_use() -> None:
-    """Check that this is still the database last in use, with one statement and one small file.
+    """Check that this is still the database last in use, by one statement and one small file.
 
-    For transactions that record what costs money, as a restore may happen while a process runs.
-    Raises Restored.
+    Used in transactions that record costs, as a restore may happen while a process runs. Raises
+    Restored.
     """
     # Our own words.
     asked = {f"now_{name}": RawSQL(ASKED[name], ()) for name in _known_signs()}  # noqa: S611
     try:
         mark = DatabaseMark.objects.annotate(**asked).first()
     except ProgrammingError as error:
-        # No such table: it is being restored right now.
+        # There is no such table: a restore is in progress.
         raise Restored(MEANT["table_oid"]) from error
     is_same = mark is not None and all(
         getattr(mark, name) in (None, "", getattr(mark, f"now_{name}")) for name in _known_signs()
@@ -89,19 +89,19 @@ def require_in_use() -> None:
         or not is_same
         or (settings.RESTORE_MARK_FILE and mark.stamp != _read_mark_file())
     ):
-        # Check again, as at a start: a stamp that is being written right now is waited for.
+        # Check again as at start-up, which waits for a stamp that is just being written.
         require_unrestored(now=timezone.now())
 
 
 @cache
 def _known_signs() -> tuple[str, ...]:
-    """Return the signs that this server reveals. Asked once: a refusal breaks its transaction."""
+    """Return the signs this server reveals. Asked once, as a refusal breaks the transaction."""
     return tuple(signs())
 
 
 @transaction.atomic
 def stamp_backup(*, now: dt.datetime) -> None:
-    """Make all backups so far old ones, so that restoring them shows.
+    """Make all existing backups old, so that restoring one is recognised.
 
     Raises Restored or NoMarkFile.
     """
@@ -112,7 +112,7 @@ def stamp_backup(*, now: dt.datetime) -> None:
 
 
 def last_backup_at() -> dt.datetime | None:
-    """Return when the last backup was stamped, else the mark made; None without a mark."""
+    """Return when the last backup was stamped, or else the mark made; None without a mark."""
     stamp = DatabaseMark.objects.values_list("stamp", flat=True).first()
     return (
         dt.datetime.fromisoformat(stamp.split()[0])
@@ -124,10 +124,10 @@ def last_backup_at() -> dt.datetime | None:
 def renew_mark(*, now: dt.datetime) -> None:
     """Mark this database as the one in use.
 
-    The last step of the transaction that holds its work.
+    This is the last step of the transaction that holds its work.
     """
     stamp = _write_stamp(now) if settings.RESTORE_MARK_FILE else ""
-    DatabaseMark.objects.update_or_create(pk=1, defaults={**UNTOLD, **signs(), "stamp": stamp})
+    DatabaseMark.objects.update_or_create(pk=1, defaults={**UNSIGNED, **signs(), "stamp": stamp})
 
 
 def _describe_differences(mark: DatabaseMark) -> str:
@@ -152,7 +152,7 @@ def _file_differs(mark: DatabaseMark) -> str:
 def _write_stamp(now: dt.datetime) -> str:
     """Write a new stamp to the file; the row's follows.
 
-    None repeats, so no backup ever matches again.
+    Stamps never repeat, so no backup ever matches again.
 
     If the row doesn't follow, the database in use looks like an old one, never the reverse.
     """
@@ -172,7 +172,7 @@ def _read_mark_file() -> str | None:
 
 
 def _write_file(path: Path, text: str) -> None:
-    """Replace the file atomically, on disk before anything else happens. Raises NoMarkFile."""
+    """Replace the file atomically, and wait until it is on disk. Raises NoMarkFile."""
     new = path.with_name(f"{path.name}.new")
     try:
         with new.open("w") as file:
@@ -188,7 +188,7 @@ def _write_file(path: Path, text: str) -> None:
 
 
 def _ask_database(sql: str) -> Any:
-    """Return the database's answer, or None if this role may not ask or this server can't say."""
+    """Return the database's answer, or None if this role may not ask or this server can't tell."""
     try:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(sql)

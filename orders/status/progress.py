@@ -1,4 +1,4 @@
-"""Compute where a parcel is: a pure fold over its scans.
+"""Compute where a parcel is: a pure projection of its scans.
 
 The order of arrival, duplicates and late scans don't matter.
 
@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from orders.models.statuses import Progress
 from shipping_portal.accounts.address import places
 
-# After these the parcel's journey is over, unless a later scan says otherwise.
+# After these the journey is over, unless a later scan says otherwise.
 TERMINAL = frozenset({Progress.DELIVERED, Progress.CANNOT_DELIVER, Progress.LOST, Progress.EXPIRED})
 CLOCK_TOLERANCE = dt.timedelta(minutes=15)
-# Simultaneous scans are ordered by a parcel's usual route (docs/decisions/0004).
+# Simultaneous scans are sorted by a parcel's usual route (docs/decisions/0004).
 SCAN_ORDER = (
     Progress.NONE,
     Progress.EXPIRED,
@@ -49,7 +49,7 @@ def clock_ahead(scan_time: dt.datetime, received_at: dt.datetime) -> dt.timedelt
 
 @dataclass(frozen=True)
 class Step:
-    """One scan. `tie` (event id or fingerprint) orders those equal in time and progress.
+    """One scan. `tie` (event id or fingerprint) sorts scans with equal time and progress.
 
     `received_at` is its earliest known receipt, whichever way it came.
     """
@@ -75,7 +75,7 @@ class Projection:
     last_scan_at: dt.datetime | None = None
 
 
-def fold_steps(steps: Iterable[Step]) -> Projection:
+def project_steps(steps: Iterable[Step]) -> Projection:
     """Return the latest scan that says where the parcel is.
 
     A scan without progress (Info, an unknown word) moves only `last_scan_at`. A futile or missed
@@ -99,7 +99,7 @@ def _in_order(steps: Iterable[Step]) -> list[Step]:
     first_received = sorted(steps, key=lambda step: step.received_at)
     for step in sorted(first_received, key=lambda step: step.scan_time, reverse=True):
         at = step.scan_time
-        # This was made before that clock's later scans, so before their receipt.
+        # This scan was made before that clock's later ones, so before they were received.
         if step.is_ahead:
             at = ahead_until = min(step.received_at, ahead_until or step.received_at)
         placed.append(((at, step.scan_time, RANK[step.progress], step.tie), step))
@@ -111,7 +111,7 @@ def _may_follow(step: Step, latest: Step) -> bool:
     return not step.is_ahead or latest.is_ahead or RANK[step.progress] >= RANK[latest.progress]
 
 
-MOST = 2  # from the second on a refund may apply; further ones change nothing
+MOST = 2  # from the second on, a refund may be due; further ones change nothing
 
 
 def missed_pickups(
@@ -127,7 +127,7 @@ def missed_pickups(
     All dates are those at the pickup address. `expected` is the pickup day; None means the next
     business day (interface §2.1). `where` is the country and state whose holidays count. `heard_on`
     is the day of the last scan: any scan after the pickup day shows that somebody has the parcel.
-    Scans from the booking itself are earlier and show nothing.
+    Scans of the booking itself are earlier and show nothing.
     """
     day = expected or places.next_business_day(*where, after=booked_on)
     if today <= day or (heard_on is not None and heard_on > day):

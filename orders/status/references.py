@@ -1,4 +1,4 @@
-"""Handle the carrier's reference: its own letters, compared without case, unique by account.
+"""Handle the carrier's reference: kept as it spells it, compared in any case, unique by account.
 
 Interface §2.2 says only "letters and digits". Queries compare by `…reference__upper=text.upper()`,
 for which orders and parcels have unique indexes on SQLite and PostgreSQL. `iexact` would read the
@@ -14,7 +14,7 @@ from django.db.models import QuerySet
 from orders.calling import carrier_settings
 from orders.models import Order
 
-# A possible reference of an account without settings: one word with a digit in it.
+# What a reference looks like for an account without settings: one word with a digit in it.
 NUMBERED = re.compile(r"(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{6,100}", re.ASCII)
 
 
@@ -26,7 +26,7 @@ def with_reference(orders: QuerySet[Order], typed: str) -> QuerySet[Order]:
     """Return the orders with this reference, newest first: at most one per account."""
     if not _may_be_one(typed):
         return orders.none()
-    # By key: combined with a sender, SQLite would read all of that sender's orders instead of the
+    # By key: with a sender added, SQLite would read all of that sender's orders instead of the
     # index.
     named = Order.objects.filter(carrier_reference__upper=typed.upper())
     return orders.filter(pk__in=named.values("pk")).order_by("-pk")

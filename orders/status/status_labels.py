@@ -26,28 +26,32 @@ WAITING = (Progress.NONE, Progress.PICKUP_MISSED, Progress.PICKUP_FUTILE)
 UNBOOKED = (Status.DRAFT, Status.REJECTED, Status.NOT_BOOKED)
 UNCLEAR = (Status.UNCONFIRMED, Status.CONFLICT, Status.CANCEL_UNCONFIRMED)
 WITH_REASON = (Status.DRAFT, Status.REJECTED, Status.UNCONFIRMED, Status.CANCEL_UNCONFIRMED)
+# As reason_to_look asks of one order.
+HAS_REASON = Q(status__in=WITH_REASON) | Q(cancel_refused_at__isnull=False)
 ASKED = Q(status=Status.CANCEL_ASKED)
 REFUSED_CANCEL = Q(status=Status.BOOKED, cancel_refused_at__isnull=False)
 
 
 NOT_CANCELLED = "Not cancelled, still booked"
 LABELS = {Status.DRAFT: "Needs your yes", Status.REJECTED: "Not booked"}
+OF_RETURNS = {Progress.DELIVERED: "Arrived back", Progress.RETURNING: "Going back to them"}
 
 
 def status_label(order: Order, now: dt.datetime) -> tuple[str, str]:
-    """Return the state and its chip words: money first, the parcel's place only once booked."""
+    """Return the state and its chip's words: money first, the parcel's place only once booked."""
     progress = order.shown_progress(now)
     if order.cancel_refused_at:
         return "cancel_refused", NOT_CANCELLED
     if order.status == Status.BOOKED and progress:
-        return progress, str(Progress(progress).label)
+        own = OF_RETURNS.get(Progress(progress)) if order.returns_id else None
+        return progress, own or str(Progress(progress).label)
     if order.used_after_cancel_at:
         return "used_after_cancel", "Label used after cancelling"
     return order.status, LABELS.get(Status(order.status)) or order.get_status_display()
 
 
 def reason_to_look(order: Order) -> str:
-    """Return why somebody has to look at it, in the carrier's words if it rejected."""
+    """Return why somebody has to look at an order, in the carrier's words if it was rejected."""
     has_reason = order.status in WITH_REASON or order.cancel_refused_at
     text = str(order.problem.get("text", "")) if has_reason else ""
     return with_full_stop(text) if text else ""
@@ -70,7 +74,7 @@ def _booked_with(progress: tuple[Progress, ...]) -> Q:
     return Q(status=Status.BOOKED, progress__in=progress)
 
 
-# A missed pickup without a scan is derived from the clock, so it stays among those waiting.
+# A missed pickup without a scan is derived from the clock, so the order stays among those waiting.
 GROUPS: dict[str, tuple[str, Q]] = {
     "attention": (
         "Needs you",

@@ -6,6 +6,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 
 from orders.calling.contract import another_day, has_parcel_tools
+from orders.drafting.receivers import masked_name
 from orders.models import CancelAttempt, Order
 from orders.models.account import BOOKINGS, STOPPED, Pause
 from orders.models.statuses import Progress, Status
@@ -15,7 +16,7 @@ from shipping_portal.accounts.formatting import local_date, local_moment, money,
 NO_ANSWER = "We don't have the carrier's answer"
 CAN_CHANGE = "You may be able to change the delivery"
 NOT_CHARGED = "It isn't booked and you weren't charged."
-# problems of a draft after which its old choice is no use
+# problems of a draft after which its old choice is of no use
 CHOOSE_AGAIN = ("gone", "ours", "carrier_changed")
 OF_STATUS = {
     Status.NOT_BOOKED: "It wasn't booked and you weren't charged. You can book it now.",
@@ -93,6 +94,35 @@ OF_PROGRESS = {
         " For the price, contact us and quote {reference}."
     ),
 }
+# Progress of a return. Its other states are worded like any parcel's.
+OF_RETURN = {
+    Progress.PICKUP_FUTILE: (
+        "The driver came but couldn't collect it. Ask {name} to have it ready, then {another_day}."
+        " Don't cancel."
+    ),
+    Progress.COLLECTED: "On its way back to you.{due}",
+    Progress.IN_TRANSIT: "On its way back to you.{due}",
+    Progress.DROPPED_OFF: "{name} dropped it off, and it's on its way back to you.{due}",
+    Progress.DELIVERY_ATTEMPTED: (
+        "The driver couldn't deliver it to you. The carrier tries again or leaves you a card."
+        " {if_needed}."
+    ),
+    Progress.HELD: (
+        "It's waiting for you at a collection point. Pick it up with the reference and ID."
+    ),
+    Progress.DELIVERED: "Arrived back{on_day}.",
+    Progress.CANNOT_DELIVER: (
+        "The carrier can't deliver it to you. Check your address, then {change}."
+    ),
+    Progress.RETURNING: (
+        "The carrier is taking it back to {name}. Contact us and quote {reference} if you don't"
+        " know why."
+    ),
+    Progress.EXPIRED: (
+        "The label is too old to use and wasn't scanned. Tell {name} to throw it away, and send the"
+        " parcel back again. For the price, contact us and quote {reference}."
+    ),
+}
 DROP_OFF = (
     "{} Print the label, stick it on and drop the {} at any of the carrier's drop-off points. <a"
     ' href="{}">Ask us for one near you</a>.{}'
@@ -104,7 +134,7 @@ def status_sentence(
 ) -> str:
     """Return what the order's state means, as its sender reads it.
 
-    `sees_contact`: with the carrier's own words.
+    With `sees_contact` it includes the carrier's own words.
     """
     if order.status == Status.BOOKED:
         return _of_booked(order, now, can_cancel=can_cancel)
@@ -123,6 +153,32 @@ def status_sentence(
     else:
         words = OF_STATUS[Status(order.status)]
     return words.format(problem=order.problem.get("text") or NO_ANSWER)
+
+
+HEADINGS = {
+    Progress.PICKUP_MISSED: "The driver comes again on {next}",
+    Progress.PICKUP_FUTILE: "The driver couldn't collect it on {day}",
+    Progress.DELIVERY_ATTEMPTED: "Delivery attempted on {day}",
+    Progress.HELD: "Waiting at the collection point since {day}",
+    Progress.RETURNING: "Coming back since {day}",
+    Progress.DELIVERED: "Delivered on {day}",
+}
+HEADINGS_OF_RETURNS = {
+    Progress.RETURNING: "Going back to them since {day}",
+    Progress.DELIVERED: "Arrived back on {day}",
+}
+
+
+def heading(order: Order, now: dt.datetime) -> str:
+    """Return where a booked parcel is or what comes next, or "" if the due day says enough."""
+    progress = Progress(order.shown_progress(now))
+    is_known = order.progress_at is not None or progress == Progress.PICKUP_MISSED
+    if order.status != Status.BOOKED or progress not in HEADINGS or not is_known:
+        return ""
+    day = local_date(order.progress_at, order.sender)
+    next_day = next_driver_day(order, now) if progress == Progress.PICKUP_MISSED else ""
+    of_returns = HEADINGS_OF_RETURNS if order.returns_id else {}
+    return of_returns.get(progress, HEADINGS[progress]).format(day=day, next=next_day)
 
 
 def next_driver_day(order: Order, now: dt.datetime) -> str:
@@ -197,7 +253,9 @@ def _of_booked(order: Order, now: dt.datetime, *, can_cancel: bool) -> str:
         return _after_missed_pickup(order, now)
     contact_us = f"contact us and quote {order.carrier_reference}"
     has_tools = has_parcel_tools(order.account)
-    return OF_PROGRESS[progress].format(
+    words = OF_RETURN.get(progress) if order.returns_id else None
+    return (words or OF_PROGRESS[progress]).format(
+        name=masked_name(order.of_customer("name")),
         reference=order.carrier_reference,
         another_day=another_day(order.carrier_reference or "", account=order.account),
         due=f" Due by {local_date(order.eta_to, order.sender)}." if order.eta_to else "",
@@ -210,6 +268,8 @@ def _of_booked(order: Order, now: dt.datetime, *, can_cancel: bool) -> str:
 
 def _before_pickup(order: Order, *, can_cancel: bool) -> str:
     booked_at = f"Booked at {_booked_price(order)}."
+    if order.returns_id:
+        return _return_before_pickup(order, booked_at, can_cancel=can_cancel)
     if order.first_mile == "drop-off":
         cancel = " Not sending it? Cancel it." if can_cancel else ""
         parcel = say("parcel", order.sender.country)
@@ -218,6 +278,18 @@ def _before_pickup(order: Order, *, can_cancel: bool) -> str:
     pickup = local_date(day, order.sender) if day else "the next business day"
     cancel = " Not sending it? Cancel it so the driver doesn't come." if can_cancel else ""
     return f"{booked_at} Print the label and stick it on before pickup on {pickup}.{cancel}"
+
+
+def _return_before_pickup(order: Order, booked_at: str, *, can_cancel: bool) -> str:
+    name, cancel = masked_name(order.of_customer("name")), " No longer needed? Cancel it."
+    how = "and drops it off at any of the carrier's drop-off points"
+    if order.first_mile != "drop-off":
+        day = order.expected_pickup()
+        how = (
+            f"before pickup on {local_date(day, order.sender) if day else 'the next business day'}"
+        )
+    give = f"Give {name} the label, who sticks it on {how}."
+    return f"{booked_at} {give}{cancel if can_cancel else ''}"
 
 
 def _booked_price(order: Order) -> str:

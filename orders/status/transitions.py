@@ -20,17 +20,22 @@ logger = structlog.get_logger(__name__)
 
 
 @transaction.atomic
-def create_due(order: Order, *, by: Any, reason: str, at: dt.datetime) -> None:
+def create_due(
+    order: Order, *, by: Any, reason: str, at: dt.datetime, is_another: bool = False
+) -> None:
     """Save a new, due order together with its limits, its change row and its receiver's use.
 
-    Raises LimitReached, and Order.SameForm if another submission of its form was faster.
+    Raises LimitReached, Order.SameForm if another submission of its form was faster, and
+    Order.SentBack for another return of the same parcel, unless `is_another`.
     """
     due = {"status": Status.BOOKING, "submitted_at": at, "due_at": at}
-    # which locks the sender: presses go one after the other
+    # this locks the sender: simultaneous presses go one after the other
     with limits.counting(order, Status.BOOKING, {}, at) as counted:
-        # Not left to the database's rule: its log would quote the receiver.
+        # Not left to the database's constraint: its log would quote the receiver.
         if Order.objects.filter(sender=order.sender, form_token=order.form_token).exists():
             raise Order.SameForm
+        if order.returns_id and not is_another and order.other_returns().exists():
+            raise Order.SentBack
         for name, value in {**due, **counted}.items():
             setattr(order, name, value)
         order.save(force_insert=True)
@@ -39,14 +44,15 @@ def create_due(order: Order, *, by: Any, reason: str, at: dt.datetime) -> None:
         )
         insert_row(change)
         _written(change)
-        receivers.count_use(order.sender, order.details().receiver, at=at)
+        if order.returns_id is None:  # a return goes to the sender
+            receivers.count_use(order.sender, order.details().receiver, at=at)
 
 
 @transaction.atomic
 def move_to(
     order: Order, new: str, *, by: Any = None, reason: str, at: dt.datetime, **changes: Any
 ) -> None:
-    """Change a saved order's status: compare-and-swap, limits, change row and notice in one.
+    """Change a saved order's status: compare-and-swap, limits, change row and notice together.
 
     `changes` are other fields written with it. Raises WrongStatus, leaving the row alone, if the
     change isn't in MOVES or another process changed the order since it was read; for `booking` also
@@ -60,15 +66,15 @@ def move_to(
     # the sender's row before the order's, as everywhere
     with limits.counting(order, new, changes, at) as counted:
         changes |= counted
-        # The same status can come back with the next booking, which this move knows nothing of.
+        # The same status can come back with a later booking, which this move knows nothing about.
         seen = Order.objects.filter(pk=order.pk, status=old, generation=order.generation)
         if not seen.update(status=new, **changes):
             raise Order.WrongStatus(f"{order} is no longer {old}")
         change = OrderChange(order=order, old=old, new=new, by=by, reason=reason[:500], at=at)
         insert_row(change)
-        # An order that is being booked causes no notification.
+        # The start of a booking causes no notification.
         if old != Status.BOOKING:
-            # "Book it now" about a parcel that was just booked would be charged twice.
+            # Following a stale "Book it now" after the parcel was booked would charge for it twice.
             outbox.retract_events(f"change:{order.pk}")
         for name, value in {"status": new, **changes}.items():
             setattr(order, name, value)
@@ -86,10 +92,10 @@ def _written(change: OrderChange) -> None:
 
 @transaction.atomic(savepoint=False)
 def advance(order: Order, progress: str, *, at: dt.datetime | None) -> None:
-    """Store a parcel's progress with its notice and event, and any use of a cancelled label (§2.5).
+    """Store a parcel's progress with its notice and event, and note a cancelled label's use (§2.5).
 
-    The order is locked. Unchanged progress isn't written. `at` is the time of the scan with this
-    progress, or of the last scan if there is none.
+    The caller has locked the order. Unchanged progress isn't written. `at` is the time of the scan
+    with this progress, or of the last scan if there is none.
     """
     changes: dict[str, Any] = {"progress": progress, "progress_at": at}
     is_new = (order.progress, order.progress_at) != (progress, at)

@@ -11,22 +11,25 @@ from django.utils import timezone
 from orders.booking import limit_words
 from orders.calling import gateway
 from orders.calling.contract import another_day, has_parcel_tools
+from orders.drafting.receivers import who_and_where
 from orders.labels import printing
 from orders.models import Order
 from orders.models.account import PAUSABLE, CarrierAccount, Pause
 from orders.notices import notifications
 from orders.quoting.offers import PriceLine, is_tax
+from orders.status.status_labels import status_label
 from shipping_portal.accounts.models import Sender
 
 register = template.Library()
 MOST_COUNTED = 99
 register.simple_tag(another_day)
 register.simple_tag(has_parcel_tools)
+register.filter(who_and_where)
 
 
 @register.simple_tag(takes_context=True)
 def parcel_tools(context: dict[str, Any], order: Order) -> str:
-    """Return the order's pickup-change page, or "" if this user has none."""
+    """Return the page to change the order's pickup, or "" if this user has none."""
     is_closed = (
         order.erased_at
         or order.is_stopped(context["sender"])
@@ -49,7 +52,7 @@ def carrier_of(order: Order) -> str:
 def carrier_pauses() -> list[Pause]:
     """Return the pauses for everybody: the carrier's stop, and paused bookings or prices.
 
-    None while another carrier takes orders.
+    There are none while another carrier takes orders.
     """
     now = timezone.now()
     pauses = [_pauses_of(account, now) for account in gateway.accounts_for_new_orders()]
@@ -63,14 +66,14 @@ def _pauses_of(account: CarrierAccount, now: dt.datetime) -> list[Pause]:
 
 @register.simple_tag
 def limits_used(sender: Sender) -> list[limit_words.Usage]:
-    """Return how much of each limit of the sender is used at this moment."""
+    """Return how much of each of the sender's limits is used at this moment."""
     return limit_words.usage(sender, timezone.now())
 
 
 @register.simple_tag(takes_context=True)
 def labels_to_print(context: dict[str, Any]) -> str:
     """Return how many labels wait to be printed, for the menu: `14`, at most `99+`, "" for none."""
-    count = context.get("unprinted")  # a page that counted them
+    count = context.get("unprinted")  # the page has counted them
     if count is None:
         count = printing.count_unprinted(context["request"], most=MOST_COUNTED + 1)
     return f"{MOST_COUNTED}+" if count > MOST_COUNTED else str(count or "")
@@ -78,7 +81,7 @@ def labels_to_print(context: dict[str, Any]) -> str:
 
 @register.filter
 def summed(lines: list[PriceLine]) -> dict[str, Any]:
-    """Return a breakdown for people: costs, all tax in one sum per currency, and names of zeros."""
+    """Return a breakdown for people: costs, tax summed per currency, and names of what is free."""
     taxes: dict[str, Decimal] = {}
     for name, amount, currency in lines:
         if is_tax(name):
@@ -111,6 +114,18 @@ def with_query(context: template.Context, **changes: Any) -> str:
         else:
             query[name] = str(value)
     return f"?{query.urlencode()}" if query else "."
+
+
+@register.filter
+def way(order: Order) -> str:
+    """Return who a parcel goes to, or who a return comes from: `to Noor Tamsin`."""
+    return f"{'back from' if order.returns_id else 'to'} {order.of_customer('name')}"
+
+
+@register.filter
+def state_in_words(order: Order) -> str:
+    """Return the words of its state."""
+    return status_label(order, timezone.now())[1]
 
 
 @register.simple_tag

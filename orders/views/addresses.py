@@ -10,20 +10,18 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from orders.drafting.forms import after_presses
 from orders.drafting.receiver_form import ReceiverForm, initial_of, line
+from orders.list.listing import clean_search
 from orders.views.responses import show_remarks
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
 from shipping_portal.accounts.address import receivers
-from shipping_portal.accounts.address.text import one_line
 from shipping_portal.accounts.models import PickupAddress, Receiver, Sender
-
-LONGEST_SEARCH = 200
 
 
 @audience(*BOOKERS)
 @require_GET
 def addresses(request: MemberRequest) -> HttpResponse:
-    """Search, filter and page through receivers; the whole state is in the address."""
-    query = {name: _clean_search(request.GET.get(name, "")) for name in ("q", "group", "before")}
+    """Search, filter and page through receivers; the address holds the whole state."""
+    query = {name: clean_search(request.GET.get(name, "")) for name in ("q", "group", "before")}
     off_list = request.GET.get("off_list") == "yes"
     found = receivers.list_receivers(
         request.sender, q=query["q"], group=query["group"], off_list=off_list
@@ -55,13 +53,13 @@ def add_receiver(request: MemberRequest) -> HttpResponse:
 @audience(*BOOKERS)
 @require_http_methods(["GET", "POST"])
 def edit_receiver(request: MemberRequest, receiver: uuid.UUID) -> HttpResponse:
-    return _form_page(request, _receiver_of(request, receiver))
+    return _form_page(request, receiver_of(request, receiver))
 
 
 @audience(*BOOKERS)
 @require_POST
 def delete_receiver(request: MemberRequest, receiver: uuid.UUID) -> HttpResponse:
-    found = _receiver_of(request, receiver)
+    found = receiver_of(request, receiver)
     found.delete()
     messages.success(request, f"Deleted {found.name}. Parcels sent to them stay as they are.")
     return redirect("addresses")
@@ -70,7 +68,7 @@ def delete_receiver(request: MemberRequest, receiver: uuid.UUID) -> HttpResponse
 @audience(*BOOKERS)
 @require_http_methods(["GET", "POST"])
 def merge_receivers(request: MemberRequest) -> HttpResponse:
-    """Show receivers with the same name and postcode; posting `keep` leaves one row of its set."""
+    """Show receivers with the same name and postcode; posting `keep` leaves one row of each set."""
     sets = receivers.find_duplicates(request.sender)
     if request.method == "GET":
         return render(request, "orders/merge_receivers.html", {"sets": sets})
@@ -83,11 +81,7 @@ def merge_receivers(request: MemberRequest) -> HttpResponse:
     return redirect("merge_receivers" if len(sets) > 1 else "addresses")
 
 
-def _clean_search(text: str) -> str:
-    return one_line(text).strip()[:LONGEST_SEARCH]
-
-
-def _receiver_of(request: MemberRequest, receiver: uuid.UUID) -> Receiver:
+def receiver_of(request: MemberRequest, receiver: uuid.UUID) -> Receiver:
     return get_object_or_404(Receiver.objects.for_user(request.user), uuid=receiver)
 
 

@@ -1,6 +1,5 @@
-"""Act on many chosen parcels at once: cancel what may be cancelled, note, export, send again."""
+"""Act on many chosen parcels at once: cancel those that may be, note, export, send again."""
 
-import uuid
 from typing import Any
 
 from django.contrib import messages
@@ -18,6 +17,7 @@ from orders.labels.printing import MOST
 from orders.list.export import export_columns, read_orders
 from orders.models import Order
 from orders.models.statuses import Status
+from orders.views.chosen import read_uuids
 from orders.views.parcels import ListQuery
 from shipping_portal import sheets
 from shipping_portal.accounts.access import BOOKERS, EVERY_MEMBER, MemberRequest, audience
@@ -38,12 +38,7 @@ EXPIRED = "Its label is too old to use. Throw it away."
 
 def chosen_parcels(request: MemberRequest) -> QuerySet[Order]:
     """Return up to 500 chosen parcels of this user, newest first. Unknown ones are left out."""
-    uuids = []
-    for text in request.POST.getlist("order")[:MOST]:
-        try:
-            uuids.append(uuid.UUID(text))
-        except ValueError:
-            continue
+    uuids = read_uuids(request.POST.getlist("order")[:MOST])
     return Order.objects.for_user(request.user).filter(uuid__in=uuids).order_by("-pk")
 
 
@@ -128,7 +123,7 @@ def _cancel_each(request: MemberRequest, found: list[Order]) -> HttpResponse:
 @audience(*BOOKERS)
 @require_POST
 def note_many(request: MemberRequest) -> HttpResponse:
-    """Write a note on each chosen parcel, replacing an earlier one; an empty one removes it."""
+    """Write a note on each chosen parcel, replacing an earlier one; an empty note removes it."""
     found = chosen_parcels(request)
     count = found.count()
     if not count:
@@ -159,7 +154,7 @@ def note_many(request: MemberRequest) -> HttpResponse:
 @audience(*BOOKERS)
 @require_POST
 def send_again(request: MemberRequest) -> HttpResponse:
-    """Show the new-parcel form with one parcel's values."""
+    """Show the new-parcel form, filled in from one parcel."""
     found = list(chosen_parcels(request)[:2])
     if len(found) != 1:
         messages.warning(
@@ -172,7 +167,7 @@ def send_again(request: MemberRequest) -> HttpResponse:
 @audience(*EVERY_MEMBER)
 @require_http_methods(["GET", "POST"])
 def export(request: MemberRequest) -> HttpResponse | StreamingHttpResponse:
-    """Stream the chosen parcels, or with GET the whole list, without signed links."""
+    """Stream the chosen parcels, or for GET the whole list, without signed links."""
     found = (
         chosen_parcels(request)
         if request.method == "POST"

@@ -28,7 +28,7 @@ CANCELS = {"not_sending": "not sending it"}  # mistakes are corrected by replaci
 @audience(*BOOKERS)
 @require_http_methods(["GET", "POST"])
 def cancel(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
-    """Show what cancelling means; with POST cancel, if it serves the need and is allowed now.
+    """Show what cancelling means; POST cancels, if that serves the need and is allowed now.
 
     The need "keep" dismisses the notice that an earlier cancellation was rejected.
     """

@@ -7,7 +7,6 @@ from typing import Any
 from django.contrib import messages
 from django.http import (
     Http404,
-    HttpRequest,
     HttpResponse,
     JsonResponse,
     QueryDict,
@@ -19,9 +18,12 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from orders.labels import fetching, originals, printing
+from orders.labels.stations import failed_jobs
 from orders.models import Label, LabelBytes, Order
 from orders.models.statuses import Status
+from orders.views.chosen import read_uuids, too_many_labels, way_back
 from orders.views.responses import refused_page, suspended_page
+from orders.views.stations import asked_again, open_jobs, seen_stations
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience, same_origin
 from shipping_portal.accounts.formatting import local_moment
 from shipping_portal.accounts.models import Audit
@@ -36,7 +38,7 @@ log = logging.getLogger(__name__)
 def label(request: MemberRequest, order: uuid.UUID, size: str) -> HttpResponse:
     """Serve the original PDF, inline or as a download; 404 unless the parcel is booked.
 
-    Ranges are ignored. While the label is on its way, the 404 says so.
+    Ranges are ignored. While the label is being fetched, the 404 says so.
     """
     labels = Label.objects.filter(
         order__sender__memberships__user=request.user, order__status=Status.BOOKED
@@ -54,7 +56,7 @@ def label(request: MemberRequest, order: uuid.UUID, size: str) -> HttpResponse:
     now = timezone.now()
     try:
         content = found.serve(at=now)
-    except LabelBytes.DoesNotExist:  # purged or taken back just now
+    except LabelBytes.DoesNotExist:  # purged or withdrawn just now
         raise Http404 from None
     except OutOfReach:
         log.warning("label %s of order %s can't be read now", found.size, found.order_id)
@@ -63,6 +65,8 @@ def label(request: MemberRequest, order: uuid.UUID, size: str) -> HttpResponse:
     except Label.Damaged:
         log.error("label %s of order %s does not match its sha256", found.size, found.order_id)
         return render(request, "orders/label_damaged.html", {"order": found.order}, status=500)
+    if "print" in request.GET:
+        _note_opened(request, found.order)
     is_download = "download" in request.GET
     action = "label downloaded" if is_download else "label opened"
     Audit.write(
@@ -81,12 +85,18 @@ def label(request: MemberRequest, order: uuid.UUID, size: str) -> HttpResponse:
     return response
 
 
+def _note_opened(request: MemberRequest, order: Order) -> None:
+    """Keep in the session that this person opened a label to print, so the page may ask."""
+    before = [one for one in request.session.get(OPENED, []) if one != str(order.uuid)]
+    request.session[OPENED] = [*before, str(order.uuid)][-printing.MOST :]
+
+
+OPENED = "labels_opened"
 MARKS = {
     "yes": printing.mark_printed,
     "again": printing.mark_reprinted,
     "no": printing.unmark_printed,
 }
-LONGEST_QUERY = 3500  # a length that every server accepts
 SIZES = {"full": ("full",), "cropped": ("cropped",), "both": ("full", "cropped")}
 
 
@@ -95,31 +105,44 @@ SIZES = {"full": ("full",), "cropped": ("cropped",), "both": ("full", "cropped")
 def print_queue(request: MemberRequest) -> HttpResponse:
     """Show the labels to print, or those chosen by `order`; without JavaScript a list of links.
 
-    POST changes nothing: five hundred chosen parcels don't fit into an address.
+    POST changes nothing; it is there because five hundred parcels don't fit in an address.
     """
     query = _query_of(request)
     chosen = query.getlist("order")
     if len(chosen) > printing.MOST:
-        return _too_many(request)
+        return too_many_labels(request)
     orders = _in_order(_chosen_labels(request, query), query)
     rows = [_label_row(order, label) for order in orders if (label := printing.label_of(order))]
     today = timezone.now().astimezone(request.sender.tzinfo).date()
     worthless = [order for order in orders if printing.has_worthless_label(order)]
     printed = sum(1 for row in rows if row["order"].printed_at)
+    waiting = [row["order"].uuid for row in rows if not row["order"].printed_at]
+    opened = set(request.session.get(OPENED, []))
+    jobs = open_jobs([row["order"] for row in rows])
+    for row in rows:
+        row["job"] = jobs.get(row["order"].pk)
+    to_send = [row["order"] for row in rows if not row["order"].printed_at and not row["job"]]
+    failed = failed_jobs(to_send)
     context = {
+        **seen_stations(request),
+        "again": asked_again(request),
+        "to_send": [order for order in to_send if order.pk not in failed],
+        "failed": [(order, failed[order.pk].words) for order in to_send if order.pk in failed],
         "rows": rows,
         "chosen": bool(chosen),
         "printed": printed,
         "unprinted": len(rows) - printed,
+        "opened": [one for one in waiting if str(one) in opened],
         "for_today": sum(
             1 for row in rows if row["pickup_day"] == today and not row["order"].printed_at
         ),
         "left_out": max(0, len(set(chosen)) - len(rows) - len(worthless)),
         "worthless": worthless,
+        "first": waiting[0] if waiting else None,
         "most": printing.MOST,
         "sort": query.get("sort", ""),
         "sorts": {name: words for name, (words, _) in printing.SORTS.items()},
-        "query": _way_back(query),
+        "query": way_back(query),
     }
     return render(request, "orders/print_queue.html", context)
 
@@ -141,7 +164,7 @@ def _chosen_labels(request: MemberRequest, query: QueryDict) -> list[Order]:
         .prefetch_related("labels")
     )
     if "order" in query:
-        found = printing.chosen_orders(mine, _read_uuids(query.getlist("order")))
+        found = printing.chosen_orders(mine, read_uuids(query.getlist("order")))
         if not found:
             raise Http404
     elif query.get("view", printing.TO_PRINT) == printing.TO_PRINT:
@@ -150,19 +173,8 @@ def _chosen_labels(request: MemberRequest, query: QueryDict) -> list[Order]:
     else:
         raise Http404
     for order in found:
-        # One row of the database for all of them.
+        # One database row for all of them.
         order.sender = request.sender
-    return found
-
-
-def _read_uuids(texts: list[str]) -> list[uuid.UUID]:
-    """Return the valid UUIDs among these texts."""
-    found = []
-    for text in texts:
-        try:
-            found.append(uuid.UUID(text))
-        except ValueError:
-            continue
     return found
 
 
@@ -175,19 +187,6 @@ def _label_row(order: Order, label: Label) -> dict[str, Any]:
         "pack": printing.pack_list(order),
         "pickup_day": None if order.first_mile == "drop-off" else order.expected_pickup(),
     }
-
-
-def _way_back(query: QueryDict) -> str:
-    """Return the address of this queue, or the plain queue if the chosen parcels don't fit."""
-    kept = QueryDict(mutable=True)
-    for name in ("order", "view", "sort"):
-        kept.setlist(name, query.getlist(name))
-    text = kept.urlencode()
-    return text if len(text) < LONGEST_QUERY else ""
-
-
-def _too_many(request: HttpRequest) -> HttpResponse:
-    return render(request, "orders/print_queue_too_many.html", {"most": printing.MOST}, status=422)
 
 
 @audience(*BOOKERS)
@@ -210,7 +209,7 @@ def printed(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     if request.headers.get("Accept") == "application/json":
         return JsonResponse({"printed": _print_trail(found)})
     if "query" in request.POST:
-        return redirect(f"{reverse('print_queue')}?{_way_back(QueryDict(request.POST['query']))}")
+        return redirect(f"{reverse('print_queue')}?{way_back(request.POST['query'])}")
     return redirect("parcel", found.uuid)
 
 
@@ -218,9 +217,9 @@ def printed(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
 @require_POST
 def printed_many(request: MemberRequest) -> HttpResponse:
     """Record that the ticked labels were printed, and return to the queue. The others wait."""
-    ticked = _read_uuids(request.POST.getlist("order"))
+    ticked = read_uuids(request.POST.getlist("order"))
     if len(ticked) > printing.MOST:
-        return _too_many(request)
+        return too_many_labels(request)
     mine = Order.objects.for_user(request.user).filter(uuid__in=ticked)
     found = printing.mark_all_printed(mine, by=request.user, at=timezone.now())
     gone = [str(order) for order in found if order.status != Status.BOOKED]
@@ -253,7 +252,7 @@ def originals_zip(request: MemberRequest) -> HttpResponse | StreamingHttpRespons
     """
     query = _query_of(request)
     if len(query.getlist("order")) > printing.MOST:
-        return _too_many(request)
+        return too_many_labels(request)
     orders = _in_order(_chosen_labels(request, query), query)
     if not any(printing.label_of(order) for order in orders):
         messages.info(
@@ -274,5 +273,5 @@ def originals_zip(request: MemberRequest) -> HttpResponse | StreamingHttpRespons
 @audience(*BOOKERS)
 @require_GET
 def label_test_page(request: MemberRequest) -> HttpResponse:
-    """Show two distances to measure on paper, to check the printer's scale. Not a label."""
+    """Show two distances to measure on paper, to check the printer's scale. It isn't a label."""
     return render(request, "orders/test_page.html")

@@ -17,6 +17,7 @@ from orders.drafting import drafts
 from orders.drafting.parcel_details import ParcelDetails
 from orders.drafting.receiver_form import initial_of
 from orders.models import Draft, Order, Quote
+from orders.views.chosen import read_uuid
 from orders.views.parcel_form import answer_form, draft_page, form_page
 from orders.views.responses import begin_draft, get_draft, suspended_page
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
@@ -27,7 +28,7 @@ COPIED: dict[str, Any] = {"draft": Draft, "quote": Quote, "again": Order, "recei
 
 
 def may_begin(view: View) -> View:
-    """Let in those who may book now and have a pickup address; lead others to what is missing."""
+    """Admit people who may book and have a pickup address; send others to what is missing."""
 
     @wraps(view)
     def guarded(request: MemberRequest, *args: Any, **kwargs: Any) -> HttpResponse:
@@ -52,7 +53,7 @@ def new_parcel(request: MemberRequest) -> HttpResponse:
     if request.method == "POST":
         return answer_form(
             request,
-            _draft_to_post(request, _as_uuid(request.POST.get("draft", "")) or uuid.uuid4()),
+            _draft_to_post(request, read_uuid(request.POST.get("draft", "")) or uuid.uuid4()),
         )
     if copied := _begin_copy(request):
         return redirect("draft", copied.uuid)
@@ -65,7 +66,7 @@ def new_parcel(request: MemberRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @may_begin
 def parcel_draft(request: MemberRequest, draft: uuid.UUID) -> HttpResponse:
-    """Show a draft's form as it was left; whatever is pressed in it is posted here."""
+    """Show a draft's form as it was left; its buttons post here."""
     if request.method == "POST":
         return answer_form(request, _draft_to_post(request, draft))
     found = get_draft(request, draft)
@@ -79,7 +80,7 @@ def parcel_draft(request: MemberRequest, draft: uuid.UUID) -> HttpResponse:
 @audience(*BOOKERS)
 @require_POST
 def delete_draft(request: MemberRequest, draft: uuid.UUID) -> HttpResponse:
-    """Delete a draft that nobody wants any more."""
+    """Delete a draft that is no longer wanted."""
     get_object_or_404(Draft.objects.for_user(request.user), uuid=draft).delete()
     messages.success(request, "Deleted the draft. Nothing else changed.")
     return redirect(f"{reverse('parcels')}?view=drafts")
@@ -98,13 +99,14 @@ def _begin_copy(request: MemberRequest) -> Draft | None:
 
     `?again=` names a parcel, `?quote=` a price, `?receiver=` a person.
 
-    `?draft=` names a draft, which is returned itself. Raises Http404 for what isn't this account's.
+    `?draft=` names a draft, which is returned as it is. Raises Http404 for anything of another
+    account.
     """
     name = next((name for name in COPIED if name in request.GET), None)
     if name is None:
         return None
     found: Any = get_object_or_404(
-        COPIED[name].objects.for_user(request.user), uuid=_as_uuid(request.GET[name])
+        COPIED[name].objects.for_user(request.user), uuid=read_uuid(request.GET[name])
     )
     if isinstance(found, Draft):
         return found
@@ -115,10 +117,3 @@ def _begin_copy(request: MemberRequest) -> Draft | None:
     if isinstance(found, Order):
         return begin_draft(request, found.details(), origin=found)
     return begin_draft(request, ParcelDetails.from_json(found.details))
-
-
-def _as_uuid(text: str) -> uuid.UUID | None:
-    try:
-        return uuid.UUID(text)
-    except ValueError:
-        return None

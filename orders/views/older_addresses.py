@@ -1,4 +1,4 @@
-"""Lead pages still open and bookmarks of versions before 0.7, which name a price, to a draft."""
+"""Redirect open pages and bookmarks from before 0.7, which name a price, to a draft."""
 
 import uuid
 from typing import Any
@@ -20,9 +20,9 @@ from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
 def older_prices(
     request: MemberRequest, quote: uuid.UUID, order: uuid.UUID | None = None
 ) -> HttpResponseBase:
-    """Lead to the draft with this price, begun first if there is none.
+    """Redirect to the draft with this price, after creating one if there is none.
 
-    A press of Book, or of the one button of a correction, is answered.
+    A press of Book, or of a correction's only button, is processed.
     """
     found = get_object_or_404(Quote.objects.for_user(request.user), uuid=quote)
     known: dict[str, Any] = {"quote": found, "source": Draft.Source.COPIED}

@@ -13,14 +13,16 @@ from django.views.decorators.http import require_GET, require_POST
 
 from orders.booking import booking_rules, bookings
 from orders.cancelling.cancel_rules import can_cancel
+from orders.drafting import returning
 from orders.drafting.receivers import sees_contact, shown_receiver
 from orders.labels.printing import has_worthless_label, label_of
 from orders.models import Label, Order, Replacement
 from orders.models.statuses import Progress, Status
 from orders.quoting.offers import money_lines
+from orders.status import consignments
 from orders.status.references import with_reference
 from orders.status.status_labels import reason_to_look, status_label, waits_for
-from orders.status.status_sentences import status_sentence
+from orders.status.status_sentences import heading, status_sentence
 from orders.views.responses import error_sentence, refused_page, suspended_page
 from shipping_portal.accounts.access import (
     BOOKERS,
@@ -33,7 +35,7 @@ from shipping_portal.accounts.access import (
 from shipping_portal.accounts.address import countries, places
 
 SLOW_AFTER_SECONDS = 10
-# Who acts on a parcel in trouble: its sender on the carrier's own page, or we.
+# Who acts when a parcel has a problem: its sender on the carrier's own page, or us.
 HELP = {
     **dict.fromkeys(
         (Progress.PICKUP_FUTILE, Progress.DELIVERY_ATTEMPTED, Progress.CANNOT_DELIVER), "tools"
@@ -46,7 +48,7 @@ POLL_MILLISECONDS = {"quick": 500, "slow": 3000}
 def orders_of(request: MemberRequest) -> QuerySet[Order]:
     """Return the orders this user may see, with what their pages read."""
     mine = Order.objects.for_user(request.user).select_related(
-        "sender", "account", "parcel__account", "replaces", "printed_by", "receiver_page"
+        "sender", "account", "parcel__account", "replaces", "returns", "printed_by", "receiver_page"
     )
     return mine.prefetch_related("labels")
 
@@ -78,7 +80,7 @@ def _with_replacements(orders: QuerySet[Order]) -> QuerySet[Order]:
 def _page_state(order: Order, *, sees_money: bool) -> str:
     """Return a value that changes whenever the page would.
 
-    It includes charges for who sees them.
+    It includes charges for people who see them.
     """
     there = _count_related(order)
     labels = "-".join(sorted(f"{label.size}:{label.state}" for label in order.labels.all()))
@@ -89,6 +91,8 @@ def _page_state(order: Order, *, sees_money: bool) -> str:
     state = (
         f"{order.status}.{order.progress}.{there['scans']}.{labels}{paused}{printed}{refused}{soon}"
     )
+    if order.parcel_count:
+        state += consignments.state_of(order)
     return (
         f"{state}.{there['lines']}-{there['answers']}" if sees_money and there["lines"] else state
     )
@@ -108,7 +112,7 @@ def _count_related(order: Order) -> dict[str, int]:
 def _waits_for_label(order: Order, now: dt.datetime) -> bool:
     """Return whether a booked parcel's label is being fetched.
 
-    The page then looks again for a while.
+    The page then checks again for a while.
     """
     if order.status != Status.BOOKED or order.booked_at is None:
         return False
@@ -120,14 +124,15 @@ def parcel_context(request: MemberRequest, order: Order, state: str) -> dict[str
     now = timezone.now()
     role, progress = request.membership.role, order.shown_progress(now)
     cancels = sees_contact(role) and can_cancel(order, now)
+    head = heading(order, now)
+    sentence = status_sentence(order, now, sees_contact=sees_contact(role), can_cancel=cancels)
     return {
         "order": order,
         "state": state,
         "status_label": status_label(order, now),
         "reason": reason_to_look(order),
-        "sentence": status_sentence(
-            order, now, sees_contact=sees_contact(role), can_cancel=cancels
-        ),
+        "sentence": "" if sentence == f"{head}." else sentence,
+        "heading": head,
         "progress": progress,
         "needs_help": HELP.get(Progress(progress), ""),
         "is_over": progress in {Progress.DELIVERED, Progress.EXPIRED},
@@ -141,12 +146,24 @@ def parcel_context(request: MemberRequest, order: Order, state: str) -> dict[str
         "changes": order.changes.select_related("by"),
         "masks_details": role == BOOKKEEPER,
         "can_cancel": cancels,
+        "can_send_back": (
+            sees_contact(role)
+            and not order.sender.is_suspended
+            and not returning.why_not_sent_back(order)
+        ),
+        "returns": _returns_of(order),
+        "together": consignments.together(order),
         "is_put_away": order.status in Replacement.GOES_ON,
         "is_moving": (
             order.status in {Status.BOOKING, Status.BOOKED, Status.CANCELLING, Status.UNCONFIRMED}
         ),
         "waits_for_label": _waits_for_label(order, now),
     }
+
+
+def _returns_of(order: Order) -> list[Order]:
+    """Return the parcels that send this one back, the newest first."""
+    return list(order.sent_back.order_by("-pk")) if order.progress in returning.ARRIVED else []
 
 
 def _ready_label(order: Order) -> Label | None:
@@ -184,6 +201,8 @@ def booking_progress(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
         return _to_parcel(request, found)
     pace, pause = _refresh_pace(found), waits_for(found, timezone.now())
     state = f"{found.status}.{pace}.{found.tries > 0}{'.paused' if pause else ''}"
+    if found.parcel_count:
+        state += consignments.state_of(found)
     if request.GET.get("seen") == state:
         return HttpResponse(status=204)
     template = "orders/_booking.html" if "seen" in request.GET else "orders/booking.html"
@@ -194,12 +213,13 @@ def booking_progress(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
         "pace": pace,
         "pause": pause,
         "pickup_has_come": pickup_has_come,
+        "together": consignments.together(found),
     }
     return render(request, template, context | {"milliseconds": POLL_MILLISECONDS.get(pace)})
 
 
 def _refresh_pace(order: Order) -> str:
-    """Return how soon to look again, or "" if the next step is a person's."""
+    """Return how soon to check again, or "" if a person has to act next."""
     if order.status in {Status.UNCONFIRMED, Status.CONFLICT}:
         return "slow"
     if order.status != Status.BOOKING:
@@ -237,9 +257,11 @@ def confirm_price(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     except (booking_rules.Paused, bookings.LimitReached) as error:
         messages.error(request, error_sentence(error, request.sender))
     except (booking_rules.CarrierChanged, booking_rules.PickupDayPassed) as error:
-        # Chosen again, with the current prices.
+        # The sender chooses again, at current prices.
         messages.error(request, error_sentence(error, request.sender))
         return redirect(f"{reverse('new_parcel')}?again={found.uuid}")
+    except Order.SentBack:
+        messages.error(request, returning.ANOTHER)
     except Order.WrongStatus:
         # A simultaneous request was faster.
         pass

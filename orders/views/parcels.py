@@ -22,6 +22,7 @@ from orders.drafting import drafts
 from orders.drafting.receivers import sees_contact, shown_receiver
 from orders.labels.printing import MOST, TO_PRINT
 from orders.list import listing, tabs
+from orders.list.columns import chosen_columns, column_choices, stored_columns
 from orders.list.system_views import VIEWS, SenderScope, View
 from orders.models import Draft, Order, SavedView
 from orders.models.statuses import MOVING, Status
@@ -30,8 +31,8 @@ from orders.status.status_labels import GROUPS, reason_to_look, status_label
 from shipping_portal.accounts.access import BOOKERS, EVERY_MEMBER, MemberRequest, audience
 from shipping_portal.accounts.address import countries
 from shipping_portal.accounts.address.text import as_seen, one_line
-from shipping_portal.accounts.formatting import local_date, money, up_to_thousand
-from shipping_portal.accounts.models import Sender
+from shipping_portal.accounts.formatting import local_date, money, up_to_thousand, weight_words
+from shipping_portal.accounts.models import Sender, User
 from shipping_portal.accounts.templatetags.words import chip
 from shipping_portal.db.keyset import count_rows
 
@@ -67,7 +68,7 @@ class ListQuery:
     def _query(self) -> QueryDict:
         """Return the valid keys of the address.
 
-        A saved view has its own, and additions override them.
+        A saved view has its own keys; those in the address override them.
         """
         query = QueryDict(self.kept.query if self.kept else "", mutable=True)
         self.is_without_search = self._may_not_read_it() and bool(query.pop("q", None))
@@ -107,7 +108,7 @@ class ListQuery:
 def parcels(request: MemberRequest) -> HttpResponse:
     """Search, filter and page.
 
-    A search that finds one parcel by reference, or from the top, opens it.
+    A search by reference, or from the top of the page, opens the parcel if it finds just one.
     """
     list_query = ListQuery(request)
     if opened := _meant_parcel(list_query):
@@ -118,6 +119,8 @@ def parcels(request: MemberRequest) -> HttpResponse:
     half_typed = _listed_drafts(list_query)
     every = tabs.tabs_of(list_query.scope, half_typed=len(half_typed))
     count = _count_listed(list_query, every)
+    shown = [tab for tab in every.values() if tab.count or tab.slug in {tabs.ALL, list_query.slug}]
+    in_line = [tab for tab in shown if tab in shown[:TABS] or tab.slug == list_query.slug]
     choices = listing.Choices.of(list_query.scope)
     context = {
         "list_query": list_query,
@@ -127,15 +130,15 @@ def parcels(request: MemberRequest) -> HttpResponse:
         "rows": parcel_rows(
             page.rows, request.sender, request.membership.role, list_query.scope.now
         ),
-        "tabs": [
-            tab for tab in every.values() if tab.count or tab.slug in {tabs.ALL, list_query.slug}
-        ],
+        "tabs": in_line,
+        "hidden_tabs": [tab for tab in shown if tab not in in_line],
         "unprinted": every[TO_PRINT].count,
         "chips": _filter_chips(list_query, choices),
         "choices": choices,
         "groups": {name: words for name, (words, _) in GROUPS.items()},
         "countries": countries.country_choices(Sender.Country.values, only=destinations()),
         "printed": listing.PRINTED,
+        "returns": listing.RETURNS,
         "sorts": {name: sort.words for name, sort in listing.SORTS.items()},
         "back": page.back and list_query.link(after=page.back),
         "on": page.on and list_query.link(before=page.on),
@@ -145,6 +148,8 @@ def parcels(request: MemberRequest) -> HttpResponse:
         "drafts": half_typed if list_query.slug == tabs.DRAFTS else [],
         "draft_days": drafts.DAYS,
         "most": MOST,
+        "shown": chosen_columns(request.user.list_columns),
+        "columns": column_choices(request.user.list_columns),
     }
     return render(
         request, "orders/parcels.html", context | _ticked_boxes(list_query, page.rows, count)
@@ -152,7 +157,7 @@ def parcels(request: MemberRequest) -> HttpResponse:
 
 
 def _count_listed(list_query: ListQuery, every: dict[str, tabs.Tab]) -> int:
-    """Return how many parcels the list holds. A plain tab has counted them already."""
+    """Return how many parcels the list holds. For a plain tab they are counted already."""
     tab = None if list_query.q or list_query.filters else every.get(list_query.slug or tabs.ALL)
     return count_rows(list_query.found) if tab is None or tab.listed is None else tab.listed
 
@@ -166,7 +171,7 @@ LINKS: dict[str, dict[str, str | None]] = {
 
 
 def _meant_parcel(list_query: ListQuery) -> Order | None:
-    """Return the one parcel that was meant: by its whole reference, or as the only result."""
+    """Return the one parcel that was searched for: by its whole reference, or the only result."""
     if not list_query.q:
         return None
     exact = with_reference(list_query.scope.orders, list_query.q).first()
@@ -209,7 +214,7 @@ def _listed_drafts(list_query: ListQuery) -> list[Draft]:
 @audience(*EVERY_MEMBER)
 @require_POST
 def save_view(request: MemberRequest) -> HttpResponse:
-    """Save the list under a name, privately or for the team. The user's own name is overwritten."""
+    """Save the list under a name, privately or for the team, replacing their own view of it."""
     name = " ".join(as_seen(request.POST.get("name", "")).split())[:60]
     query = _kept_query(request.POST.get("query", ""))
     if not name or not name.isprintable():
@@ -239,7 +244,7 @@ def _save_view(request: MemberRequest, name: str, **values: Any) -> str:
 
 
 def _kept_query(text: str) -> str:
-    """Return the valid part of a query, as long as a row allows."""
+    """Return the valid part of a query, cut to what a row holds."""
     given, kept = QueryDict(text[:2000]), QueryDict(mutable=True)
     for name in KEPT:
         value = one_line(given.get(name, ""))
@@ -263,6 +268,15 @@ def _free_slug(request: MemberRequest, name: str) -> str:
 
 @audience(*EVERY_MEMBER)
 @require_POST
+def choose_columns(request: MemberRequest) -> HttpResponse:
+    """Store the columns that this user wants in every list of parcels."""
+    stored = stored_columns(request.POST.getlist("column"))
+    User.objects.filter(pk=request.user.pk).update(list_columns=stored)
+    return redirect(f"{reverse('parcels')}?{_kept_query(request.POST.get('query', ''))}")
+
+
+@audience(*EVERY_MEMBER)
+@require_POST
 def delete_view(request: MemberRequest, view: str) -> HttpResponse:
     """Delete a view; only its maker may."""
     found = get_object_or_404(
@@ -273,7 +287,7 @@ def delete_view(request: MemberRequest, view: str) -> HttpResponse:
     return redirect("parcels")
 
 
-# Columns that a row shows. The others, above all texts for the carrier, stay in the database.
+# Columns that a row shows. The others, mainly texts for the carrier, aren't read.
 COLUMNS = (
     "uuid",
     "sender_id",
@@ -293,14 +307,20 @@ COLUMNS = (
     "price",
     "charged_price",
     "currency",
+    "product_name",
+    "weight_kg",
     "carrier_reference",
     "customer_reference",
     "receiver_name",
     "receiver_suburb",
     "receiver_state",
     "receiver_postcode",
+    "returns_id",
+    "parcel_number",
+    "parcel_count",
 )
 ANY = uuid.UUID(int=0)
+TABS = 6  # shown in one line; the others are under More
 
 
 def parcel_rows(
@@ -314,7 +334,7 @@ def parcel_rows(
 def _parcel_row(
     order: Order, sender: Sender, role: str, now: dt.datetime, address: str
 ) -> dict[str, Any]:
-    # Read for its time zone; every row's sender is this one.
+    # Read for the time zone; every row has this sender.
     order.sender = sender
     receiver, key = shown_receiver(order, role), str(order.uuid)
     return {
@@ -324,7 +344,7 @@ def _parcel_row(
         "reference": order.carrier_reference,
         "theirs": order.customer_reference,
         "name": receiver.name,
-        "place": receiver.place,
+        "place": f"{_before_town(order)}{receiver.town}",
         "chip": chip(*status_label(order, now)),
         "progress": order.shown_progress(now),
         "reason": reason_to_look(order) if sees_contact(role) else "",
@@ -332,7 +352,16 @@ def _parcel_row(
         "due": local_date(order.eta_to, sender) if order.status == Status.BOOKED else "",
         "days_late": _days_late(order, sender, now),
         "price": money(order.total, order.currency),
+        "service": order.product_name,
+        "weight": weight_words(order.weight_kg, sender),
+        "booked": local_date(order.booked_at, sender),
     }
+
+
+def _before_town(order: Order) -> str:
+    if order.returns_id:
+        return "Return · "
+    return f"{order.place_in_order} · " if order.parcel_count else ""
 
 
 def _days_late(order: Order, sender: Sender, now: dt.datetime) -> int:

@@ -1,20 +1,23 @@
-"""Print two sheets for a pickup day: what to fetch and pack, and what the driver collects.
+"""Print the sheets of a pickup day: what to pack, a slip per box, what the driver collects.
 
-Neither is a label.
+None of them is a label.
 """
 
 import datetime as dt
+import uuid
 from collections import Counter
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
 from django.utils.dateparse import parse_date
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_GET, require_http_methods
 
 from orders.labels import printing
-from orders.list.system_views import BY_DRIVER, PICKUP_DAY, VIEWS, SenderScope
+from orders.list.system_views import BY_DRIVER, NO_RETURN, PICKUP_DAY, VIEWS, SenderScope
+from orders.models import Order
+from orders.views.bulk import chosen_parcels
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
 
 
@@ -31,6 +34,34 @@ def pick_list(request: MemberRequest) -> HttpResponse:
 
 
 @audience(*BOOKERS)
+@require_http_methods(["GET", "POST"])
+def packing_slips(request: MemberRequest) -> HttpResponse:
+    """Show a slip for each box: of a pickup day, of `parcel`, or of the chosen parcels.
+
+    It has no prices or values: the box may hold a present.
+    """
+    heading = "Packing slips"
+    if request.method == "GET" and "parcel" not in request.GET:
+        context = _pickup_sheet(request, heading)
+    else:
+        parcels = chosen_parcels(request) if request.method == "POST" else [_named_parcel(request)]
+        context = {
+            "heading": heading,
+            "rows": [{"order": order, "pack": printing.pack_list(order)} for order in parcels],
+        }
+    return render(request, "orders/packing_slips.html", context)
+
+
+def _named_parcel(request: MemberRequest) -> Order:
+    """Return the user's parcel that the address names, or answer 404."""
+    try:
+        named = uuid.UUID(request.GET["parcel"])
+    except ValueError:
+        raise Http404 from None
+    return get_object_or_404(Order.objects.for_user(request.user), uuid=named)
+
+
+@audience(*BOOKERS)
 @require_GET
 def handover(request: MemberRequest) -> HttpResponse:
     """Show the parcels that the driver collects on `day`, with a line to sign on."""
@@ -43,7 +74,7 @@ def _pickup_sheet(request: MemberRequest, heading: str) -> dict[str, Any]:
     """Return the day, by default today, and its uncollected parcels, at most printing.MOST."""
     scope = SenderScope.of(request.user, request.sender, timezone.now())
     day = _chosen_day(request) or scope.today
-    waiting = scope.orders.filter(VIEWS["waiting-for-pickup"].where(scope), BY_DRIVER)
+    waiting = scope.orders.filter(VIEWS["waiting-for-pickup"].where(scope), BY_DRIVER, NO_RETURN)
     that_day = waiting.annotate(day=PICKUP_DAY).filter(day=day).order_by("pk")
     orders = list(that_day.filter(~printing.IS_WORTHLESS)[: printing.MOST + 1])
     rows = [

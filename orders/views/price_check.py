@@ -15,7 +15,7 @@ from orders.quoting.price_check import PriceCheckForm, shown
 from orders.views.new_parcel import may_begin
 from orders.views.responses import begin_draft, get_draft, take_prices
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
-from shipping_portal.accounts.address import places
+from shipping_portal.accounts.address import countries, places
 
 
 @audience(*BOOKERS)
@@ -37,7 +37,7 @@ def check_price(request: MemberRequest) -> HttpResponse:
 @audience(*BOOKERS)
 @require_safe
 def checked_price(request: MemberRequest, draft: uuid.UUID) -> HttpResponse:
-    """Show the prices, their suburb, and the way to make a parcel of it."""
+    """Show the prices, their suburb, and how to make a parcel of them."""
     found = get_draft(request, draft)
     if found.quote is None:
         return redirect("check_price")
@@ -47,7 +47,10 @@ def checked_price(request: MemberRequest, draft: uuid.UUID) -> HttpResponse:
     shares_code = (
         places.active_places(receiver.country).filter(postcode=receiver.postcode).count() - 1
     )
-    place = f"{receiver.suburb.title()} {receiver.state} {receiver.postcode}"
+    is_home = receiver.country == page.details.pickup.country
+    country = "" if is_home else countries.country_name(receiver.country)
+    parts = (receiver.suburb.title(), receiver.state, receiver.postcode, country)
+    place = " ".join(filter(None, parts))
     context = {
         "form": form,
         "page": page,

@@ -47,7 +47,7 @@ def quotes(request: MemberRequest, draft: uuid.UUID) -> HttpResponse:
     if found.quote is None:
         return redirect("draft", found.uuid)
     if not found.quote.details["receiver"]["name"]:
-        return redirect("checked_price", found.uuid)  # to nobody yet
+        return redirect("checked_price", found.uuid)  # no receiver yet
     if request.method == "GET":
         return _prices_page(request, found, found.quote, BookForm())
     if request.sender.is_suspended:
@@ -63,9 +63,9 @@ def _check_again(
 ) -> HttpResponse:
     """Ask for the same parcel's prices again, or at the weight that was pressed.
 
-    `why` is said with them.
+    `why` is shown with them.
     """
-    if draft.order_id:  # another one like it
+    if draft.order_id:  # another parcel like it
         draft = begin_draft(request, details)
     measured = WeightForm(request.POST)
     if measured.is_valid():
@@ -99,8 +99,12 @@ def book(request: MemberRequest, draft: uuid.UUID) -> HttpResponse:
         return _correct(request, found.corrects, found, quote, form)
     if _is_a_surprise(request, quote, chosen["form_token"]):
         return _quotes_page(request, found, quote, form, is_question=True)
+    chosen["is_another"] = "another" in request.POST
     try:
         order = drafts.submit(found, quote, by=request.user, now=timezone.now(), **chosen)
+    except Order.SentBack:
+        # Another page's press was faster.
+        return _quotes_page(request, found, quote, form, is_question=True)
     except bookings.TokenReused:
         return _booked_already(request, chosen["form_token"])
     except booking_rules.Suspended:
@@ -153,7 +157,7 @@ def _correct(
 
 
 def _is_a_surprise(request: MemberRequest, quote: Quote, token: uuid.UUID) -> bool:
-    """Return whether a similar parcel was just booked, and nobody has confirmed another one."""
+    """Return whether a similar parcel was just booked, and nobody confirmed this one."""
     if "another" in request.POST or request.sender.is_suspended:
         return False
     return booking_rules.duplicate_to_ask_about(quote, timezone.now(), form_token=token) is not None
@@ -170,7 +174,7 @@ def _prices_page(
 def _quotes_page(
     request: MemberRequest, draft: Draft, quote: Quote, form: BookForm, *, is_question: bool = False
 ) -> HttpResponse:
-    """Show the offers, or the question whether another parcel like the last is meant."""
+    """Show the offers, or ask whether another parcel like the last is intended."""
     page = offers.for_page(quote, now=timezone.now())
     context = {"draft": draft, "quote": quote, "form": form, "page": page}
     context |= {"asks_about": form.cleaned_data if is_question else {}}

@@ -1,4 +1,4 @@
-"""Fix a mistake: a draft corrects a booked parcel, and one button cancels that and books this."""
+"""Fix a mistake: a draft corrects a booked parcel; one button cancels that and books this."""
 
 import datetime as dt
 import uuid
@@ -74,7 +74,7 @@ def replacing_progress(request: MemberRequest, order: uuid.UUID) -> HttpResponse
         return redirect("parcel", found.uuid)
     is_waiting = replacement.ended_at is None
     if not is_waiting and found.status != Status.BOOKED and not replacement.is_only_cancelled:
-        # it was cancelled, or is being, for another reason since
+        # it was cancelled, or is being cancelled, for another reason since
         return redirect("parcel", found.uuid)
     context = {
         "order": found,
@@ -139,7 +139,7 @@ def _day_lost(order: Order, offered_days: list[dt.date]) -> Iterator[tuple[str, 
 def prices_page(
     request: MemberRequest, order: Order, draft: Draft, quote: Quote, form: BookForm
 ) -> HttpResponse:
-    """Show what changes, what it costs, and the one button; once pressed, the wait."""
+    """Show what changes, what it costs, and the button; once it is pressed, the wait."""
     if request.method == "GET" and order.replacements.filter(ended_at=None).exists():
         return redirect("replacing", order.uuid)
     page = offers.for_page(quote, now=timezone.now())

@@ -44,14 +44,14 @@ def get_draft(request: MemberRequest, key: uuid.UUID) -> Draft:
 def begin_draft(
     request: MemberRequest, first: ParcelDetails | Mapping[str, Any], **known: Any
 ) -> Draft:
-    """Make a draft that nobody has typed into yet, of a parcel or of the form's values."""
+    """Make a draft that nobody has typed into yet, from a parcel or from form values."""
     return drafts.begin(request.sender, request.user, first, now=timezone.now(), **known)
 
 
 def take_prices(request: MemberRequest, draft: Draft, form: ParcelForm) -> Quote | None:
-    """Ask for the prices of a form that is right.
+    """Ask for the prices of a valid form.
 
-    When there are none the form says why and keeps everything.
+    If there are none, the form says why and keeps everything.
     """
     try:
         return drafts.ask_prices(draft, form.details(), by=request.user, now=timezone.now())
@@ -69,24 +69,20 @@ def show_remarks(request: MemberRequest, form: ReceiverForm) -> None:
         messages.info(request, text)
 
 
-def refused_page(
-    request: HttpRequest, *, title: str, text: str, order: Order, status: int = 409
-) -> HttpResponse:
-    """Say that the request doesn't fit the order's state, and link back to it."""
-    return render(
-        request, "409.html", {"title": title, "text": text, "order": order}, status=status
-    )
+def refused_page(request: HttpRequest, *, title: str, text: str, order: Order) -> HttpResponse:
+    """Say that the order's state doesn't allow the request, and link back to the order."""
+    return render(request, "409.html", {"title": title, "text": text, "order": order}, status=409)
 
 
 def suspended_page(request: HttpRequest, *, status: int) -> HttpResponse:
-    """Say that booking is off for this sender; the banner says since when and why."""
+    """Say that booking is off for this sender; the banner says from when on and why."""
     return render(request, "orders/suspended.html", status=status)
 
 
 def error_sentence(error: Exception, sender: Sender, *, to: str = "") -> str:
     """Return why there are no prices or no booking, and what to do. Nothing was booked.
 
-    A rejection names its fields as in `to`, the receiver's country.
+    A rejection names its fields as usual in `to`, the receiver's country.
     """
     match error:
         case asking.TooManyQuotes():
@@ -106,6 +102,8 @@ def error_sentence(error: Exception, sender: Sender, *, to: str = "") -> str:
                 "We send with another carrier now, so this price no longer holds. Nothing was"
                 " booked. Check prices again."
             )
+        case booking_rules.ContentsMissing():
+            return "Add what's inside first. Nothing was booked."
         case booking_rules.ServiceNotOffered():
             return (
                 "That service is not among the offers for this parcel. Nothing was booked. Choose"
@@ -121,7 +119,7 @@ def error_sentence(error: Exception, sender: Sender, *, to: str = "") -> str:
                 "The carrier's answer couldn't be read in full, so there are no prices yet. "
                 "Nothing was booked. We've told the operator."
             )
-        case Rejected():  # of a parcel priced earlier
+        case Rejected():  # for a parcel that was priced earlier
             problem = answers.refusal_problem(
                 error, sender, sender.country, to=to, operation="quote"
             )

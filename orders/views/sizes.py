@@ -61,7 +61,7 @@ class SizeForm(OnceOnly):
             with transaction.atomic():
                 self.size.save() if self.size.pk else append_size(self.sender, self.size)
         except IntegrityError:
-            # Somebody saved the name between the check and now.
+            # Somebody took the name between the check and now.
             self.add_error("name", f"There is a size named “{self.size.name}” already.")
         except TooManySizes as error:
             self.add_error(None, str(error))
@@ -99,7 +99,7 @@ def edit_size(request: MemberRequest, size: uuid.UUID) -> HttpResponse:
 @audience(*BOOKERS)
 @require_POST
 def change_size(request: MemberRequest, size: uuid.UUID) -> HttpResponse:
-    """Move a size up or down one place, or make it the `default`; return to its row."""
+    """Move a size up or down one place, or make it the `default`; go back to its row."""
     found = _size_of(request, size)
     if request.POST.get("move") in STEPS:
         move_size(found, step=STEPS[request.POST["move"]])

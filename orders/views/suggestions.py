@@ -1,4 +1,4 @@
-"""What the new-parcel form's script asks for while somebody types: known receivers."""
+"""Serve the new-parcel form's script while somebody types: known receivers."""
 
 from django.http import HttpResponse, JsonResponse
 from django.views.decorators.http import require_safe

@@ -39,7 +39,7 @@ def know_the_member(get_response: Callable[[Any], HttpResponse]) -> Callable[[An
         request.membership = None
         if request.user.is_authenticated:
             request.user.is_proven_twice = proofs.has_proven_second_factor(request)
-            own = Membership.objects.select_related("sender").filter(user=request.user).first()
+            own = getattr(request.user, "membership", None)
             request.membership = own or seeing_as.lent_membership(request, require_second_factor)
             request.sender = request.membership.sender if request.membership else None
         response = get_response(request)
@@ -53,7 +53,7 @@ def know_the_member(get_response: Callable[[Any], HttpResponse]) -> Callable[[An
 def audience(
     *roles: str,
 ) -> Callable[[Callable[..., HttpResponseBase]], Callable[..., HttpResponseBase]]:
-    """Declare who a page is for. Other users get 404, as if it didn't exist."""
+    """Declare who a page is for. Other users get 404, as if the page didn't exist."""
 
     def declare(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
         @wraps(view)
@@ -80,9 +80,9 @@ def audience(
 
 
 def must_promise(request: Any) -> bool:
-    """Return whether the account may send nothing before its promise about dangerous goods.
+    """Return whether the account must make its promise about dangerous goods before sending.
 
-    An account opened by sign-on begins without it.
+    An account that was opened by sign-on starts without it.
     """
     is_booker = request.membership.role in BOOKERS and not hasattr(request.user, "sees_as")
     return is_booker and request.sender.dangerous_goods_acknowledged_at is None
@@ -97,7 +97,7 @@ def same_origin(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResp
 
     Labels and signed links open from our pages only.
 
-    A browser that says nothing, and a typed or bookmarked address, are accepted.
+    A browser that doesn't say, and a typed or bookmarked address, are accepted.
     """
 
     @wraps(view)
@@ -136,7 +136,7 @@ def page_context(request: Any) -> dict[str, Any]:
 def _theme_class(request: Any) -> str:
     """Return the page's class.
 
-    `light` or `dark` as the person chose; otherwise the device decides.
+    It is `light` or `dark` if the person chose one; otherwise the device decides.
     """
     theme = getattr(getattr(request, "user", None), "theme", "system")
     return "" if theme == "system" else theme
@@ -145,8 +145,8 @@ def _theme_class(request: Any) -> str:
 def has_second_factor(user: Any) -> bool:
     """Return whether this person has a second factor.
 
-    It is an authenticator app, or one that the issuer has just asked for and that counts
-    (SSO_SECOND_FACTORS).
+    It is an authenticator app, or one that the issuer just asked for and SSO_SECOND_FACTORS
+    accepts.
     """
     if not user.is_authenticated:
         return False

@@ -50,7 +50,7 @@ class GroupsForm(ReasonForm):
 
 
 class MoveForm(ReasonForm):
-    """Which account a person joins, and as what."""
+    """Which account a person joins, and in which role."""
 
     number = forms.CharField(max_length=12, help_text="Of the account to join, like A-1042.")
     role = forms.ChoiceField(choices=Role.choices, initial=Role.VIEWER)
@@ -171,7 +171,7 @@ class UserAdmin(ActionsAdmin):
 
 @admin.register(ApiToken)
 class ApiTokenAdmin(ActionsAdmin):
-    """Tokens of programs: a member's own, which they make themselves, and a partner's."""
+    """Tokens of programs: members' own, which they make themselves, and partners'."""
 
     admin_actions = (
         act(
@@ -313,7 +313,7 @@ def _import(request: HttpRequest, context: dict[str, Any], form: CheckedForm) ->
             )
         reason, now = form.cleaned_data["reason"], timezone.now()
         done = import_list(content, source=source, by=request.user, at=now, reason=reason)
-    except UnreadableList:  # not the file that was checked
+    except UnreadableList:  # it isn't the file that was checked
         return _page(request, context, form=LocalityUploadForm())
     for change in done:
         text = (
@@ -381,7 +381,7 @@ class AliasForm(ReasonForm, forms.ModelForm):
 
 
 def _as_listed(word: str) -> str:
-    """Return it in capitals, as in the lists: aliases are compared word by word."""
+    """Return a word in capitals, as in the lists: aliases are compared word by word."""
     if len(word.split()) > 1:
         raise forms.ValidationError("Enter one word, like MT.")
     return word.strip().upper()

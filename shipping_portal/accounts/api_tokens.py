@@ -1,7 +1,7 @@
 """Make, revoke and read the API's bearer tokens. A token is shown once and never stored.
 
-A member's token acts as that member: with the role, the limits and the suspension of the moment
-of each call. A partner's acts for the member that the header Acts-For names.
+A member's token acts as that member, with the role, limits and suspension at the time of each call.
+A partner's acts for the member named in the header Acts-For.
 """
 
 import datetime as dt
@@ -16,20 +16,23 @@ from shipping_portal.accounts.access import BOOKERS, EVERY_MEMBER, SEE_MONEY
 from shipping_portal.accounts.models import ApiToken, Audit, Membership, User
 from shipping_portal.accounts.teams.team import token_hash
 
-PREFIX = "portal_"  # by which scanners of leaked secrets, and our own log, know one
+PREFIX = "portal_"  # tells our tokens apart, for scanners of leaked secrets and for our own log
 SHOWN = len(PREFIX) + 4
-MOST = 20  # valid ones of a member
+MOST = 20  # the most valid tokens of one member
 DAYS = (30, 90, 365)
-NOTED_EVERY = dt.timedelta(minutes=1)  # each note of a use is a write
-KEPT_DAYS = 30  # after it ended
+NOTED_EVERY = dt.timedelta(minutes=1)  # a use is noted at most this often, as each note is a write
+KEPT_DAYS = 30  # how long a token is kept after it ended
+
+
+MEMBERS, PARTNERS, STATIONS = "members", "partners", "stations"  # who holds a token
 
 
 class Scope(NamedTuple):
-    """What a token may do, and the roles that may do it on the pages."""
+    """What a token may do, which roles may do that on the pages, and who may hold it."""
 
     words: str
     roles: frozenset[str]
-    is_for_partners: bool = False  # a member's token never has it
+    holders: tuple[str, ...] = (MEMBERS, PARTNERS)
 
 
 SCOPES = {
@@ -39,17 +42,25 @@ SCOPES = {
     "addresses": Scope("Read and change the address book", BOOKERS),
     "imports": Scope("Upload files of parcels", BOOKERS),
     "billing:read": Scope("See statements", SEE_MONEY),
-    "enter": Scope("Hand members over to these pages, logged in", EVERY_MEMBER, True),
+    "enter": Scope("Hand members over to these pages, logged in", EVERY_MEMBER, (PARTNERS,)),
+    "print": Scope("Print what it is asked to, as a print station", BOOKERS, (STATIONS,)),
 }
 
 
-def scopes_of(*, partners: bool, role: str = "") -> dict[str, Scope]:
-    """Return the scopes that a partner's token may have, or a member's with this role."""
+def scopes_of(holder: str, *, role: str = "") -> dict[str, Scope]:
+    """Return the scopes that this holder's token may have, for a member with this role."""
     return {
         name: scope
         for name, scope in SCOPES.items()
-        if partners or (not scope.is_for_partners and role in {"", *scope.roles})
+        if holder in scope.holders and role in {"", *scope.roles}
     }
+
+
+def holder_of(scopes: Collection[str], *, is_partners: bool) -> str:
+    """Return who holds a token: a partner, a print station, or a member's other program."""
+    if is_partners:
+        return PARTNERS
+    return STATIONS if list(scopes) == ["print"] else MEMBERS
 
 
 class NotAccepted(Exception):
@@ -61,7 +72,7 @@ class NobodyNamed(Exception):
 
 
 class TooManyTokens(Exception):
-    """Raised when this member has as many valid tokens as anybody may have."""
+    """Raised when this member has the most valid tokens allowed."""
 
 
 class Caller(NamedTuple):
@@ -81,11 +92,14 @@ def make_token(
     member: Membership | None = None,
     reason: str = "",
 ) -> tuple[ApiToken, str]:
-    """Make a token of a member, or of a partner. Returns it with its text, which is shown once.
+    """Make a token for a member or a partner. Returns it with its text, which is shown once.
+
+    Only a station may have the scope print, and it has no other.
 
     Raises TooManyTokens.
     """
     text = PREFIX + secrets.token_urlsafe(32)
+    holder = holder_of(scopes, is_partners=member is None)
     with transaction.atomic():
         if member:
             User.objects.select_for_update(no_key=True).get(pk=member.user_id)
@@ -96,7 +110,7 @@ def make_token(
             name=name,
             user=member.user if member else None,
             sender=member.sender if member else None,
-            scopes=[name for name in scopes_of(partners=member is None) if name in scopes],
+            scopes=[one for one in scopes_of(holder) if one in scopes],
             token_hash=token_hash(text),
             start=text[:SHOWN],
             made_by=by,
@@ -118,7 +132,7 @@ def revoke_token(token: ApiToken, *, by: User, now: dt.datetime, reason: str = "
 
 
 def find_caller(text: str, acts_for: str, *, now: dt.datetime) -> Caller:
-    """Return whom a token acts for, and note its use. Raises NotAccepted or NobodyNamed."""
+    """Return who a token acts for, and note its use. Raises NotAccepted or NobodyNamed."""
     known = ApiToken.objects.select_related("user__membership__sender")
     try:
         token = known.get(token_hash=token_hash(text))

@@ -15,7 +15,7 @@ from django.http import HttpRequest
 
 from shipping_portal.accounts import access
 from shipping_portal.accounts.address import places
-from shipping_portal.accounts.api_tokens import DAYS, SHOWN, scopes_of
+from shipping_portal.accounts.api_tokens import DAYS, MEMBERS, SHOWN, scopes_of
 from shipping_portal.accounts.models import (
     ApiToken,
     Membership,
@@ -61,7 +61,7 @@ def refuse_reserved(email: str) -> None:
 def people_left_behind() -> bool:
     """Return whether a demo person still has the public password or token. False before migrating.
 
-    Nobody else is checked: no start may depend on who signed up.
+    Nobody else is checked: starting up must not depend on who signed up.
     """
     tables = connection.introspection.table_names()
     if User._meta.db_table not in tables:
@@ -127,7 +127,7 @@ def _give_token(owner: Membership, now: dt.datetime) -> None:
     """Make the token that the demo prints, or make it valid again."""
     fields = {"name": "The demo's", "user": owner.user, "sender": owner.sender, "revoked_at": None}
     fields |= {
-        "scopes": list(scopes_of(partners=False)),
+        "scopes": list(scopes_of(MEMBERS)),
         "start": SENDER_TOKEN[:SHOWN],
         "made_by": owner.user,
     }

@@ -37,8 +37,8 @@ from shipping_portal.jobs import erasing
 from shipping_portal.jobs.erasing import Keys, eraser, objection
 from shipping_portal.jobs.retention import BATCH, delete, term
 
-UNCONFIRMED = dt.timedelta(days=1, hours=1)  # an hour longer than the link in the mail works
-NOBODYS = "@erased.invalid"  # ends the address of everybody who was erased; no mail goes there
+UNCONFIRMED = dt.timedelta(days=1, hours=1)  # an hour longer than the link in the email works
+NOBODYS = "@erased.invalid"  # the host in the address of anybody who was erased; no mail goes there
 FORMER = "A former member"
 CLOSED = "This account is closed. Nothing is booked for it any more."
 
@@ -80,7 +80,7 @@ def still_needed(members: Keys) -> Iterator[tuple[int, str]]:
 
 @eraser("member", "people")
 def erase_people(members: Keys) -> int:
-    """End their logins and team membership. What they made keeps their key, without a name."""
+    """End these people's logins and memberships. What they made keeps their key, without a name."""
     for key in members:
         person = User.objects.get(pk=key)
         Invitation.objects.filter(email__in=addresses_of(key)).delete()
@@ -141,7 +141,7 @@ def purge_address_books(now: dt.datetime) -> int:
 
 
 def unconfirmed_people() -> QuerySet[User]:
-    """Return the people of unconfirmed sign-ups: none of them has ever logged in."""
+    """Return the people of unconfirmed sign-ups, none of whom has ever logged in."""
     proven = EmailAddress.objects.filter(verified=True)
     return User.objects.filter(is_staff=False, last_login=None).exclude(
         Q(pk__in=proven.values("user")) | Q(email__endswith=NOBODYS)
@@ -149,12 +149,12 @@ def unconfirmed_people() -> QuerySet[User]:
 
 
 def erase_unconfirmed(people: QuerySet[User]) -> int:
-    """Erase these with the accounts they opened, so that the address's owner can use it."""
+    """Erase these people with the accounts they opened, which frees the address for its owner."""
     members = set(people.select_for_update(no_key=True).values_list("pk", flat=True))
     opened = Membership.objects.filter(user__in=members, role=Role.OWNER)
     senders = set(opened.values_list("sender", flat=True))
     now = timezone.now()
-    # Before anything is searched for by it: the address is somebody else's.
+    # Do this before anything is searched by the address, which is somebody else's.
     for key in members:
         User.objects.filter(pk=key).update(email=f"{key}{NOBODYS}")
         Audit.write(
@@ -168,7 +168,7 @@ def erase_unconfirmed(people: QuerySet[User]) -> int:
 @term("sign-ups nobody confirmed")
 @transaction.atomic
 def purge_unconfirmed(now: dt.datetime) -> int:
-    """Erase them after UNCONFIRMED: until then the link in their mail works."""
+    """Erase unconfirmed sign-ups after UNCONFIRMED: until then the link in their email works."""
     return erase_unconfirmed(unconfirmed_people().filter(date_joined__lt=now - UNCONFIRMED))
 
 

@@ -1,6 +1,6 @@
 """Format words, units, money and days as a country writes them, mostly the sender's.
 
-Plain functions that know no template.
+They are plain functions, independent of templates.
 """
 
 import datetime as dt
@@ -9,6 +9,7 @@ from typing import Any
 
 from django.utils import timezone
 
+from shipping_portal.carrier.writing import KILOGRAMS
 from shipping_portal.db.keyset import MOST_COUNTED
 
 ELSEWHERE = ""  # any country without a word of its own
@@ -37,7 +38,7 @@ DOLLARS = {"AUD", "CAD", "USD", ""}
 def say(word: str, country: str) -> str:
     """Return a word as that country says it: `say("postcode", "US")` is `ZIP code`.
 
-    Keep a capital.
+    A capital letter is kept.
     """
     term = WORDS[word.lower()].get(country, WORDS[word.lower()][ELSEWHERE])
     return term[0].upper() + term[1:] if word[0].isupper() else term
@@ -67,6 +68,15 @@ def plain(number: Any) -> str:
     return shown.rstrip("0").rstrip(".") if "." in shown else shown
 
 
+def weight_words(kg: Decimal | None, sender: Any) -> str:
+    """Format a weight in the unit of the sender's country."""
+    if kg is None:
+        return ""
+    if sender.country == "US":
+        return f"{plain(round(kg / KILOGRAMS['lb'], 2))} lb"
+    return f"{plain(kg)} kg"
+
+
 def up_to_thousand(count: int) -> str:
     """Format more than a thousand as `1,000+`, because counting stops there."""
     return f"{count:,}" if count <= MOST_COUNTED else f"{MOST_COUNTED:,}+"
@@ -75,7 +85,7 @@ def up_to_thousand(count: int) -> str:
 def local_date(value: dt.datetime | dt.date | None, sender: Any) -> str:
     """Format `Tue 25 Nov` in the sender's zone, `Tue, Nov 25` in the US.
 
-    Another year than this is named.
+    The year is added unless it is this year.
     """
     if value is None:
         return ""

@@ -11,8 +11,7 @@ def _dumps(value: Any, protocol: int) -> bytes:
     return json.dumps(value).encode()
 
 
-# Django allows no serializer here, as it does for Redis, so its two methods run with another
-# `pickle`.
+# Django takes a serializer for Redis, but not here, so its two methods run with another `pickle`.
 _NAMES = vars(db) | {"pickle": SimpleNamespace(dumps=_dumps, loads=json.loads)}
 
 

@@ -16,7 +16,7 @@ CHOOSE = "Choose one from the page."
 
 
 class SettingsForm(forms.ModelForm):
-    """Change exactly the columns it shows."""
+    """Change exactly the columns that the form shows."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)

@@ -6,7 +6,7 @@ from django import forms
 
 from shipping_portal.accounts.address.addresses import LineField
 from shipping_portal.accounts.adminkit.actions import ReasonForm
-from shipping_portal.accounts.api_tokens import DAYS, scopes_of
+from shipping_portal.accounts.api_tokens import DAYS, MEMBERS, PARTNERS, scopes_of
 from shipping_portal.accounts.login.forms import Plain
 
 CHOOSE = "Choose one from the page."
@@ -44,7 +44,7 @@ class TokenForm(Plain):
         scopes: Any = self.fields["scopes"]
         scopes.choices = [
             (name, f"{scope.words} ({name})")
-            for name, scope in scopes_of(partners=not role, role=role).items()
+            for name, scope in scopes_of(MEMBERS if role else PARTNERS, role=role).items()
         ]
 
 

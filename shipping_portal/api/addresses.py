@@ -3,9 +3,8 @@
 import uuid
 from typing import Any
 
-from django.shortcuts import get_object_or_404
-
-from orders.views.addresses import LONGEST_SEARCH, AddressForm
+from orders.list.listing import LONGEST_SEARCH
+from orders.views.addresses import AddressForm, receiver_of
 from shipping_portal.accounts.access import MemberRequest
 from shipping_portal.accounts.address import receivers
 from shipping_portal.accounts.models import Receiver
@@ -38,17 +37,13 @@ def create_address(request: MemberRequest, address: schemas.AddressIn) -> Any:
 @api_operation("PUT", "/addresses/{uuid:receiver}", scope="addresses", answer=schemas.AddressOut)
 def replace_address(request: MemberRequest, receiver: uuid.UUID, address: schemas.AddressIn) -> Any:
     """Replace a receiver's details. Parcels sent to them stay as they are."""
-    return _store(request, address, _address_of(request, receiver))
+    return _store(request, address, receiver_of(request, receiver))
 
 
 @api_operation("DELETE", "/addresses/{uuid:receiver}", scope="addresses", status=204)
 def remove_address(request: MemberRequest, receiver: uuid.UUID) -> Any:
     """Delete a receiver. Parcels sent to them stay as they are."""
-    _address_of(request, receiver).delete()
-
-
-def _address_of(request: MemberRequest, key: uuid.UUID) -> Receiver:
-    return get_object_or_404(Receiver.objects.for_user(request.user), uuid=key)
+    receiver_of(request, receiver).delete()
 
 
 def _store(request: MemberRequest, address: Any, known: Receiver | None) -> Receiver:

@@ -1,16 +1,17 @@
-"""Prices and drafts: a parcel before it is booked, by the entry points of the pages."""
+"""Prices and drafts: a parcel before it is booked, through the pages' entry points."""
 
 import datetime as dt
 import uuid
 from typing import Any
 
 from django.http import HttpResponse
+from django.shortcuts import get_object_or_404
 from django.utils import timezone
 
 from orders.booking import answers, booking_rules
-from orders.drafting import drafts
+from orders.drafting import drafts, returning
 from orders.drafting.forms import ParcelForm
-from orders.models import Draft, Quote
+from orders.models import Draft, Order, Quote
 from orders.quoting import offers
 from orders.views.responses import NO_PRICES, get_draft
 from shipping_portal.accounts.access import MemberRequest
@@ -33,7 +34,7 @@ BOOKED = "This draft is booked."
 def make_quote(request: MemberRequest, response: HttpResponse, parcel: schemas.ParcelIn) -> Any:
     """Ask for the prices of a parcel.
 
-    Its fields are those of the portal's form, and so are the messages about them. Nothing is
+    The fields are those of the portal's form, and so are the messages about them. Nothing is
     booked.
     """
     refuse_unless_may_begin(request.sender)
@@ -46,9 +47,33 @@ def make_quote(request: MemberRequest, response: HttpResponse, parcel: schemas.P
     return _priced(request, response, draft, form)
 
 
+@api_operation(
+    "POST",
+    "/parcels/{uuid:parcel}/return",
+    scope="parcels:book",
+    answer=schemas.QuoteOut,
+    status=201,
+)
+def return_parcel(request: MemberRequest, response: HttpResponse, parcel: uuid.UUID) -> Any:
+    """Ask for the prices of sending a parcel back, from its receiver to the account.
+
+    The parcel was delivered, or is coming back. Book an offer like any other; a second return of
+    the same parcel must be confirmed.
+    """
+    refuse_unless_may_begin(request.sender)
+    order = get_object_or_404(Order.objects.for_user(request.user), uuid=parcel)
+    if why := returning.why_not_sent_back(order):
+        raise ApiProblem("state", why)
+    details = returning.return_of(order, request.sender)
+    draft = drafts.begin(request.sender, request.user, details, now=timezone.now())
+    form = drafts.parcel_form(request.sender, sent_form(draft.values), draft=draft)
+    refuse_invalid(form)
+    return _priced(request, response, draft, form)
+
+
 @api_operation("GET", "/drafts", scope="parcels:book", answer=schemas.DraftsOut)
 def list_drafts(request: MemberRequest) -> Any:
-    """List the account's drafts, the one changed last first. There are at most fifty."""
+    """List the account's drafts, most recently changed first. There are at most fifty."""
     refuse_names(request, set())
     found = drafts.listed(request.user).select_related("quote", "origin")
     return {"drafts": [shown.draft_facts(draft) for draft in found]}
@@ -56,13 +81,13 @@ def list_drafts(request: MemberRequest) -> Any:
 
 @api_operation("POST", "/drafts", scope="parcels:book", answer=schemas.DraftOut, status=201)
 def create_draft(request: MemberRequest, parcel: schemas.ParcelIn) -> Any:
-    """Keep a parcel that isn't complete yet. Nothing is checked or booked."""
+    """Store a parcel that isn't complete yet. Nothing is checked or booked."""
     return _save(request, Draft(sender=request.sender, made_by=request.user), parcel)
 
 
 @api_operation("GET", "/drafts/{uuid:draft}", scope="parcels:book", answer=schemas.DraftOut)
 def read_draft(request: MemberRequest, draft: uuid.UUID) -> Any:
-    """Show a draft as it was left, by whomever of the account."""
+    """Show a draft as it was left, by any member of the account."""
     return shown.draft_facts(get_draft(request, draft))
 
 
@@ -86,12 +111,12 @@ def remove_draft(request: MemberRequest, draft: uuid.UUID) -> Any:
     status=201,
 )
 def price_draft(request: MemberRequest, response: HttpResponse, draft: uuid.UUID) -> Any:
-    """Ask for the prices of a draft. What is wrong in it is said as for any parcel.
+    """Ask for the prices of a draft. Problems are reported as for any parcel.
 
-    To book an offer of them ends the draft.
+    Booking one of the offers ends the draft.
     """
     found = _open_draft(request, draft)
-    form = drafts.parcel_form(request.sender, sent_form(shown.parcel_values(found)))
+    form = drafts.parcel_form(request.sender, sent_form(shown.parcel_values(found)), draft=found)
     refuse_invalid(form)
     return _priced(request, response, found, form)
 
@@ -107,14 +132,14 @@ def _open_draft(request: MemberRequest, key: uuid.UUID) -> Draft:
 def _save(request: MemberRequest, draft: Draft, parcel: Any) -> dict[str, Any]:
     refuse_unless_may_begin(request.sender)
     sent = sent_form(parcel.dict())
-    refuse_unused(sent, drafts.parcel_form(request.sender))
+    refuse_unused(sent, drafts.parcel_form(request.sender, draft=draft))
     return shown.draft_facts(drafts.save(draft, sent.dict(), now=timezone.now()))
 
 
 def _priced(
     request: MemberRequest, response: HttpResponse, draft: Draft, form: ParcelForm
 ) -> dict[str, Any]:
-    """Return the prices of a form that is right, with the limit of asking in the headers."""
+    """Return the prices of a valid form, with the rate limit in the headers."""
     now = timezone.now()
     quote = _ask_prices(request, draft, form, now)
     for name, value in rates.of_quotes(request.sender, now).items():

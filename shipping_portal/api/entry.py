@@ -1,4 +1,4 @@
-"""Links by which a partner's server hands a member over to the pages."""
+"""Links by which a partner's server logs a member in to the pages."""
 
 import datetime as dt
 from typing import Any
@@ -19,8 +19,8 @@ from shipping_portal.api.sent import sent_form
 def create_entry_link(request: MemberRequest, link: schemas.EntryLinkIn) -> Any:
     """Make a link that logs the member in and opens one page.
 
-    It opens once, within a minute. Redirect the member's own browser to it, and keep it in no log.
-    Only a partner's token makes one.
+    It opens once, within a minute. Redirect the member's own browser to it, and don't log it. Only
+    a partner's token can make one.
     """
     now = timezone.now()
     try:

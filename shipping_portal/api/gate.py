@@ -1,4 +1,4 @@
-"""Let programs in: by a bearer token alone, with JSON of a bounded size. Cookies count nothing."""
+"""Admit programs: by a bearer token only, with JSON of a limited size. Cookies are ignored."""
 
 import json
 from collections.abc import Callable
@@ -18,6 +18,7 @@ from shipping_portal.accounts.api_tokens import (
     NobodyNamed,
     NotAccepted,
     find_caller,
+    holder_of,
     scopes_of,
 )
 from shipping_portal.accounts.login import security_events
@@ -26,15 +27,16 @@ from shipping_portal.api import problems
 from shipping_portal.api.problems import ApiProblem
 
 PREFIX = "/api/"
-# People read it, who may be logged in: without their cookie its own would log them out.
+# People read this page, and may be logged in: without their cookie, the page's own would log them
+# out.
 PAGE = "/api/v1/"
-MOST_BYTES = 64 * 1024  # of a JSON body; a parcel has 3 kB
+MOST_BYTES = 64 * 1024  # bytes of a JSON body; a parcel has 3 kB
 
 
 def serve_programs(
     get_response: Callable[[HttpRequest], HttpResponseBase],
 ) -> Callable[[HttpRequest], HttpResponseBase]:
-    """Drop the cookies of calls to the API, and answer every error with a problem (middleware)."""
+    """Drop cookies from calls to the API, and answer every error with a problem (middleware)."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         is_page = request.path == PAGE and request.method in {"GET", "HEAD"}
@@ -53,7 +55,7 @@ def serve_programs(
 
 
 class Bearer(HttpBearer):
-    """Take a token with this scope. The member must have a role that the scope is for."""
+    """Accept a token with this scope. The member must have a role that the scope allows."""
 
     def __init__(self, scope: str) -> None:
         super().__init__()
@@ -74,10 +76,8 @@ class Bearer(HttpBearer):
         return caller.token
 
     def _refuse_unless_allowed(self, request: MemberRequest, token: ApiToken) -> None:
-        if (
-            self.scope not in scopes_of(partners=token.is_partners)
-            or self.scope not in token.scopes
-        ):
+        holder = holder_of(token.scopes, is_partners=token.is_partners)
+        if self.scope not in scopes_of(holder) or self.scope not in token.scopes:
             raise ApiProblem("scope", f"This needs a token with the scope {self.scope}.")
         if request.membership.role not in SCOPES[self.scope].roles:
             role = request.membership.get_role_display().lower()
@@ -92,7 +92,7 @@ class Bearer(HttpBearer):
 
 
 def read_body(request: HttpRequest, most: int) -> bytes:
-    """Return the body, of at most so many bytes. A larger one is refused before it is read."""
+    """Return the body, of at most this many bytes. Larger ones are refused before they are read."""
     length = request.headers.get("Content-Length") or "0"
     if not (length.isascii() and length.isdigit()) or int(length) > most:
         raise ApiProblem("too-large", f"Send at most {most // 1024} kB.")
@@ -108,7 +108,7 @@ class JsonParser(Parser):
         body = read_body(request, MOST_BYTES)
         try:
             found = json.loads(body)
-            json.dumps(found, ensure_ascii=False).encode()  # half a surrogate pair has no bytes
+            json.dumps(found, ensure_ascii=False).encode()  # half a surrogate pair can't be stored
         except (ValueError, RecursionError) as error:
             raise ApiProblem("bad-request", "The body is not JSON.") from error
         return found

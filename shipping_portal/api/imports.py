@@ -1,4 +1,4 @@
-"""Files of parcels: taken, matched and corrected as on the pages. A person books them there."""
+"""Files of parcels: uploaded, matched and corrected as on the pages, where a person books them."""
 
 import uuid
 from typing import Any
@@ -60,7 +60,8 @@ FILE = {
 def upload_import(request: MemberRequest, name: str = "orders.csv") -> Any:
     """Upload an Excel, CSV or TSV file as the body. Nothing is booked.
 
-    Known columns are matched at once, and its rows checked. Otherwise its state is matching.
+    If its columns are known, they are matched at once and the rows checked. Otherwise its state is
+    matching.
     """
     refuse_unless_may_begin(request.sender)
     now = timezone.now()
@@ -89,7 +90,7 @@ def get_import(request: MemberRequest, file: uuid.UUID) -> Any:
     "GET", "/imports/{uuid:file}/columns", scope="imports", answer=schemas.ImportColumnsOut
 )
 def get_import_columns(request: MemberRequest, file: uuid.UUID) -> Any:
-    """Show which column is matched to which field: as remembered for this header, or guessed."""
+    """Show which column is matched to which field, as remembered for this header or guessed."""
     found, address = listing.import_of(request, file), needed_pickup_address(request.sender)
     form = _match_form(found, address)
     return {
@@ -104,7 +105,7 @@ def get_import_columns(request: MemberRequest, file: uuid.UUID) -> Any:
 def match_import_columns(
     request: MemberRequest, file: uuid.UUID, matched: schemas.ImportColumnsIn
 ) -> Any:
-    """Match the columns of a file, and check every row again. Remembered for this header."""
+    """Match the columns of a file, remember that for its header, and check every row again."""
     found, address = listing.import_of(request, file), needed_pickup_address(request.sender)
     guessed = _match_form(found, address)
     sent = {name: guessed.initial[name] for name in units.TABLES} | matched.values
@@ -120,7 +121,7 @@ def match_import_columns(
 def list_import_rows(
     request: MemberRequest, file: uuid.UUID, state: schemas.RowState = "", cursor: str = ""
 ) -> Any:
-    """List the rows of a file, fifty a page: what each is read as, what is wrong, and its price."""
+    """List the rows of a file, fifty a page: how each is read, what is wrong, and its price."""
     refuse_names(request, {"state", "cursor"})
     refuse_cursor(cursor, IN_ORDER)
     found = listing.import_of(request, file)
@@ -138,7 +139,7 @@ def correct_import_row(
     """Correct a row by its number and check it again, or leave it out. The file stays as it is."""
     found, address = listing.import_of(request, file), needed_pickup_address(request.sender)
     mine = get_object_or_404(_rows_of(found), number=row)
-    if mine.order or mine.state in {ImportRow.State.OWED, ImportRow.State.JOINED}:
+    if mine.order or mine.state in {ImportRow.State.DUE, ImportRow.State.JOINED}:
         raise ApiProblem("state", f"{mine.get_state_display()}: this row stays as it is.")
     mine.file = found
     if not _correct(mine, address, correction):

@@ -1,6 +1,6 @@
-"""Read the query of a list. What the page would leave out of an address is refused here.
+"""Read the query of a list. Parameters that the page would ignore are refused here.
 
-A person sees at once that a filter was not applied; a program would act on every parcel.
+A person sees at once that a filter wasn't applied; a program would act on every parcel.
 """
 
 from typing import Any
@@ -18,7 +18,7 @@ UNKNOWN = ["This isn't known here."]
 
 
 def page_of_parcels(request: MemberRequest, query: dict[str, str]) -> Page:
-    """Return the page that a query names. Raises ApiProblem for whatever is wrong in it."""
+    """Return the page that a query names. Raises ApiProblem for anything invalid in it."""
     role = request.membership.role
     scope = SenderScope.of(request.user, request.sender, timezone.now(), role=role)
     given = QueryDict(mutable=True)
@@ -38,12 +38,12 @@ def page_of_parcels(request: MemberRequest, query: dict[str, str]) -> Page:
 
 
 def refuse_names(request: Any, known: set[str], wrong: list[str] | None = None) -> None:
-    """Raise the problem of parameters that are unknown, or whose value is."""
+    """Raise the problem of unknown parameters or values."""
     if names := [*(name for name in request.GET if name not in known), *(wrong or [])]:
         raise ApiProblem("invalid", errors=dict.fromkeys(names, UNKNOWN))
 
 
 def refuse_cursor(cursor: str, keys: Keyset) -> None:
-    """Raise the problem of a cursor that no page has given."""
+    """Raise the problem of a cursor that didn't come from a page."""
     if cursor and keys.key(cursor) is None:
         raise ApiProblem("invalid", errors={"cursor": UNKNOWN})

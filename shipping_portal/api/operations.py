@@ -1,4 +1,4 @@
-"""Declare an operation of the API: one line says its address, its scope and its answer."""
+"""Declare an operation of the API in one line: its address, its scope and its answer."""
 
 import inspect
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Bookings, cancellations, labels and tracking, by the entry points of the pages."""
+"""Bookings, cancellations, labels and tracking, through the pages' entry points."""
 
 import datetime as dt
 import logging
@@ -15,7 +15,7 @@ from ninja import Header, Query
 
 from orders.booking import booking_rules, bookings
 from orders.cancelling import cancels, replacing
-from orders.drafting import drafts
+from orders.drafting import drafts, returning
 from orders.drafting.forms import BookForm
 from orders.labels import fetching
 from orders.labels.originals import WORTHLESS
@@ -40,14 +40,14 @@ KEYS = uuid.UUID("5f0c7c2e-7d0e-4b0a-9d53-3c9a5b0d8a11")  # of Idempotency-Key
 NO_SUCH_QUOTE = ["There is no such quote. Ask for prices again."]
 REUSED = "The key has booked another parcel, service or day. Nothing new was booked."
 OLD_PRICE = "That price no longer holds, so nothing was cancelled or booked. Ask again."
-# Of the parcels that it replaces, or that replace it, only the ids are shown.
+# Of the parcels that it replaces or sends back, or that replace it, only the ids are shown.
 NOT_OF_KIN = [
     f"{kin}__{field.name}"
-    for kin in ("replaces", "replaced_by")
+    for kin in ("replaces", "replaced_by", "returns")
     for field in Order._meta.concrete_fields
     if field.name not in {"id", "uuid"}
 ]
-LOOK_AGAIN = {"Retry-After": "2"}  # at a parcel or label that is on its way
+LOOK_AGAIN = {"Retry-After": "2"}  # seconds to wait while a parcel or label is on its way
 Key = Annotated[str, Header(alias="Idempotency-Key", min_length=1, max_length=255)]
 
 
@@ -57,11 +57,13 @@ def book_parcel(
 ) -> Any:
     """Book an offer, once for each Idempotency-Key.
 
-    The same key with the same content gets the same answer, however often it is sent; with other
-    content it gets 422. The carrier is called after the answer: look at the parcel's `url`.
+    The same key with the same content gets the same answer, however often it is sent; with
+    different content it gets 422. The carrier is called after the answer: look at the parcel's
+    `url`.
     """
     asked, now = _asked(chosen, key), timezone.now()
     quote = _quote_to_book(request, chosen.quote)
+    asked["is_another"] = chosen.another
     if not chosen.another:
         _refuse_surprise(request, quote, asked["form_token"], now)
     order = _submit(request, quote, asked, now)
@@ -73,7 +75,7 @@ def book_parcel(
 
 
 def _asked(chosen: Any, key: str) -> dict[str, Any]:
-    """Return the product, the pickup_date and the form_token that Book's form reads from them."""
+    """Return the product, pickup_date and form_token, as Book's form reads them."""
     picked = {"product": chosen.product, "pickup_date": chosen.pickup_date or ""}
     form = BookForm(picked | {"form_token": uuid.uuid5(KEYS, key)})
     refuse_invalid(form)
@@ -91,16 +93,17 @@ def _quote_to_book(request: MemberRequest, key: uuid.UUID) -> Quote:
 def _refuse_surprise(
     request: MemberRequest, quote: Quote, token: uuid.UUID, now: dt.datetime
 ) -> None:
-    """Raise the problem of a parcel like one just booked, as the page asks about it."""
+    """Raise a problem if a parcel is like one just booked, which the page would ask about."""
     if request.sender.is_suspended:
         return
     if like := booking_rules.duplicate_to_ask_about(quote, now, form_token=token):
-        words = f"{like} goes to the same receiver. Nothing was booked. Send another: true to book."
+        same = "sends the same parcel back" if like.returns_id else "goes to the same receiver"
+        words = f"{like} {same}. Nothing was booked. Send another: true to book."
         raise ApiProblem("duplicate", words, parcel=like.uuid)
 
 
 def _submit(request: MemberRequest, quote: Quote, asked: dict[str, Any], now: dt.datetime) -> Order:
-    """Book it, which ends the draft that was made for it, if that is still there."""
+    """Book the parcel. That ends the draft made for it, if it still exists."""
     mine = Draft.objects.for_user(request.user).filter(quote=quote, order=None)
     draft = mine.exclude(source=Draft.Source.CORRECTED).order_by("-pk").first()
     asked = {"by": request.user, "now": now, **asked}
@@ -110,12 +113,15 @@ def _submit(request: MemberRequest, quote: Quote, asked: dict[str, Any], now: dt
         return bookings.submit(quote=quote, code=asked.pop("product"), **asked)
     except bookings.TokenReused as error:
         raise ApiProblem("key-reused", REUSED, parcel=str(error)) from error
+    except Order.SentBack as error:  # booked by another request, just now
+        _refuse_surprise(request, quote, asked["form_token"], now)
+        raise ApiProblem("state", returning.ANOTHER) from error
     except (booking_rules.Suspended, *NO_BOOKING) as error:
         raise _not_booked(error, request.sender, now) from error
 
 
 def _not_booked(error: Exception, sender: Sender, now: dt.datetime) -> ApiProblem:
-    """Return the problem of what forbids this booking."""
+    """Return the problem that forbids this booking."""
     match error:
         case booking_rules.Suspended():
             return ApiProblem("suspended", str(error))
@@ -136,7 +142,9 @@ def list_parcels(request: MemberRequest, query: Query[schemas.ParcelsQuery]) -> 
 def orders_shown(request: MemberRequest) -> QuerySet[Order]:
     """Return the account's parcels with what the API shows of each."""
     mine = Order.objects.for_user(request.user).prefetch_related("labels")
-    shown_with = mine.select_related("account", "replaces", "replaced_by", "parcel__account")
+    shown_with = mine.select_related(
+        "account", "replaces", "replaced_by", "returns", "parcel__account"
+    )
     return shown_with.defer(*NOT_OF_KIN)
 
 
@@ -169,7 +177,7 @@ def get_parcel(request: MemberRequest, response: HttpResponse, parcel: uuid.UUID
     status=202,
 )
 def cancel_parcel(request: MemberRequest, parcel: uuid.UUID) -> Any:
-    """Ask the carrier to cancel a parcel that is not sent.
+    """Ask the carrier to cancel a parcel that hasn't been sent.
 
     Don't use its label from then on. Asking twice changes nothing.
     """
@@ -199,7 +207,7 @@ def replace_parcel(
     """Cancel a parcel and book an offer instead, once for each Idempotency-Key.
 
     Ask for prices with the corrected fields first. Nothing new is booked before the carrier has
-    cancelled this one, and its replacement says what came of it. Don't use its label from now on.
+    cancelled this one, and its replacement shows the outcome. Don't use its label from now on.
     """
     found, asked = _parcel_of(request, parcel), _asked(chosen, key)
     quote = _quote_to_book(request, chosen.quote)
@@ -233,7 +241,7 @@ def _ask_to_replace(
     status=202,
 )
 def confirm_parcel(request: MemberRequest, parcel: uuid.UUID, chosen: schemas.ConfirmIn) -> Any:
-    """Book a parcel whose price or day has changed, with your yes to the price it has now."""
+    """Book a parcel whose price or day has changed, by confirming its current price."""
     found, now = _parcel_of(request, parcel), timezone.now()
     if found.status not in {Status.DRAFT, Status.NOT_BOOKED}:
         raise ApiProblem("state", _state_in_words(request, parcel))
@@ -247,6 +255,8 @@ def confirm_parcel(request: MemberRequest, parcel: uuid.UUID, chosen: schemas.Co
         raise ApiProblem("state", error_sentence(error, request.sender)) from error
     except (booking_rules.Suspended, booking_rules.Paused, bookings.LimitReached) as error:
         raise _not_booked(error, request.sender, now) from error
+    except Order.SentBack as error:
+        raise ApiProblem("state", returning.ANOTHER) from error
     except Order.WrongStatus as error:
         raise ApiProblem("state", _state_in_words(request, parcel)) from error
     return shown.pointer_to(found)
@@ -261,8 +271,8 @@ def confirm_parcel(request: MemberRequest, parcel: uuid.UUID, chosen: schemas.Co
 def share_parcel(request: MemberRequest, parcel: uuid.UUID, share: schemas.ShareIn) -> Any:
     """Share a parcel's page with its receiver, who needs no account.
 
-    Asked again, the answer is the same. The page has no personal data; everybody who has its
-    address can read it.
+    Asking again gives the same answer. The page has no personal data; anybody who has its address
+    can read it.
     """
     found = _parcel_of(request, parcel)
     form = ShareForm(sent_form(share.dict()))
@@ -277,7 +287,7 @@ def share_parcel(request: MemberRequest, parcel: uuid.UUID, share: schemas.Share
 
 @api_operation("DELETE", "/parcels/{uuid:parcel}/share", scope="parcels:book", status=204)
 def stop_sharing_parcel(request: MemberRequest, parcel: uuid.UUID) -> Any:
-    """Stop sharing a parcel's page. Its address never opens again."""
+    """Stop sharing a parcel's page. Its address never works again."""
     receiver_pages.stop(_parcel_of(request, parcel), by=request.user, now=timezone.now())
 
 
@@ -285,10 +295,10 @@ def stop_sharing_parcel(request: MemberRequest, parcel: uuid.UUID) -> Any:
 def get_label(
     request: MemberRequest, parcel: uuid.UUID, size: str = "", *, worthless: bool = False
 ) -> HttpResponseBase:
-    """Get the carrier's label, byte for byte: size full or cropped, else the account's own.
+    """Get the carrier's label, byte for byte: full or cropped, by default the account's size.
 
-    While the carrier is making it, the answer is 409 with Retry-After. One made with a test key
-    is refused unless worthless is true, so that no bench prints it unnoticed.
+    While the carrier is making it, the answer is 409 with Retry-After. A label made with a test key
+    is refused unless worthless is true, so that it isn't printed by mistake.
     """
     order, now = _parcel_of(request, parcel), timezone.now()
     size = size or request.sender.label_size
@@ -307,14 +317,14 @@ def get_label(
         )
     if found.is_worthless and not worthless:
         raise ApiProblem("worthless", WORTHLESS)
-    return shown.label_file(found, _bytes_of(found, request, now))
+    return shown.label_file(found, label_bytes(found, request, now))
 
 
-def _bytes_of(label: Label, request: MemberRequest, now: dt.datetime) -> bytes:
-    """Return the file, and write down who took it."""
+def label_bytes(label: Label, request: MemberRequest, now: dt.datetime) -> bytes:
+    """Return the file, and record who downloaded it."""
     try:
         content = label.serve(at=now)
-    except LabelBytes.DoesNotExist:  # purged or taken back just now
+    except LabelBytes.DoesNotExist:  # purged or withdrawn just now
         raise Http404 from None
     except OutOfReach as error:
         log.warning("label %s of order %s can't be read now", label.size, label.order_id)

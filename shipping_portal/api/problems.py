@@ -1,7 +1,7 @@
-"""Say what went wrong as a problem document (RFC 9457), in the words of the pages.
+"""Say what went wrong as a problem document (RFC 9457), in the pages' words.
 
-Each has a `type`, the address of its row on the API's page; `detail`, a sentence for people; and
-for what was typed `errors`, the messages by field.
+Each has a `type`, the address of its row on the API's page; `detail`, a sentence for people; and,
+for invalid input, `errors`, the messages by field.
 """
 
 import json
@@ -60,13 +60,15 @@ BODIES = {
     "matched",
     "correction",
     "share",
-}  # how our operations call their bodies
+    "taken",
+    "reported",
+}  # what our operations call their bodies
 OF_STATUS = {400: "bad-request", 401: "token", 404: "not-found", 405: "method"}
 OF_STATUS |= {413: "too-large", 415: "media-type", 429: "limit", 500: "fault", 503: "unavailable"}
 
 
 class ApiProblem(Exception):
-    """Raised to answer with a problem. `more` are members of the document beside the usual ones."""
+    """Raised to answer with a problem. `more` holds extra members of the document."""
 
     def __init__(
         self,
@@ -95,7 +97,7 @@ class ProblemOut(Schema):
 
 
 def answer(request: HttpRequest, problem: ApiProblem) -> HttpResponse:
-    """Return the response that says it."""
+    """Return the problem's response."""
     kind = KINDS[problem.kind]
     document = {
         "type": f"{settings.SITE_URL}/api/v1/#{problem.kind}",
@@ -116,7 +118,7 @@ def answer(request: HttpRequest, problem: ApiProblem) -> HttpResponse:
 
 
 def from_page(request: HttpRequest, page: HttpResponseBase) -> HttpResponse:
-    """Return the problem for an error that was answered with a page, as by Django itself."""
+    """Return the problem for an error that was answered with a page, for example by Django."""
     kept = {name: page.headers[name] for name in KEPT_HEADERS if name in page.headers}
     is_ours = page.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR
     kind = OF_STATUS.get(page.status_code, "fault" if is_ours else "bad-request")
@@ -124,7 +126,7 @@ def from_page(request: HttpRequest, page: HttpResponseBase) -> HttpResponse:
 
 
 def refuse_invalid(form: BaseForm) -> None:
-    """Raise the problem of a form that is wrong: its own messages, by its own fields."""
+    """Raise the problem of an invalid form: its own messages, by its own fields."""
     errors = {name: [str(text) for text in texts] for name, texts in form.errors.items()}
     whole = " ".join(errors.pop("__all__", []))
     if errors or whole:
@@ -132,7 +134,7 @@ def refuse_invalid(form: BaseForm) -> None:
 
 
 def answer_problems(api: NinjaAPI) -> None:
-    """Let the API answer with problems what is raised in it. The rest is Django's."""
+    """Make the API answer its own exceptions with problems. Django handles the rest."""
 
     def say(request: HttpRequest, error: Any) -> HttpResponse:
         return answer(request, _problem_of(error))
@@ -145,7 +147,7 @@ def _problem_of(error: Exception) -> ApiProblem:
     match error:
         case ApiProblem():
             return error
-        case HttpError(__cause__=ApiProblem() as cause):  # what our parser raised, inside ninja's
+        case HttpError(__cause__=ApiProblem() as cause):  # raised by our parser, wrapped by ninja
             return cause
         case HttpError(status_code=status):
             return ApiProblem(OF_STATUS.get(status, "bad-request"))

@@ -1,4 +1,4 @@
-"""Describe the API: OpenAPI 3.1 for programs, and a page of the same for people."""
+"""Describe the API: OpenAPI 3.1 for programs, and a page with the same for people."""
 
 import functools
 import re
@@ -20,6 +20,7 @@ from shipping_portal.api import (  # noqa: F401  (their operations)
     imports,
     parcels,
     statements,
+    stations,
 )
 from shipping_portal.api.operations import api
 from shipping_portal.api.problems import CONTENT_TYPE, KINDS, ProblemOut
@@ -36,7 +37,7 @@ ACTS_FOR = {
 
 @functools.cache
 def openapi() -> dict[str, Any]:
-    """Return the schema: ninja's, with the scope of each operation and the problems it answers."""
+    """Return ninja's schema, with each operation's scope and the problems it may answer with."""
     schema: dict[str, Any] = dict(api.get_openapi_schema(path_prefix="api/v1/"))
     schema["servers"] = [{"url": settings.SITE_URL}]
     schema["components"]["schemas"]["Problem"] = ProblemOut.model_json_schema(
@@ -57,15 +58,15 @@ def openapi() -> dict[str, Any]:
 
 
 @public
-@csrf_exempt  # a body posted here would be read before it is refused
+@csrf_exempt  # otherwise a body posted here would be read before it is refused
 @require_GET
 def openapi_file(request: HttpRequest) -> HttpResponse:
-    """Serve the schema. It holds nothing of anybody's."""
+    """Serve the schema. It contains no account's data."""
     return JsonResponse(openapi())
 
 
 @public
-@csrf_exempt  # a body posted here would be read before it is refused
+@csrf_exempt  # otherwise a body posted here would be read before it is refused
 @require_GET
 def reference(request: HttpRequest) -> HttpResponse:
     """Show every operation with its fields, and every problem."""
@@ -98,7 +99,7 @@ def _operation(
 
 
 def _fields(schema: dict[str, Any], holder: dict[str, Any]) -> list[tuple[str, str, bool]]:
-    """Return name, description and whether it is needed, of each field of a JSON body."""
+    """Return each JSON field's name and description, and whether it is required."""
     body = holder.get("content", {}).get("application/json", {}).get("schema", {})
     found = schema["components"]["schemas"].get(body.get("$ref", "").rpartition("/")[2], body)
     needed = found.get("required", [])

@@ -1,6 +1,6 @@
-"""What goes in and out, by our own field names. The rules are the forms'; no rule is here twice.
+"""Define what goes in and out, by our own field names. The rules are in the forms only.
 
-A value may be sent as text or as a number: the form reads it as if it was typed.
+A value may be sent as text or as a number: the form reads it as if it were typed.
 """
 
 import datetime as dt
@@ -69,7 +69,7 @@ PARCEL_CONTROLS = {
 STRICT = ConfigDict(extra="forbid")
 SEEN_BY_BOOKERS = ("company", "email", "phone", "line1", "line2", "instructions")
 PARTS_OF_ADDRESS = (*RECEIVER_PARTS, "instructions", "group")
-# Enumerations of one name would be one in the schema, so these have none there.
+# Enumerations with the same name would be merged in the schema, so these have no name there.
 LabelState: Any = Literal[tuple(Label.State.values)]
 ImportState: Any = Literal[tuple(Import.State.values)]
 RowState: Any = Literal[("", *ImportRow.State.values)]
@@ -80,7 +80,7 @@ COUNTS = (
 
 
 def _of(name: str, kind: Any, columns: Iterable[str], **more: Any) -> Any:
-    """Return a schema with columns of one kind, and more that may be null."""
+    """Return a schema with columns of one type, and others that may be null."""
     fields: Any = dict.fromkeys(columns, (kind, ...))
     return create_model(name, __base__=Schema, **fields, **more)
 
@@ -99,7 +99,7 @@ _FILTERS: Any = {name: (str, Field("", description=one.label)) for name, one in 
 
 
 class ParcelsQuery(create_model("Filters", __base__=Schema, **_FILTERS)):  # type: ignore[misc]
-    """Which parcels to list: the filters of the page."""
+    """Which parcels to list: the page's filters."""
 
     q: str = Field("", description="Words of the name, the reference or your order number")
     sort: str = Field("newest", description=f"One of {', '.join(SORTS)}")
@@ -156,7 +156,7 @@ class DraftOut(Schema):
 
 
 class DraftsOut(Schema):
-    """Drafts, the one changed last first."""
+    """Drafts, most recently changed first."""
 
     drafts: list[DraftOut]
 
@@ -178,7 +178,7 @@ class ChosenIn(OfferIn):
 
 
 class ConfirmIn(Schema):
-    """Your yes to the price that the parcel has now."""
+    """Your consent to the parcel's current price."""
 
     model_config = STRICT
 
@@ -211,7 +211,7 @@ class SharedOut(Schema):
 
 
 class BookedOut(Schema):
-    """The parcel that a key has booked. Look at it until it is booked and its label is there."""
+    """The parcel that a key has booked. Poll it until it is booked and its label is ready."""
 
     id: uuid.UUID
     url: str
@@ -283,7 +283,7 @@ class ParcelOut(Schema):
 
 
 class ReplacementOut(Schema):
-    """What is booked instead of a parcel once the carrier has cancelled that."""
+    """The booking that replaces a parcel once the carrier has cancelled it."""
 
     is_waiting: bool
     parcel: uuid.UUID | None = Field(description="The new parcel, once it is made.")
@@ -299,20 +299,26 @@ class OneParcelOut(ParcelOut):
     can_cancel: bool
     price_to_confirm: Price | None = Field(description="The price that waits for your yes.")
     replaces: uuid.UUID | None
+    returns: uuid.UUID | None = Field(description="The parcel that this one sends back.")
+    parcel_number: int | None = Field(description="Its place in an order of several parcels.")
+    same_order: list[uuid.UUID] = Field(
+        description="All parcels that were booked together with it, itself among them."
+    )
+    sent_back: list[uuid.UUID] = Field(description="The parcels that send this one back.")
     replacement: ReplacementOut | None = Field(description="The last one asked for.")
     tracking_page: str | None
     receiver_page: str | None = Field(description="The page shared with the receiver, if it is on.")
 
 
 class ParcelsOut(Schema):
-    """Fifty parcels, and where the next ones are."""
+    """Fifty parcels, and where to get the next ones."""
 
     parcels: list[ParcelOut]
     next: str | None = Field(description="Send it as `cursor`; null at the end.")
 
 
 class ScanOut(Schema):
-    """One scan of the carrier's."""
+    """One scan by the carrier."""
 
     at: dt.datetime
     words: str
@@ -339,7 +345,7 @@ class AddressOut(_of("AddressParts", str, PARTS_OF_ADDRESS)):  # type: ignore[mi
 
 
 class AddressesOut(Schema):
-    """Receivers, newest first, and where the next ones are."""
+    """Receivers, newest first, and where to get the next ones."""
 
     addresses: list[AddressOut]
     next: str | None
@@ -356,7 +362,7 @@ class ImportOut(_of("Rows", int, COUNTS)):  # type: ignore[misc]
 
 
 class ImportColumnsIn(Schema):
-    """What each control of the matching page is set to: a column's place from 0, or a value."""
+    """The setting of each control on the matching page: a column's position from 0, or a value."""
 
     model_config = STRICT
 
@@ -375,7 +381,7 @@ class ImportColumnsOut(Schema):
 
 
 class CorrectionIn(Schema):
-    """What to change in a row. What isn't sent stays."""
+    """What to change in a row. Fields that aren't sent stay."""
 
     model_config = STRICT
 
@@ -399,7 +405,7 @@ class ImportRowOut(Schema):
 
 
 class ImportRowsOut(Schema):
-    """Rows in the order of the file, and where the next ones are."""
+    """Rows in the order of the file, and where to get the next ones."""
 
     rows: list[ImportRowOut]
     next: str | None
@@ -414,7 +420,7 @@ class StatementOut(_of("Amounts", Decimal, ("net", *COLUMNS))):  # type: ignore[
 
 
 class StatementsOut(Schema):
-    """Weeks, newest first, and where the older ones are."""
+    """Weeks, newest first, and where to get older ones."""
 
     statements: list[StatementOut]
     next: str | None

@@ -1,4 +1,4 @@
-"""Read what was sent as the pages' forms get it. Nothing is ignored."""
+"""Read the values sent, in the form that the pages' forms take. Nothing is ignored."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,14 +12,14 @@ NO_SUCH_FIELD = ["This account has no such field."]
 
 
 def refuse_unless_may_begin(sender: Sender) -> None:
-    """Raise the problem of an account that may not book now, or can't yet."""
+    """Raise the problem of an account that can't book now, or can't yet."""
     if sender.is_suspended:
         raise ApiProblem("suspended", sender.suspension_text)
     needed_pickup_address(sender)
 
 
 def needed_pickup_address(sender: Sender) -> PickupAddress:
-    """Return where the account's parcels are picked up, or raise the problem that nobody said."""
+    """Return where the account's parcels are picked up, or raise the problem that it isn't set."""
     address = sender.pickup_address()
     if address is None:
         raise ApiProblem("start", "An owner says on the pages where parcels are picked up.")
@@ -27,7 +27,7 @@ def needed_pickup_address(sender: Sender) -> PickupAddress:
 
 
 def sent_form(values: Mapping[str, Any]) -> QueryDict:
-    """Return what was sent as a form gets it."""
+    """Return the values sent, as a form takes them."""
     typed = QueryDict(mutable=True)
     typed.update({name: str(value) for name, value in values.items() if value is not None})
     return typed
@@ -41,6 +41,6 @@ def refuse_unused(sent: Mapping[str, Any], form: Any) -> None:
 
 
 def refuse_wrong(sent: Mapping[str, Any], form: Any) -> None:
-    """Raise the problem of fields that the form doesn't have, or says are wrong."""
+    """Raise the problem of fields that the form doesn't have, or that it rejects."""
     refuse_unused(sent, form)
     refuse_invalid(form)

@@ -1,7 +1,8 @@
-"""Show parcels to programs: the same facts, and to each role the same share, as on the pages."""
+"""Show parcels to programs: the same facts for each role as on the pages."""
 
 import datetime as dt
 import hashlib
+import uuid
 from dataclasses import replace
 from html import unescape
 from typing import Any
@@ -12,6 +13,7 @@ from django.urls import reverse
 from django.utils.html import strip_tags
 
 from orders.cancelling.cancel_rules import can_cancel
+from orders.drafting import returning
 from orders.drafting.forms import ParcelForm
 from orders.drafting.receivers import sees_contact, shown_receiver
 from orders.models import Draft, Label, Order, Quote
@@ -38,7 +40,7 @@ SAME = (
 
 
 def pointer_to(order: Order) -> dict[str, Any]:
-    """Return where a parcel is in the API: what never changes of it."""
+    """Return where a parcel is in the API: the parts that never change."""
     return {"id": order.uuid, "url": address_of(order)}
 
 
@@ -57,7 +59,7 @@ def quote_facts(quote: Quote, draft: Draft, form: ParcelForm, page: QuotesPage) 
 
 
 def draft_facts(draft: Draft) -> dict[str, Any]:
-    """Return a draft as it was left, without what only the pages' own controls hold."""
+    """Return a draft as it was left, without values that only the pages use."""
     return {
         "id": draft.uuid,
         "values": parcel_values(draft),
@@ -71,12 +73,12 @@ def draft_facts(draft: Draft) -> dict[str, Any]:
 
 
 def parcel_values(draft: Draft) -> dict[str, str]:
-    """Return what is typed into the fields of a parcel."""
+    """Return what is typed into a parcel's fields."""
     return {name: text for name, text in draft.values.items() if name in PARCEL_CONTROLS}
 
 
 def parcel_facts(order: Order, role: str, now: dt.datetime) -> dict[str, Any]:
-    """Return what a list shows of a parcel."""
+    """Return what a list shows about a parcel."""
     price = Money(order.total, order.currency)
     if order.unagreed_price is not None:
         price = Money(order.unagreed_price, order.unagreed_currency)
@@ -101,14 +103,18 @@ def _may_print(order: Order, role: str) -> bool:
 
 def _receiver(order: Order, role: str) -> dict[str, Any]:
     seen = shown_receiver(order, role)
-    found = {"name": seen.name, "place": seen.place, "country": order.receiver_country}
+    name, place = seen.name, seen.place
+    if order.returns_id:  # shown only to the account itself
+        parts = (order.receiver_suburb, order.receiver_state, order.receiver_postcode)
+        name, place = order.receiver_name, " ".join(filter(None, parts))
+    found = {"name": name, "place": place, "country": order.receiver_country}
     if sees_contact(role):
         found |= {part: getattr(order, f"receiver_{part}") for part in SEEN_BY_BOOKERS}
     return found
 
 
 def one_parcel_facts(order: Order, role: str, now: dt.datetime) -> dict[str, Any]:
-    """Return what the page of a parcel shows."""
+    """Return what a parcel's page shows."""
     waits = order.status in {Status.DRAFT, Status.NOT_BOOKED}
     public, may = order.public_tracking_url, sees_contact(role)
     page = receiver_pages.open_page_of(order, now) if may else None
@@ -117,14 +123,24 @@ def one_parcel_facts(order: Order, role: str, now: dt.datetime) -> dict[str, Any
         "can_cancel": may and can_cancel(order, now),
         "price_to_confirm": order.price_to_confirm if waits else None,
         "replaces": order.replaces.uuid if order.replaces else None,
+        "returns": order.returns.uuid if order.returns else None,
+        "parcel_number": order.parcel_number,
+        "same_order": list(order.consignment_parcels().values_list("uuid", flat=True)),
+        "sent_back": _sent_back(order),
         "replacement": _replacement(order) if may else None,
         "tracking_page": public if public and may else None,
         "receiver_page": receiver_pages.link_of(page) if page else None,
     }
 
 
+def _sent_back(order: Order) -> list[uuid.UUID]:
+    if order.progress not in returning.ARRIVED:
+        return []
+    return list(order.sent_back.order_by("pk").values_list("uuid", flat=True))
+
+
 def _replacement(order: Order) -> dict[str, Any] | None:
-    """Return the last replacement. Only a parcel that was to be cancelled has one."""
+    """Return the last replacement. Only a parcel that somebody asked to cancel has one."""
     was_asked = order.status in {*BEING_CANCELLED, Status.CANCELLED} or order.cancel_refused_at
     newest = order.replacements.select_related("booked").order_by("-pk")
     if not (last := newest.first() if was_asked else None):

@@ -1,4 +1,4 @@
-"""Route the API. Its operations are open to the login middleware by name: each takes a token."""
+"""Route the API. The login middleware lets its operations pass by name: each requires a token."""
 
 from typing import Any
 

@@ -26,7 +26,7 @@ class EventLabel(Schema):
 
 
 class ParcelEventData(Schema):
-    """Which parcel, and what is new of it: the other fields are left out."""
+    """Which parcel, and what has changed: other fields are left out."""
 
     model_config = STRICT
 
@@ -50,7 +50,7 @@ class ParcelEvent(Schema):
 
 
 class ChargeEventData(Schema):
-    """A line of a bill, or a credit: what is refunded is below zero."""
+    """A line of a bill, or a credit: refunds are below zero."""
 
     model_config = STRICT
 

@@ -18,7 +18,7 @@ ANSWER_FIRST = (
 
 @objection("order")
 def disputed(orders: Keys) -> Iterator[tuple[int, str]]:
-    """Match parcels with an open dispute. A photo of several lines waits for the last answer."""
+    """Match parcels with an open dispute. A photo of several lines stays until the last answer."""
     waits = Q(state=Dispute.State.OPEN) | Q(photo__disputes__state=Dispute.State.OPEN)
     found = Dispute.objects.filter(waits, charge__order__in=orders)
     for key in found.order_by().values_list("charge__order", flat=True).distinct():

@@ -3,6 +3,7 @@
 import datetime as dt
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
@@ -10,10 +11,8 @@ from orders.models import Order
 from shipping_portal.accounts.adminkit.queues import (
     WEEK,
     OneRule,
-    Queue,
     Rule,
     Wait,
-    counted,
     one_rule_queues,
 )
 from shipping_portal.billing.charges import reconciling
@@ -40,20 +39,22 @@ OrderRule = Callable[[dt.datetime], QuerySet[Order]]
 
 
 def _by_key(rule: OrderRule) -> Rule:
-    """Return the rule as a condition by key, for one order's page, without the other orders."""
+    """Return the rule as a condition by key, for one order's page, without other orders."""
     return lambda now: Q(Exists(rule(now).filter(pk=OuterRef("pk"))))
+
+
+def _found(rule: OrderRule, now: dt.datetime) -> QuerySet[Order, int]:
+    # Unordered: finding the lowest keys first took seven times as long with a million orders.
+    return rule(now).order_by().values_list("pk", flat=True)[:MOST_LISTED]
 
 
 def _as_key_list(rule: OrderRule) -> Rule:
     """Return the rule as a list of at most MOST_LISTED keys, found before the list is.
 
     As a condition of the list, PostgreSQL expected nearly every order to match and compared each
-    with each: with 200,000 orders the count took two seconds, the list eight.
+    with every other: with 200,000 orders the count took two seconds, the list eight.
     """
-    # Unordered: finding the lowest keys first took seven times as long with a million orders.
-    return lambda now: Q(
-        pk__in=list(rule(now).order_by().values_list("pk", flat=True)[:MOST_LISTED])
-    )
+    return lambda now: Q(pk__in=list(_found(rule, now)))
 
 
 REPORTS = {
@@ -105,11 +106,13 @@ ON_HOLD = {
         term=WEEK,
     )
 }
-RULES = {
-    "charged-after-cancelling": reconciling.charged_after_cancelling,
+AFTER_REPORTS = {
     "not-refunded": reconciling.not_refunded,
-    "charged-otherwise": reconciling.charged_otherwise,
     "never-charged": reconciling.never_charged,
+}
+RULES: dict[str, OrderRule] = AFTER_REPORTS | {
+    "charged-after-cancelling": reconciling.charged_after_cancelling,
+    "charged-otherwise": reconciling.charged_otherwise,
 }
 ORDERS = {
     "charged-after-cancelling": Wait(
@@ -150,23 +153,30 @@ DISPUTES = {
 }
 
 
-def report_queues(now: dt.datetime) -> list[Queue]:
-    """Return the queues of reports, empty ones included."""
+def report_queues() -> list[OneRule]:
+    """Return the queues of reports, to be counted with others."""
     odd = out_of_balance()  # used by two rules
     reports = {
         **REPORTS,
         "balance": replace(REPORTS["balance"], rule=odd & Q(state=State.CHECKED)),
         "posting": replace(REPORTS["posting"], rule=~odd & Q(state=State.CHECKED)),
     }
-    return counted(BillingReport.objects.all(), reports, now)
+    return one_rule_queues(BillingReport.objects.all(), reports)
 
 
 def other_queues() -> list[OneRule]:
     """Return the queues about charges, orders and disputes, to be counted with others."""
+    weeks = reconciling.reported_weeks()  # used by two rules
+    rules = RULES | {name: partial(rule, weeks=weeks) for name, rule in AFTER_REPORTS.items()}
+    rows = Order.objects.all()
+    orders = [
+        OneRule(rows, name, wait, "?needs={}", partial(_found, rules[name]))
+        for name, wait in ORDERS.items()
+    ]
     return [
         *one_rule_queues(ChargeWord.objects.all(), WORDS, query="?decided={}"),
         *one_rule_queues(Charge.objects.all(), CHARGES, query="?owner={}"),
         *one_rule_queues(Charge.objects.all(), ON_HOLD, query="?hold={}"),
-        *one_rule_queues(Order.objects.all(), ORDERS),
+        *orders,
         *one_rule_queues(Dispute.objects.all(), DISPUTES, query="?state__exact={}"),
     ]

@@ -20,7 +20,7 @@ from shipping_portal.accounts.formatting import money
 from shipping_portal.billing.disputes import disputing, photos
 from shipping_portal.billing.disputes.forms import DisputeForm
 from shipping_portal.billing.models import Charge, DisputePhoto
-from shipping_portal.billing.pages import line_reasons, lines, size_guard, statements
+from shipping_portal.billing.pages import line_reasons, lines, paper, size_guard, statements
 from shipping_portal.db.keyset import PAGE, Page, whole_number
 
 
@@ -70,15 +70,21 @@ def _week(
 
 
 def statement_of(request: MemberRequest, week: str) -> tuple[dt.date, statements.Statement]:
-    """Return that week's statement as the address filters it; 404 for a week without charges."""
+    """Return that week's statement, filtered by the address; 404 for a week without charges."""
+    kind = request.GET.get("kind", "")
+    q = clean_search(request.GET.get("q", ""))
+    return _statement(request, week, kind if kind in statements.FILTERS else "", q)
+
+
+def _statement(
+    request: MemberRequest, week: str, kind: str = "", q: str = ""
+) -> tuple[dt.date, statements.Statement]:
     monday = statements.week_named(week)
     if monday is None:
         raise Http404
     whole = statements.lines_of(request.user, request.sender).filter(week=monday)
     sums = statements.sums_of(request.user, request.sender).filter(week=monday)
-    kind = request.GET.get("kind", "")
-    q = clean_search(request.GET.get("q", ""))
-    found = statements.Statement(whole, sums, kind if kind in statements.FILTERS else "", q)
+    found = statements.Statement(whole, sums, kind, q)
     if not found.groups:
         raise Http404
     return monday, found
@@ -89,7 +95,7 @@ def statement_of(request: MemberRequest, week: str) -> tuple[dt.date, statements
 def statement(request: MemberRequest, week: str) -> HttpResponse:
     """Show one week's charges and reasons, fifty lines a page.
 
-    With `all` it shows as many as a print has.
+    With `all` it shows as many as a printout has.
     """
     monday, found = statement_of(request, week)
     is_whole = "all" in request.GET
@@ -107,9 +113,7 @@ def statement(request: MemberRequest, week: str) -> HttpResponse:
         "is_final": statements.is_final(monday, statements.final_until(), _today(request)),
         "statement": found,
         "totals": [(it, *_compared(it, before)) for it in balances],
-        "pending": statements.pending_refunds(
-            _orders_of(request).filter(pk__in=found.whole.order_by().values("order"))
-        ),
+        "pending": _pending_of(request, found),
         "groups": lines.kind_groups(found),
         "names_currency": names_currency,
         "rows": lines.line_rows(page.rows, request.sender, role, names_currency=names_currency),
@@ -125,8 +129,14 @@ def statement(request: MemberRequest, week: str) -> HttpResponse:
     return render(request, "billing/statement.html", context)
 
 
+def _pending_of(request: MemberRequest, found: statements.Statement) -> list[dict[str, Any]]:
+    """Return the undecided refunds of the parcels on a statement."""
+    on_it = found.whole.order_by().values("order")
+    return statements.pending_refunds(_orders_of(request).filter(pk__in=on_it))
+
+
 def _compared(balance: statements.Balance, before: dict[str, Decimal]) -> tuple[str, str]:
-    """Return `$96.18 more` than the week before, and its tone, or "" without such a week."""
+    """Return `$96.18 more` than the week before, and its tone, or "" if there is none."""
     change = balance.net - before.get(balance.currency, balance.net)
     more_or_less, tone = ("more", "warn") if change > 0 else ("less", "ok")
     return (f"{money(abs(change), balance.currency)} {more_or_less}", tone) if change else ("", "")
@@ -135,11 +145,30 @@ def _compared(balance: statements.Balance, before: dict[str, Decimal]) -> tuple[
 @audience(*SEE_MONEY)
 @require_GET
 def statement_csv(request: MemberRequest, week: str) -> StreamingHttpResponse:
-    """Stream all lines of the statement as filtered."""
+    """Stream all lines of the filtered statement."""
     _, found = statement_of(request, week)
     cells, of_week = lines.export_cells(), found.in_order().iterator(chunk_size=500)
     rows = lines.statement_rows(of_week, cells, request.sender, request.membership.role)
     return sheets.stream_sheet(f"statement-{week}.csv", list(cells), rows)
+
+
+@audience(*SEE_MONEY)
+@require_GET
+def statement_pdf(request: MemberRequest, week: str) -> HttpResponse:
+    """Send the whole week as a PDF, whatever part the page shows."""
+    monday, found = _statement(request, week)
+    today = _today(request)
+    heading = paper.Heading(
+        request.sender,
+        monday,
+        statements.is_final(monday, statements.final_until(), today),
+        _pending_of(request, found),
+        today,
+    )
+    response = HttpResponse(paper.statement_pdf(heading, found), content_type="application/pdf")
+    response["Content-Disposition"] = f'attachment; filename="statement-{week}.pdf"'
+    response["Cache-Control"] = "private, no-store"
+    return response
 
 
 @audience(*SEE_MONEY)
@@ -177,7 +206,7 @@ SENT = "Sent to support. You'll see the answer next to the charge."
 
 
 def _chosen(request: MemberRequest) -> list[Charge]:
-    """Return the user's own charges in the address; 404 for none, too many, or another's."""
+    """Return the user's charges that the address names; 404 for none, too many, or another's."""
     try:
         keys = {whole_number(text) for text in request.GET.getlist("line")[: PAGE + 1]}
     except ValueError:

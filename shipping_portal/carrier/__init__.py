@@ -1,1 +1,1 @@
-"""Speak to the carrier: HTTP, the contract file, and both sides' words. No Django."""
+"""Talk to the carrier: HTTP, the contract file, and both sides' vocabulary. No Django."""

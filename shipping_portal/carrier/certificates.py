@@ -18,7 +18,8 @@ SECONDS = 5.0
 def ends_at(origin: Origin, *, proxy: str = "") -> datetime:
     """Return when this server's certificate ends. Raises OSError or ValueError if it shows none.
 
-    It is read but not verified: nothing is sent, and an expired or private one has an end, too.
+    It is read but not verified: nothing is sent, and an expired or private certificate has an end
+    too.
     """
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE

@@ -1,8 +1,7 @@
 """The carrier's client: one method per operation, one attempt per call (see connection.py).
 
 Every method either returns what the carrier said or raises one of the four errors of `errors.py`;
-the caller decides whether to retry. Neither `repr` nor an error nor a `Call` ever shows anything of
-a request.
+the caller decides whether to retry. No `repr`, error or `Call` ever shows any part of a request.
 """
 
 from __future__ import annotations
@@ -40,10 +39,10 @@ from shipping_portal.carrier.outcomes import require_success
 T = TypeVar("T")
 Reader = Callable[[Reply, Contract], T]  # turns a reply into a result, or raises
 QUICK = 8.0  # seconds: somebody is looking at the page
-# and labels and tracking; never what costs or cancels
+# and labels and tracking, but never anything that costs or cancels
 REPEATABLE = {"quote", "quote_contents", "prepare", "find", "view", "ping"}
 LISTS = 8 * 1024 * 1024  # bytes of a list in a reply: read whole, then cut to what a page can show
-LABEL_PATH = "(label address)"  # the real one gives access to the label
+LABEL_PATH = "(label address)"  # the real carrier's token gives access to the label
 log = logging.getLogger(__name__)
 
 
@@ -53,14 +52,14 @@ class Carrier:
     `turn` is called before each request, with its operation and latest time; it returns once the
     request may start, or raises NotSent.
 
-    A carrier that no contract file describes has a subclass. `replays_prepared` says that buying
-    again what was prepared is safe, at any time: a reply that it was bought before is unknown, not
-    rejected. `can_find` says that `find` can look for a booking. `prices_by_street` says that two
-    addresses of one postcode may cost differently. `signature_header` names the header that signs
-    its webhooks, if there is one.
+    A carrier that no contract file describes has a subclass. `replays_prepared` says that a
+    prepared booking can safely be bought again at any time: a reply that it was bought before means
+    unknown, not rejected. `can_find` says that `find` can look for a booking. `prices_by_street`
+    says that two addresses of one postcode may cost differently. `signature_header` names the
+    header that signs its webhooks, if there is one.
     """
 
-    # What a class knows of its carrier, before any contract file: points of the contract.
+    # What a class knows about its carrier before any contract file: points of the contract.
     points: ClassVar[Mapping[str, Any]] = {}
     replays_prepared = False
     can_find = False
@@ -103,7 +102,7 @@ class Carrier:
 
     @classmethod
     def sign_webhook(cls, body: bytes, key: str) -> str:
-        """Return the signature of a webhook. "" where only the carrier can sign."""
+        """Return the signature of a webhook. It is "" if only the carrier can sign."""
         return ""
 
     @classmethod
@@ -120,9 +119,9 @@ class Carrier:
         )
 
     def quote(self, shipment: Shipment) -> Quoted:
-        """Return products with prices for a shipment (§4), and what couldn't be read of the others.
+        """Return products with prices for a shipment (§4), and what couldn't be read.
 
-        GET; POST across a border, with contents or with cover.
+        This is a GET, or a POST across a border, with contents or with cover.
         """
         read = partial(reading.read_products, today=datetime.now(UTC).date())
         if writing.needs_contents_quote(shipment, self.contract):
@@ -143,21 +142,21 @@ class Carrier:
     def prepare(self, shipment: Shipment) -> Prepared:
         """Return the exact bytes `book` will send, and the price if the carrier says one here.
 
-        Free and repeatable: whatever becomes of it, nothing was bought.
+        This is free and repeatable: whatever happens, nothing is bought.
         """
         return Prepared(self.booking_body(shipment))
 
     def find(self, body: bytes, *, key: str) -> Booked | None:
-        """Look for what `book` made of these bytes, and send nothing that buys.
+        """Look for the booking that `book` made from these bytes, without buying anything.
 
-        None says nothing: the booking may still be on its way.
+        None means nothing: the booking may still be on its way.
         """
         return None
 
     def book(self, body: bytes, *, key: str, not_after: float | None = None) -> Booked:
         """Book with these exact bytes (§4).
 
-        Past `not_after` (monotonic seconds) no byte is sent: NotSent. Anything but a clear
+        After `not_after` (monotonic seconds) nothing is sent: NotSent. Anything but a clear
         acceptance or rejection of our own order raises OutcomeUnknown, and must not be sent again.
         """
         expected = writing.order_key_of(body, self.contract)
@@ -185,13 +184,13 @@ class Carrier:
     def cancel(self, order_id: str, *, not_after: float | None = None) -> Cancelled:
         """Cancel an order (§4). Rejected has the carrier's words if it refuses.
 
-        Past `not_after` (monotonic seconds) no byte is sent: NotSent.
+        After `not_after` (monotonic seconds) nothing is sent: NotSent.
         """
         read = partial(reading.read_cancelled, order_id=order_id)
         return self._ask("cancel", read, order_id=order_id, not_after=not_after)
 
     def track(self, reference: str) -> Tracked:
-        """Return the scans so far (§4), of all pages; `deadline` bounds the whole.
+        """Return the scans so far (§4), from all pages; `deadline` limits the whole.
 
         Raises for the first page only: scans read before a later page failed are incomplete, but
         worth keeping.
@@ -231,7 +230,7 @@ class Carrier:
     def label(self, link: LabelLink) -> LabelFile:
         """Fetch a label, following at most one redirect without credentials.
 
-        `deadline` bounds it all.
+        `deadline` limits the whole.
         """
         ends_at = time.monotonic() + self._deadline
         labels.require_safe(link.url, self._base, self.contract)
@@ -312,7 +311,7 @@ class Carrier:
         reference: str = "",
         query: dict[str, str] | None = None,
     ) -> tuple[str, str]:
-        """Return an operation's method and address; values without a name or blank are left out."""
+        """Return an operation's method and address; blank and nameless values are left out."""
         operation = self._operation(name)
         path, fixed = operation.filled(order_id=order_id, reference=reference)
         values = fixed | {name: value for name, value in (query or {}).items() if name and value}
@@ -344,7 +343,7 @@ class Carrier:
     ) -> T:
         """Make one request of a label fetch.
 
-        Credentials go to the carrier's own host only, and only its calls take a turn.
+        Credentials go only to the carrier's own host, and only its calls use a slot.
         """
         headers = self._headers | {"Accept": "application/pdf, application/octet-stream;q=0.9"}
         if trusted and self.is_own(url):
@@ -357,7 +356,7 @@ class Carrier:
         )
 
     def is_own(self, url: str) -> bool:
-        """Return whether an address is at the carrier's own host, whose calls it counts."""
+        """Return whether an address is at the carrier's own host, which counts its calls."""
         return Origin.of(url) == self._base
 
     def _wait(self, name: str, not_after: float | None) -> None:

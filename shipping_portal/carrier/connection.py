@@ -3,13 +3,13 @@
 Calls that move money open a connection of their own. Repeatable ones may use a connection kept for
 a short time, and are sent once more if it turns out to be closed.
 
-It closes three traps. requests raises the same exception for "the carrier never saw it" and "the
+It avoids three traps. requests raises the same exception for "the carrier never saw it" and "the
 carrier committed, then closed", so the connection itself records when it begins to send. A per-read
 timeout doesn't bound a slow drip, so a timer shuts the socket. A cut header block reads as a 201
 with an empty body, so a reply says whether its end was really seen.
 
 The adapter is used without a requests Session: a session would follow environment proxies and
-netrc, and would read the body of a redirect without any limit.
+netrc, and would read the body of a redirect without a limit.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ from shipping_portal.carrier.hosts import may_connect_anywhere
 PIECE = 64 * 1024
 TOO_LATE = "the reply came too late"
 KEPT_SECONDS = 15.0
-HOSTS = 4  # the carrier's own, and its label hosts
-ADDRESSES_TRIED = 2  # of a name: each may take the whole time to connect
+HOSTS = 4  # the carrier's own host, and its label hosts
+ADDRESSES_TRIED = 2  # addresses tried of a name: each may take the whole time to connect
 _of_thread = threading.local()
 # urllib3 logs whole addresses, with signed links and people's suburbs.
 for noisy in ("urllib3.connection", "urllib3.connectionpool"):
@@ -75,7 +75,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Reply:
-    """A reply as it came. `fault` says why not to trust it; `framed`, that its end was marked."""
+    """A reply as it came. `fault` says why not to trust it, `framed` that its end was marked."""
 
     status: int
     headers: Mapping[str, str] = field(repr=False)
@@ -103,15 +103,15 @@ class Guarded(HTTPConnection):
             self._check(sock.getpeername()[0])
             self.deadline.hold(sock)
         except OSError:
-            # Or it was too late, or there was no file descriptor left for the duplicate.
+            # Either it was too late, or there was no file descriptor left for the duplicate.
             sock.close()
             raise
         return sock
 
     def _connect_where_allowed(self) -> socket.socket:
-        """Connect to an address that was checked, so that nothing else is even knocked at.
+        """Connect only to an address that was checked.
 
-        A name is resolved once: the next answer may be another. One bad address condemns the name.
+        A name is resolved once, as the next answer may differ. One bad address rules out the name.
         """
         if self.deadline.limits.may_reach is may_connect_anywhere:
             return super()._new_conn()
@@ -149,7 +149,7 @@ class Guarded(HTTPConnection):
         if self.sock is None:
             self.connect()
         else:
-            # It may have been opened by a request that was allowed more.
+            # The connection may have been opened by a request that was allowed more.
             self._check(self.sock.getpeername()[0])
             self.deadline.hold_again(self.sock)
         self.deadline.sending()
@@ -157,7 +157,7 @@ class Guarded(HTTPConnection):
 
 
 class GuardedTLS(Guarded, HTTPSConnection):
-    """The same over TLS; the certificate is checked before the request's first byte."""
+    """The same over TLS; the certificate is checked before anything is sent."""
 
     _is_tunnelling = False
 
@@ -193,7 +193,7 @@ class OneAttempt(requests.adapters.HTTPAdapter):
         return host, {"ssl_context": trust_context(verify)} if host["scheme"] == "https" else {}
 
     def cert_verify(self, conn: Any, url: Any, verify: Any, cert: Any) -> None:
-        """Leave it to the SSL context; requests would load the authorities each time."""
+        """Leave this to the SSL context; requests would load the authorities each time."""
 
     def close(self) -> None:
         """Close every connection now, not when Python collects it."""
@@ -218,7 +218,7 @@ class OneAttempt(requests.adapters.HTTPAdapter):
 
 
 def trust_context(bundle: str) -> ssl.SSLContext:
-    """Return a context with these authorities, loaded again only when the file has changed."""
+    """Return a context with these authorities, reloaded only when the file has changed."""
     return _load_trust_context(bundle, Path(bundle).stat().st_mtime_ns)
 
 
@@ -290,7 +290,7 @@ def close_kept() -> None:
 
 
 def _choose_adapter(request: Request) -> OneAttempt:
-    """Return this thread's kept adapter for repeatable requests, else a new one."""
+    """Return this thread's open adapter for repeatable requests, or else a new one."""
     if not request.may_repeat:
         return OneAttempt()
     if not hasattr(_of_thread, "adapter"):
@@ -339,7 +339,7 @@ def _is_framed(headers: Mapping[str, str], response: requests.Response) -> bool:
 def _reason_for_silence(problem: BaseException | None, deadline: Deadline) -> str:
     """Return why nothing came back, in our words.
 
-    The library's contain the address and its query.
+    The library's words contain the address and its query.
     """
     seen: list[BaseException] = []
     while problem is not None and problem not in seen:

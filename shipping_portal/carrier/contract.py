@@ -80,7 +80,7 @@ class Contract(Fields):
                     )
 
     def _keep_promises(self) -> None:
-        """Reject a contract in which one point disables what another promises."""
+        """Reject a contract in which one point rules out what another promises."""
         if Operation.parse(self.quote).method != "GET":
             raise ContractError(
                 "The contract's quote asks by query, so it is a GET. Name prices by body in"
@@ -103,7 +103,7 @@ class Contract(Fields):
             )
 
     def _mean_one_thing(self) -> None:
-        """Reject a status with two meanings, and a range that ends before it begins."""
+        """Reject a status with two meanings, and a range that ends before it starts."""
         for names in (
             ("refused_statuses", "stopped_statuses"),
             ("cancel_refused_statuses", "stopped_statuses"),
@@ -179,7 +179,7 @@ class Contract(Fields):
         return read_identifier(shapes.shape_pattern(self.reference_shape), value)
 
     def reference_typed(self, typed: str) -> str:
-        """Return the reference somebody typed, in a case the carrier may use.
+        """Return the reference that somebody typed, in a case that the carrier may use.
 
         "" for any other shape.
         """

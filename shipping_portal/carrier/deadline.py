@@ -1,4 +1,4 @@
-"""Time one request: its latest start, its end, and whether it ever left."""
+"""Time one request: its latest start, its end, and whether anything was sent."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from shipping_portal.carrier import hosts
 class Limits:
     """When to stop. `ends_at` and `not_after` are on the monotonic clock; `cap` is in bytes.
 
-    `peer` names the other side in errors. `may_reach` decides which addresses may be connected to.
+    `peer` names the other side in errors. `may_reach` decides which addresses are allowed.
     """
 
     ends_at: float

@@ -1,7 +1,7 @@
 """Speak to EasyPost: a shipment is free until it is bought, and can be bought once.
 
-`quote` and `prepare` make a shipment. `book` buys the one whose id is in the stored bytes, so that
-a second `book`, and `find`, are about the same purchase, whatever became of a reply.
+`quote` and `prepare` make a shipment. `book` buys the one whose id is in the stored bytes, so a
+second `book`, and `find`, concern the same purchase, even if a reply was lost.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from shipping_portal.carrier.values import ORDER_ID, load_json, match_text, valu
 
 
 class EasyPost(Carrier):
-    """One EasyPost account. Its key is a live or a test one; both speak to the same address."""
+    """One EasyPost account. Its key is for live or test use; both go to the same address."""
 
     points: ClassVar[Mapping[str, Any]] = POINTS
     can_find = True
@@ -35,17 +35,17 @@ class EasyPost(Carrier):
     signature_header = "X-Hmac-Signature"
 
     def __init__(self, *, account: str, key: str, **settings: Any) -> None:
-        """Log in with the key as the user name and no password. `account` only names it here."""
+        """Log in with the key as the user name and no password. `account` is only a name here."""
         super().__init__(account=checked_header("The carrier key", key), key="", **settings)
 
     @classmethod
     def sign_webhook(cls, body: bytes, key: str) -> str:
-        """Return what `X-Hmac-Signature` says of a body."""
+        """Return the `X-Hmac-Signature` of a body."""
         spelled = unicodedata.normalize("NFKD", key).encode()
         return f"hmac-sha256-hex={hmac.new(spelled, body, hashlib.sha256).hexdigest()}"
 
     def quote(self, shipment: messages.Shipment) -> messages.Quoted:
-        """Return the rates of a shipment made for them, each under a code that stays the same."""
+        """Return the rates of a shipment made for the purpose, each under a permanent code."""
         read = partial(replies.read_rates, today=datetime.now(UTC).date())
         body = easypost_writing.quote_body(shipment)
         return self._ask("quote", read, body=body, seconds=QUICK, cap=LISTS)
@@ -69,19 +69,19 @@ class EasyPost(Carrier):
         try:
             return self._ask("find", read, order_id=order_id)
         except CarrierError as error:
-            # Not even NotSent: it was bought, and must not be prepared again.
+            # This must not raise even NotSent: it was bought, and must not be prepared again.
             raise OutcomeUnknown(
                 f"it was bought before, and looking at it failed: {error}"
             ) from None
 
     def find(self, body: bytes, *, key: str) -> messages.Booked | None:
-        """Look whether the prepared shipment was bought. Nothing is sent twice by looking."""
+        """Check whether the prepared shipment was bought. Checking doesn't send anything twice."""
         order_id = _prepared_id(body)
         try:
             return self._ask(
                 "find", partial(replies.read_found, order_id=order_id), order_id=order_id
             )
-        except Rejected:  # such as 404: it isn't known there, which is no proof of anything
+        except Rejected:  # such as 404: it isn't known there, which proves nothing
             return None
 
     def view(self, order_id: str) -> messages.Booked:
@@ -96,7 +96,7 @@ class EasyPost(Carrier):
             return viewed
 
     def cancel(self, order_id: str, *, not_after: float | None = None) -> messages.Cancelled:
-        """Ask for a refund. Only one that was made is a cancellation."""
+        """Ask for a refund. Only a refund that was made is a cancellation."""
         read = partial(replies.read_refund, order_id=order_id)
         return self._ask("cancel", read, order_id=order_id, body=b"{}", not_after=not_after)
 

@@ -1,4 +1,4 @@
-"""Hold what is true of every EasyPost account, as points of its contract."""
+"""Define what is true of every EasyPost account, as points of its contract."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from shipping_portal.carrier.points import WORDS
 
-# A word of a scan's status detail counts before its status, where it says more.
+# A scan's status detail takes precedence over its status if it says more.
 DETAILS = {
     "received_at_origin_facility": "collected",
     "damaged": "damaged",
@@ -32,14 +32,15 @@ POINTS: dict[str, Any] = {
     "partner_query": "",
     "partner_field": "",
     "idempotency_header": "",
-    "cancel_repeatable": True,  # until it has noted the request; an undecided one is looked at
+    # until the carrier notes the request; an undecided one is viewed again
+    "cancel_repeatable": True,
     "quote_contents": "POST /v2/shipments",
     "book": "POST /v2/shipments/{id}/buy",
     "view": "GET /v2/shipments/{id}",
     "cancel": "POST /v2/shipments/{id}/refund",
     "track": "GET /v2/trackers?tracking_code={reference}",
-    "subscribe": "",  # a tracker that we make ourselves costs money
-    "ping": "GET /v2/trackers?page_size=1",  # its account pages answer a live key only
+    "subscribe": "",  # a tracker that we create ourselves costs money
+    "ping": "GET /v2/trackers?page_size=1",  # its account pages only accept a live key
     "export_origins": ("AU", "CA", "US"),
     "cover_origins": ("US",),  # insurance is in US dollars
     "duties_paid_word": "",
@@ -74,7 +75,7 @@ POINTS: dict[str, Any] = {
     "label_hosts": (
         "easypost-files.s3.us-west-2.amazonaws.com easypost-files.s3-us-west-2.amazonaws.com"
     ),
-    # One label, whatever paper it is printed on.
+    # One label for any paper size.
     "full_page_sizes": LABEL_SIZES,
     "cropped_sizes": LABEL_SIZES,
     "booked_price": "selected_rate.rate",
@@ -86,7 +87,7 @@ POINTS: dict[str, Any] = {
     "is_cancellable": "",
     "tracking_url": "tracker.public_url",
     "events": "tracking_details",
-    "event_reference": "result.tracking_code",  # of a webhook; a scan in a history names none
+    "event_reference": "result.tracking_code",  # in a webhook; a scan in a history has none
     "event_id": "",
     "event_type": "status",
     "scan_time": "datetime",

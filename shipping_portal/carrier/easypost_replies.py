@@ -20,7 +20,7 @@ from shipping_portal.carrier.outcomes import outcome_of, parse_json, unknown_out
 from shipping_portal.carrier.scrubbing import scrub_body, scrub_value, without_signed
 
 EXISTS = "SHIPMENT.POSTAGE.EXISTS"
-# Codes of a purchase whose end nobody knows yet, whatever their status.
+# Codes of a purchase with an unknown outcome, whatever their status.
 UNCLEAR = {
     "SHIPMENT.PURCHASE.IN_PROGRESS",
     "SHIPMENT.POSTAGE.TIMED_OUT",
@@ -48,7 +48,7 @@ ITEM = {
     "origin_country": "origin",
 }
 ITEM |= {"hs_tariff_number": "hs_code", "weight": "quantity"}
-SCANS = uuid.UUID("b4a0f0b6-6a4e-5f0c-9a57-2f0b3c6f6d11")  # the namespace of our ids of scans
+SCANS = uuid.UUID("b4a0f0b6-6a4e-5f0c-9a57-2f0b3c6f6d11")  # the namespace of our scan ids
 MOST_SENTENCES = 5
 NO_TRACKER: dict[str, Any] = {"tracking_details": []}
 
@@ -63,7 +63,7 @@ def _read_document(reply: Reply, contract: Contract) -> dict[str, Any]:
 
 
 def _read_error(reply: Reply, document: Any, contract: Contract) -> CarrierError:
-    """Return a reply's error, with its messages at our names of the fields."""
+    """Return a reply's error, with its messages under our field names."""
     error = outcome_of(reply, contract)
     code = values.read_text(values.value_at(document, "error.code"), 100)
     if code in UNCLEAR:
@@ -90,9 +90,9 @@ def _about_field(row: Any) -> tuple[Any, Any]:
 
 
 def _our_field(path: str) -> str:
-    """Return our name of a field, or the carrier's own of one we lack.
+    """Return our name for a field, or the carrier's if we have none.
 
-    An address without a side is the receiver's: the sender's was used before.
+    An address that doesn't name its side is the receiver's: the sender's was accepted before.
     """
     steps = re.findall(r"[a-z_]+\d?|\d+", path.lower())
     leaf = steps[-1] if steps else ""
@@ -224,7 +224,7 @@ def read_viewed(reply: Reply, contract: Contract, *, order_id: str) -> messages.
 
 def read_bought(reply: Reply, contract: Contract, *, order_id: str) -> messages.Booked:
     viewed = read_viewed(reply, contract, order_id=order_id)
-    reading.read_booked(reply, contract)  # one that was refunded by now is a person's to look at
+    reading.read_booked(reply, contract)  # one that has been refunded is for a person to look at
     if not parse_json(reply).get("postage_label"):
         raise unknown_outcome(
             reply, contract, "the shipment has no label yet", reference=viewed.reference
@@ -262,7 +262,7 @@ def read_trackers(reply: Reply, contract: Contract, *, reference: str) -> messag
         for row in rows
         if values.read_text(values.value_at(row, "tracking_code")).upper() == reference.upper()
     ]
-    # Carriers use their numbers again after some years: the newest is ours.
+    # Carriers reuse their numbers after some years: the newest is ours.
     newest = max(ours, key=lambda row: values.read_text(row.get("created_at")), default=NO_TRACKER)
     one = replace(reply, body=json.dumps(newest).encode())
     tracked = reading.read_tracked(one, contract, reference=reference, must_list=True)
@@ -271,7 +271,7 @@ def read_trackers(reply: Reply, contract: Contract, *, reference: str) -> messag
 
 
 def _identify_scan(scan: messages.Scan, reference: str) -> messages.Scan:
-    """Return a scan with an id made of what it says: the history of each reply gives it again."""
+    """Return a scan with an id made from its content, as each reply repeats the history."""
     detail = values.normalise_word(scan.raw.get("status_detail"))
     kind = detail if detail in DETAILS else scan.event_type
     place = (scan.suburb, scan.state, scan.postcode, scan.country)

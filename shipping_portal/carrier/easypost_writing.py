@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
 
-from shipping_portal.carrier.messages import Measures, Party, Shipment
-from shipping_portal.carrier.writing import CENTIMETRES, KILOGRAMS
+from shipping_portal.carrier.messages import Measures, Shipment
+from shipping_portal.carrier.writing import CENTIMETRES, KILOGRAMS, write_bytes, write_party
 
 PLACE = {
     "street1": "line1",
@@ -24,7 +23,7 @@ NO_FILING, NO_FILING_TO_CANADA, MOST_WITHOUT_FILING = "NOEEI 30.37(a)", "NOEEI 3
 
 
 def quote_body(shipment: Shipment) -> bytes:
-    """Return the body that asks for rates, with nothing about people."""
+    """Return the body that asks for rates, without anything about people."""
     return _shipment_body(shipment, PLACE)
 
 
@@ -38,11 +37,11 @@ def shipment_body(shipment: Shipment) -> bytes:
 
 
 def purchase_body(shipment: Shipment, order_id: str, rate_id: str) -> bytes:
-    """Return the exact bytes of the purchase. The rate names its shipment, so both are kept."""
+    """Return the exact bytes of the purchase. The rate names its shipment, so both are stored."""
     body: dict[str, Any] = {"rate": {"id": rate_id, "shipment_id": order_id}}
     if shipment.cover is not None:
         body["insurance"] = f"{shipment.cover:.2f}"
-    return _write_bytes(body)
+    return write_bytes(body)
 
 
 def _shipment_body(
@@ -53,24 +52,25 @@ def _shipment_body(
     signer: str = "",
 ) -> bytes:
     parcel = _write_parcel(shipment.measures)
+    # EasyPost swaps a return's addresses itself: it takes those of the outward trip.
+    ends = (shipment.sender, shipment.receiver)
+    start, end = reversed(ends) if shipment.is_return else ends
     written: dict[str, Any] = {
-        "from_address": _write_address(shipment.sender, names),
-        "to_address": _write_address(shipment.receiver, names),
+        "from_address": write_party(start, names),
+        "to_address": write_party(end, names),
         "parcel": parcel,
         "options": (
             {"label_format": "PDF"}
             | {name: value for name, value in (options or {}).items() if value}
         ),
     }
+    if shipment.is_return:
+        written["is_return"] = True
     if signer and shipment.order_key:
         written["reference"] = shipment.order_key
     if shipment.contents and shipment.sender.country != shipment.receiver.country:
         written["customs_info"] = _write_customs(shipment, Decimal(str(parcel["weight"])), signer)
-    return _write_bytes({"shipment": written})
-
-
-def _write_address(party: Party, names: dict[str, str]) -> dict[str, str]:
-    return {theirs: value for theirs, ours in names.items() if (value := getattr(party, ours))}
+    return write_bytes({"shipment": written})
 
 
 def _write_parcel(measures: Measures) -> dict[str, float]:
@@ -94,7 +94,8 @@ def _write_customs(shipment: Shipment, ounces: Decimal, signer: str) -> dict[str
             "quantity": item.quantity,
             "value": float(item.value * item.quantity),
             "currency": CURRENCIES.get(shipment.sender.country, "USD"),
-            # Of all pieces; we know only the whole parcel's weight, so each piece has its share.
+            # The weight of all pieces; we only know the whole parcel's weight, so each item gets a
+            # share.
             "weight": float(
                 (ounces * item.quantity / pieces).quantize(Decimal("0.001"), ROUND_FLOOR)
             ),
@@ -116,12 +117,8 @@ def _write_customs(shipment: Shipment, ounces: Decimal, signer: str) -> dict[str
 
 
 def _write_filing(shipment: Shipment) -> dict[str, str]:
-    """Return the exemption, if there is one; without it, the carrier says what it needs."""
+    """Return the exemption, if there is one; if not, the carrier says what it needs."""
     if shipment.receiver.country == "CA":
         return {"eel_pfc": NO_FILING_TO_CANADA}
     worth = sum(item.value * item.quantity for item in shipment.contents)
     return {"eel_pfc": NO_FILING} if worth <= MOST_WITHOUT_FILING else {}
-
-
-def _write_bytes(body: dict[str, Any]) -> bytes:
-    return json.dumps(body, separators=(",", ":")).encode("ascii")

@@ -1,4 +1,4 @@
-"""What can go wrong with a call, split by what the caller must do.
+"""Define what can go wrong with a call, by what the caller must do.
 
     CarrierError
     ├── Rejected         a reply said no: show its words, do not send the same thing again
@@ -16,7 +16,7 @@ from __future__ import annotations
 
 
 class CarrierError(Exception):
-    """A call to the carrier that did not do what was asked."""
+    """A call to the carrier that didn't do what was asked."""
 
     outcome = "failed"
 
@@ -48,7 +48,7 @@ class Rejected(CarrierError):
 class NotSent(CarrierError):
     """Nothing happened, provably. `retry_after` is in seconds if the carrier asked us to wait.
 
-    `status` is that of its reply, or None without one.
+    `status` is that of the carrier's reply, or None without a reply.
     """
 
     outcome = "not sent"
@@ -107,7 +107,7 @@ class OutcomeUnknown(CarrierError):
 
 
 class Crowded(NotSent):
-    """Our own limiter let nothing leave: others use up what the carrier allows in a second."""
+    """Our own limiter sent nothing: other calls use up what the carrier allows per second."""
 
     def __init__(self, retry_after: float) -> None:
         super().__init__("as much is asked of the carrier as it allows", retry_after)

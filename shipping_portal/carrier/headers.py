@@ -1,4 +1,4 @@
-"""Build a request's headers: who we are, and what proves it."""
+"""Build a request's headers: our identity and credentials."""
 
 from __future__ import annotations
 

@@ -17,7 +17,8 @@ PORTS = {"https": 443, "http": 80}
 # address inside, which may be private; so does NAT64 (64:ff9b::/96), which is outside of 2000::/3.
 UNICAST = ip_network("2000::/3")
 NOT_PUBLIC = tuple(map(ip_network, ("2002::/16", "192.88.99.0/24", "3fff::/20")))
-# Only characters RFC 3986 allows: with a backslash or a space two parsers see two different hosts.
+# Only characters that RFC 3986 allows: with a backslash or a space, two parsers see two different
+# hosts.
 PLAIN = re.compile(r"[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=%-]{1,2048}", re.ASCII)
 
 
@@ -122,7 +123,7 @@ def spelled_alike(base_url: str) -> str:
 
 
 def is_permitted(url: object, base: Origin, extra: str) -> bool:
-    """Return whether we may use this address: on the base's origin, or over https on an extra host.
+    """Return whether we may use this address: at the base's origin, or over https at an extra host.
 
     Extra hosts are "host[:port]". A loopback base (the sandbox) may also name loopback hosts over
     http.

@@ -74,15 +74,15 @@ def read_label(reply: Reply, contract: Contract) -> LabelFile:
 
     The bytes decide (docs/decisions/0036): the length, the marker at the start and the marker at
     the end are checked; nothing is parsed. Without the end marker, a file truncated by the carrier,
-    with a matching length, would be stored for good. The type counts only if it says that this is a
-    page or a response.
+    with a matching length, would be stored for good. The content type counts only if it says that
+    this is a page or a response.
     """
     require_success(reply, contract)
     kind = reply.headers.get("content-type", "").partition(";")[0].strip().lower()
     if reply.status != 200 or kind == "text/html" or kind.endswith("json"):
         raise OutcomeUnknown("the label is not a PDF", reply.status)
     if not reply.framed:
-        raise OutcomeUnknown("the label's length was not told", reply.status)
+        raise OutcomeUnknown("the reply doesn't say how long the label is", reply.status)
     before, mark, _ = reply.body[:BEGINS_WITHIN].partition(b"%PDF-")
     if not mark or before.removeprefix(codecs.BOM_UTF8).lstrip(PADDING).startswith(OTHER_LANGUAGES):
         raise OutcomeUnknown("the label does not begin like a PDF", reply.status)

@@ -1,4 +1,4 @@
-"""Make Authorised Tracking Page links (interface §5): from a reply, or signed here. Sender only."""
+"""Make Authorised Tracking Page links (interface §5): from a reply or signed here. Senders only."""
 
 from __future__ import annotations
 

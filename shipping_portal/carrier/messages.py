@@ -75,7 +75,10 @@ class Item:
 
 @dataclass(frozen=True)
 class Shipment:
-    """A quote's or booking's content. A missing pickup date means the next business day (§2.1)."""
+    """A quote's or booking's content. A missing pickup date means the next business day (§2.1).
+
+    A return goes from the person who received a parcel to its sender.
+    """
 
     sender: Party
     receiver: Party
@@ -88,6 +91,7 @@ class Shipment:
     contents_type: str = ""
     customer_reference: str = ""
     order_key: str = ""
+    is_return: bool = False
 
 
 @dataclass(frozen=True)
@@ -112,7 +116,7 @@ class Product:
 
 @dataclass(frozen=True)
 class Quoted:
-    """A quote's products; `unreadable` says what couldn't be read of each row left out."""
+    """A quote's products; `unreadable` says why each omitted row couldn't be read."""
 
     products: tuple[Product, ...]
     unreadable: tuple[str, ...] = ()
@@ -139,7 +143,7 @@ class LabelLink:
 class Booked:
     """An order at the carrier. `body` is its reply without signed links and label addresses.
 
-    `is_cancellable` is None if the carrier doesn't say: then it is asked. `is_test` means that its
+    `is_cancellable` is None if the carrier doesn't say; then we ask. `is_test` means that its
     label is worthless.
     """
 
@@ -164,7 +168,7 @@ class Booked:
 class Scan:
     """One tracking event (§2.2). A polled scan may have no event id and no reference.
 
-    `remark` says what couldn't be read, without being a reason to set it aside.
+    `remark` says what couldn't be read, if that isn't a reason to set the scan aside.
     """
 
     reference: str
@@ -200,13 +204,13 @@ class Tracked:
 
     @property
     def leaves_out(self) -> bool:
-        """Return whether there are more scans than we read, however often the carrier is asked."""
+        """Return whether there are more scans than we read, however often we ask."""
         return any(isinstance(raw, dict) and "left_out" in raw for raw, _ in self.unreadable)
 
 
 @dataclass(frozen=True)
 class Cancelled:
-    """The carrier's word that the order is cancelled, or that it will decide (`is_asked`)."""
+    """The carrier's statement that the order is cancelled, or that it will decide (`is_asked`)."""
 
     state: str
     message: str
@@ -227,8 +231,8 @@ class LabelFile:
 class Call:
     """One finished request, for the request log, without query values, links or credentials.
 
-    `unreadable` counts the rows of a quote that were left out; `unsent` says why nothing left, such
-    as a certificate.
+    `unreadable` counts the rows of a quote that were left out; `unsent` says why nothing was sent,
+    such as a bad certificate.
     """
 
     operation: str

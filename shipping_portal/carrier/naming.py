@@ -18,7 +18,7 @@ class Names:
 
 
 def names_in(body: bytes, contract: Contract) -> Names:
-    """Read them from a reply or event, at a booking's paths; none from invalid JSON."""
+    """Read the names from a reply or event, at a booking's paths; none from invalid JSON."""
     try:
         document = load_json(body, strict=False)
     except ValueError:

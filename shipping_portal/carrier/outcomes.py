@@ -72,7 +72,7 @@ def unknown_outcome(
 
 
 def parse_json(reply: Reply) -> Any:
-    """Return the reply's JSON, or None without any."""
+    """Return the reply's JSON, or None if it has none."""
     try:
         return load_json(reply.body, strict=False)
     except ValueError:
@@ -120,8 +120,8 @@ def _retry_after(reply: Reply) -> float | None:
     return min(wait, LONGEST_WAIT) if wait > 0 else None
 
 
-MOST = 50  # messages stored of one rejection
-LONGEST_BESIDE = 200  # of an error's text beside its messages
+MOST = 50  # most messages stored for one rejection
+LONGEST_BESIDE = 200  # length of an error's text beside its messages
 SIDES = ("sender", "receiver")
 SIZES = ("length", "width", "height")
 OURS = (
@@ -153,7 +153,7 @@ GENERAL = {
     ),
     *("non_field_errors", "order", "order_id", "reason", "status", "title"),
 }
-# of a message that is an object itself
+# keys of a message that is an object itself
 ABOUT, WORDS = (("field", "path", "param"), ("message", "detail", "msg"))
 Where = tuple[str, ...]
 
@@ -161,10 +161,10 @@ Where = tuple[str, ...]
 class ParsedRefusal(NamedTuple):
     """A rejection: the carrier's code, its sentence, and messages by field.
 
-    The keys are our field names, "" for the whole parcel, and the carrier's own name of a field we
-    lack. The sentence is the general messages; the carrier's own one only if there are no messages
-    at all, because with them it is a wrapper such as "see messages". Beside general messages alone
-    it is added to them, in quotes.
+    The keys are our field names, "" for the whole parcel, and the carrier's name for a field that
+    we lack. The sentence is the general messages; the carrier's own one only if there are no
+    messages at all, because with them it is a wrapper such as "see messages". Beside general
+    messages alone it is added to them, in quotes.
     """
 
     code: str
@@ -238,7 +238,7 @@ def _flatten(document: Any, where: Where) -> Iterator[tuple[Where, str]]:
         for key, member in document.items():
             yield from _flatten(member, (*where, read_text(key, 60)))
     elif isinstance(document, list):
-        # otherwise a wrapper of one
+        # or a wrapper of one
         rows = len(document) > 1 and all(isinstance(member, dict) for member in document)
         for number, member in enumerate(document):
             yield from _flatten(member, (*where, str(number)) if rows else where)
@@ -288,7 +288,7 @@ def _plain_name(name: str) -> str:
 
 
 def _split_name(*names: str) -> Where:
-    """Return one form of "sender.contact.phone", "sender[contact]", "sender_contact_phone"."""
+    """Return one spelling of "sender.contact.phone", "sender[contact]", "sender_contact_phone"."""
     name = " ".join(names).casefold()
     return tuple("".join(letter if letter.isalnum() else " " for letter in name).split())
 

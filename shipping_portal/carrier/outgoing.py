@@ -17,12 +17,12 @@ from shipping_portal.carrier.errors import NotSent, OutcomeUnknown
 from shipping_portal.carrier.headers import identity_headers
 from shipping_portal.carrier.hosts import Origin, in_public, in_public_or_our_network
 
-SECONDS = 5.0  # in all: the sweep waits for it
+SECONDS = 5.0  # seconds in all: the sweep waits for it
 LARGEST_REPLY = 64 * 1024
 
 
 class Undelivered(Exception):
-    """Raised when nobody took it, as far as we know. The text says why, without the address."""
+    """Raised when nobody received it, as far as we know. The text says why, without the address."""
 
 
 def why_unreachable(url: str, private: Collection[str] = ()) -> str:
@@ -41,7 +41,7 @@ def why_unreachable(url: str, private: Collection[str] = ()) -> str:
 
 
 def reach_of(url: str, private: Collection[str]) -> Callable[[str], bool]:
-    """Return which addresses this receiver may have: private ones only if its host is listed."""
+    """Return which addresses this receiver may have: private ones only if the host is listed."""
     origin = Origin.of(url)
     return in_public_or_our_network if origin and origin.host in private else in_public
 
@@ -82,7 +82,7 @@ def request(
     ca_bundle: str | None = None,
     may_repeat: bool = False,
 ) -> Reply:
-    """POST a body, or GET without one, and return whatever is answered. Raises Undelivered."""
+    """POST a body, or GET without one, and return any reply. Raises Undelivered."""
     origin = Origin.of(url)
     if origin is None or origin.scheme not in schemes:
         raise Undelivered("the address is not https")

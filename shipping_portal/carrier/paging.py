@@ -22,8 +22,8 @@ def read_page(
 ) -> Tracked:
     """Return one page of scans and the next page's address.
 
-    `visited` are the addresses so far, this page's last. A next page that won't be requested is
-    listed with what couldn't be read, and in the call's outcome.
+    `visited` are the addresses so far, this page's last. If the next page won't be requested, that
+    is listed with what couldn't be read, and in the call's outcome.
     """
     page = read_tracked(reply, contract, reference=reference, must_list=True)
     value = value_at(parse_json(reply), contract.tracking_next)

@@ -52,7 +52,7 @@ ANY_ZONE = timedelta(days=1)  # somewhere on Earth it is still yesterday in UTC
 def read_products(reply: Reply, contract: Contract, *, today: date) -> Quoted:
     """Return a quote's products, and each row's fault.
 
-    A fault is an unreadable code or price, or a wrong estimate.
+    A fault is an unreadable code or price, or an impossible estimate.
 
     `today` is the day in UTC.
     """
@@ -74,7 +74,7 @@ def read_products(reply: Reply, contract: Contract, *, today: date) -> Quoted:
 
 
 def _product_fault(row: Any, contract: Contract) -> str:
-    """Return what couldn't be read of an omitted product, for an operator."""
+    """Return what couldn't be read in an omitted product, for an operator."""
     code, amount = value_at(row, contract.quoted_code), value_at(row, contract.quoted_price)
     currency = value_at(row, contract.quoted_currency)
     if not match_text(ORDER_ID, code):
@@ -180,7 +180,7 @@ def read_booked(
 ) -> Booked:
     """Return a booking's order.
 
-    A cancelled order, or another order key or id than ours, is a conflict.
+    A cancelled order, or an order key or id that isn't ours, is a conflict.
     """
     _require_decided(reply, contract)
     booked = _read_order(reply, contract)
@@ -226,7 +226,7 @@ def _read_state(document: Any, contract: Contract) -> str:
 
 
 def _read_word(value: object) -> str:
-    """Return a word such as a state; true and false are words, too."""
+    """Return a word such as a state; true and false count as words too."""
     return str(value).lower() if isinstance(value, bool) else read_text(value, 100)
 
 
@@ -280,7 +280,7 @@ def _read_order(reply: Reply, contract: Contract) -> Booked:
 
 
 def _read_labels(rows: object, contract: Contract) -> tuple[LabelLink, ...]:
-    """Return the available labels. None yet is a state, no reason to give up the order."""
+    """Return the available labels. Having none yet is normal, not a reason to give up."""
     links = (
         LabelLink(
             normalise_word(value_at(row, contract.label_format)),
@@ -306,7 +306,7 @@ def _public_page(url: object, contract: Contract) -> str:
 
 
 def read_cancelled(reply: Reply, contract: Contract, *, order_id: str) -> Cancelled:
-    """Read an accepted cancellation: the cancelled word, or a status such as an empty 204."""
+    """Read an accepted cancellation: by the word for it, or a status such as an empty 204."""
     body = scrub_body(reply.body, contract)
     document = parse_json(reply)
     is_silent = not reply.body or document == {} or reply.status >= 400
@@ -332,7 +332,7 @@ def read_cancelled(reply: Reply, contract: Contract, *, order_id: str) -> Cancel
 
 
 def read_cancel_state(state: str, contract: Contract) -> str:
-    """Return what an order's state says of its cancellation: cancelled, asked, refused, or ""."""
+    """Return what an order's state says about cancelling: cancelled, asked, refused, or ""."""
     meanings = {
         "cancelled": (contract.cancelled_word,),
         "asked": (contract.asked_word,) if contract.asked_word else (),
@@ -377,7 +377,7 @@ def newest_scans(scans: list[Scan]) -> tuple[Scan, ...]:
 
 
 def reply_flags(scans: int, unreadable: int) -> Iterable[tuple[object, str]]:
-    """Return what was left out of a reply, and why, to keep beside the unreadable scans."""
+    """Return what was left out of a reply, and why, to store with the unreadable scans."""
     if scans > MOST_SCANS:
         yield {"left_out": scans - MOST_SCANS}, f"more than {MOST_SCANS} scans in one reply"
     if unreadable > MOST_UNREADABLE:

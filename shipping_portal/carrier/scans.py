@@ -77,7 +77,7 @@ def read_event(body: bytes, contract: Contract) -> Scan:
 def read_reference_to_look_at(body: bytes, contract: Contract) -> str:
     """Return the reference in a webhook that means *look*. Raises BadScan.
 
-    The rest isn't read: it comes again, with ids, when the parcel is polled.
+    The rest isn't read: polling the parcel brings it again, with ids.
     """
     row = _load_body(body, strict=False)
     reference = _read_reference(value_at(row, contract.event_reference), contract)

@@ -12,7 +12,7 @@ from shipping_portal.carrier.values import load_json
 CUT = "[cut]"
 KEEP = 64 * 1024
 # A signed link has a token: in a query value, or a JWT anywhere. JSON may write / as \/.
-# Two steps: a single pattern would search from each address to the end of the text.
+# There are two steps, as a single pattern would search from each address to the end of the text.
 ADDRESS = re.compile(r"https?:\\?/\\?/[^\s\"'<>]++", re.I)
 TOKEN = re.compile(r"(?:token|signature|sig)=", re.I)
 JWT = re.compile(r"eyJ[\w.-]*+", re.I)
@@ -21,7 +21,7 @@ FILE = re.compile(r"(?:label|form)_(?:file|(?:\w+_)?url)")
 
 
 def scrub_body(body: bytes, contract: Contract) -> bytes:
-    """Return the body for storing, at most 64 KiB. An unreadable one loses every address in it."""
+    """Return the body for storing, at most 64 KiB. An unreadable body loses all its addresses."""
     try:
         read = load_json(body, strict=False)
     except ValueError:
@@ -45,7 +45,7 @@ def without_links(text: str, contract: Contract) -> str:
 
 
 def without_signed(text: str) -> str:
-    """Replace every address with a token, and every JWT, with "[cut]"."""
+    """Replace every JWT, and every address that has a token, with "[cut]"."""
     return _without_jwt(
         ADDRESS.sub(lambda found: CUT if TOKEN.search(found[0]) else found[0], text)
     )

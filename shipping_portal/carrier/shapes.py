@@ -12,7 +12,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-LONGEST = 100  # characters: as wide as the columns for references
+LONGEST = 100  # characters: as many as reference columns hold
 MOST_ALTERNATIVES = 8
 MOST_VARYING = 2
 ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_"
@@ -57,7 +57,7 @@ def in_some_case(value: str, typed: str) -> str:
 
 
 def spell_reference(value: str, letters: str, *, length: int = 0) -> str:
-    """Return a reference of this shape from `letters` where they fit, close to this length."""
+    """Return a reference of this shape, from `letters` if they fit, close to this length."""
     parts, made = _parse_parts(value.split("|")[0]), ""
     supply = itertools.cycle(letters)
     spare = max(0, length - sum(part.least for part in parts))

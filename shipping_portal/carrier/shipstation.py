@@ -1,7 +1,7 @@
 """Speak to the ShipStation API, formerly ShipEngine: one address for many carriers' accounts.
 
-Nobody says whether a second purchase with one rate makes a second label. So a purchase is sent
-once, and whatever became of it is looked up under the external id in its stored bytes.
+It isn't documented whether a second purchase with one rate makes a second label. So a purchase is
+sent once, and its outcome is looked up under the external id in its stored bytes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ CARRIER_IDS = re.compile(r"se(?:-[a-z0-9]+)+")
 
 
 class ShipStation(Carrier):
-    """One account. A key that begins with TEST_ is of the test mode, whose labels are worthless."""
+    """One account. A key that begins with TEST_ is for test mode, whose labels are worthless."""
 
     points: ClassVar[Mapping[str, Any]] = POINTS
     can_find = True
@@ -34,7 +34,7 @@ class ShipStation(Carrier):
     signature_header = SIGNATURE
 
     def __init__(self, *, account: str, key: str, partner_id: str, **settings: Any) -> None:
-        """Keep the carriers whose prices are asked: `partner_id` lists their ids."""
+        """Store the carriers to ask for prices: `partner_id` lists their ids."""
         super().__init__(account=account, key=key, partner_id="", **settings)
         self._carrier_ids = CARRIER_IDS.findall(partner_id)
         self._is_test = key.startswith("TEST_")
@@ -49,13 +49,13 @@ class ShipStation(Carrier):
         return is_signed_by(body, headers, key, now=now)
 
     def quote(self, shipment: messages.Shipment) -> messages.Quoted:
-        """Return estimates, which take no names and make no shipment."""
+        """Return estimates, which need no names and create no shipment."""
         read = partial(replies.read_estimates, today=datetime.now(UTC).date())
         body = shipstation_writing.estimate_body(shipment, self._carrier_ids, datetime.now(UTC))
         return self._ask("quote", read, body=body, seconds=QUICK, cap=LISTS)
 
     def prepare(self, shipment: messages.Shipment) -> messages.Prepared:
-        """Make a shipment under an external id of its own, and choose the agreed service's rate."""
+        """Make a shipment under its own external id, and choose the agreed service's rate."""
         external_id = shipstation_writing.new_external_id(shipment)
         body = shipstation_writing.rates_body(shipment, self._carrier_ids, external_id)
         read = partial(replies.read_prepared, code=shipment.product_code, external_id=external_id)
@@ -83,7 +83,7 @@ class ShipStation(Carrier):
         return self._ask("view", read, order_id=order_id)
 
     def cancel(self, order_id: str, *, not_after: float | None = None) -> messages.Cancelled:
-        """Ask for a void. Only an approved one is a cancellation."""
+        """Ask to void the label. Only an approved request is a cancellation."""
         return self._ask(
             "cancel", replies.read_void, order_id=order_id, body=b"{}", not_after=not_after
         )

@@ -1,4 +1,4 @@
-"""Read a ShipStation API reply's JSON, and its errors at our names of the fields."""
+"""Read a ShipStation API reply's JSON, and its errors under our field names."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from shipping_portal.carrier.shipstation_writing import PERSON, PLACE
 
 Row = dict[str, Any]
 MONEY = re.compile("account_status|insufficient_funds|funding_source_.*")
-# Codes and types after which a label may be there: look, and never send again.
+# Codes and types after which a label may exist: look for it, and never send again.
 UNCLEAR = {"identifier_conflict", "invalid_status", "system", "integrations"}
 FIELDS = PLACE | PERSON | {"phone_number": "phone", "ship_to": "line1", "ship_from": "line1"}
 OTHERS = {name: name for name in ("weight", "length", "width", "height")}
@@ -34,7 +34,7 @@ def read_document(reply: Reply, contract: Contract, kind: type[Any]) -> Any:
 
 
 def _read_error(reply: Reply, document: Any, contract: Contract) -> CarrierError:
-    """Return a reply's error, with its messages at our names of the fields."""
+    """Return a reply's error, with its messages under our field names."""
     error = outcome_of(reply, contract)
     found: dict[str, list[str]] = {}
     codes: list[str] = []
@@ -65,7 +65,7 @@ def read_sentences(texts: Any) -> list[str]:
 
 
 def _our_field(path: str) -> str:
-    """Return our name of a field, or the carrier's own of one we lack."""
+    """Return our name for a field, or the carrier's if we have none."""
     steps = re.findall(r"[a-z_]+\d?|\d+", path.lower())
     if {"products", "customs_items"} & set(steps):
         part = next((ITEM[step] for step in reversed(steps) if step in ITEM), "")

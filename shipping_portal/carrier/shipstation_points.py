@@ -1,6 +1,6 @@
-"""Hold what is true of every ShipStation account, as points of its contract.
+"""Define what is true of every ShipStation account, as points of its contract.
 
-Its replies are rewritten in the interface's own shape before they are read
+Replies are rewritten in the interface's shape before they are read
 (`shipstation_replies`), so most points stay as they are.
 """
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from shipping_portal.carrier.points import WORDS
 
-# Operations that the contract has no point for, or a point with another method.
+# Operations that the contract has no point for, or only with another method.
 OPERATIONS = {
     "quote": "POST /rates/estimate",
     "prepare": "POST /rates",
@@ -19,7 +19,7 @@ OPERATIONS = {
 }
 STATUSES = {"un": "", "ny": "", "ac": "", "ex": "", "it": "in_transit", "de": "delivered"}
 STATUSES |= {"at": "delivery_attempted", "sp": "held"}
-# A status detail counts before its status, where it says more.
+# A status detail takes precedence over its status if it says more.
 DETAILS = {
     "dropped_off": "dropped_off",
     "picked_up": "collected",
@@ -37,20 +37,20 @@ DETAILS = {
     "undeliverable_returned_to_sender": "returning",
     "tracking_expired": "expired",
 }
-LABEL_SIZES = ("4x6", "letter")  # one label, whatever paper it is printed on
+LABEL_SIZES = ("4x6", "letter")  # one label for any paper size
 POINTS: dict[str, Any] = {
     "auth": "header:API-Key",
     "idempotency_header": "",
-    "cancel_repeatable": True,  # the answer is that the label is voided already
+    "cancel_repeatable": True,  # the answer says that the label is already voided
     "quote_contents": OPERATIONS["quote"],
     "book": "POST /labels/rates/{id}",
     "view": "GET /labels/{id}",
     "cancel": "PUT /labels/{id}/void",
     "track": "GET /labels?tracking_number={reference}",
-    "subscribe": "",  # a parcel booked elsewhere is charged for
+    "subscribe": "",  # tracking a parcel booked elsewhere is charged
     "ping": "GET /carriers",
     "export_origins": ("AU", "CA", "GB", "US"),
-    "cover_origins": (),  # estimates don't say what it costs
+    "cover_origins": (),  # estimates don't show what it costs
     "duties_paid_word": "",
     "pickup_suffix": "",
     "dropoff_suffix": "",
@@ -64,7 +64,7 @@ POINTS: dict[str, Any] = {
     "full_page_sizes": LABEL_SIZES,
     "cropped_sizes": LABEL_SIZES,
     "webhook_means": "look",  # it has the whole history, without ids
-    "event_reference": "data.tracking_number",  # of a webhook; a scan in a history names none
+    "event_reference": "data.tracking_number",  # in a webhook; a scan in a history has none
     "event_id": "",
     "words": WORDS | STATUSES | DETAILS,
 }

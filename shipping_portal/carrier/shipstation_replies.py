@@ -1,4 +1,4 @@
-"""Rewrite the ShipStation API's replies in the interface's shape, and have them read as such."""
+"""Rewrite the ShipStation API's replies in the interface's shape, to be read as such."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ RATE_AMOUNTS = ("shipping_amount", "insurance_amount", "confirmation_amount", "o
 LABEL_COSTS = ("shipment_cost", "insurance_cost")
 PLACED = {"city_locality": "suburb", "state_province": "state", "postal_code": "postcode"}
 PLACED |= {"country_code": "country"}
-SCANS = uuid.UUID("6c3f2f55-5f0b-5a35-9a0d-1b8f7f0f4c52")  # the namespace of our ids of scans
+SCANS = uuid.UUID("6c3f2f55-5f0b-5a35-9a0d-1b8f7f0f4c52")  # the namespace of our scan ids
 MOST_SENTENCES = 5
 
 
@@ -47,7 +47,7 @@ def _read_rates(
     for row in rows:
         rate = row if isinstance(row, dict) else {}
         if rate.get("package_type") not in (None, "", "package"):
-            continue  # such as a flat-rate box, which is cheaper and not the sender's
+            continue  # such as a flat-rate box, which is cheaper but isn't the sender's
         if rate.get("validation_status") == "invalid" or rate.get("error_messages"):
             refused |= dict.fromkeys(read_sentences(rate.get("error_messages")))
             continue
@@ -66,7 +66,7 @@ def _read_rates(
 
 
 def _as_product(rate: Row, today: date) -> Row:
-    """Return a rate as a product. Its id is new each time; its code is its carrier and service."""
+    """Return a rate as a product. The id is new each time; the code is the carrier and service."""
     carrier, service, brand, name = (
         values.read_text(rate.get(member), 60)
         for member in ("carrier_code", "service_code", "carrier_friendly_name", "service_type")
@@ -132,7 +132,7 @@ def read_prepared(
 
 
 def _as_order(reply: Reply, contract: Contract, *, is_test: bool) -> Reply:
-    """Return a label's reply as an order's, with its PDF's address alone."""
+    """Return a label's reply as an order's, with only the PDF's address."""
     label = read_document(reply, contract, dict)
     files = label.get("label_download")
     pdf = values.value_at(files, "pdf")
@@ -165,7 +165,7 @@ def read_bought(
 def read_found(
     reply: Reply, contract: Contract, *, external_id: str, is_test: bool
 ) -> messages.Booked | None:
-    if reply.status == 404 and not reply.fault:  # with or without a body: nothing there, so far
+    if reply.status == 404 and not reply.fault:  # with or without a body: nothing is there so far
         return None
     return read_bought(reply, contract, external_id=external_id, is_test=is_test)
 
@@ -190,7 +190,7 @@ def read_void(reply: Reply, contract: Contract) -> messages.Cancelled:
 
 
 def read_newest_label(reply: Reply, contract: Contract, *, reference: str) -> str:
-    """Return the id of the newest label with this number: carriers use numbers again."""
+    """Return the id of the newest label with this number: carriers reuse numbers."""
     document = read_document(reply, contract, dict)
     if not isinstance(document.get("labels"), list):
         raise unknown_outcome(reply, contract, "the reply has no list of labels")
@@ -222,7 +222,7 @@ def read_history(reply: Reply, contract: Contract, *, reference: str) -> message
 def _as_event(row: Row, reference: str) -> Row:
     """Return a scan with one kind and its place; never who signed, or a photo's address.
 
-    Its id is made of what it says: the history of each reply gives it again.
+    Its id is made from its content, as each reply repeats the history.
     """
     words = [values.normalise_word(row.get(name)) for name in ("status_detail_code", "status_code")]
     event = {

@@ -1,4 +1,4 @@
-"""Check the signature of a ShipStation webhook. The public keys are settings, never fetched."""
+"""Check the signature of a ShipStation webhook. Public keys are settings, never fetched."""
 
 from __future__ import annotations
 

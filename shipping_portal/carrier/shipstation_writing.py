@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import uuid
 from datetime import datetime
 from typing import Any
 
-from shipping_portal.carrier.messages import Measures, Party, Shipment
+from shipping_portal.carrier.messages import Measures, Shipment
+from shipping_portal.carrier.writing import write_bytes, write_party
 
 PLACE = {
     "city_locality": "suburb",
@@ -29,7 +29,7 @@ CURRENCIES = {"AU": "aud", "CA": "cad", "GB": "gbp", "US": "usd"}
 
 
 def new_external_id(shipment: Shipment) -> str:
-    """Return our order's key with an ending of its own, at most 50 characters.
+    """Return our order's key with a unique ending, at most 50 characters.
 
     An external id is accepted once, even for a shipment that is never bought.
     """
@@ -37,15 +37,15 @@ def new_external_id(shipment: Shipment) -> str:
 
 
 def estimate_body(shipment: Shipment, carrier_ids: list[str], now: datetime) -> bytes:
-    """Return the body that asks for estimates: places and measures, nothing about people."""
+    """Return the body that asks for estimates: places and measures, but nothing about people."""
     sides = {"from": shipment.sender, "to": shipment.receiver}
     places = {
         f"{side}_{name}": value
         for side, party in sides.items()
-        for name, value in _write_party(party, PLACE).items()
+        for name, value in write_party(party, PLACE).items()
     }
     written = {"carrier_ids": carrier_ids, "ship_date": f"{now:%Y-%m-%dT%H:%M:%SZ}"}
-    return _write_bytes(written | places | _write_measures(shipment.measures))
+    return write_bytes(written | places | _write_measures(shipment.measures))
 
 
 def rates_body(shipment: Shipment, carrier_ids: list[str], external_id: str) -> bytes:
@@ -54,13 +54,15 @@ def rates_body(shipment: Shipment, carrier_ids: list[str], external_id: str) -> 
     written: dict[str, Any] = {
         "external_shipment_id": external_id,
         "validate_address": "no_validation",
-        "ship_from": _write_party(shipment.sender, PLACE | PERSON),
-        "ship_to": _write_party(
+        "ship_from": write_party(shipment.sender, PLACE | PERSON),
+        "ship_to": write_party(
             shipment.receiver, PLACE | PERSON | {"instructions": "instructions"}
         ),
         "packages": [package],
     }
     currency = CURRENCIES.get(shipment.sender.country, "usd")
+    if shipment.is_return and shipment.sender.country == shipment.receiver.country:
+        written["is_return"] = True  # it sells return labels within one country
     if shipment.customer_reference:
         package["label_messages"] = {"reference1": shipment.customer_reference}
     if shipment.cover is not None:
@@ -70,17 +72,13 @@ def rates_body(shipment: Shipment, carrier_ids: list[str], external_id: str) -> 
         written["customs"] = _write_customs(shipment)
         package["products"] = _write_products(shipment, currency)
     options = {"carrier_ids": carrier_ids, "package_types": ["package"]}
-    return _write_bytes({"shipment": written, "rate_options": options})
+    return write_bytes({"shipment": written, "rate_options": options})
 
 
 def purchase_body(rate_id: str, external_id: str) -> bytes:
-    """Return the exact bytes of the purchase. Its own fields keep what they are about."""
+    """Return the exact bytes of the purchase. Fields of its own store what they are about."""
     label = {"label_format": "pdf", "label_layout": "4x6", "label_download_type": "url"}
-    return _write_bytes(label | {"custom_field1": external_id, "custom_field2": rate_id})
-
-
-def _write_party(party: Party, names: dict[str, str]) -> dict[str, str]:
-    return {theirs: value for theirs, ours in names.items() if (value := getattr(party, ours))}
+    return write_bytes(label | {"custom_field1": external_id, "custom_field2": rate_id})
 
 
 def _write_measures(measures: Measures) -> dict[str, Any]:
@@ -109,7 +107,3 @@ def _write_products(shipment: Shipment, currency: str) -> list[dict[str, Any]]:
         }
         for item in shipment.contents
     ]
-
-
-def _write_bytes(body: dict[str, Any]) -> bytes:
-    return json.dumps(body, separators=(",", ":")).encode("ascii")

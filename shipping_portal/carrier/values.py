@@ -14,8 +14,8 @@ from typing import Any, NoReturn
 
 from shipping_portal.carrier.messages import Money
 
-LONGEST_INT = 4300  # digits; Python itself raises beyond
-LARGEST_NUMBER = 10**100  # of an identifier from the carrier; longer ones aren't identifiers
+LONGEST_INT = 4300  # digits; Python itself raises an error beyond this
+LARGEST_NUMBER = 10**100  # length of an identifier from the carrier; longer ones aren't identifiers
 LATEST_YEAR = 9998  # every zone can still represent its last moment
 DEPTH = 40  # no reply of this family nests deeper than six; json itself would overflow its stack
 ORDER_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,99}", re.ASCII)
@@ -194,7 +194,7 @@ def read_instant(value: object) -> datetime:
 
 
 def weekdays_after(start: date, days: int) -> date:
-    """Return the day that many weekdays after `start`; only the carrier knows its holidays."""
+    """Return the day this many weekdays after `start`; only the carrier knows its holidays."""
     for _ in range(days):
         start += timedelta(days=3 if start.weekday() == 4 else 2 if start.weekday() == 5 else 1)
     return start

@@ -26,7 +26,7 @@ CENTIMETRES = {"cm": Decimal(1), "in": Decimal("2.54")}
 def needs_contents_quote(shipment: Shipment, contract: Contract) -> bool:
     """Return whether the quote must be POSTed: always with contents.
 
-    Without, across a border and with Extra Cover as the contract says.
+    Without contents it depends on the contract, across a border or with Extra Cover.
     """
     abroad = contract.post_quote_abroad and shipment.sender.country != shipment.receiver.country
     covered = contract.post_quote_with_cover and shipment.cover is not None
@@ -60,7 +60,7 @@ def quote_body(shipment: Shipment, contract: Contract) -> bytes:
     for side, party in (("sender", shipment.sender), ("receiver", shipment.receiver)):
         _put_party(body, contract, side, party, ADDRESS)
     _put_parcel(body, contract, shipment)
-    return _write_bytes(body)
+    return write_bytes(body)
 
 
 def booking_body(shipment: Shipment, contract: Contract, partner_id: str) -> bytes:
@@ -76,7 +76,7 @@ def booking_body(shipment: Shipment, contract: Contract, partner_id: str) -> byt
     _set_path(body, contract.customer_reference, shipment.customer_reference)
     _set_path(body, contract.partner_field, partner_id)
     _set_path(body, contract.order_key, shipment.order_key)
-    return _write_bytes(body)
+    return write_bytes(body)
 
 
 def _put_party(
@@ -169,9 +169,14 @@ def _json_number(value: Decimal) -> int | float:
     return int(value) if value == value.to_integral_value() else float(value)
 
 
-def _write_bytes(body: dict[str, Any]) -> bytes:
+def write_bytes(body: dict[str, Any]) -> bytes:
     """Encode as ASCII JSON, so that the stored bytes are what is sent."""
     return json.dumps(body, separators=(",", ":")).encode("ascii")
+
+
+def write_party(party: Party, names: dict[str, str]) -> dict[str, str]:
+    """Return a party's filled parts under another carrier's names."""
+    return {theirs: value for theirs, ours in names.items() if (value := getattr(party, ours))}
 
 
 def order_key_of(body: bytes, contract: Contract) -> str:

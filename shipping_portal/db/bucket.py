@@ -1,4 +1,4 @@
-"""Keep files in a bucket of any S3-compatible store, the one that LABEL_BUCKET names."""
+"""Store files in the bucket that LABEL_BUCKET names, of any S3-compatible store."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.core.files.base import ContentFile
 
-# A page waits for it, so it is either quick or away.
+# A page waits for it, so it must be quick or count as out of reach.
 CONNECT_SECONDS, READ_SECONDS = 2, 5
 
 
@@ -36,7 +36,7 @@ def delete_file(key: str) -> None:
 
 
 def list_keys(prefix: str) -> Iterator[str]:
-    """Yield the keys that begin so, in order."""
+    """Yield the keys that start with this, in order."""
     with _answering() as storage:
         for found in storage.bucket.objects.filter(Prefix=prefix):
             yield found.key
@@ -56,7 +56,7 @@ def _answering() -> Iterator[Any]:
         )
     except FileNotFoundError:
         raise
-    # Each of four libraries below it has errors of its own.
+    # Each of the four libraries below has its own errors.
     except Exception as error:
         raise OutOfReach(type(error).__name__) from error
 

@@ -1,14 +1,15 @@
-"""Page by key: fifty rows after or before a known one, so no page is dearer than the first."""
+"""Page by key: fifty rows after or before a known one, so no page costs more than the first."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import Q, QuerySet, Subquery, Value
+from django.db.models.functions import Coalesce
 
 PAGE = 50
 MOST_COUNTED = 1000  # rows; for more a page says "1,000+"
-MOST_LISTED = MOST_COUNTED + 1  # keys of a queue: the last one shows that there are more
+MOST_LISTED = MOST_COUNTED + 1  # keys of a queue: one extra shows that there are more
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,27 @@ def count_rows(rows: QuerySet[Any]) -> int:
     A long table is not read to its end.
     """
     return rows.order_by()[: MOST_COUNTED + 1].count()
+
+
+def count_together(*parts: tuple[QuerySet[Any], Mapping[str, Any]]) -> dict[str, int]:
+    """Run several sets of counts, each over its own rows, in one statement.
+
+    A name is counted in one part; the others have a zero for it.
+    """
+    names = [name for _, counts in parts for name in counts]
+    zeros: dict[str, Any] = {name: Value(0) for name in names}
+    first, *rest = (
+        rows.order_by().values(part=Value(at)).annotate(**zeros | dict(counts)).values_list(*names)
+        for at, (rows, counts) in enumerate(parts)
+    )
+    sums = zip(*first.union(*rest, all=True), strict=True)
+    return dict(zip(names, map(sum, sums), strict=True))
+
+
+def newest(rows: QuerySet[Any], most: int) -> QuerySet[Any]:
+    """Return the newest rows as a condition by key: part of a union can't be limited."""
+    oldest = Subquery(rows.order_by("-pk").values("pk")[most - 1 : most])
+    return rows.filter(pk__gte=Coalesce(oldest, 0))
 
 
 def whole_number(text: str) -> int:
@@ -50,7 +72,7 @@ class Keyset:
     def page(self, rows: QuerySet[Any], *, on: str = "", back: str = "") -> Page:
         """Return fifty rows after the key `on` of the last one seen, or before `back` of the first.
 
-        An invalid key gives the first page. One query.
+        An invalid key gives the first page. This takes one query.
         """
         key = self.key(back)
         is_back = key is not None
@@ -85,7 +107,7 @@ class Keyset:
         further = Q(**{f"pk__{past}": number})
         if self.column == "pk":
             return further
-        # A range of the index, which an "or" alone is not.
+        # This is a range of the index, which an "or" alone isn't.
         return Q(**{f"{self.column}__{past}e": value}) & (
             Q(**{f"{self.column}__{past}": value}) | further
         )

@@ -34,13 +34,13 @@ def _insert_statement(model: type[models.Model]) -> tuple[str, list[Any]]:
     ]
     columns = ", ".join(f'"{field.column}"' for field in fields)
     values = ", ".join(["%s"] * len(fields))
-    # Only our own names are written into it.
+    # Only our own names are written into the SQL.
     insert = f'INSERT INTO "{model._meta.db_table}" ({columns}) VALUES ({values}) RETURNING id'  # noqa: S608
     return insert, fields
 
 
 class Given(SQLiteNumericMixin, models.Expression):
-    """Stand in a planned statement for a value that each call gives by this name."""
+    """Mark the place, in a planned statement, of a value that each call gives by this name."""
 
     def __init__(self, name: str, field: Any) -> None:
         super().__init__(output_field=field)
@@ -54,9 +54,9 @@ _WRITING = threading.Lock()
 
 
 def _written(plan: Any, write: Callable[[Any], Any]) -> Any:
-    """Return what this plan's statement was written as for this connection, writing it once."""
+    """Return this plan's statement as written for this connection, which happens once."""
     database = connections["default"]
-    # It lives and ends with its connection, which each thread has for itself.
+    # It lives as long as its connection, and each thread has its own.
     written = vars(database).setdefault("planned_statements", {})
     if plan not in written:
         # Django counts a query's joins in the query itself while it writes the SQL.
@@ -74,7 +74,7 @@ def _filled_one(parameter: Any, values: dict[str, Any], database: Any) -> Any:
     if not isinstance(parameter, Given):
         return parameter
     value = values[parameter.name]
-    # It would be compared with "=", to which nothing is equal.
+    # It would be compared with "=", which is never true for NULL.
     if value is None:
         raise ValueError(f"{parameter.name} is None")
     return parameter.output_field.get_db_prep_value(value, database)
@@ -83,7 +83,7 @@ def _filled_one(parameter: Any, values: dict[str, Any], database: Any) -> Any:
 class PlannedUpdate:
     """Update the rows of a queryset by SQL that is written once per connection.
 
-    What changes from call to call is `Given`, in the queryset and in the changes.
+    Values that change from call to call are `Given`, in the queryset and in the changes.
     """
 
     def __init__(self, queryset: models.QuerySet[Any], **changes: Any) -> None:
@@ -108,8 +108,8 @@ class PlannedUpdate:
 class PlannedSelect:
     """Read the rows of a queryset whose SQL is written once per connection.
 
-    What changes from call to call is `Given`. Everything else, also a setting or a time, stays as
-    it is when the queryset is made. A queryset that follows a list of values can't be planned.
+    Values that change from call to call are `Given`. Everything else, even a setting or a time,
+    stays as it was when the queryset was made. A queryset with a list of values can't be planned.
     """
 
     def __init__(self, queryset: models.QuerySet[Any]) -> None:
@@ -143,11 +143,11 @@ class _WrittenSelect:
         own = shape["select_fields"]
         self._own = slice(own[0], own[-1] + 1)
         self._names = [column.target.attname for column, *_ in select[self._own]]
-        # The stubs are of a later Django, in which it has one argument more.
+        # The stubs are for a later Django, where it has one more argument.
         self._related = get_related_populators(shape, select, database.alias)  # type: ignore[call-arg]
 
     def rows(self, values: dict[str, Any]) -> list[Any]:
-        # The compiler says so only while it writes the SQL.
+        # The compiler knows this only while it writes the SQL.
         if (
             self._locks
             and self._database.features.has_select_for_update
@@ -174,7 +174,7 @@ class _WrittenSelect:
 def planned_cursor(database: Any) -> Any:
     """Return a cursor with which PostgreSQL plans a statement once per connection.
 
-    Not by PgBouncer.
+    It doesn't through PgBouncer.
     """
     if database.vendor != "postgresql" or database.settings_dict["DISABLE_SERVER_SIDE_CURSORS"]:
         return database.cursor()
@@ -190,7 +190,7 @@ def _planning_cursor() -> Any:
 
     class Planning(psycopg.Cursor[Any]):
         def execute(self, query: Any, params: Any = None, **how: Any) -> Any:
-            # Django's is None, with which nothing is planned ahead
+            # Django's own is None, which plans nothing ahead
             self.connection.prepare_threshold = 0
             try:
                 return super().execute(query, params, **{**how, "prepare": True})

@@ -1,4 +1,4 @@
-"""Grant the portal's database role its rights, and list those it shouldn't have.
+"""Grant the portal's database role its rights, and list any that it shouldn't have.
 
 The owner creates tables and migrates; the app's role reads and writes rows, and adds to the audit
 log: docs/decisions/0022.
@@ -7,7 +7,7 @@ log: docs/decisions/0022.
 from django.conf import settings
 from django.db import ProgrammingError, connection, transaction
 
-# what is not granted there
+# what isn't granted there
 KEPT = {"accounts_audit": "UPDATE, DELETE", "django_migrations": "INSERT, UPDATE, DELETE"}
 GRANTS = (
     "REVOKE CREATE ON SCHEMA public FROM PUBLIC, {app}",
@@ -16,7 +16,7 @@ GRANTS = (
     "REVOKE ALL ON ALL SEQUENCES IN SCHEMA public FROM PUBLIC, {app}",
     "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO {app}",
     "GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO {app}",
-    # Tables of a later migration, from their first moment.
+    # Tables of later migrations, from the moment they exist.
     (
         "ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES"
         " TO {app}"
@@ -24,7 +24,7 @@ GRANTS = (
     "ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT USAGE ON SEQUENCES TO {app}",
     *(f"REVOKE {rights} ON {table} FROM {{app}}" for table, rights in KEPT.items()),
 )
-# Before a restore, the run-book locks the role out. Connections of a pooler get limits from the
+# Before a restore, the run-book locks the role out. A pooler's connections get limits from the
 # role; the portal's own connections set them.
 OF_THE_ROLE = ["ALTER ROLE {app} LOGIN"] + [
     f"ALTER ROLE {{app}} SET {name} = '{value}'"
@@ -62,7 +62,7 @@ ALL_QUESTIONS = "SELECT " + ", ".join(f"({question})" for question in TOO_MANY.v
 def grant_app_role(app: str, password: str) -> list[str]:
     """Create the app's role if needed, and grant exactly what it needs. The owner may repeat it.
 
-    Returns what is left for someone who may change roles, if the owner may not.
+    Returns what is left to do for someone who may change roles, if the owner may not.
     """
     quoted = connection.ops.quote_name(app)
     with connection.cursor() as cursor:

@@ -36,7 +36,7 @@ CHECKSUMS.txt  the SHA-256 of each file: sha256sum -c CHECKSUMS.txt
 
 
 def pack_account(archive: Archive, lease: Lease, *, at: dt.datetime) -> int:
-    """Write it; return how many parcels it has."""
+    """Write the archive; return how many parcels it has."""
     sender = lease.export.sender
     total = sender.orders.count()
     lease.renew(total=total)
@@ -57,7 +57,7 @@ def pack_account(archive: Archive, lease: Lease, *, at: dt.datetime) -> int:
 
 
 def _add_parcels(archive: Archive, lease: Lease, total: int, *, at: dt.datetime) -> int:
-    """Add labels at once; parcels, scans and notes wait beside them, as a ZIP is sequential."""
+    """Add labels at once; parcels, scans and notes wait in files, as a ZIP is sequential."""
     sender, packed = lease.export.sender, 0
     heads, cells = export.export_columns(OWNER, sender)
     parcels = archive.sheet([*heads, "Quoted", "Quoted price", "Inside", *_SHA256])
@@ -94,7 +94,7 @@ def _note_row(order: Order) -> tuple[object, ...]:
 
 
 def _add_labels(archive: Archive, order: Order, number: int, total: int) -> None:
-    """Add the stored labels of a booked parcel: a cancelled one's must not be used any more."""
+    """Add the stored labels of a booked parcel: a cancelled parcel's must not be used any more."""
     if order.status == Order.Status.BOOKED:
         for label in order.labels.all():
             if label.is_printable:
@@ -116,7 +116,7 @@ List = tuple[str, tuple[str, ...], Iterable[list[Any]], Callable[[Any], Iterable
 
 
 def _other_sheets(sender: Sender, lease: Lease) -> Iterator[List]:
-    """Yield the other sheets: path, headings, rows in batches, and how an object becomes a row."""
+    """Yield the other sheets: path, headings, rows in batches, and the function for a row."""
 
     def day(at: dt.datetime | None) -> str:
         return rows.local_time(at, sender.tzinfo) if at else ""

@@ -21,7 +21,7 @@ from shipping_portal.exporting.parts import Parts
 
 
 class SheetWriter:
-    """A CSV on its way into an archive: written row by row to a file of this process."""
+    """A CSV for an archive, written row by row to a temporary file."""
 
     def __init__(self, file: BufferedRandom, heads: Sequence[str]) -> None:
         self._file = file
@@ -38,7 +38,7 @@ class SheetWriter:
             self.add(row)
 
     def end(self) -> BufferedRandom:
-        """Return all of it, ready to be read."""
+        """Return the whole sheet, ready to be read."""
         self.text.flush()
         self._file.seek(0)
         return self._file
@@ -47,7 +47,7 @@ class SheetWriter:
 class Archive:
     """A ZIP written to an export's parts, entry by entry.
 
-    Leaving it early leaves no file behind.
+    If it is left early, no file stays behind.
     """
 
     def __init__(self, parts: Parts, at: dt.datetime) -> None:
@@ -88,7 +88,7 @@ class Archive:
     def add_label(self, label: Label, order: Order, name: str) -> bool:
         """Add the carrier's own file, byte for byte.
 
-        False, and said so in the archive, if it is missing or damaged.
+        Returns False, and notes it in the archive, if the file is missing or damaged.
         """
         content = serve_label(label, order, self.labels, at=timezone.now())
         if content is not None:

@@ -71,9 +71,9 @@ class Export(Job):
     def holds_closed_label(self) -> bool:
         """Return whether it may contain an unusable label.
 
-        That is one cancelled, stopped, or held after a restore.
+        That is a label that was cancelled, stopped, or held after a restore.
 
-        Checked each time, because the file outlives these events by days.
+        This is checked each time, because the file outlives such events by days.
         """
         packed_at = self.finished_at or timezone.now()
         orders = Order.objects.filter(
@@ -86,7 +86,7 @@ class Export(Job):
             order=OuterRef("pk"), old=Status.BOOKED, at__gte=self.created_at
         )
         withheld = Label.objects.filter(order=OuterRef("pk"), state=Label.State.WITHHELD)
-        # What was packed after the restore left them out.
+        # Exports packed after the restore left them out.
         is_a_backups = Restore.objects.since(packed_at).exists()
         # Three queries, the first two by their own indexes of a sender's orders.
         moved = orders.filter(Exists(left), status__in=set(Status.values) - {Status.BOOKED})
@@ -103,7 +103,7 @@ class Export(Job):
 
 
 class ExportPart(models.Model):
-    """A piece of the file, in order: processes share no disk."""
+    """A piece of the file, in order: processes don't share a disk."""
 
     export = models.ForeignKey(Export, on_delete=models.CASCADE, related_name="parts")
     number = models.PositiveIntegerField()

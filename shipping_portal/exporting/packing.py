@@ -23,9 +23,9 @@ from shipping_portal.jobs.retention import delete, term
 
 log = logging.getLogger(__name__)
 KEPT = dt.timedelta(days=7)
-NOTIFY_AFTER = dt.timedelta(seconds=60)  # people who waited less still have the page open
+NOTIFY_AFTER = dt.timedelta(seconds=60)  # people who waited less than this still have the page open
 ROOM_MAY_BE = dt.timedelta(seconds=5 * settings.TIME_SCALE)
-AT_ONCE = 2  # so that exports never take all workers from the bookings
+AT_ONCE = 2  # so that exports never take all the workers from bookings
 
 
 @job(
@@ -52,7 +52,7 @@ def pack_due_export(export: Export) -> None:
 
 @transaction.atomic
 def _drop_earlier_parts(lease: Lease) -> None:
-    """Delete earlier parts while the lease is certain: later they could be the next worker's."""
+    """Delete earlier parts while we hold the lease: later they could be the next worker's."""
     lease.renew(done=0, tries=lease.export.tries + 1)
     lease.export.parts.all().delete()
 
@@ -103,7 +103,7 @@ def _missing_labels_note(count: int) -> str:
     )
 
 
-EXPORT_DAYS = 7  # for one that was never packed; the others store their own expiry
+EXPORT_DAYS = 7  # for one that was never packed; others store their own expiry
 FILES_AT_ONCE = 5
 
 
@@ -114,7 +114,7 @@ def purge_exports(now: dt.datetime) -> int:
     return delete(Export.objects.filter(Q(expires_at__lt=now) | unpacked), at_once=FILES_AT_ONCE)
 
 
-SAME_PRESS = dt.timedelta(minutes=1)  # a second press so soon gets the first one's export
+SAME_PRESS = dt.timedelta(minutes=1)  # a second press this soon gets the first one's export
 
 
 def proof_pack(order: Order, *, by: User, now: dt.datetime) -> Export:
@@ -130,7 +130,7 @@ def request_everything(sender: Sender, *, by: User, now: dt.datetime) -> Export:
 def _request_export(
     sender: Sender, what: str, order: Order | None, *, by: User, now: dt.datetime
 ) -> Export:
-    """Create an export, or return the one in progress: one sender's requests run in sequence."""
+    """Create an export, or return the one in progress. A sender's requests run one by one."""
     with transaction.atomic():
         Sender.objects.select_for_update(no_key=True).get(pk=sender.pk)
         same = Export.objects.filter(sender=sender, what=what, order=order)

@@ -14,7 +14,7 @@ from shipping_portal.exporting.models import Export, ExportPart
 class Lost(Exception):
     """Raised when the lease ended and another worker has the export.
 
-    This one's writes must not count.
+    This worker's writes must not count.
     """
 
 
@@ -36,11 +36,11 @@ class Lease:
 
 
 PART = 1_000_000  # bytes
-IN_MEMORY = 4 * PART  # a longer entry waits in a file of this process
+IN_MEMORY = 4 * PART  # a longer entry is held in a temporary file
 
 
 class Parts(Outgoing):
-    """Outgoing whose finished entries become parts of an export, each stored under the lease."""
+    """Stores finished entries as parts of an export, each under the lease."""
 
     def __init__(self, lease: Lease) -> None:
         super().__init__()
@@ -50,7 +50,7 @@ class Parts(Outgoing):
         self._sha256 = hashlib.sha256()
 
     def cut(self) -> None:
-        """Store all whole parts, between two entries."""
+        """Store all complete parts; called between two entries."""
         if self._waiting_bytes() >= PART:
             self._store_down_to(PART)
 
@@ -68,7 +68,7 @@ class Parts(Outgoing):
         return self._waiting.tell()
 
     def _store_down_to(self, fewest: int) -> None:
-        """Store parts until fewer bytes than that remain; those begin the next part."""
+        """Store parts until fewer bytes than this remain; the rest begins the next part."""
         left = self._waiting_bytes()
         self._waiting.seek(0)
         while left >= fewest:

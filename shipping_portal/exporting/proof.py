@@ -1,4 +1,4 @@
-"""Pack everything known of one parcel, for a claim: text, JSON and CSV, with the label."""
+"""Pack everything known about a parcel, for a claim: text, JSON and CSV, with the label."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ class Proof:
 
 
 def pack_proof(archive: Archive, lease: Lease, *, at: dt.datetime) -> int:
-    """Write it; return how many parcels it has: one."""
+    """Write the pack; return how many parcels it has: one."""
     order = lease.export.order
     if order is None:
-        raise ValueError("a proof pack is of an order")  # the database says so too
+        raise ValueError("a proof pack is of an order")  # the database enforces this too
     lease.renew(total=1)
     found = _gather_facts(order, at)
     archive.add_text("summary.txt", proof_text(found))
@@ -81,7 +81,7 @@ def _add_sheet(archive: Archive, path: str, heads: tuple[str, ...], found: list[
 
 
 def _add_labels(archive: Archive, found: Proof) -> None:
-    """Add the labels while it is booked: an unusable one is proved by its checksum alone."""
+    """Add the labels while it is booked: for an unusable label, the checksum is proof enough."""
     order = found.order
     is_booked = order.status == Order.Status.BOOKED
     ready = [label for label in found.labels if label.is_printable and is_booked]

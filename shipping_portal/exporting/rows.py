@@ -92,7 +92,7 @@ def _rows_of_scans(found: list[TrackingEvent], contract: Contract, zone: ZoneInf
 
 
 def charge_row(line: Charge) -> Row:
-    """Return one posted line; above zero is charged, below it refunded."""
+    """Return one posted line; amounts above zero are charged, below zero refunded."""
     contract = contract_of(line.account)
     return dict(
         zip(

@@ -69,7 +69,7 @@ def _zip_response(request: MemberRequest, found: Export) -> HttpResponse | Strea
     response["Content-Length"] = str(found.length)
     response["Cache-Control"] = "private, no-store"
     response["X-Content-Type-Options"] = "nosniff"
-    # A proxy stores no copy of it either.
+    # Proxies mustn't store a copy of it either.
     response["X-Accel-Buffering"] = "no"
     return response
 
@@ -89,7 +89,7 @@ def _is_there(export: Export) -> bool:
 def _stream_parts(export: Export) -> Iterator[bytes]:
     """Yield one part after the other, so that memory holds one.
 
-    If a part is deleted or a label closed in that time, the download breaks off.
+    If a part is deleted or a label closed meantime, the download breaks off.
     """
     for number in range(export.parts.count()):
         part = ExportPart.objects.filter(export=export, number=number)

@@ -2,11 +2,14 @@
 
 import datetime as dt
 
+from django.utils import timezone
 
-def desk_time(at: dt.datetime | None, *, seconds: bool = False) -> str:
-    """Return a time for the admin: "22 Nov 2026, 20:05 UTC"."""
-    form = "%-d %b %Y, %H:%M:%S UTC" if seconds else "%-d %b %Y, %H:%M UTC"
-    return at.astimezone(dt.UTC).strftime(form) if at else "an unknown time"
+
+def admin_time(at: dt.datetime | None, *, seconds: bool = False) -> str:
+    """Return a time in the operators' zone, for the admin: "22 Nov 2026, 20:05 UTC"."""
+    form = "%-d %b %Y, %H:%M:%S %Z" if seconds else "%-d %b %Y, %H:%M %Z"
+    zone = timezone.get_default_timezone()
+    return at.astimezone(zone).strftime(form) if at else "an unknown time"
 
 
 def hours_and_minutes(span: dt.timedelta) -> str:

@@ -55,15 +55,15 @@ def answer_503_when_the_database_is_away(
 ) -> Callable[[HttpRequest], HttpResponse]:
     """Turn the 500 of a lost, locked or refused database into 503 with Retry-After.
 
-    A violated constraint (IntegrityError) stays a 500: trying again would not help.
+    A violated constraint (IntegrityError) stays a 500: trying again wouldn't help.
     """
 
     def middleware(request: HttpRequest) -> HttpResponse:
         try:
             response = get_response(request)
         except AWAY:
-            # Django's own 500 page asked the session for its CSRF secret, and lost the database
-            # again.
+            # Django's own 500 page asked the session for its CSRF secret, and failed at the
+            # database again.
             return _come_back_soon()
         return _come_back_soon() if getattr(request, "database_was_away", False) else response
 

@@ -1,4 +1,4 @@
-"""Answer failures, and log what browsers report of pages that broke their policy.
+"""Answer failures, and log browsers' reports of pages that broke their policy.
 
 Django's own 400 and 500 handlers read the CSRF secret from the session, which isn't there yet if a
 request fails early.
@@ -22,7 +22,7 @@ from shipping_portal.accounts.login.seeing_as import OnlyLooking
 
 logger = structlog.get_logger("security")
 LARGEST_REPORT = 8 * 1024
-REPORTS_A_MINUTE = 20  # of each process; a broken extension sends thousands
+REPORTS_A_MINUTE = 20  # limit of each process; a broken extension sends thousands
 
 
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
@@ -58,7 +58,7 @@ def _person_of(request: HttpRequest) -> Any:
 
 
 class Allowance:
-    """A number per minute, in this process."""
+    """A limit per minute, in this process."""
 
     def __init__(self, most: int) -> None:
         self.most, self.minute, self.count = most, 0, 0
@@ -77,7 +77,7 @@ allowance = Allowance(REPORTS_A_MINUTE)
 @public
 @csrf_exempt
 def csp_report(request: HttpRequest) -> HttpResponse:
-    """Log a page's policy violation, at most so many a minute; always answer 204."""
+    """Log a page's policy violation, up to a limit per minute; always answer 204."""
     if request.method != "POST":
         return HttpResponseNotAllowed(["POST"])
     if allowance.is_left() and (report := _read_violation(request)):
@@ -86,7 +86,7 @@ def csp_report(request: HttpRequest) -> HttpResponse:
 
 
 def _read_violation(request: HttpRequest) -> dict[str, str]:
-    """Return directive, page and what was blocked: addresses without queries, nothing else."""
+    """Return the directive, page and blocked address, both addresses without queries."""
     try:
         body = request.read(LARGEST_REPORT + 1)
         found = json.loads(body if len(body) <= LARGEST_REPORT else b"")["csp-report"]

@@ -1,4 +1,4 @@
-"""Handle every request: its id, what no browser sends, security headers, and gzip."""
+"""Handle every request: its id, unusual requests, security headers, cookies and gzip."""
 
 import re
 import uuid
@@ -20,7 +20,7 @@ REQUEST_ID = re.compile(rf"[A-Za-z0-9-]{{8,{LONGEST}}}")
 def know_the_request(
     get_response: Callable[[HttpRequest], HttpResponseBase],
 ) -> Callable[..., HttpResponseBase]:
-    """Give each request an id: a trusted proxy's, else our own. Every log line has it."""
+    """Give each request an id: a trusted proxy's, or else our own. Every log line has it."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         given = request.headers.get("X-Request-ID", "") if settings.TRUSTED_PROXY_COUNT else ""
@@ -37,10 +37,11 @@ def know_the_request(
 PERMISSIONS = (
     "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), serial=(), usb=()"
 )
-# Their addresses contain one-time keys. Only the origin is sent as referrer: with "no-referrer"
-# a browser sends "Origin: null", and the CSRF check fails.
+# The addresses of these pages contain one-time keys. Only the origin is sent as referrer: with
+# "no-referrer" a browser sends "Origin: null", and the CSRF check fails.
 KEYS_IN_ADDRESS = ("/accounts/", "/follow/", "/invitation/", "/unsubscribe/")
-# Their readers have no account. Somebody who is logged in reads them as a stranger, and stays so.
+# Readers of these pages have no account. Somebody who is logged in reads them as a stranger,
+# without being logged out.
 WITHOUT_COOKIES = ("/follow/",)
 
 
@@ -65,7 +66,7 @@ def tell_the_browser(
 def forget_cookies(
     get_response: Callable[[HttpRequest], HttpResponseBase],
 ) -> Callable[..., HttpResponseBase]:
-    """Let some pages read no cookie and set none (middleware)."""
+    """Keep some pages from reading or setting cookies (middleware)."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         if not request.path.startswith(WITHOUT_COOKIES):
@@ -78,7 +79,7 @@ def forget_cookies(
     return middleware
 
 
-# Gzip: docs/decisions/0010 says why it leaks nothing, and what is sent uncompressed.
+# Gzip: docs/decisions/0010 says why that leaks nothing, and what is sent uncompressed.
 WORDS = {
     "text/html",
     "text/css",
@@ -94,7 +95,7 @@ PLAIN = ("/accounts/", "/admin/", "/invitation/", "/unsubscribe/", "/webhooks/")
 def gzip_pages(
     get_response: Callable[[HttpRequest], HttpResponseBase],
 ) -> Callable[..., HttpResponseBase]:
-    """Compress text, lists as they are read, unless marked `no-transform` (middleware)."""
+    """Compress text, and lists as they are read, unless marked `no-transform` (middleware)."""
     gzip = GZipMiddleware(get_response)
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
@@ -111,7 +112,7 @@ def gzip_pages(
 def _may_be_zipped(request: HttpRequest, response: HttpResponseBase) -> bool:
     kind = response.headers.get("Content-Type", "").partition(";")[0]
     is_marked = "no-transform" in response.headers.get("Cache-Control", "")
-    # part of a file counts the bytes of the uncompressed file
+    # a range counts the bytes of the uncompressed file
     is_whole = response.status_code != 206
     return kind in WORDS and is_whole and not is_marked and not request.path.startswith(PLAIN)
 
@@ -119,14 +120,14 @@ def _may_be_zipped(request: HttpRequest, response: HttpResponseBase) -> bool:
 FORMS = {"application/x-www-form-urlencoded", "multipart/form-data"}
 BODILESS = {"GET", "HEAD"}
 METHODS = ["GET", "HEAD", "POST"]
-# read unchanged, whatever they are, within limits of their own
+# read unchanged, whatever it is, within limits of its own
 KEPT_RAW = ("/webhooks/", "/csp-reports/", "/api/")
 
 
 def refuse_what_no_browser_sends(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
-    """Reject what no browser sends: other methods, a NUL in the address, bodies that are no forms.
+    """Reject what no browser sends: other methods, a NUL in the address, bodies but forms.
 
     PostgreSQL can't store a NUL.
 
@@ -151,7 +152,7 @@ def refuse_what_no_browser_sends(
 
 
 def _is_form(request: HttpRequest) -> bool:
-    """Return whether the body is unpacked UTF-8 fields, or empty, which the page judges."""
+    """Return whether the body is plain UTF-8 fields, or empty, which the page will judge."""
     if request.headers.get("Content-Encoding", "identity").lower() != "identity":
         return False
     letters = (request.content_params or {}).get("charset", "utf-8").lower()

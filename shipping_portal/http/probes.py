@@ -1,4 +1,4 @@
-"""Answer proxies and orchestrators under any host name: /livez for alive, /readyz for ready."""
+"""Answer proxies and orchestrators under any host name: /livez if alive, /readyz if ready."""
 
 import mmap
 from collections.abc import Callable
@@ -8,14 +8,14 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 
 from shipping_portal.ops.starting import end_if_restored
 
-# One byte that gunicorn's master shares with its workers: it is stopping (gunicorn_settings.py).
+# One byte by which gunicorn's master tells its workers that it is stopping (gunicorn_settings.py).
 draining = mmap.mmap(-1, 1)
 
 
 def answer_probes(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
-    """Answer the two before checking host, session or login; reveal nothing else to strangers."""
+    """Answer both before checking host, session or login; reveal nothing else to strangers."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         if request.path not in PROBES:

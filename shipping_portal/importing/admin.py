@@ -1,4 +1,4 @@
-"""Show senders' imports and their progress, and hold one. Only their sender reads the rows."""
+"""Show senders' imports and their progress, and hold one. Only the sender can read the rows."""
 
 from functools import partial
 from typing import Any
@@ -95,7 +95,7 @@ class ImportAdmin(ActionsAdmin):
     readonly_fields = ["how_far", "counts", "read_as"]
 
     def with_counts(self, rows: list[Import]) -> list[Any]:
-        """Return the files of the page with their rows counted; and no other file's."""
+        """Return the page's files with their rows counted, and no other file's."""
         files = Import.objects.filter(pk__in=[file.pk for file in rows]).select_related(
             "sender", "made_by"
         )

@@ -24,7 +24,7 @@ from shipping_portal.jobs.registry import enqueue
 
 State = ImportRow.State
 EMAIL = "receiver_email"
-SHOWN = 5  # rows of a correction, before and after
+SHOWN = 5  # rows shown of a correction, before and after
 LABELS = {
     "company": "Clear the company where it repeats the name or isn't a word",
     "line": "Remove the suburb, state or postcode from the street",
@@ -35,10 +35,10 @@ LABELS = {
 
 @dataclass(frozen=True)
 class Correction:
-    """One rule's correction of rows. `examples` are rows with their text before and after."""
+    """One rule's correction of rows. `examples` has rows with their text before and after."""
 
     kind: str
-    rows: dict[int, dict[str, str]] = field(default_factory=dict)  # the values by the row's key
+    rows: dict[int, dict[str, str]] = field(default_factory=dict)  # values by the row's key
     examples: list[tuple[int, str, str]] = field(default_factory=list)
 
     @property
@@ -52,16 +52,16 @@ class Correction:
 
 @dataclass(frozen=True)
 class Asked:
-    """The questions in a file that one answer resolves, with their numbers of rows."""
+    """The questions in a file that one answer resolves, each with its number of rows."""
 
     currencies: dict[str, int]
     without_email: int
     corrections: list[Correction]
-    unsure_prices: int  # of one piece, or of a whole line
+    unsure_prices: int  # prices of one piece, or of a whole line
 
 
 def asked(rows: Iterable[ImportRow], typed: Mapping[int, Mapping[str, str]]) -> Asked:
-    """Return the questions of these rows to fix; `typed` is what each says, by key."""
+    """Return the questions about these rows to fix; `typed` has each row's values, by key."""
     found: dict[str, Correction] = {}
     money: dict[str, int] = {}
     blank = unsure = 0
@@ -97,7 +97,7 @@ def use_own_email(file: Import, address: PickupAddress, now: dt.datetime) -> int
 
 
 def use_rate(file: Import, code: str, rate: str, now: dt.datetime) -> int:
-    """Convert this currency's values at a rate, in this file alone; return how many rows."""
+    """Convert this currency's values at a rate, in this file only; return how many rows."""
     rows = [
         row
         for row in row_form.to_fix(file)
@@ -139,13 +139,13 @@ def _decide(file: Import, decided: Mapping[str, Any]) -> None:
 
 
 def _check(rows: list[tuple[ImportRow, dict[str, str]]], now: dt.datetime) -> int:
-    owed = [row for row, right in rows if checking.again(row, right, now)]
-    enqueue("check-row", *(row.pk for row in owed[: checking.ENQUEUED_AT_ONCE]))
-    return len(owed)
+    due = [row for row, right in rows if checking.again(row, right, now)]
+    enqueue("check-row", *(row.pk for row in due[: checking.ENQUEUED_AT_ONCE]))
+    return len(due)
 
 
 def _currencies(row: ImportRow, values: Mapping[str, str]) -> set[str]:
-    """Return the foreign currencies of the amounts that the row waits for."""
+    """Return the foreign currencies of the amounts that hold up the row."""
     names = [f"item_{number}_value" for number in range(1, ROWS + 1)] + ["cover_amount"]
     return {
         code
@@ -160,7 +160,7 @@ def _is_unsure(row: ImportRow, values: Mapping[str, str]) -> bool:
 
 
 def _corrections(row: ImportRow, values: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """Return this row's certain corrections, by rule."""
+    """Return the corrections of this row that are certain, by rule."""
     found: dict[str, dict[str, str]] = {}
     company = values.get("receiver_company", "")
     is_a_word = any(map(str.isalnum, company))
@@ -189,7 +189,7 @@ def _corrections(row: ImportRow, values: Mapping[str, str]) -> dict[str, dict[st
 
 
 def _without_place(row: ImportRow, values: Mapping[str, str]) -> dict[str, str]:
-    """Return the address lines without their place at the end, unless a street would be empty."""
+    """Return the address lines without the place at their end, unless that leaves no street."""
     place = {
         part: values.get(f"receiver_{part}", "")
         for part in ("suburb", "postcode", "state", "country")

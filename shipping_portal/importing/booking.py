@@ -35,7 +35,7 @@ ALL_STOPPED = (
     booking_rules.Suspended,
     booking_rules.Paused,
     bookings.LimitReached,
-)  # the next row would be rejected alike, but for one that another carrier takes
+)  # the next row would be rejected too, unless another carrier takes it
 
 
 class AlreadyBought(Exception):
@@ -44,16 +44,16 @@ class AlreadyBought(Exception):
 
 @transaction.atomic
 def pause(file: Import, now: dt.datetime) -> None:
-    """Start no further row; rows already sent continue."""
+    """Stop starting rows; rows already sent continue."""
     if Import.objects.filter(pk=file.pk, paused_at=None).update(paused_at=now):
         finishing.paused(file, now)
 
 
 def resume(file: Import) -> bool:
-    """Let it continue where it was. Return False while an operator holds it."""
+    """Continue an import. Return False while an operator holds it."""
     if not Import.objects.filter(pk=file.pk, hold="").update(paused_at=None):
         return False
-    checking.enqueue_first(file, "book-row", State.OWED)
+    checking.enqueue_first(file, "book-row", State.DUE)
     return True
 
 
@@ -67,7 +67,7 @@ def retry(file: Import, now: dt.datetime) -> int:
 
 @job(
     "book-row",
-    queue=ImportRow.objects.filter(state=State.OWED, file__paused_at=None).select_related(
+    queue=ImportRow.objects.filter(state=State.DUE, file__paused_at=None).select_related(
         "file__sender", "booked_by", "quote__sender"
     ),
     lane="file__sender",
@@ -83,7 +83,7 @@ def book_row(row: ImportRow) -> None:
     except booking_rules.Paused:
         checking.try_later(row)
     except bookings.TokenReused:
-        # A worker slower than its lease has made it.
+        # A worker that was slower than its lease made it.
         order = _made_before(row)
     except bookings.LimitReached as error:
         # It stays with the file: Try again books it once there is room.
@@ -123,7 +123,7 @@ def _submit(row: ImportRow, now: dt.datetime) -> Order:
 
 
 def book_next_day(file: Import, *, by: User, now: dt.datetime) -> int:
-    """Book rows with a passed pickup day for the next business day, by consent; return how many.
+    """Book rows with a passed pickup day for the next business day, with consent; return how many.
 
     Raises LimitReached, Paused, CarrierChanged or Suspended, only if nothing was booked.
     """
@@ -148,24 +148,24 @@ def book_next_day(file: Import, *, by: User, now: dt.datetime) -> int:
     failed = stopped.filter(order=None, quote__isnull=False).order_by()
     with transaction.atomic():
         rows = ImportRow.objects.filter(pk__in=failed.values("pk"))
-        owed = rows.update(
-            state=State.OWED,
+        due = rows.update(
+            state=State.DUE,
             due_at=now,
             pickup_date=None,
             booked_by=by,
             problems={},
             **ImportRow.AFRESH,
         )
-        if owed:
+        if due:
             Import.objects.filter(pk=file.pk).update(
                 begun_at=now, begun_by=by, looked_at=now, finished_at=None
             )
-        checking.enqueue_first(file, "book-row", State.OWED)
-    return booked + owed
+        checking.enqueue_first(file, "book-row", State.DUE)
+    return booked + due
 
 
 def _is_of_one_carrier(error: Exception) -> bool:
-    """Return whether rows of another carrier may still be booked."""
+    """Return whether rows with another carrier may still be booked."""
     return isinstance(error, booking_rules.Paused) and gateway.second_account() is not None
 
 
@@ -189,7 +189,7 @@ def agree(file: Import, prices: Mapping[str, str], *, by: User, now: dt.datetime
             agreed += 1
         except (Order.WrongStatus, booking_rules.CarrierChanged):
             continue  # accepted in another tab, or chosen again one by one
-        except booking_rules.PickupDayPassed as error:  # of this row alone
+        except booking_rules.PickupDayPassed as error:  # concerns this row only
             refusal = error
         except ALL_STOPPED as error:
             refusal = error

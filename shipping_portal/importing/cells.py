@@ -1,4 +1,4 @@
-"""What the cells of a row say, by our field: each kind of cell has one step that reads it."""
+"""Read the cells of a row by our field: each kind of cell has one step that reads it."""
 
 import re
 from collections.abc import Callable
@@ -39,7 +39,7 @@ NOT_FIRST = frozenset(
 
 @dataclass(frozen=True)
 class CellsOfRow:
-    """A row that is being read: `values` are what it says so far by our field.
+    """A row that is being read: `values` holds what it says so far, by our field.
 
     `head` is the first row of its parcel.
     """
@@ -51,7 +51,7 @@ class CellsOfRow:
 
 
 def read_lines(row: ImportRow, file: Import) -> list[dict[str, str]]:
-    """Return this row's values by our field, its weight with the unit, then its joined rows'.
+    """Return the values of this row by our field, then those of the rows joined to it.
 
     Items of a partly sent order that are never sent are left out.
     """
@@ -72,7 +72,7 @@ def _read(row: ImportRow, head: ImportRow, file: Import) -> dict[str, str]:
         if place < len(row.cells)
     }
     values = {name: text for name, text in found.items() if text and text not in NOTHING}
-    values.pop(PICKUP_DAY, "")  # is no field of the form: see pickup_days.py
+    values.pop(PICKUP_DAY, "")  # isn't a field of the form: see pickup_days.py
     line = CellsOfRow(row, head, file, values)
     for read in STEPS:
         read(line)
@@ -91,7 +91,7 @@ def _read_decimal_commas(line: CellsOfRow) -> None:
 
 
 def _read_whole_address(line: CellsOfRow) -> None:
-    """Read the parts of an address in one cell, where they have no columns of their own."""
+    """Read the parts of an address in one cell, if they have no columns of their own."""
     if text := line.values.pop(ADDRESS, ""):
         typed = line.row.cells[line.file.columns[ADDRESS]]
         parts = split_address(text, typed, line.file.sender.country)
@@ -99,7 +99,7 @@ def _read_whole_address(line: CellsOfRow) -> None:
 
 
 def _read_weight(line: CellsOfRow) -> None:
-    """Read a weight with its unit, and ounces in a column beside it."""
+    """Read a weight with its unit, and ounces in the column next to it."""
     if ounces := line.values.pop(OUNCES, ""):
         line.values[WEIGHT] = f"{line.values.get(WEIGHT, '0')} lb {ounces} oz"
     if WEIGHT in line.values:
@@ -108,7 +108,7 @@ def _read_weight(line: CellsOfRow) -> None:
 
 
 def _read_three_sides(line: CellsOfRow) -> None:
-    """Read the three sides of one cell, where no side has a column of its own."""
+    """Read three sides in one cell, if no side has a column of its own."""
     text = line.values.pop(DIMENSIONS, "")
     if text and line.values.keys().isdisjoint(SIZES):
         unit = units.of_cell(DIMENSIONS, line.row, line.file)
@@ -116,7 +116,7 @@ def _read_three_sides(line: CellsOfRow) -> None:
 
 
 def _read_receiver(line: CellsOfRow) -> None:
-    """Read no email where the cell says there is none, and a name written last name first."""
+    """Read an email unless the cell says there is none, and names written last name first."""
     if normalise_name(line.values.get("receiver_email", "")) in NO_EMAIL:
         del line.values["receiver_email"]
     if name := line.values.get("receiver_name"):
@@ -126,7 +126,7 @@ def _read_receiver(line: CellsOfRow) -> None:
 
 
 def _read_amounts(line: CellsOfRow) -> None:
-    """Read amounts with their currency, and a value as that of one piece.
+    """Read amounts with their currency, and values per piece.
 
     The currency is the cell's, the row's or the column's.
     """
@@ -153,7 +153,7 @@ STEPS: tuple[Callable[[CellsOfRow], None], ...] = (
 def _value_of_one(line: CellsOfRow) -> str:
     """Return the value of one piece.
 
-    The shop, the column's name, a total beside it or the sender says how to read it.
+    The shop, the column's name, a total next to it or the sender says how to read it.
     """
     text, times = line.values["item_1_value"], line.values.get("item_1_quantity", "")
     header, cells, place = line.file.header, line.row.cells, line.file.columns["item_1_value"]
@@ -204,7 +204,7 @@ def split_address(line: str, cell: str, home: str) -> dict[str, str]:
 def _first_name_first(text: str, *, is_stated: bool) -> str:
     """Return Jane Doe for “Doe, Jane”.
 
-    The column says so, or both are one word and no company.
+    The column says so, or both parts are one word and not a company.
     """
     last, comma, first = text.partition(",")
     is_a_person = LAST_FIRST.fullmatch(text) and normalise_name(first) not in NOT_FIRST

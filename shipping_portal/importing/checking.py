@@ -35,7 +35,7 @@ from shipping_portal.jobs.registry import enqueue, job
 State = ImportRow.State
 ENQUEUED_AT_ONCE = 50
 
-Outcome = dict[str, Any]  # what a row is finished with
+Outcome = dict[str, Any]  # the outcome of checking a row
 
 
 def begin(
@@ -49,7 +49,7 @@ def begin(
         open_yet = Import.objects.filter(pk=file.pk).exclude(state=Import.State.BOOKING)
         if not open_yet.update(columns=matched, constants=constants, state=Import.State.CHECKING):
             return False
-        rows = file.rows.exclude(state__in=(State.OWED, State.BOOKED))
+        rows = file.rows.exclude(state__in=(State.DUE, State.BOOKED))
         rows.exclude(state=State.SKIPPED, problems=LEFT_OUT).update(
             **due_for_check(now), joined_into=None, **ImportRow.AFRESH
         )
@@ -69,14 +69,14 @@ def again(row: ImportRow, corrected: dict[str, str], now: dt.datetime) -> bool:
 
     Returns False if it is booked, or somebody was faster.
     """
-    if row.state in (State.OWED, State.BOOKED):
+    if row.state in (State.DUE, State.BOOKED):
         return False
     kept = {**row.corrected, **corrected}
     return row.finish(**due_for_check(now), tries=0, corrected=kept)
 
 
 def enqueue_first(file: Import, job_name: str, state: str) -> None:
-    """Notify the workers of the first rows; the sweep finds the others."""
+    """Notify the workers of the first rows; the sweep finds the rest."""
     enqueue(
         job_name, *file.rows.filter(state=state).values_list("pk", flat=True)[:ENQUEUED_AT_ONCE]
     )
@@ -91,7 +91,7 @@ def enqueue_first(file: Import, job_name: str, state: str) -> None:
     order=100,
 )
 def check_row(row: ImportRow) -> None:
-    """Read a row once, and finish it as the first step says that has a word to say of it."""
+    """Read a row once, and finish it with the result of the first step that gives one."""
     read = read_row(row)
     if read is None:
         row.finish(**_to_fix({"": ["Tell us first where your parcels are picked up."]}))
@@ -131,7 +131,7 @@ def unpriced(file: Import) -> list[tuple[str, int]]:
 def price_again(file: Import, now: dt.datetime) -> int:
     """Schedule a check of every ready row without current prices; return how many.
 
-    Its price has expired, or a carrier gave none.
+    Such a row's price has expired, or a carrier gave none.
     """
     before = now - dt.timedelta(seconds=settings.QUOTE_SECONDS)
     old = file.rows.filter(
@@ -140,15 +140,15 @@ def price_again(file: Import, now: dt.datetime) -> int:
         quote__isnull=False,
     )
     with transaction.atomic():
-        owed = ImportRow.objects.filter(
+        due = ImportRow.objects.filter(
             pk__in=old.order_by().values("pk"), state__in=ImportRow.READY
         ).update(**due_for_check(now), **ImportRow.AFRESH)
         enqueue_first(file, "check-row", State.NEW)
-    return owed
+    return due
 
 
 def take_all(file: Import, why: str, now: dt.datetime) -> int:
-    """Accept every row left out for this reason of its shop's, and check it; return how many."""
+    """Accept and check every row left out for this reason by its shop; return how many."""
     left_out = file.rows.filter(**{"state": State.SKIPPED, f"problems__{shops.STATUS}": [why]})
     with transaction.atomic():
         taken = sum(again(row, {shops.STATUS: "yes"}, now) for row in left_out)
@@ -157,7 +157,7 @@ def take_all(file: Import, why: str, now: dt.datetime) -> int:
 
 
 def try_later(row: ImportRow) -> None:
-    """Keep the row due and look again: nobody answered, or prices or bookings are paused."""
+    """Keep the row due and try again: nobody answered, or prices or bookings are paused."""
     row.retry(timezone.now() + backoff(row.tries, first=2.0, cap=60.0))
 
 
@@ -188,7 +188,7 @@ def _skip_duplicate(read: ReadRow) -> Outcome:
 def _price(read: ReadRow) -> Outcome:
     """Ask the carrier for the row's prices.
 
-    Raises CarrierError or Paused where it has no answer yet.
+    Raises CarrierError or Paused if there is no answer yet.
     """
     details, file = read.form.details(), read.file
     try:
@@ -211,8 +211,8 @@ def _price(read: ReadRow) -> Outcome:
     }
 
 
-# Each returns what the row is finished with, or nothing where the next one has to say; the last one
-# always has a word.
+# Each step returns the row's outcome, or nothing to leave it to the next; the last one always
+# returns an outcome.
 STEPS: tuple[Callable[[ReadRow], Outcome], ...] = (
     _leave_out,
     _refuse_shape,

@@ -26,7 +26,7 @@ def choosable(
 def choose(file: Import, chosen: Mapping[int, str]) -> int:
     """Store services chosen for these rows, "" to use the rule again; return how many changed.
 
-    Services not offered, and rows no longer ready, are skipped.
+    Services that aren't offered, and rows that are no longer ready, are skipped.
     """
     rows = file.rows.select_for_update(of=("self",)).filter(
         pk__in=list(chosen), state__in=ImportRow.READY

@@ -1,4 +1,4 @@
-"""Our fields as columns of a file: their names and labels, and which a sender matched before."""
+"""Define our fields as columns of a file: their names and labels, and earlier matches."""
 
 import re
 from collections.abc import Mapping
@@ -13,15 +13,15 @@ from shipping_portal.importing.models import ColumnMapping
 from shipping_portal.importing.units import DIMENSIONS, SIZE_UNIT, WEIGHT, WEIGHT_UNIT
 
 LAST_NAME = "receiver_last_name"
-SIZE = "size"  # among the constants
+SIZE = "size"  # key among the constants
 AUTHORITY_COLUMN, SIGNATURE_COLUMN = "authority_to_leave", "signature_required"
 EXTRA = {LAST_NAME: "Last name, where it has its own column"}
 LINE3, CURRENCY = "receiver_line3", "currency"
 OUNCES, ADDRESS, PICKUP_DAY = "ounces", "address", "pickup_day"
-PLACE = ("receiver_line1", "receiver_suburb", "receiver_postcode")  # may stand in one cell
-# Among the constants: columns that don't matter, and another currency's rate into ours.
+PLACE = ("receiver_line1", "receiver_suburb", "receiver_postcode")  # may be in one cell
+# Keys among the constants: columns that don't matter, and another currency's rate into ours.
 NO_MATTER, RATES = "no_matter", "rates"
-PRICES = "prices"  # of what they are, where the file doesn't tell
+PRICES = "prices"  # what measures are of, if the file doesn't say
 OF_PIECE, OF_LINE = "piece", "line"
 AMOUNTS = {"item_1_value", "cover_amount"}
 LEFT_OUT = re.compile(r"item_[2-9]_|contents_type$|receiver_line[12]_is_street$")
@@ -29,14 +29,14 @@ LEFT_OUT = re.compile(r"item_[2-9]_|contents_type$|receiver_line[12]_is_street$"
 
 @dataclass(frozen=True)
 class Field:
-    """One of our fields on the matching page. `name` is the parcel form's without its unit."""
+    """One of our fields on the matching page. `name` is the parcel form's name without its unit."""
 
     name: str
     label: str
     is_needed: bool = False
 
 
-# What only a file has separately: read into other fields, or beside them.
+# Columns that only files have: read into other fields, or along with them.
 FILE_ONLY = tuple(
     Field(name, label)
     for name, label in {
@@ -68,7 +68,7 @@ def plain_name(name: str) -> str:
 
 
 def fields(sender: Sender, address: PickupAddress) -> list[Field]:
-    """Return everything a column can be, in the order of the new-parcel form."""
+    """Return every field that a column can be, in the order of the new-parcel form."""
     found = []
     for name, control in ParcelForm(sender=sender, address=address).fields.items():
         if LEFT_OUT.match(name):
@@ -83,7 +83,7 @@ def fields(sender: Sender, address: PickupAddress) -> list[Field]:
 
 
 def lasting(constants: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what also applies to the next file: rates and units of one file don't."""
+    """Return what also applies to the next file; rates and units of one file don't."""
     return {
         name: what
         for name, what in constants.items()

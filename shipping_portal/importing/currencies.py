@@ -38,8 +38,8 @@ NAMES = {
     "british pound": "GBP",
 }
 AMOUNT = re.compile(r"([^0-9.,+-]*)([0-9][0-9.,]*)\s*([^0-9]*)", re.ASCII)
-UNSURE = re.compile(r"^(.+) of one or of ([0-9]+)$")  # the price of one piece, or of so many
-OF_MANY = re.compile(r"^(.+) for ([0-9]+)$")  # the price of so many, not divisible into whole cents
+UNSURE = re.compile(r"^(.+) of one or of ([0-9]+)$")  # the price of one piece, or of several
+OF_MANY = re.compile(r"^(.+) for ([0-9]+)$")  # the price of several, not divisible into whole cents
 
 
 def currency_of(text: str) -> str:
@@ -58,7 +58,7 @@ def currency_of(text: str) -> str:
 
 
 def read(text: str) -> tuple[str, str]:
-    """Return the amount and the currency beside it, or "": `US $45.00` is 45.00 and USD."""
+    """Return the amount and its currency, or "" for none: `US $45.00` is 45.00 and USD."""
     found = AMOUNT.fullmatch(text.strip())
     if found is None:
         return text, ""
@@ -67,7 +67,7 @@ def read(text: str) -> tuple[str, str]:
 
 
 def stated(name: str) -> str:
-    """Return the currency in a column's name: “Price (USD)”; "" for none."""
+    """Return the currency in a column's name: “Price (USD)”, or "" for none."""
     return next(
         (word.upper() for word in normalise_name(name).split() if CODES.fullmatch(word.upper())), ""
     )
@@ -92,7 +92,7 @@ def is_unsure(text: str) -> bool:
 
 
 def is_times(total: str, number: str, times: str) -> bool:
-    """Return whether so many at this price make the total."""
+    """Return whether this many at this price make the total."""
     is_number = all(
         PLAIN_NUMBER.fullmatch(text) and len(text) < 12 for text in (total, number, times)
     )
@@ -100,7 +100,7 @@ def is_times(total: str, number: str, times: str) -> bool:
 
 
 def of_one(text: str, times: str) -> str:
-    """Return the price of one of so many; if it isn't whole cents, mark it as the price of many."""
+    """Return the price of one piece; if it isn't whole cents, mark it as the price of many."""
     number, currency = read(text)
     if times == "1" or not (
         PLAIN_NUMBER.fullmatch(number) and re.fullmatch("[1-9][0-9]{0,3}", times, re.ASCII)
@@ -113,7 +113,7 @@ def of_one(text: str, times: str) -> str:
 def converted(text: str, own: str, rates: Mapping[str, str]) -> str:
     """Return an amount in our currency.
 
-    Unchanged, or at the rate for its currency; else with its code.
+    It is unchanged, converted at the rate for its currency, or else marked with its code.
     """
     number, currency = read(text)
     if currency in ("", own):

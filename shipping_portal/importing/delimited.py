@@ -1,6 +1,6 @@
-"""Read the lines of a text with commas, tabs, semicolons or bars between its cells.
+"""Read lines of text with commas, tabs, semicolons or bars between the cells.
 
-What can't be read is a row to fix.
+Lines that can't be read become rows to fix.
 """
 
 import csv
@@ -15,8 +15,8 @@ from shipping_portal.importing import shops
 
 LONGEST_CELL = 2000
 LONGEST_HEADER = 20_000
-LONGEST_LINE = 50_000  # that is read without its quotation marks
-MOST_BAD = 50  # lines that can't be read; with more, the file is something else
+LONGEST_LINE = 50_000  # the longest line that is read without its quotation marks
+MOST_BAD = 50  # lines that can't be read; with more, it isn't a table
 AMAZON = "Amazon"
 DELIMITERS = (",", "\t", ";", "|")
 MOST_ABOVE = 10  # lines searched for the names of the columns
@@ -32,7 +32,7 @@ class UnreadableFile(Exception):
 
 
 def find_delimiter(text: str) -> tuple[str, str]:
-    """Return the delimiter, and the text without the line in which some spreadsheets name it."""
+    """Return the delimiter, and the text without the line that names it in some spreadsheets."""
     named = re.match(r"sep=([,;\t|])\r?\n", text, re.IGNORECASE)
     if named:
         return named[1], text[named.end() :]
@@ -45,9 +45,9 @@ def find_delimiter(text: str) -> tuple[str, str]:
 def has_quotes(text: str) -> bool:
     """Return whether quotation marks around cells mean anything in this file with tabs.
 
-    Spreadsheets write them. Amazon and others don't: there a title may begin with one, and end
-    without. So they count only if the whole file can be read with them, and no cell then contains a
-    tab and a line end.
+    Spreadsheets write them. Amazon and others don't: there a title may begin with one and not end
+    with one. So they count only if the whole file can be read with them, and no cell then contains
+    a tab and a line end.
     """
     if (
         '"' not in text
@@ -107,7 +107,7 @@ def read_lines(text: str, delimiter: str, notes: dict[str, Any]) -> Iterator[tup
 
 
 def _has_joined(line: list[str], delimiter: str) -> bool:
-    """Return whether a quoted cell has a delimiter and a line end: its marks may join two rows."""
+    """Return whether a quoted cell has a delimiter and a line end, which may join two rows."""
     return any(delimiter in cell and len(cell.splitlines()) > 1 for cell in line)
 
 

@@ -1,6 +1,6 @@
 """Find repeated order numbers: booked, waiting to be booked, or earlier in the same file.
 
-A sender who saw the warning and took the row anyway isn't asked again.
+A sender who saw the warning and kept the row anyway isn't asked again.
 """
 
 from collections.abc import Collection
@@ -24,7 +24,7 @@ def reference_of(row: ImportRow, typed: str) -> str:
 
 
 def bought(row: ImportRow, reference: str) -> str:
-    """Return which order has this number, or "" if none has or the row was allowed."""
+    """Return which order has this number, or "" if none has it or the row was allowed."""
     if not reference or row.corrected.get(ANYWAY):
         return ""
     # older orders kept its dashes
@@ -44,7 +44,7 @@ def on_an_earlier_row(row: ImportRow, reference: str) -> str:
     if place is not None:
         same |= Q(reference="", **{f"cells__{place}": reference})
     earlier = row.file.rows.filter(same, number__lt=row.number)
-    # A row that was checked, and so has its reference, goes before those that are read as typed.
+    # A checked row, which has its reference, takes precedence over rows read as typed.
     first = (
         earlier.exclude(state__in=(State.SKIPPED, State.JOINED))
         .order_by("-reference", "number")
@@ -70,14 +70,14 @@ def leave_out(file: Import, states: Collection[str]) -> None:
 
 
 def _taken(file: Import, references: list[str]) -> dict[str, str]:
-    """Return the message for each of these that is booked or waits to be booked."""
+    """Return the message for each number that is booked or waiting to be booked."""
     found: dict[str, str] = {}
     for start in range(0, len(references), AT_ONCE):
         some = references[start : start + AT_ONCE]
-        owed = ImportRow.objects.filter(
-            file__sender=file.sender, state=State.OWED, reference__in=some
+        due = ImportRow.objects.filter(
+            file__sender=file.sender, state=State.DUE, reference__in=some
         )
-        for reference, name in owed.values_list("reference", "file__file_name"):
+        for reference, name in due.values_list("reference", "file__file_name"):
             found[reference] = f"Your order number {reference} waits to be booked, from {name}."
         orders = Order.objects.filter(sender=file.sender, customer_reference__in=some)
         for order in orders.exclude(status__in=NOT_BOUGHT).order_by("pk"):

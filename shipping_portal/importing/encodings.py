@@ -8,21 +8,21 @@ these letters.
 import re
 from itertools import islice
 
-# The first best fit wins. Excel writes Windows' on Windows, Mac OS's on older Macs; old programs
-# DOS's.
+# The first of the best fits wins. Excel writes Windows' code pages on Windows, Mac OS's on older
+# Macs; old programs write DOS's.
 CODE_PAGES = {
     "cp1252": "Windows-1252",
     "mac_roman": "Mac OS Roman",
     "cp850": "DOS 850",
     "cp1250": "Windows-1250",
 }
-MOST_LETTERS = 5_000  # that are examined
-MOST_TIMES = 3  # how often a text may have been decoded wrongly, one on top of the other
+MOST_LETTERS = 5_000  # letters examined
+MOST_TIMES = 3  # how often a text may have been decoded wrongly in a row
 NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 FOLLOWS = set("’”»™®©…·‑")  # signs that may follow a letter
-WITHIN = set("’·‑")  # of these, those that may be between two letters
+WITHIN = set("’·‑")  # those of them that may come between two letters
 OPENS = set("‘“«‚„¿¡")
-# Windows' replacements for a few bytes' own characters, back to these bytes.
+# Windows' replacements for a few bytes, mapped back to these bytes.
 TO_BYTES = {
     ord(bytes([byte]).decode("cp1252", "ignore") or chr(byte)): byte for byte in range(128, 160)
 }
@@ -44,7 +44,7 @@ def guess(data: bytes) -> tuple[str, str] | None:
 def _odd_letters(text: str) -> int:
     """Return how many letters and signs are where words have none.
 
-    A capital within, a quote after.
+    Such as a capital inside a word, or a quotation mark after one.
     """
     odd = 0
     for found in islice(NOT_ASCII.finditer(text), MOST_LETTERS):

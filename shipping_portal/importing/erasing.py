@@ -8,9 +8,9 @@ from shipping_portal.jobs.retention import delete
 
 
 @objection("row")
-def still_owed(rows: Keys) -> Iterator[tuple[int, str]]:
-    owed = ImportRow.objects.filter(pk__in=rows, state=ImportRow.State.OWED)
-    for key in owed.values_list("pk", flat=True):
+def still_due(rows: Keys) -> Iterator[tuple[int, str]]:
+    due = ImportRow.objects.filter(pk__in=rows, state=ImportRow.State.DUE)
+    for key in due.values_list("pk", flat=True):
         yield (
             key,
             "It is being booked. Try again once its parcel is delivered: the parcel is found then.",
@@ -18,9 +18,9 @@ def still_owed(rows: Keys) -> Iterator[tuple[int, str]]:
 
 
 @objection("sender")
-def rows_owed(senders: Keys) -> Iterator[tuple[int, str]]:
-    owed = ImportRow.objects.filter(file__sender__in=senders, state=ImportRow.State.OWED)
-    for key in owed.values_list("file__sender", flat=True).distinct().order_by():
+def rows_due(senders: Keys) -> Iterator[tuple[int, str]]:
+    due = ImportRow.objects.filter(file__sender__in=senders, state=ImportRow.State.DUE)
+    for key in due.values_list("file__sender", flat=True).distinct().order_by():
         yield (
             key,
             "An import is being booked. Try again once it is finished, or leave out its rows.",
@@ -41,6 +41,6 @@ def erase_booked(orders: Keys) -> int:
 
 @eraser("row", "rows of imports")
 def erase_rows(rows: Keys) -> int:
-    """Delete rows from which nothing was booked, nor is being."""
-    unbooked = ImportRow.objects.filter(pk__in=rows, order=None).exclude(state=ImportRow.State.OWED)
+    """Delete rows that weren't booked and aren't being booked."""
+    unbooked = ImportRow.objects.filter(pk__in=rows, order=None).exclude(state=ImportRow.State.DUE)
     return delete(unbooked)

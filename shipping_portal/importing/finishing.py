@@ -1,4 +1,4 @@
-"""Finish imports: one notification sums each up; IMPORT_DAYS later the file is deleted."""
+"""Finish imports: one notification sums up each; IMPORT_DAYS later the file is deleted."""
 
 import datetime as dt
 from dataclasses import replace
@@ -23,16 +23,16 @@ NEWS_FOR = dt.timedelta(days=2)
 
 @chore("imports")
 def look(now: dt.datetime) -> None:
-    """Finish every import with nothing left to book or send. Parked rows may stay parked."""
+    """Finish every import with nothing left to book or send. Dead letters may remain."""
     rows = ImportRow.objects.filter(file=OuterRef("pk"))
-    owed = Exists(rows.filter(state=ImportRow.State.OWED, parked_at=None))
+    due = Exists(rows.filter(state=ImportRow.State.DUE, parked_at=None))
     booking = rows.filter(
         state=ImportRow.State.BOOKED, order__status=Status.BOOKING, order__parked_at=None
     )
     under_way = Import.objects.filter(
         state=Import.State.BOOKING, finished_at=None, begun_at__isnull=False
     )
-    for file in under_way.filter(~owed, ~Exists(booking)).select_related("sender"):
+    for file in under_way.filter(~due, ~Exists(booking)).select_related("sender"):
         _finish(file, now)
 
 
@@ -50,7 +50,7 @@ def _finish(file: Import, now: dt.datetime) -> None:
 
 
 def paused(file: Import, now: dt.datetime) -> None:
-    """Notify of failures before a pause that may be permanent, in the pausing transaction."""
+    """Notify of failures before a pause that may be permanent, in the transaction that pauses."""
     if file.state == Import.State.BOOKING and file.finished_at is None:
         counts = progress.counts(file)
         if counts.failed or counts.needs_yes:
@@ -92,7 +92,7 @@ def _summary(counts: progress.Counts) -> str:
     )
 
 
-FILES_AT_ONCE = 5  # of up to 2,000 rows each
+FILES_AT_ONCE = 5  # files of up to 2,000 rows each
 
 
 @term("imports")
@@ -102,8 +102,8 @@ def purge_imports(now: dt.datetime) -> int:
 
 
 def _old_imports(now: dt.datetime) -> QuerySet[Import]:
-    """Return files without bookings for so long, except held ones with rows still due."""
+    """Return files without recent bookings, except held ones with rows still due."""
     before = now - dt.timedelta(days=settings.IMPORT_DAYS)
-    owed = ImportRow.objects.filter(state=ImportRow.State.OWED)
+    due = ImportRow.objects.filter(state=ImportRow.State.DUE)
     old = Import.objects.filter(created_at__lt=before).exclude(begun_at__gte=before)
-    return old.exclude(pk__in=owed.values("file"))
+    return old.exclude(pk__in=due.values("file"))

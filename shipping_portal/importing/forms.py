@@ -21,12 +21,12 @@ from shipping_portal.importing.reading import Sheet, UnreadableFile
 
 NO_COLUMN = ""
 CHOICES_OF_UNIT = {units.WEIGHT_UNIT: "Weights are in", units.SIZE_UNIT: "Measures are in"}
-# have no value for all rows
+# never have one value for all rows
 ONLY_COLUMNS = {columns.LAST_NAME, *(field.name for field in columns.FILE_ONLY)}
 
 
 class ImportUploadForm(forms.Form):
-    """One of the two; `sheet` is its table once the form is valid."""
+    """Takes a file or a paste; `sheet` is its table once the form is valid."""
 
     file = forms.FileField(
         label="Excel, CSV or TSV file",
@@ -81,26 +81,30 @@ def shown_name(name: str) -> str:
 
 @dataclass(frozen=True)
 class Match:
-    """One line of the matching page: our field, its column, the value for all, sample values."""
+    """One line of the matching page: field, column, value for all rows, and sample values."""
 
     field: columns.Field
     column: forms.BoundField
     constant: forms.BoundField | None
     preview: list[str]
-    unit: str  # by the column's name
+    unit: str  # guessed by the column's name
 
     @property
     def is_used(self) -> bool:
-        """Return whether it is needed, or already has a column or a value."""
+        """Return whether the field is needed, or already has a column or a value."""
         constant = self.constant and self.constant.value()
         return bool(self.field.is_needed or self.column.value() or constant or self.column.errors)
 
     @property
+    def is_measure(self) -> bool:
+        return self.field.name in units.MEASURES
+
+    @property
     def is_missing(self) -> bool:
-        """Return whether it is needed and has no column, value for all rows or size yet."""
+        """Return whether the field is needed but has no column, value for all rows or size yet."""
         given = self.column.value() or (self.constant and self.constant.value())
         form = self.column.form
-        size = self.field.name in units.MEASURES and form[columns.SIZE].value()
+        size = self.is_measure and form[columns.SIZE].value()
         of_one_cell = ((units.SIZES, units.DIMENSIONS), (columns.PLACE, columns.ADDRESS))
         size = size or any(
             self.field.name in names and form[f"column_{one}"].value() for names, one in of_one_cell
@@ -109,7 +113,7 @@ class Match:
 
 
 def named_columns(header: list[str]) -> list[tuple[str, str]]:
-    """Return each column's place and name; equal names get their place added."""
+    """Return each column's place and name; duplicate names get their place added."""
     times = Counter(map(normalise_name, header))
     return [
         (str(place), f"{name} (column {place + 1})" if times[normalise_name(name)] > 1 else name)
@@ -179,7 +183,7 @@ class MatchForm(forms.Form):
         return cleaned
 
     def _refuse_other_units(self, cleaned: dict[str, Any]) -> None:
-        """Reject units that contradict a column's name: one of the two is a mistake."""
+        """Reject units that contradict a column's name: one of the two must be wrong."""
         for kind in units.TABLES:
             stated = units.of_columns(self.file.header, self.columns, kind)
             if stated and cleaned.get(kind) and cleaned[kind] not in stated.values():
@@ -241,7 +245,7 @@ def guesses(file: Import, wanted: list[columns.Field]) -> dict[str, Any]:
 
 
 def _suggested(file: Import, matched: dict[str, int]) -> dict[str, str]:
-    """Return values for all rows that the file lacks; they are shown before anything is booked."""
+    """Return values for fields that the file lacks; they are shown before anything is booked."""
     sizes, address, found = list(file.sender.sizes.all()[:2]), file.sender.pickup_address(), {}
     size = file.sender.default_size or (sizes[0] if len(sizes) == 1 else None)
     if (
@@ -251,7 +255,7 @@ def _suggested(file: Import, matched: dict[str, int]) -> dict[str, str]:
     ):
         found[columns.SIZE] = str(size.uuid)
     if address and shops.of(file.header) and "receiver_email" not in matched:
-        # Etsy tells no buyer's: the carrier writes to the shop
+        # Etsy doesn't reveal the buyer's: the carrier writes to the shop
         found["receiver_email"] = address.email
     return found
 
@@ -270,7 +274,7 @@ class RateForm(forms.Form):
 
 
 class BookAllForm(forms.Form):
-    """The rule for choosing every row's service, its carrier if one is chosen, the pickup day."""
+    """The rule for choosing every row's service, the chosen carrier if any, the pickup day."""
 
     rule = forms.ChoiceField(
         choices=Sender.ServiceRule.choices,
@@ -287,7 +291,8 @@ class BookAllForm(forms.Form):
         error_messages={"invalid_choice": "Choose one of the carriers."},
     )
     pickup_date = DayField(required=False)
-    rows = forms.IntegerField(min_value=0, widget=forms.HiddenInput)  # as many as the page showed
+    # as many rows as the page showed
+    rows = forms.IntegerField(min_value=0, widget=forms.HiddenInput)
     # priced up to this quote
     newest = forms.IntegerField(min_value=0, max_value=2**63 - 1, widget=forms.HiddenInput)
     # “same as last time”

@@ -10,7 +10,7 @@ from shipping_portal.importing.synonyms import SYNONYMS
 from shipping_portal.importing.units import KINDS, TABLES, WEIGHT, WEIGHT_UNIT
 
 CONTACT = ("receiver_phone", "receiver_email")
-# in one shop's export; in all other files `name` is the receiver's
+# in that shop's export; in all other files `name` is the receiver's
 SHOPS_NUMBER = ("customer_reference", "name")
 LAST = 99
 QUANTITY = re.compile(r"\b(?:quantity|qty)\b")
@@ -20,21 +20,21 @@ OF_RECEIVER = re.compile(
     r" 1(?! 2)|your"
     r"|default address|default|addr 1) (.+)"
 )
-# is not where a parcel goes, where the file says that too
+# isn't where a parcel goes, if the file has that too
 ANYWHERE = re.compile("(?:home|your|default) ")
 OF_PART = re.compile("^(?:address|person|name) ")  # “delivery_address_city”, “shipping_person_name”
 OF_PARCEL = re.compile(
     r"(?:(?:parcel|package|box|carton|shipment)(?: size| dimensions?)?|dimensions?) (.+)"
 )
-ONLY_WITH_UNIT = ("", "size")  # “Lbs” is a weight, “Size (cm)” are the three sides
+ONLY_WITH_UNIT = ("", "size")  # “Lbs” is a weight, “Size (cm)” is the three sides
 
 
 def guess_columns(
     header: list[str], wanted: list[Field], filled: Collection[int] = ()
 ) -> dict[str, int]:
-    """Return the best column for each field by name; no column is two fields.
+    """Return the best column for each field by name; no column is used for two fields.
 
-    Of two for a phone or an email, one that isn't empty wins: `filled` are these, if known.
+    Of two columns for a phone or an email, one that isn't empty wins: `filled` has those, if known.
     """
     wishes = [
         (field.name in CONTACT and bool(filled) and place not in filled, rank, field.name, place)
@@ -46,11 +46,11 @@ def guess_columns(
     for *_, name, place in sorted(wishes, key=lambda wish: wish[:2]):
         if name not in found and place not in found.values():
             found[name] = place
-    if shops.of(header) == "Xero":  # its contacts are businesses, or people in no business
+    if shops.of(header) == "Xero":  # its contacts are businesses, or people without one
         named = (at for at, name in enumerate(header) if normalise_name(name) == "contactname")
         if (at := next(named, None)) not in (None, found.get("receiver_name")):
             found["receiver_company"] = at
-    if shops.of(header) == "PayPal":  # its payments come from the buyer, to us
+    if shops.of(header) == "PayPal":  # payments in it come from the buyer to us
         names = [headings.plain(name) for name in header]
         found["receiver_email"] = names.index("from email address")
         found["receiver_line1"] = names.index("address line 1")
@@ -58,7 +58,7 @@ def guess_columns(
         found["receiver_name"] = found.pop(LAST_NAME)
     if not _is_split_name(header, found):
         found.pop(LAST_NAME, None)
-    # an item's sides are no parcel's
+    # an item's sides aren't the parcel's
     if any(QUANTITY.search(headings.plain(name)) for name in header):
         found = {
             n: at
@@ -78,7 +78,7 @@ def _with_one_address(found: dict[str, int]) -> dict[str, int]:
 
 
 def _without_ounces(header: list[str], found: dict[str, int]) -> dict[str, int]:
-    """Return the columns, with separate ounces only beside pounds: alone they are the weight."""
+    """Return the columns, with ounces apart only if there are pounds: alone they are the weight."""
     if OUNCES not in found:
         return found
     ounces, weight = found.pop(OUNCES), found.get(WEIGHT)
@@ -114,7 +114,7 @@ def _rank(field: Field, name: str) -> int | None:
 
 
 def _bare(field: Field, words: str) -> Iterator[str]:
-    """Yield a column name without its owner: “delivery address city” is city."""
+    """Yield a column name without its owner: “delivery address city” becomes city."""
     if field.name.startswith("receiver_") or field.name == ADDRESS:
         if words.endswith(" shipping"):
             yield words.removesuffix(" shipping")

@@ -8,7 +8,7 @@ from shipping_portal.accounts.address.text import normalise_name
 
 # Where a word begins in a name without spaces: shipTo, SAAddress, Address1.
 INSIDE = re.compile(r"(?<=[a-z])(?<![LW]x)(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-# Remarks beside a name: “Order ID (required)”, “ATL (Y/N)”.
+# Remarks after a name: “Order ID (required)”, “ATL (Y/N)”.
 ASIDE = re.compile(
     r" (?:optional|required|mandatory|if any|if applicable|if known|y n|yes no|yes or no)$"
 )
@@ -30,7 +30,7 @@ def _plain_names(header: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def plain_names(header: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of all columns, as they are compared; read once for all rows of a file."""
+    """Return the normalised names of all columns, computed once for all rows of a file."""
     return _plain_names(tuple(header))
 
 

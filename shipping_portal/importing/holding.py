@@ -30,7 +30,7 @@ def hold(file: Import, *, text: str, by: User, reason: str, now: dt.datetime) ->
 
 
 def let_go(file: Import, *, by: User, reason: str, now: dt.datetime) -> None:
-    """Release it. Raises HoldRefused."""
+    """Release a held import. Raises HoldRefused."""
     with transaction.atomic():
         if not Import.objects.filter(pk=file.pk, restore=None).exclude(hold="").update(hold=""):
             raise HoldRefused("This import goes on already.")
@@ -39,7 +39,7 @@ def let_go(file: Import, *, by: User, reason: str, now: dt.datetime) -> None:
 
 
 def try_again(file: Import, *, by: User, reason: str, now: dt.datetime) -> None:
-    """Check its failed rows again, for their sender to book. Raises HoldRefused."""
+    """Check an import's failed rows again, for the sender to book. Raises HoldRefused."""
     with transaction.atomic():
         again = booking.retry(file, now)
         if not again:
@@ -59,8 +59,8 @@ def leave_file_out(file: Import, *, by: User, reason: str, now: dt.datetime) -> 
 
 def leave_out(file: Import, restore: Restore) -> None:
     """Never book the due rows of a file held after a restore: the carrier has them already."""
-    owed = file.rows.filter(state=ImportRow.State.OWED)
-    owed.update(state=ImportRow.State.SKIPPED, problems=LEFT_OUT, due_at=None, **ImportRow.AFRESH)
+    due = file.rows.filter(state=ImportRow.State.DUE)
+    due.update(state=ImportRow.State.SKIPPED, problems=LEFT_OUT, due_at=None, **ImportRow.AFRESH)
     release(file, restore)
 
 

@@ -17,16 +17,16 @@ SAME_WEIGHT = (
     "The rows of this order all have the same weight. It was taken once, for the whole parcel:"
     " check it."
 )
-# of a weight: many small shares still come to the whole, to the form's three places
+# decimals of a weight: many small shares still add up to the whole, to the form's three decimals
 FINE = Decimal("0.000001")
 LONGEST = 6  # digits of a quantity
 TOO_MANY = f"item_{ROWS + 1}_description"
 
 
 def joined(lines: Sequence[Cells], given: Cells, *, are_weights_of_one: bool) -> dict[str, str]:
-    """Return the first row's values with the items of all rows; `given` is what every row has.
+    """Return the first row's values with the items of all rows; `given` has what all rows share.
 
-    Weights of one item are added up, times its quantity. Any other weight is the parcel's.
+    Weights of one item are added up, times its quantity. Any other weight is that of the parcel.
     """
     values = dict(lines[0])
     names = [line["description"] for line in lines if line.get("description")]
@@ -53,9 +53,9 @@ def are_weights_of_one(file: Import) -> bool:
 
 
 def of_weights(lines: Sequence[Cells]) -> str:
-    """Return the message when several rows have the parcel's weight, or "".
+    """Return the message if several rows give the parcel's weight, or "".
 
-    Each may mean its item.
+    Each may mean the weight of its item.
     """
     weights = [
         units.convert(line["weight"], "", "kg", units.WEIGHTS)
@@ -78,7 +78,7 @@ def share_of_one(whole: str, times: str) -> str:
 
 
 def uncounted(values: Mapping[str, object]) -> list[str]:
-    """Return the quantities that customs need and nobody wrote: a value may be of one or of all."""
+    """Return quantities that customs need but are missing: a value may be for one or for all."""
     return [
         f"item_{number}_quantity"
         for number in range(1, ROWS + 1)
@@ -95,7 +95,7 @@ def _item(line: Cells, given: Cells) -> dict[str, str]:
 
 
 def _whole_weight(lines: Sequence[Cells], given: Cells) -> str:
-    """Add up the weights in the first one's unit.
+    """Add up the weights in the unit of the first.
 
     Returns "" if a weight or quantity is missing or invalid.
     """

@@ -1,8 +1,8 @@
 """Join rows of one order into one parcel: shops write a row for each item.
 
 A further row joins the row above with its order number and its address, or with its order number if
-it has no address. Another address, another size, or an identical row is no further item: it stays a
-row of its own, which is left out until its sender allows it (see duplicates.py).
+it has no address. A row with another address or size, or an identical one, isn't a further item: it
+stays a separate row, which is left out until its sender allows it (see duplicates.py).
 """
 
 import datetime as dt
@@ -56,7 +56,7 @@ def separate(row: ImportRow, now: dt.datetime) -> bool:
 
 
 def _check_again(head: ImportRow, now: dt.datetime) -> bool:
-    if head.state in (State.OWED, State.BOOKED):
+    if head.state in (State.DUE, State.BOOKED):
         return False
     return head.state == State.SKIPPED or head.finish(**due_for_check(now), tries=0)
 
@@ -86,12 +86,12 @@ def _head(row: ImportRow, file: Import, heads: list[ImportRow]) -> ImportRow | N
 
 
 def _may_join(row: ImportRow, head: ImportRow, file: Import) -> bool:
-    """Return whether it may be in the other's box: no other size, and not an identical row."""
+    """Return whether a row may be in another's box: the same size, and not an identical row."""
     return row.cells != head.cells and _fits(row, head, file)
 
 
 def _fits(row: ImportRow, head: ImportRow, file: Import) -> bool:
-    """Return whether it has no other size than the other row."""
+    """Return whether a row has the same size as the other, or none."""
     sizes = [{_value(one, file, side) for one in (row, head)} - {""} for side in SIZE]
     return all(len(named) < 2 for named in sizes)
 
@@ -106,7 +106,7 @@ def _value(row: ImportRow, file: Import, name: str) -> str:
 
 
 def _is_whole(row: ImportRow, file: Import) -> bool:
-    """Return whether the row has as many cells as the header; others are unreliable."""
+    """Return whether the row has as many cells as the header; other rows are unreliable."""
     return len(row.cells) >= len(file.header) and not any(
         map(str.strip, row.cells[len(file.header) :])
     )

@@ -1,4 +1,4 @@
-"""Remove an import from the list: delete it if nothing was booked, else archive it."""
+"""Remove an import from the list: delete it if nothing was booked, or else archive it."""
 
 import datetime as dt
 
@@ -9,21 +9,21 @@ from shipping_portal.importing.models import Import, ImportRow
 
 
 class UnderWay(Exception):
-    """Raised while its rows are being booked or an operator holds it."""
+    """Raised while an import's rows are being booked or an operator holds it."""
 
 
 def may_delete(file: Import) -> bool:
-    """Return whether no order was made from it."""
+    """Return whether no order was made from this import."""
     return not file.rows.filter(order__isnull=False).exists()
 
 
 def take_off_the_list(file: Import, now: dt.datetime) -> bool:
     """Delete the import and return True, or archive it if it has parcels. Raises UnderWay."""
     with transaction.atomic():
-        # A press of Book comes before or after.
+        # A press of Book comes before or after, never in between.
         Sender.objects.select_for_update(no_key=True).get(pk=file.sender_id)
         is_held = Import.objects.filter(pk=file.pk).exclude(hold="").exists()
-        if is_held or file.rows.filter(state=ImportRow.State.OWED).exists():
+        if is_held or file.rows.filter(state=ImportRow.State.DUE).exists():
             raise UnderWay
         if may_delete(file):
             Import.objects.filter(pk=file.pk).delete()

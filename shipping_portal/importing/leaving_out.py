@@ -8,9 +8,9 @@ OF_A_PARCEL = ("customer_reference", "receiver_line1", "receiver_email", "receiv
 
 
 def why_left_out(row: ImportRow) -> str:
-    """Return why a row is left out unless somebody takes it all the same, else "".
+    """Return why a row is left out unless somebody accepts it anyway, or else "".
 
-    Nobody sees it in the workbook, it is a sum, or its shop would not send it.
+    It is hidden in the workbook, it is a sum, or the shop wouldn't send it.
     """
     if row.corrected.get(shops.STATUS):
         return ""
@@ -22,14 +22,13 @@ def why_left_out(row: ImportRow) -> str:
 
 
 def _says_more_than_a_sum(row: ImportRow) -> bool:
-    """Return whether a field is filled other than the first filled cell, where sums are named."""
-    first = next((place for place, cell in enumerate(row.cells) if cell.strip()), -1)
-    places = [row.file.columns.get(name) for name in OF_A_PARCEL]
-    return any(row.cell(place).strip() for place in places if place != first)
+    """Return whether any field of a parcel has more in it than the sum's own name."""
+    cells = [row.cell(row.file.columns.get(name)).strip() for name in OF_A_PARCEL]
+    return any(cell and not shops.is_a_sum([cell]) for cell in cells)
 
 
 def odd_shape(row: ImportRow) -> str:
-    """Return the problem of an unseen row with a cell too many or too few, or ""."""
+    """Return the problem of a row with a cell too many or too few that nobody has seen, or ""."""
     if row.corrected.keys() - {shops.STATUS, unread.SEEN}:
         return ""
     if notes.is_bad(row):
@@ -44,7 +43,7 @@ def odd_shape(row: ImportRow) -> str:
 
 
 def let_through(row: ImportRow) -> dict[str, str]:
-    """Return the correction that accepts a left-out row: it answers what was found, no more."""
+    """Return the correction that accepts a left-out row, for the reason found and no other."""
     if shops.STATUS in row.problems:
         return {shops.STATUS: "yes"}
     if any(name.startswith(unread.KEY) for name in row.problems):

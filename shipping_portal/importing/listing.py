@@ -18,20 +18,20 @@ from shipping_portal.importing import chosen_service
 from shipping_portal.importing.models import Import, ImportRow
 
 LISTED = 50
-HANDED_OVER = (ImportRow.State.OWED, ImportRow.State.BOOKED)
+HANDED_OVER = (ImportRow.State.DUE, ImportRow.State.BOOKED)
 
 
 @dataclass(frozen=True)
 class ListedRow:
-    """A row with its cost, as chosen or by the rule. `price` is None without offers."""
+    """A row with its cost, as chosen or by the rule. `price` is None if there are no offers."""
 
     row: ImportRow
     service: str = ""
     price: Decimal | None = None
     currency: str = ""
     is_picked_up: bool = False
-    key: str = ""  # of the offer
-    titles: Mapping[int, str] = field(default_factory=dict)  # of carriers, by account
+    key: str = ""  # key of the offer
+    titles: Mapping[int, str] = field(default_factory=dict)  # titles of carriers, by account
 
     @property
     def carrier(self) -> str:
@@ -67,7 +67,7 @@ def page(
     dearest_of: list[Ready] | None,
     number: int,
 ) -> RowsPage:
-    """Return one page of rows in the file's order, or those to book first, the dearest first."""
+    """Return one page of rows in the file's order, or those to book first, dearest first."""
     start, end = (number - 1) * LISTED, number * LISTED + 1
     mine = rows.select_related("quote", "order", "joined_into")
     if dearest_of is None:
@@ -129,7 +129,7 @@ def _offer(row: ImportRow, rule: str, last: str, carrier: int | None) -> dict[st
 
 
 def import_of(request: MemberRequest, file: uuid.UUID) -> Import:
-    """Return the sender's file by the uuid in its address; 404 for anybody else's."""
+    """Return the sender's file by the uuid in its address; 404 for anybody else's file."""
     return get_object_or_404(
         Import.objects.for_user(request.user).select_related("sender"), uuid=file
     )

@@ -22,7 +22,7 @@ class Import(models.Model):
     """One file.
 
     `columns` maps our field to its column in the file, `constants` a field to the value of all
-    rows; both use the names of shipping_portal.importing.columns. `filled` are the columns that
+    rows; both use the names of shipping_portal.importing.columns. `filled` lists the columns that
     aren't empty. Its rows show its progress.
     """
 
@@ -48,18 +48,18 @@ class Import(models.Model):
     constants = models.JSONField(default=dict, blank=True)
     state = models.CharField(max_length=10, choices=State.choices, default=State.MATCHING)
     paused_at = models.DateTimeField(null=True, blank=True)
-    # about how it was read, see shipping_portal.importing.notes
+    # how it was read, see shipping_portal.importing.notes
     notes = models.JSONField(null=True, blank=True)
     # an operator's words: only operators can release it
     hold = models.CharField(max_length=300, blank=True)
-    restore = models.ForeignKey(  # which holds it: its due rows may be booked already
+    restore = models.ForeignKey(  # the restore that holds it: its due rows may be booked already
         "orders.Restore", on_delete=models.PROTECT, null=True, blank=True, related_name="imports"
     )
     begun_at = models.DateTimeField(null=True, blank=True)  # the newest press of Book
     begun_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
     )
-    looked_at = models.DateTimeField(null=True, blank=True)  # somebody watches it being booked
+    looked_at = models.DateTimeField(null=True, blank=True)  # somebody is watching it being booked
     finished_at = models.DateTimeField(null=True, blank=True)
     # archived by its sender: its rows to fix no longer count
     archived_at = models.DateTimeField(null=True, blank=True)
@@ -84,7 +84,7 @@ class Import(models.Model):
     def read_as(self) -> str:
         """Return the kind of file in words.
 
-        A spreadsheet's name of its encoding, and its delimiter.
+        It is a spreadsheet's name for its encoding, and its delimiter.
         """
         if not self.delimiter:
             return "an Excel workbook"
@@ -97,8 +97,8 @@ class ImportRow(Job):
 
     `cells` never change; `corrected` has corrections by our field, and its sender's decisions.
     `problems` are messages by field, "" for the whole row. `token` is the form token of its one
-    order: however often the row is booked, it makes the same order. What it is booked as is stored
-    when Book is pressed. A booked row's state is its order's.
+    order: however often the row is booked, it makes the same order. The service and price are
+    stored when Book is pressed. A booked row's state is its order's.
     """
 
     FENCE = ("state",)
@@ -110,7 +110,7 @@ class ImportRow(Job):
         FIX = "fix", "To be fixed"
         SKIPPED = "skipped", "Left out"
         JOINED = "joined", "Part of another row's parcel"
-        OWED = "owed", "Waiting to be booked"
+        DUE = "owed", "Waiting to be booked"
         BOOKED = "booked", "Handed over for booking"
         FAILED = "failed", "Not booked"
 
@@ -122,12 +122,13 @@ class ImportRow(Job):
     corrected = models.JSONField(default=dict, blank=True)
     state = models.CharField(max_length=8, choices=State.choices, default=State.NEW)
     problems = models.JSONField(default=dict, blank=True)
-    # [suburb, state, postcode] that may have been meant
+    # [suburb, state, postcode] that the sender may have meant
     near = models.JSONField(default=list, blank=True)
     quote = models.ForeignKey(
         Quote, on_delete=models.SET_NULL, null=True, blank=True, related_name="import_rows"
     )
-    reference = models.CharField(max_length=255, blank=True)  # its own order number, as checked
+    # the sender's order number, as checked
+    reference = models.CharField(max_length=255, blank=True)
     joined_into = models.ForeignKey(
         "self", on_delete=models.CASCADE, null=True, blank=True, related_name="lines"
     )
@@ -164,15 +165,15 @@ class ImportRow(Job):
         return [self, *self.lines.all()]
 
     def cell(self, place: int | None) -> str:
-        """Return the cell at this place as typed, "" without one."""
+        """Return the cell at this place as typed, or "" for none."""
         return str(self.cells[place]) if place is not None and place < len(self.cells) else ""
 
     def seen(self, place: int | None) -> str:
-        """Return the cell at this place as people see it, "" without one."""
+        """Return the cell at this place as people see it, or "" for none."""
         return as_seen(self.cell(place)).strip()
 
     def cell_of(self, name: str) -> str:
-        """Return the cell of this field of ours as typed, "" without one."""
+        """Return the cell for this field of ours as typed, or "" for none."""
         return self.cell(self.file.columns.get(name))
 
     def hand_over(self, order: Order) -> None:
@@ -194,7 +195,7 @@ def due_for_check(now: dt.datetime) -> dict[str, Any]:
 
 
 class ImportTry(models.Model):
-    """An attempt to upload, counted before anything is read: unreadable files take time as well."""
+    """An attempt to upload, counted before anything is read: unreadable files cost time too."""
 
     made_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+"

@@ -1,6 +1,6 @@
 """Report how a file was read: what was left out or blanked, and what may be wrong.
 
-The notes hold places and numbers, no words of the file:
+The notes hold places and numbers, but no text from the file:
 hidden_rows     numbers of the rows hidden in the workbook
 hidden_columns  places of the hidden columns
 bad_rows        numbers of the lines with unbalanced quotation marks
@@ -31,12 +31,12 @@ def is_bad(row: ImportRow) -> bool:
 
 
 def is_a_guess(file: Import) -> bool:
-    """Return whether its letters may be wrong: they are shown before anything is checked."""
+    """Return whether a file's letters may be wrong: they are shown before anything is checked."""
     return "letters" in of(file) and file.encoding not in ("cp1252", "utf-8", "utf-8-sig", "utf-16")
 
 
 def reading_notes(file: Import) -> Iterator[str]:
-    """Yield remarks on the whole file, beside those on its rows."""
+    """Yield remarks on the whole file, apart from those on its rows."""
     noted, used = of(file), set(file.columns.values())
     if names := [
         file.header[at]

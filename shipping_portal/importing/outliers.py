@@ -1,8 +1,8 @@
 """Find rows that look wrong: too light or heavy for their size, or far dearer than others.
 
-A wrong unit does that to a whole file, at many times its price. Such rows are neither booked nor
-totalled until their sender confirms them: the rows, services and prices that were shown, and no
-others. Prices are compared in one currency.
+A wrong unit does that to a whole file and multiplies its price. Such rows are neither booked nor
+totalled until the sender confirms exactly the rows, services and prices shown. Prices are compared
+in one currency.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ from shipping_portal.importing.models import Import, ImportRow
 TIMES = 5
 FEWEST, LAST = 20, 100  # booked parcels needed as a history, and how many of the newest count
 UNLIKELY = {"light": "Very light for their size", "heavy": "Very heavy for their size"}
-# a volume is a length to the third
+# a volume is a length cubed
 ASKED = (("length", "measures", -3), (units.WEIGHT, "weights", 1))
 CHECK = "Check their weights and measures."
 DEAR = "More than {times} times the middle price of {what}, {middle}"
@@ -40,7 +40,7 @@ LOOKS_RIGHT = "looks_right"  # key in a row's corrections: confirmed by its send
 class Doubt:
     """Rows that look wrong for one reason, in the file's order, with the question for their sender.
 
-    `units` are the units, such as ("size_unit", "mm"), in which the first would be likely.
+    `units` are those in which the first row would be likely, such as ("size_unit", "mm").
     """
 
     reason: str
@@ -57,7 +57,7 @@ class Doubt:
 
 
 def look(file: Import, choices: Sequence[Choice]) -> list[Doubt]:
-    """Return what looks wrong with the rows about to be booked. At most five queries."""
+    """Return what looks wrong with the rows about to be booked, in at most five queries."""
     limits, wrong = _limits(file, choices), defaultdict(list)
     for choice in choices:
         if reason := _reason(choice, limits):
@@ -80,13 +80,13 @@ def look(file: Import, choices: Sequence[Choice]) -> list[Doubt]:
 
 
 def sure(choices: Sequence[Choice], doubts: Sequence[Doubt]) -> list[Choice]:
-    """Return what a press books: all but the rows that look wrong."""
+    """Return the rows that Book books: all except those that look wrong."""
     doubted = {choice.row.pk for doubt in doubts for choice in doubt.choices}
     return [choice for choice in choices if choice.row.pk not in doubted]
 
 
 def shown(doubts: Sequence[Doubt]) -> str:
-    """Return a token of all doubts: Book counts only with those shown when the page was made."""
+    """Return a token of all doubts: Book counts only with the doubts that its page showed."""
     return (
         hashlib.sha256("".join(doubt.token for doubt in doubts).encode()).hexdigest()
         if doubts
@@ -129,7 +129,7 @@ def _reason(choice: Choice, limits: Mapping[str, Mapping[str, Decimal]]) -> str:
 
 
 def _limits(file: Import, choices: Sequence[Choice]) -> dict[str, dict[str, Decimal]]:
-    """Return by currency the highest plausible price, by the message for a higher one."""
+    """Return the highest plausible price by currency, with the message for a higher one."""
     offered = _by_currency(
         (choice.offer["currency"], choice.price) for choice in choices if choice.offer
     )

@@ -1,4 +1,4 @@
-"""Read a row's own pickup day, if it can only be one of those offered. Other text makes it wait."""
+"""Read a row's own pickup day, if only one of those offered fits. Other text makes it wait."""
 
 import datetime as dt
 import re
@@ -24,7 +24,7 @@ WEEKDAY = re.compile(r"(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*+", re.IGNORECASE | 
 
 
 def read_day(row: ImportRow, address: PickupAddress) -> tuple[dt.date | None, dict[str, list[str]]]:
-    """Return the day that this row asks for, and what is wrong with it, by its column.
+    """Return the day that this row asks for, and its problems, by column.
 
     None and no problems if the row has no day, or its sender said that the column doesn't matter.
     """
@@ -46,7 +46,7 @@ def read_day(row: ImportRow, address: PickupAddress) -> tuple[dt.date | None, di
 
 
 def readings(text: str, country: str) -> Iterator[dt.date]:
-    """Yield the days this may be: a spreadsheet's number, figures, or with the month's name.
+    """Yield the days that a text may mean: a spreadsheet's number, figures, or a month's name.
 
     Australians write the day first, Americans the month. Canadians write either, so it may be both.
     """

@@ -14,7 +14,7 @@ from orders.models.quotes import Quote
 from orders.models.statuses import HELD, Status
 from shipping_portal.accounts.address.text import normalise_name
 from shipping_portal.accounts.models import Sender
-from shipping_portal.db.keyset import count_rows
+from shipping_portal.db.keyset import MOST_LISTED
 from shipping_portal.importing import chosen_service, items, outliers, shops, units, unread
 from shipping_portal.importing.cells import read_lines
 from shipping_portal.importing.columns import LAST_NAME, form_name, plain_name
@@ -23,11 +23,11 @@ from shipping_portal.importing.reading import REASON
 from shipping_portal.importing.row_values import values
 from shipping_portal.importing.units import WEIGHT
 
-NAMED = 3  # orders of joined rows
+NAMED = 3  # orders listed of joined rows
 
 
 def left_out_by_shop(file: Import) -> list[tuple[str, int]]:
-    """Return why the shop would not send some of the orders, with counts."""
+    """Return why the shop wouldn't send some of the orders, with counts."""
     of_shop = file.rows.filter(state=State.SKIPPED, problems__has_key=shops.STATUS)
     why = of_shop.order_by().values_list(KT(f"problems__{shops.STATUS}__0"))
     return list(why.annotate(rows=Count("pk")).order_by("-rows"))
@@ -67,7 +67,7 @@ LOOKS_EVERY = dt.timedelta(seconds=10)
 class Counts:
     """Rows by state.
 
-    Rows sent to be booked have their order's; joined ones count with their parcel.
+    Rows sent to be booked have the state of their order; joined ones count with their parcel.
     """
 
     rows: int
@@ -92,7 +92,7 @@ class Counts:
 
     @property
     def summary(self) -> str:
-        """How far the booking is: `12 booked, 3 to go.`"""
+        """The progress of the booking: `12 booked, 3 to go.`"""
         others = (
             (self.failed, "not booked"),
             (self.unclear, "being checked"),
@@ -129,7 +129,7 @@ def counts(file: Import) -> Counts:
         "warnings": Q(state=State.WARNING),
         "fix": Q(state=State.FIX),
         "skipped": Q(state=State.SKIPPED),
-        "waiting": Q(state=State.OWED) | handed & Q(order__status=Status.BOOKING),
+        "waiting": Q(state=State.DUE) | handed & Q(order__status=Status.BOOKING),
         "booked": handed & Q(order__status__in=[*HELD, Status.CANCELLED]),
         "unclear": handed & Q(order__status__in=(Status.UNCONFIRMED, Status.CONFLICT)),
         "needs_yes": handed & Q(order__status=Status.DRAFT),
@@ -145,7 +145,7 @@ def counts(file: Import) -> Counts:
 
 
 def with_counts(files: QuerySet[Import]) -> QuerySet[Any]:
-    """Annotate files with the list's counts: parcels, booked, and those that need somebody."""
+    """Annotate files with the list's counts: parcels, booked, and needing somebody."""
     handed = Q(rows__state=State.BOOKED)
     return files.annotate(
         all_rows=Count("rows", filter=~Q(rows__state=State.JOINED)),
@@ -155,7 +155,7 @@ def with_counts(files: QuerySet[Import]) -> QuerySet[Any]:
         to_fix=Count("rows", filter=Q(rows__state__in=(State.FIX, State.FAILED))),
         unchecked=Count("rows", filter=Q(rows__state=State.NEW)),
         ready_rows=Count("rows", filter=Q(rows__state__in=ImportRow.READY)),
-        waiting=Count("rows", filter=Q(rows__state=State.OWED)),
+        waiting=Count("rows", filter=Q(rows__state=State.DUE)),
     )
 
 
@@ -175,16 +175,18 @@ def status(file: Any) -> tuple[str, str]:
     return next(((tone, words) for holds, tone, words in found if holds), ("", "Nothing to book"))
 
 
-def to_fix(sender: Sender, now: dt.datetime) -> int:
-    """Return how many rows wait for this sender, counted up to a thousand and one.
+def to_fix(sender: Sender, now: dt.datetime) -> QuerySet[ImportRow]:
+    """Return the rows that wait for this sender, a thousand and one at most.
 
-    Not those of archived files, or of files that nobody came back to.
+    Rows of archived or abandoned files aren't counted.
     """
     since = now - NEGLECTED
     files = Import.objects.filter(
         Q(created_at__gt=since) | Q(begun_at__gt=since), sender=sender, archived_at=None
     )
-    return count_rows(ImportRow.objects.filter(file__in=files, state__in=(State.FIX, State.FAILED)))
+    waiting = ImportRow.objects.filter(file__in=files, state__in=(State.FIX, State.FAILED))
+    # By key, because a part of a union can't be cut.
+    return ImportRow.objects.filter(pk__in=waiting.order_by().values("pk")[:MOST_LISTED])
 
 
 def price_increased(file: Import) -> QuerySet[ImportRow]:
@@ -247,13 +249,14 @@ def _sheet_of(head: ImportRow, file: Import, width: int) -> Iterator[list[str]]:
         whole = {
             name: text for name, text in right.items() if not at and not name.startswith("item_")
         }
-        if weight:  # all of it in the first row, because the rows' weights are added up
+        if weight:  # all of it in the first row, because the weights of the rows are added up
             times = (
                 mine.get(QUANTITY) or lines[0].get(QUANTITY) or file.constants.get(QUANTITY) or "1"
             )
             share = "0" if at else items.share_of_one(weight, times)
             mine[WEIGHT] = f"{share} {units.of_account(file.sender.country)[units.WEIGHT_UNIT]}"
-        # Extra cells follow the reason, so that the row is as odd as before when it comes back.
+        # Extra cells follow the reason, so that the row has the same problem when it is uploaded
+        # again.
         yield [*_own_cells(row, file, width, whole | mine), reason(head), *_cells_beyond(row, file)]
 
 
@@ -308,7 +311,7 @@ def _own_cells(row: ImportRow, file: Import, width: int, right: dict[str, str]) 
 
 
 def _as_in_the_file(row: ImportRow, file: Import) -> dict[str, str]:
-    """Return corrections by the file's fields: measures in its units, whole name as first name."""
+    """Return corrections by the file's fields: measures in its units, full name as first name."""
     values = {plain_name(name): text for name, text in row.corrected.items()}
     own = units.of_account(file.sender.country)
     for name, kind in units.MEASURES.items():

@@ -1,4 +1,4 @@
-"""One parcel of a file, read once: each check asks this value, and never the cells again."""
+"""Hold one parcel of a file, read once: checks ask this value and never read cells again."""
 
 import datetime as dt
 from collections.abc import Mapping
@@ -9,15 +9,15 @@ from shipping_portal.accounts.models import ParcelSize
 from shipping_portal.importing import cells, columns, pickup_days, row_values
 from shipping_portal.importing.models import Import, ImportRow
 
-Problems = dict[str, list[str]]  # sentences by the form's field, "" for the whole row
+Problems = dict[str, list[str]]  # sentences by form field, "" for the whole row
 
 
 @dataclass(frozen=True)
 class ReadRow:
     """What the rows of one parcel say, and the parcel form as if it had been typed there.
 
-    `cells` are those of the first row by our field, as typed. `lines` are what each row says by
-    our field.
+    `cells` has the first row's cells by our field, as typed. `lines` has what each row says, by our
+    field.
     """
 
     row: ImportRow
@@ -26,16 +26,16 @@ class ReadRow:
     cells: Mapping[str, str]
     lines: list[dict[str, str]]
     form: ParcelForm
-    pickup_day: dt.date | None  # that the row asks for
+    pickup_day: dt.date | None  # the pickup day that the row asks for
     day_problems: Problems
 
     def cell(self, name: str) -> str:
-        """Return the cell of a field, "" without one."""
+        """Return the cell of a field, or "" for none."""
         return self.cells.get(name, "")
 
     @property
     def corrected(self) -> Mapping[str, str]:
-        """What was corrected, by our field, and what its sender decided."""
+        """The corrections, by our field, and the sender's decisions."""
         corrected: dict[str, str] = self.row.corrected
         return corrected
 
@@ -46,7 +46,7 @@ class ReadRow:
 
 
 def read_row(row: ImportRow) -> ReadRow | None:
-    """Read a row and those joined to it; None where its sender has no pickup address yet."""
+    """Read a row and those joined to it, or return None if the sender has no pickup address."""
     file = row.file
     address = file.sender.pickup_address()
     if address is None:

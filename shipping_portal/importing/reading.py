@@ -23,11 +23,11 @@ from shipping_portal.importing.headings import split_words
 from shipping_portal.sheets import STARTS_A_FORMULA
 
 MOST_ROWS = 2000
-MARKED = ("=", "'")  # how a cell begins whose text a spreadsheet keeps from calculating
+MARKED = ("=", "'")  # how a cell begins if a spreadsheet is kept from calculating its text
 MOST_COUNTED = 20_000  # how many rows there are beyond this doesn't matter
 MOST_COLUMNS = 200
-MOST_BEYOND = 20  # cells of a row beyond the header's; further ones are one more cell
-MOST_BYTES = 2 * 1024 * 1024  # of a workbook too, packed
+MOST_BEYOND = 20  # cells beyond the header's; any further ones count as one more
+MOST_BYTES = 2 * 1024 * 1024  # bytes, for a packed workbook too
 REASON = "Reason"  # the last column of failed rows that are uploaded again
 TOO_LARGE = "This file is larger than 2 MB. Split it and import the parts one after the other."
 SAVE_AS = "In your spreadsheet choose Save as, then CSV, and upload that file."
@@ -41,11 +41,12 @@ AS_TEXT = re.compile(r'="([^"]*)"')  # how some exports keep the zero of 0800
 # How others do: '0800, also before a phone number, and before a postcode with letters.
 AS_TEXT_TOO = re.compile(r"'([0-9][0-9 ()+.-]*|[A-Z]{1,2}[0-9][0-9A-Z]? ?[0-9][A-Z][0-9A-Z])")
 BELOW = re.compile(r"(?:[\d,]+ ?)?record\(s\) downloaded\b|seller id ?:", re.IGNORECASE | re.ASCII)
-HINTS = frozenset(("required", "optional", "mandatory"))  # below the names of a template's columns
+# texts below the names of a template's columns
+HINTS = frozenset(("required", "optional", "mandatory"))
 MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 
 
-# What programs write into an empty cell.
+# What programs write into empty cells.
 NOTHING = frozenset(
     split_words(
         "NULL, null, (null), N/A, n/a, n.a., N.A., nan, NaN, NAN, None, none, nil, NIL, undefined,"
@@ -61,7 +62,7 @@ NOT_COMPUTED = re.compile(
 
 @dataclass(frozen=True)
 class Sheet:
-    """A table as typed. `rows` are those that aren't empty, by their spreadsheet number.
+    """A table as typed. `rows` has those that aren't empty, by their number in the spreadsheet.
 
     A workbook's `encoding` is xlsx, without a `delimiter`. `dropped` are lines that a shop wrote
     below its orders, such as their count. `notes` report how it was read, see notes.py.
@@ -87,7 +88,7 @@ class Sheet:
 
     @property
     def fingerprint(self) -> str:
-        """Return a hash of the header, equal for one shop's files and failed rows that return."""
+        """Return a hash of the header, equal for a shop's files and for its failed rows."""
         names = [normalise_name(name) for name in self.header]
         return hashlib.sha256(
             "\x1f".join(names[:-1] if names[-1:] == [normalise_name(REASON)] else names).encode()
@@ -123,8 +124,8 @@ def _header(
 ) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
     """Return the column names and the lines below them.
 
-    A title or names of column groups above them are left out, and added to `dropped`: lines with at
-    most half as many filled cells as a line below that has no number and no address in it.
+    A title or names of column groups above them are left out, and added to `dropped`: these are
+    lines with at most half as many filled cells as a line below without a number or address.
     """
     top = list(islice(lines, MOST_ABOVE))
     if not top:
@@ -147,18 +148,18 @@ def _filled(line: list[str]) -> list[str]:
 
 
 def _is_of_names(line: list[str]) -> bool:
-    """Return whether a line may be column names: three or more words, no number or address."""
+    """Return whether a line may be column names: at least three words, no number or address."""
     names = [cell.casefold() for cell in _filled(line)]
     return len(names) >= 3 and len({*names}) == len(names) and all(map(_may_name_a_column, names))
 
 
 def _may_name_a_column(text: str) -> bool:
-    """Return whether a cell has words, no number and no email."""
+    """Return whether a cell has words, but no number or email."""
     return "@" not in text and not text[:1].isdigit() and any(map(str.isalpha, text))
 
 
 def _note_cells(rows: dict[int, list[str]], notes: dict[str, Any]) -> None:
-    """Note the words that mean nothing, and the first letters that could be read otherwise."""
+    """Note words that mean an empty cell, and the first letters that could be read otherwise."""
     words = Counter(cell for row in rows.values() for cell in row if cell in NOTHING)
     if words:
         notes["blanks"], notes["blank_words"] = words.total(), sorted(words)
@@ -227,7 +228,7 @@ def _text(data: bytes, notes: dict[str, Any]) -> tuple[str, str]:
 def _without_what_is_below(
     lines: Iterator[tuple[int, list[str]]], names: list[str], dropped: list[str]
 ) -> Iterator[tuple[int, list[str]]]:
-    """Drop, and add to `dropped`, what eBay writes below the orders, and repeated headers.
+    """Drop what eBay writes below the orders, and repeated headers; add them to `dropped`.
 
     Concatenated files have both in between. A line that describes the columns follows their names.
     """
@@ -264,7 +265,7 @@ def _describes(names: list[str], line: list[str]) -> bool:
 
 
 def _rows(lines: Iterator[tuple[int, list[str]]], width: int) -> dict[int, list[str]]:
-    """Return as many rows as one import takes; some more are only counted."""
+    """Return as many rows as one import takes; a few more are only counted."""
     rows: dict[int, list[str]] = {}
     beyond = 0
     for number, line in lines:
@@ -288,7 +289,7 @@ def _rows(lines: Iterator[tuple[int, list[str]]], width: int) -> dict[int, list[
 
 
 def _row(number: int, line: list[str], width: int) -> list[str]:
-    """Return a row's cells without blank ones beyond the header's; far ones become one more."""
+    """Return a row's cells without blank ones beyond the header; far ones become one cell."""
     while len(line) > width and not line[-1].strip():
         line.pop()
     if further := line[width + MOST_BEYOND :]:

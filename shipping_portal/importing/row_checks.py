@@ -1,6 +1,6 @@
 """Check a row that was read.
 
-Each check returns what is to be fixed, by the form's field, or nothing.
+Each check returns what has to be fixed, by form field, or nothing.
 """
 
 import re
@@ -32,7 +32,7 @@ LINES = ("receiver_line1", "receiver_line2")
 
 
 def find_problems(read: ReadRow) -> Problems:
-    """Return everything that is to be fixed: what the form refuses, then what each check finds."""
+    """Return everything to fix: what the form rejects, then what each check finds."""
     refused = read.form.errors.items()
     found = {
         "" if name == "__all__" else name: [str(text) for text in texts] for name, texts in refused
@@ -45,7 +45,7 @@ def find_problems(read: ReadRow) -> Problems:
 def _find_numbers_that_a_spreadsheet_changed(read: ReadRow) -> Problems:
     """Find long numbers that a spreadsheet wrote as 6.14E+10.
 
-    What stood there is lost, though it may pass as text.
+    The original digits are lost, though it may pass as text.
     """
     message = "A spreadsheet shortened this number. Write it in full."
     texts = read.texts
@@ -55,7 +55,7 @@ def _find_numbers_that_a_spreadsheet_changed(read: ReadRow) -> Problems:
 
 
 def _find_gaps_for_customs(read: ReadRow) -> Problems:
-    """Return what only a file leaves open: a value without a quantity, and too many items."""
+    """Return problems that only files have: a value without a quantity, and too many items."""
     if not read.form.is_abroad:
         return {}
     uncounted = items.uncounted(read.form.data)
@@ -69,7 +69,7 @@ def _find_gaps_for_customs(read: ReadRow) -> Problems:
 
 
 def _find_unclear_amounts(read: ReadRow) -> Problems:
-    """Return the amounts in another currency, or of more than one piece."""
+    """Return amounts in another currency, or for more than one piece."""
     own, found = CURRENCY[read.file.sender.country], Problems()
     for name, text in read.texts.items():
         if not row_values.is_amount(name):
@@ -87,7 +87,7 @@ def _find_unclear_amounts(read: ReadRow) -> Problems:
 
 
 def _find_unclear_lines(read: ReadRow) -> Problems:
-    """Return what three address lines leave open: where the street is, whether they fit on two."""
+    """Return what three address lines leave open: where the street is, and if they fit on two."""
     first, second, third = (read.cell(f"receiver_line{number}") for number in (1, 2, 3))
     if not third or not read.corrected.keys().isdisjoint(LINES):
         return {}
@@ -101,7 +101,7 @@ def _find_unclear_lines(read: ReadRow) -> Problems:
 
 
 def _find_two_terms(read: ReadRow) -> Problems:
-    """Return that two columns ask for both delivery terms at once."""
+    """Return the problem if two columns ask for both delivery terms at once."""
     fields = ("delivery_choice", "receiver_instructions")
     name = next(one for one in fields if one in read.form.fields)
     if name in read.corrected or not all(
@@ -112,7 +112,7 @@ def _find_two_terms(read: ReadRow) -> Problems:
 
 
 def _find_misread_cells(read: ReadRow) -> Problems:
-    """Return the cells that a spreadsheet could not compute, and letters decoded wrongly."""
+    """Return cells that a spreadsheet couldn't compute, and wrongly decoded letters."""
     found: Problems = {}
     for row in read.rows:
         for name, place in read.file.columns.items():
@@ -134,18 +134,18 @@ def _find_misread_cells(read: ReadRow) -> Problems:
 
 
 def _find_unread_cells(read: ReadRow) -> Problems:
-    """Return what no field reads: the row waits until its sender says that it doesn't matter."""
+    """Return cells that no field reads: the row waits until its sender says they don't matter."""
     if read.corrected.get(unread.SEEN):
         return {}
     return unread.find_unread(read.rows, read.file, read.form.data, is_abroad=read.form.is_abroad)
 
 
 def _find_no_pickup_day(read: ReadRow) -> Problems:
-    """Return that the day which the row asks for is none on offer, or could be several."""
+    """Return the problem if the row's day isn't on offer, or could be several days."""
     return read.day_problems
 
 
-# A later check's finding at a field replaces an earlier one's.
+# If two checks find something at a field, the later one wins.
 CHECKS: tuple[Callable[[ReadRow], Problems], ...] = (
     _find_numbers_that_a_spreadsheet_changed,
     _find_gaps_for_customs,
@@ -159,7 +159,7 @@ CHECKS: tuple[Callable[[ReadRow], Problems], ...] = (
 
 
 def find_doubts(read: ReadRow, details: ParcelDetails, quote: Quote) -> Problems:
-    """Return what may be booked as it is, but is shown first, by our field.
+    """Return what may be booked as it is, but has to be shown first, by our field.
 
     The person who saved the row has seen the notes at its fields.
     """

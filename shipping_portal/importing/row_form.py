@@ -35,13 +35,13 @@ class FixCell:
 
     @property
     def is_filled(self) -> bool:
-        """Return whether it is required, or holds a choice."""
+        """Return whether the control is required, or holds a choice."""
         initial = self.control.form.initial.get(self.control.name)
         return bool(self.control.field.required or initial)
 
     @property
     def may_be_street(self) -> bool:
-        """Return whether it is an address line rejected because it ends like its place."""
+        """Return whether this address line was rejected because it ends like its place."""
         return self.control.name in LINES and any(
             text.startswith(REPEATS.partition("{")[0]) for text in self.messages
         )
@@ -63,7 +63,7 @@ class Fix:
 
     @property
     def is_unread(self) -> bool:
-        """Return whether it waits for a column that no field reads."""
+        """Return whether the row waits because no field reads a column."""
         return any(name.startswith(unread.KEY) for name in self.row.problems)
 
 
@@ -102,7 +102,7 @@ def save(
 ) -> int:
     """Schedule a check of the row with these values; return how many rows are checked.
 
-    If asked, every row with the same problem is, too.
+    If asked, every row with the same problem is checked too.
 
     Returns how many rows.
     """
@@ -130,11 +130,11 @@ def save_changed(
 ) -> int:
     """Schedule a check of every row with a changed field on the page; return how many.
 
-    An untouched row stays as it is: saving it would mean that it was seen.
+    Untouched rows stay as they are: saving one would mean that it was seen.
     """
     rows, size = to_fix(file), chosen_size(file)
     shown = [row for row in rows if any(name.startswith(prefix_of(row)) for name in posted)]
-    owed: list[int] = []
+    due: list[int] = []
     for row in shown:
         form = form_of(row, file, address, size)
         corrected = corrections(
@@ -144,9 +144,9 @@ def save_changed(
             text != str(form.initial.get(name, "")) for name, text in corrected.items()
         )
         if is_changed and checking.again(row, corrected, now):
-            owed.append(row.pk)
-    enqueue("check-row", *owed[: checking.ENQUEUED_AT_ONCE])
-    return len(owed)
+            due.append(row.pk)
+    enqueue("check-row", *due[: checking.ENQUEUED_AT_ONCE])
+    return len(due)
 
 
 def corrections(row: ImportRow, form: ParcelForm, posted: Mapping[str, str]) -> dict[str, str]:
@@ -177,7 +177,7 @@ def form_of(
     *,
     among_others: bool = False,
 ) -> ParcelForm:
-    """Return the parcel form with this row, not yet validated; its controls show the problems."""
+    """Return the parcel form for this row, not yet validated; its controls show the problems."""
     apart: dict[str, Any] = (
         {"prefix": prefix_of(row)[:-1], "auto_id": "%s"}
         if among_others
@@ -192,7 +192,7 @@ def form_of(
 
 
 def _first_shown(row: ImportRow, form: ParcelForm) -> dict[str, str]:
-    """Return each field with a problem, and the first with the same messages, shown once."""
+    """Return each field with a problem, and the first field with the same messages, shown once."""
     first: dict[str, str] = {}
     return {
         name: first.setdefault("".join(row.problems[name]), name)
@@ -228,7 +228,7 @@ def _fix(
 
 
 def _tidy(text: str) -> str:
-    """Return the text as typed, without what no database stores.
+    """Return the text as typed, without characters that databases can't store.
 
     The form rejects its replacement.
     """

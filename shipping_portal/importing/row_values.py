@@ -1,6 +1,6 @@
-"""Return what the parcel form would hold had somebody typed a row into it.
+"""Return what the parcel form would hold if somebody had typed the row into it.
 
-That is its cells, what all rows have, and a saved size.
+That includes its cells, the values for all rows, and a saved size.
 """
 
 import re
@@ -35,14 +35,14 @@ SHORT_ZIP = re.compile("[0-9]{3,4}(-[0-9]{4})?", re.ASCII)
 
 @dataclass(frozen=True)
 class ParcelValues:
-    """A parcel that is being read: `values` are those of the parcel form, without their units."""
+    """A parcel that is being read: `values` has the parcel form's, without their units."""
 
     file: Import
     home: str
     values: dict[str, str]
 
     def get(self, name: str) -> str:
-        """Return the value of a field so far, "" where nothing is."""
+        """Return the value of a field so far, or "" for none."""
         return self.values.get(name, "")
 
 
@@ -60,7 +60,7 @@ def read_values(
         if isinstance(text, str) and name != SIZE
     }
     of_size = _measures_of(size, country)
-    # a saved size never fills in for sides that the row has
+    # a saved size never overrides sides that the row has
     if any(side in lines[0] for side in SIZES):
         of_size = {name: text for name, text in of_size.items() if name not in SIZES}
     joined = items.joined(lines, of_size | constants, are_weights_of_one=is_of_one)
@@ -82,7 +82,7 @@ def country_code(text: str) -> str:
 
 
 def is_yes(text: str) -> bool:
-    """Return whether a delivery term's cell says yes, or more than no."""
+    """Return whether a delivery term's cell says yes, or anything but no."""
     return normalise_name(text) not in NO
 
 
@@ -95,21 +95,21 @@ def _measures_of(size: ParcelSize | None, country: str) -> dict[str, str]:
 
 
 def _join_names(parcel: ParcelValues) -> None:
-    """Put the last name behind the name; take a lone company for the name."""
+    """Append the last name to the name; use a lone company as the name."""
     last = parcel.values.pop(LAST_NAME, "")
     name = f"{parcel.get('receiver_name')} {last}".strip()
     parcel.values["receiver_name"] = name or parcel.values.pop("receiver_company", "")
 
 
 def _read_country(parcel: ParcelValues) -> None:
-    """Read Australia as AU; a territory that is a country by its code is a state at home."""
+    """Read Australia as AU; a territory with a country code is a state at home."""
     code = country_code(parcel.get("receiver_country")) or parcel.home
     where = countries.at_home(parcel.home, code, parcel.get("receiver_state"))
     parcel.values["receiver_country"], parcel.values["receiver_state"] = where
 
 
 def _restore_numbers(parcel: ParcelValues) -> None:
-    """Take “.0” off numbers, and give a ZIP code its zeros back: 2155 was 02155."""
+    """Remove “.0” from numbers, and restore a ZIP code's zeros: 2155 was 02155."""
     code = parcel.get("receiver_postcode")
     if parcel.get("receiver_country") == "US" and SHORT_ZIP.fullmatch(code):
         start, dash, end = code.partition("-")
@@ -120,7 +120,7 @@ def _restore_numbers(parcel: ParcelValues) -> None:
 
 
 def _join_lines(parcel: ParcelValues) -> None:
-    """Print the third line of an address behind the second, or in its place.
+    """Append the third line of an address to the second, or replace the second with it.
 
     A suburb is printed without its postcode.
     """
@@ -134,7 +134,7 @@ def _join_lines(parcel: ParcelValues) -> None:
 def _convert_amounts(parcel: ParcelValues) -> None:
     """Convert amounts to our currency.
 
-    At home customs need no value, so its currency doesn't matter.
+    At home, customs don't need a value, so its currency doesn't matter.
     """
     own, rates = OWN_CURRENCY[parcel.home], parcel.file.constants.get(RATES, {})
     is_abroad = parcel.get("receiver_country") != parcel.home
@@ -152,7 +152,7 @@ def is_amount(name: str) -> bool:
 
 
 def _choose_delivery(parcel: ParcelValues) -> None:
-    """Use instructions that begin with an Australian term as that choice.
+    """If instructions begin with an Australian term, choose that term.
 
     The rest is for the driver.
     """
@@ -176,7 +176,7 @@ def _choose_delivery(parcel: ParcelValues) -> None:
 
 
 def _read_term(text: str, term: str) -> str:
-    """Return the term that a cell accepts, with its other text; "" for a no."""
+    """Return the term that a cell accepts, with any other text, or "" for a no."""
     if not is_yes(text):
         return ""
     return term if normalise_name(text) in {*YES, normalise_name(term)} else f"{term}: {text}"

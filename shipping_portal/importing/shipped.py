@@ -1,8 +1,7 @@
 """Export a file's booked parcels for the shop: order numbers with tracking numbers.
 
-The columns are those of the shop's own upload, or of the tool its sellers use for it; else the
-sender's own columns with three more. No signed link is among them: the tracking page is the public
-one.
+The columns are those of the shop's own upload, or of the tool that its sellers use; otherwise the
+sender's own columns plus three. No signed link is among them: the tracking page is the public one.
 """
 
 from collections.abc import Iterator
@@ -34,8 +33,8 @@ EBAY = {
 class Upload(NamedTuple):
     """One shop's upload columns: text, facts of the parcel in braces, our columns in brackets.
 
-    `item`: it needs a line for each row with something in this column of its file, "" for every
-    row; None: for each parcel.
+    `item`: the upload needs a line for each row with something in this column of its file, or for
+    every row (""), or for each parcel (None).
     """
 
     columns: dict[str, str]

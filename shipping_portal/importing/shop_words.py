@@ -1,4 +1,4 @@
-"""List the words that shops write of an order, normalised.
+"""List the words that shops use for an order's state, normalised.
 
 Sent, cancelled, paid back, not paid, or never sent by parcel.
 """
@@ -60,8 +60,8 @@ SHIPMENT_STATES = split_words(
     "fulfillment status, fulfilment status, shipping status, shipment status, delivery status"
 )
 _ORDER_STATES = split_words("order status, status, order state, current state")
-# What the values of a column mean, by its name. Pending is unpaid, but of a shipment it is still to
-# be made.
+# What the values of a column mean, by its name. Pending means unpaid, but a pending shipment is
+# still to be made.
 WORDS = (
     {name: dict.fromkeys(_TICKED, reason) for name, reason in QUESTIONS.items()}
     | dict.fromkeys(_PAID, dict.fromkeys(NO, UNPAID))
@@ -72,8 +72,8 @@ WORDS = (
     | {"quantity to ship": {"0": SHIPPED}}
 )
 STATES = WORDS.keys() - {"quantity to ship", *_PAID}
-COMPLETED = ("completed", "complete")  # paid in full, where a column of its own says what was sent
-# Of an order that is still to be sent.
+COMPLETED = ("completed", "complete")  # paid in full, if another column says what was sent
+# Words for an order that is still to be sent.
 STILL_TO_SEND = split_words(
     "paid, new, processing, unfulfilled, not fulfilled, unshipped, not shipped, not yet shipped,"
     "not sent, not dispatched, to be shipped, awaiting fulfillment, in progress,"
@@ -102,8 +102,8 @@ DAYS = (
     | _all_mean(SHIPPED, "date shipped, date sent, date posted")
 )
 NO_DAY = {"paid on date": UNPAID}
-# How an order reaches its buyer, where that is no parcel: collected, brought by the seller,
-# downloaded, sent by others.
+# How an order reaches its buyer, if not by parcel: collected, brought by the seller, downloaded,
+# sent by others.
 _NOT_BY_PARCEL = split_words(
     "pickup, pick up, local pickup, local pick up, store pickup, in store pickup, in store pick up,"
     "pickup in store, pick up in store, collect in store, customer pickup, curbside,"
@@ -129,7 +129,7 @@ _SENT_BY_OTHERS = {
     "fulfilled by": ("amazon",),
     "fulfillment entity": ("walmart fulfilled", "walmart", "wfs"),
 }
-# Square's delivery is one by the seller.
+# At Square, delivery means by the seller.
 NOT_BY_PARCEL = {
     **dict.fromkeys((*_TYPES, *METHODS), _NOT_BY_PARCEL),
     "fulfillment type": (*_NOT_BY_PARCEL, "delivery", "fulfillment by tiktok"),

@@ -33,10 +33,10 @@ from shipping_portal.importing.shop_words import (
     YES,
 )
 
-# among a row's problems, and among its corrections once it is taken all the same
+# a key among a row's problems, and among its corrections once somebody accepts it anyway
 STATUS = "shop_status"
 NOT_A_PARCEL = "This row holds a sum, so it isn't a parcel."
-# the first that is true is shown
+# the first reason that is true is shown
 REASONS = (CANCELLED, REFUNDED, SHIPPED, PARTLY, NO_PARCEL, UNPAID)
 
 TICK, CROSS = re.compile("[✓✔✅☑🗸]"), re.compile("[✗✘❌✖☒]")
@@ -88,15 +88,15 @@ SHOPS = (
 
 @dataclass(frozen=True)
 class ShopColumns:
-    """What the columns of one header say of an order, by their places.
+    """The columns of one header that describe an order, by their places.
 
-    Found once for all rows of a file.
+    They are found once for all rows of a file.
     """
 
     shop: str
     names: tuple[str, ...]
     delivery: tuple[int, ...]  # how an order reaches its buyer
-    states: tuple[int, ...]  # what became of it
+    states: tuple[int, ...]  # what happened to it
     sums: tuple[int, ...]
     refunds: tuple[int, ...]
 
@@ -115,7 +115,7 @@ def _columns_of(names: tuple[str, ...]) -> ShopColumns:
 
 
 def read_columns(header: Sequence[str]) -> ShopColumns:
-    """Return what the columns of this header say of an order."""
+    """Return the columns of this header that describe an order."""
     return _columns_of(plain_names(header))
 
 
@@ -125,9 +125,9 @@ def of(header: Sequence[str]) -> str:
 
 
 def why_left_out(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return why the shop would not send this order, or "".
+    """Return why the shop wouldn't send this order, or "".
 
-    `rows` are the cells of all its rows. What only a further row says applies to a part of the
+    `rows` are the cells of all its rows. If only a further row says so, it applies to part of the
     order.
     """
     if not any(is_sent(header, row, rows[0]) for row in rows):
@@ -137,15 +137,15 @@ def why_left_out(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     further = {text for row in rows[1:] for text in _reasons(columns, row)}
     if SHIPPED in further - first:
         first.add(PARTLY)
-    if _is_paid_back(columns, rows[0]):  # below zero, a further row is a discount
+    if _is_paid_back(columns, rows[0]):  # below zero; a further row like that is a discount
         first.add(REFUNDED)
     return next((text for text in REASONS if text in first | further - {SHIPPED, UNPAID}), "")
 
 
 def is_sent(header: Sequence[str], cells: Sequence[str], head: Sequence[str]) -> bool:
-    """Return whether this row's item goes by parcel, as far as its shop says.
+    """Return whether this row's item goes by parcel, as far as the shop says.
 
-    The way of delivery may be on the order's first row alone, the `head`.
+    The delivery method may be only on the order's first row, the `head`.
     """
     columns = read_columns(header)
     for place in columns.delivery:
@@ -161,7 +161,7 @@ def is_sent(header: Sequence[str], cells: Sequence[str], head: Sequence[str]) ->
 
 
 def is_unknown_state(name: str, text: str) -> bool:
-    """Return whether a status cell has a word we don't know: it may mean that nothing is sent."""
+    """Return whether a status cell has an unknown word: it may mean that nothing is sent."""
     return name in STATES and text.removeprefix("wc ") not in {*STILL_TO_SEND, *WORDS[name]}
 
 
@@ -171,21 +171,21 @@ def is_count_of_parcels(header: Sequence[str], name: str) -> bool:
 
 
 def is_a_sum(cells: Sequence[str]) -> bool:
-    """Return whether this row is the total below a table, by its first word."""
-    first = next((text for text in map(normalise_name, cells) if text), "")
-    return SUMS.fullmatch(first) is not None
+    """Return whether this row is the total below a table, by the first word that isn't a number."""
+    words = (text for text in map(normalise_name, cells) if re.search(r"[^\W\d]", text))
+    return SUMS.fullmatch(next(words, "")) is not None
 
 
 def is_price_of_line(header: Sequence[str], place: int) -> bool:
-    """Return whether this column's price is of a whole line, as Amazon's.
+    """Return whether this column's price is for a whole line, like Amazon's.
 
-    Other shops' is of one.
+    Other shops give the price of one.
     """
     return plain(header[place]) == "item price" and not _AMAZONS.isdisjoint(plain_names(header))
 
 
 def is_price_of_piece(header: Sequence[str], place: int) -> bool:
-    """Return whether this column's price is of one piece: of a known shop, or by its name."""
+    """Return whether this column's price is for one piece, by the shop or the column's name."""
     return bool(of(header)) or _OF_PIECE.fullmatch(plain(header[place])) is not None
 
 
@@ -198,7 +198,7 @@ def total_of_line(header: Sequence[str], cells: Sequence[str]) -> str:
 def bought(header: Sequence[str], cells: Sequence[str]) -> str:
     """Return how many pieces an Amazon price covers.
 
-    Those bought, though fewer may be left to send.
+    It covers those bought, though fewer may be left to send.
     """
     named = dict(zip(plain_names(header), cells, strict=False))
     return named.get("quantity purchased", "").strip()

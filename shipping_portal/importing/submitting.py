@@ -1,8 +1,8 @@
-"""Make a file's bookings due: each row as its sender saw it when Book was pressed, and no more.
+"""Make a file's bookings due: each row exactly as its sender saw it when pressing Book.
 
-What a row is booked as is stored in it here, so a later press, or another person's parcel, changes
-nothing. One sender's presses run in sequence: an order number in two files is booked once. Rows
-that look wrong stay until their sender confirms them: see outliers.py.
+What to book is stored in each row here, so a later press, or another person's parcel, changes
+nothing. One sender's presses run one after the other: an order number in two files is booked once.
+Rows that look wrong stay until their sender confirms them: see outliers.py.
 """
 
 import datetime as dt
@@ -31,7 +31,7 @@ class MoreIsReady(Exception):
 
 @dataclass(frozen=True)
 class Seen:
-    """What the page showed: the number of rows, priced up to this quote, beside these doubts."""
+    """What the page showed: the number of rows, priced up to this quote, and these doubts."""
 
     rows: int
     newest: int
@@ -40,7 +40,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class Press:
-    """One press of Book: who, when, by which rule, for which day, with which carrier's account.
+    """One press of Book: who, when, by which rule, for which day, with which carrier account.
 
     `last` is “same as last time”; without `carrier` the rule chooses among all.
     """
@@ -73,8 +73,8 @@ def begin(file: Import, press: Press) -> int:
         duplicates.leave_out(file, ImportRow.READY)
         days = file.rows.exclude(pickup_date=None).values_list("quote", "pickup_date")
         own = {quote: day for quote, day in days if quote and day}
-        owed = sum(_owe(file, press, *group) for group in _by_offer(press, chosen, own))
-        if owed:
+        due = sum(_make_due(file, press, *group) for group in _by_offer(press, chosen, own))
+        if due:
             Import.objects.filter(pk=file.pk).update(
                 state=Import.State.BOOKING,
                 begun_at=press.now,
@@ -82,8 +82,8 @@ def begin(file: Import, press: Press) -> int:
                 looked_at=press.now,
                 finished_at=None,
             )
-        checking.enqueue_first(file, "book-row", State.OWED)
-    return owed
+        checking.enqueue_first(file, "book-row", State.DUE)
+    return due
 
 
 def ready(file: Import, seen: Seen | None = None, carrier: int | None = None) -> list[Ready]:
@@ -112,9 +112,9 @@ def ready(file: Import, seen: Seen | None = None, carrier: int | None = None) ->
 def _by_offer(
     press: Press, chosen: list[Choice], own: Mapping[int, dt.date]
 ) -> Iterator[tuple[str, dt.date | None, list[int]]]:
-    """Yield product, pickup day and the quotes booked so; no product if nothing is offered.
+    """Yield product, pickup day and the quotes to book with them; no product if none is offered.
 
-    A row's own day, by its quote, overrides the one for all.
+    A row's own day, by its quote, overrides the one for all rows.
     """
     found: dict[tuple[str, dt.date | None], list[int]] = defaultdict(list)
     for choice in chosen:
@@ -125,19 +125,19 @@ def _by_offer(
         yield code, day, same
 
 
-def _owe(file: Import, press: Press, code: str, day: dt.date | None, quotes: list[int]) -> int:
-    """Make a row due by its quote and state: one that has been taken back stays where it is."""
-    owed = 0
+def _make_due(file: Import, press: Press, code: str, day: dt.date | None, quotes: list[int]) -> int:
+    """Make a row due by its quote and state: a row that was withdrawn stays as it is."""
+    due = 0
     for start in range(0, len(quotes), AT_ONCE):
         rows = file.rows.filter(
             state__in=ImportRow.READY, quote__in=quotes[start : start + AT_ONCE]
         )
-        owed += rows.update(
-            state=State.OWED,
+        due += rows.update(
+            state=State.DUE,
             due_at=press.now,
             **ImportRow.AFRESH,
             product_code=code,
             pickup_date=day,
             booked_by=press.by,
         )
-    return owed
+    return due

@@ -1,15 +1,15 @@
 """List what shops, spreadsheets and people call our fields, normalised.
 
-The first name that a file has is taken.
+The first name that a file has is used.
 
-A receiver's column may say whose it is besides: “Ship to city”, “City (Shipping)”. Measures are
+A receiver's column may also say whose it is: “Ship to city”, “City (Shipping)”. Measures are
 without their units.
 """
 
 from shipping_portal.importing.headings import split_words
 
 LAST_FIRST = "name last first"  # “Name (Last, First)”
-# The blank name of a weight is a column that has only its unit for a name, such as “kg”.
+# A weight's blank name means a column that is only named by its unit, such as “kg”.
 TABLE = """
 receiver_name: name, full name, recipient name, recipient, receiver, contact name, customer name,
     attention to, attn, attention, first name, firstname, given name, given names, buyer name,
@@ -92,7 +92,7 @@ item_1_hs_code: tariff code, harmonized code
 def _read_table(text: str) -> dict[str, tuple[str, ...]]:
     """Return the names by our field.
 
-    A line that begins with a blank goes on with the line above it.
+    A line that begins with a space continues the line above it.
     """
     lines = (line.partition(": ") for line in text.replace("\n    ", " ").strip().splitlines())
     return {name: split_words(words) for name, _, words in lines}

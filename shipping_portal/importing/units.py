@@ -1,4 +1,4 @@
-"""Read a file's units from headers and cells, and convert them to the parcel form's."""
+"""Read a file's units from headers and cells, and convert them to those of the parcel form."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -11,9 +11,9 @@ from shipping_portal.importing import headings
 from shipping_portal.importing.models import Import, ImportRow
 
 WEIGHT = "weight"
-WEIGHT_UNIT, SIZE_UNIT = "weight_unit", "size_unit"  # chosen for all rows, or a column of the file
+WEIGHT_UNIT, SIZE_UNIT = "weight_unit", "size_unit"  # chosen for all rows, or given by a column
 WEIGHTS: Mapping[str, Decimal] = KILOGRAMS
-# No parcel is entered or sent in mm or m: a file's are converted when its row is read.
+# Parcels aren't entered or sent in mm or m: a file's measures are converted when its row is read.
 LENGTHS: Mapping[str, Decimal] = {
     "mm": Decimal("0.1"),
     "cm": CENTIMETRES["cm"],
@@ -22,7 +22,7 @@ LENGTHS: Mapping[str, Decimal] = {
 }
 TABLES = {WEIGHT_UNIT: WEIGHTS, SIZE_UNIT: LENGTHS}
 MEASURES = {WEIGHT: WEIGHT_UNIT} | dict.fromkeys(SIZES, SIZE_UNIT)
-DIMENSIONS = "dimensions"  # a column of a file that has all three sides in a cell
+DIMENSIONS = "dimensions"  # a column that has all three sides in a cell
 KINDS = {**MEASURES, DIMENSIONS: SIZE_UNIT}
 NAMES = {
     "kg": "kg kgs kilo kilos kilogram kilograms",
@@ -35,7 +35,7 @@ NAMES = {
     "in": "in inch inches",
 }
 UNIT_OF = {name: unit for unit, names in NAMES.items() for name in names.split()}
-# one such mark, at the end: more of them are quotation marks
+# only one such mark, at the end: several are quotation marks
 INCHES = re.compile(r"""([^"″”]*)(?:["″”]|'')(\W*)""")
 TRAILING = re.compile(r"^([0-9]{1,9}\.[0-9]{3})0{1,9}$", re.ASCII)
 COMMA = re.compile(r"^([0-9]{1,9}),([0-9]{1,6})(?![0-9.,])", re.ASCII)
@@ -53,12 +53,12 @@ BETWEEN = r"(?:\s*+(?:[X×*/,;]|BY)\s*+|\s++|(?<=\s))"
 THREE_SIDES = re.compile(rf"\(?{SIDE}{BETWEEN}{SIDE}{BETWEEN}{SIDE}\)?", re.IGNORECASE)
 PLACES = Decimal("0.001")  # as many as the parcel form takes
 LONGEST = 12
-READ_AS = "read_as_"  # before a kind of unit, among the constants: whatever the columns' names say
-UNSAID = "(unit?)"  # is in no table, so that the form refuses the measure
+READ_AS = "read_as_"  # prefix of a kind of unit among the constants: overrides the columns' names
+UNSAID = "(unit?)"  # is in no table, so that the form rejects the measure
 
 
 def stated(text: str, table: Collection[str]) -> str:
-    """Return the one unit in this table that the words state: mm in “Length (mm)”; else ""."""
+    """Return the only unit of this table in the words, such as mm in “Length (mm)”, or else ""."""
     found = {unit for unit in map(UNIT_OF.get, _words(text)) if unit in table}
     return str(found.pop()) if len(found) == 1 else ""
 
@@ -108,13 +108,13 @@ def with_dot(text: str) -> str:
 
 
 def with_unit(text: str, unit: str) -> str:
-    """Return the number with its unit, as typed or the column's."""
+    """Return the number with its unit, as typed or from the column."""
     cell = CELL.fullmatch(text.strip())
     return f"{text} {unit}" if cell and not cell[2] else text
 
 
 def added(texts: Sequence[str], times: Sequence[Decimal], table: Mapping[str, Decimal]) -> str:
-    """Return the sum, each times its count, in the first one's unit; "" if one is invalid."""
+    """Return the sum, each times its count, in the first unit, or "" if one is invalid."""
     read = [_read(text, "", table) for text in texts]
     if not all(_is_measure(number, unit, table) for number, unit in read):
         return ""
@@ -139,7 +139,7 @@ def of_account(country: str) -> dict[str, str]:
 
 
 def of_cell(name: str, row: ImportRow, file: Import) -> str:
-    """Return a measure's unit in this row, of the column name, the unit column or the choice."""
+    """Return a measure's unit in this row, by the column's name, the unit column or the choice."""
     kind = KINDS[name]
     if read_as := file.constants.get(f"{READ_AS}{kind}"):
         return str(read_as)
@@ -149,14 +149,14 @@ def of_cell(name: str, row: ImportRow, file: Import) -> str:
     in_row = stated(unit, TABLES[kind]) or unit
     contradicts = by_name and in_row and in_row != by_name
     if contradicts or (kind in file.columns and not (by_name or in_row)):
-        return UNSAID  # two units, or none where the other rows have one: nothing is guessed
+        return UNSAID  # two units, or none although other rows have one: nothing is guessed
     return by_name or in_row or _chosen(kind, file)
 
 
 def in_the_forms(
     constants: Mapping[str, str], values: Mapping[str, str], row: ImportRow, file: Import
 ) -> dict[str, str]:
-    """Return a row's values, else those for all rows, with measures in the parcel form's units."""
+    """Return a row's values, or those for all rows, with measures in the parcel form's units."""
     plain, own = {**constants, **values}, of_account(file.sender.country)
     for name in MEASURES.keys() & plain.keys():
         kind = MEASURES[name]
@@ -170,7 +170,7 @@ def _chosen(kind: str, file: Import) -> str:
 
 
 def _read(text: str, unit: str, table: Mapping[str, Decimal]) -> tuple[str, str]:
-    """Return a cell's number and unit; "" for the unit if it is no number, or in none of these."""
+    """Return a cell's number and unit; the unit is "" if there is no number or no such unit."""
     text = _in_one(text, table)
     cell = CELL.fullmatch(text.strip())
     if cell is None:
@@ -203,7 +203,7 @@ def _plain(number: Decimal) -> str:
 
 
 def _words(text: str) -> list[str]:
-    """Return a header's normalised words. The “in” of “length in cm” is no unit."""
+    """Return a header's normalised words. The “in” of “length in cm” isn't a unit."""
     inches = INCHES.fullmatch(text)
     spaced = (f"{inches[1]} inch {inches[2]}" if inches else text).replace(".", " ")
     words = headings.plain(spaced).split()

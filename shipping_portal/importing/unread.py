@@ -1,4 +1,4 @@
-"""Check columns that no field reads: filled ones make their rows wait, unless listed here.
+"""Check columns that no field reads: rows with text in them wait, unless the column is listed here.
 
 Every filled cell is read, ignored by rule, or makes its row wait: an unknown name is no reason to
 drop the values below it.
@@ -18,10 +18,10 @@ from shipping_portal.importing.models import Import, ImportRow
 from shipping_portal.importing.reading import REASON
 from shipping_portal.importing.shop_words import KNOWN_COLUMNS, NOTHING
 
-SEEN = "unread"  # key in a row's corrections: its sender says that nothing in it matters
-KEY = "unread:"  # key in a row's problems, before the place of the column
+SEEN = "unread"  # a key in a row's corrections: its sender says that nothing in it matters
+KEY = "unread:"  # a key in a row's problems, before the place of the column
 
-# What doesn't matter for a parcel: whole names, normalised, a pattern a line. How an order was
+# What doesn't matter for a parcel: whole names, normalised, one pattern per line. How an order was
 # sold, paid, taxed, advertised and found; who made it; the shop's internal data.
 OF_NO_MATTER = r"""
 (?:.* )?(?:id|ids|sku|skus|asin|upc|ean|gtin|isbn|barcode|mpn|url|link|image|photo|tags?|risk level|guid|uuid)
@@ -113,7 +113,7 @@ OTHER_PARTY = re.compile(
     r"|tax identifier).*"
     r"|(?:.*) (billing|bill to|buyer|sender|invoice)"
 )
-# What matters only abroad, and what the row already has.
+# What only matters abroad, and what the row already has.
 ABROAD = re.compile(
     r"\b(?:customs|tariff|hs|hts|harmoni[sz]ed|origin|made"
     r" in|commodity|eori|ioss|incoterms?|dut(?:y|ies)|ddp|dap|value"
@@ -135,7 +135,7 @@ ZERO = re.compile(r"\W*+0*+(?:[.,]0++)?+\W*+", re.ASCII)
 KNOWN = KNOWN_COLUMNS | {normalise_name(REASON)}
 # before what a cell repeats
 LABELS = {"phone", "tel", "telephone", "mobile", "email", "name", "address"}
-# What WooCommerce adds to an order by itself.
+# What WooCommerce adds to an order itself.
 OF_THE_SHOP = re.compile(r"order status changed from (?:\w+ ){1,3}to \w+(?: \w+)?")
 COUNT = re.compile(
     r"(?:(?:number|no|qty|quantity|count|total)(?: of)?"
@@ -165,7 +165,7 @@ def waiting(rows: Iterable[ImportRow]) -> Counter[int]:
 def find_unread(
     rows: Iterable[ImportRow], file: Import, values: Mapping[str, Any], *, is_abroad: bool
 ) -> dict[str, list[str]]:
-    """Return what no field reads of these rows of one parcel, by its columns."""
+    """Return what no field reads in the rows of one parcel, by column."""
     found: dict[str, list[str]] = {}
     for row in rows:
         for place, cell in _unread(row, file, values, is_abroad=is_abroad):
@@ -200,7 +200,7 @@ def _unread(
 
 
 def _words_of(values: Mapping[str, Any]) -> set[str]:
-    """Return the words of all that is read, with the names of the country and the state."""
+    """Return the words of everything that is read, with the names of country and state."""
     country, state = str(values.get("receiver_country", "")), str(values.get("receiver_state", ""))
     texts = (
         *values.values(),
@@ -231,7 +231,7 @@ def _find_columns(
         for place, name in enumerate(names)
         if name not in passed
         and not _is_of_another(name, street)
-        and not (name == "delivery date" and "ship by" in names)  # a promise of the shop's
+        and not (name == "delivery date" and "ship by" in names)  # a promise by the shop
         and (place in read or not is_of_no_matter(name))
     )
 
@@ -253,7 +253,7 @@ def _is_repeated(text: str, words: Collection[str]) -> bool:
 
 
 def _is_filled(cell: str, text: str) -> bool:
-    """Return whether a cell says anything: no zero, no “no”, no dash; ★ does.
+    """Return whether a cell says anything: zero, “no” and a dash don't; ★ does.
 
     `text` is the cell once normalised.
     """
@@ -263,7 +263,7 @@ def _is_filled(cell: str, text: str) -> bool:
 
 
 def _is_for_customs(name: str) -> bool:
-    """Return whether a column of this name matters only where a parcel leaves its country."""
+    """Return whether a column of this name only matters for parcels that leave the country."""
     return ABROAD.search(name) is not None and WEIGHTY_VALUE.search(name) is None
 
 

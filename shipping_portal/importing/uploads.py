@@ -1,4 +1,4 @@
-"""Accept a file: its rows are stored as typed, and known columns are matched at once."""
+"""Accept a file: store its rows as typed, and match known columns at once."""
 
 import datetime as dt
 
@@ -15,7 +15,7 @@ HOUR = dt.timedelta(hours=1)
 
 
 class TooManyFiles(Exception):
-    """Raised when this person gave as many files as they may within an hour: `most`.
+    """Raised when this person has uploaded the most files allowed in an hour: `most`.
 
     The next one is free at `free_at`.
     """
@@ -26,10 +26,10 @@ class TooManyFiles(Exception):
 
 
 def count_try(sender: Sender, by: User, now: dt.datetime) -> None:
-    """Count one more file of this person's, before any of it is read. Raises TooManyFiles."""
+    """Count one more file of this person before any of it is read. Raises TooManyFiles."""
     tries, most = ImportTry.objects.filter(made_by=by), settings.IMPORTS_AN_HOUR
     with transaction.atomic():
-        # two at once count one after the other
+        # simultaneous uploads count one after the other
         Sender.objects.select_for_update(no_key=True).get(pk=sender.pk)
         tries.filter(at__lte=now - HOUR).delete()
         if tries.count() < most:
@@ -40,7 +40,7 @@ def count_try(sender: Sender, by: User, now: dt.datetime) -> None:
 
 
 def take(sheet: Sheet, *, name: str, sender: Sender, by: User, now: dt.datetime) -> Import:
-    """Store the whole file or nothing of it. A known header goes straight to its check."""
+    """Store the whole file or none of it. A file with a known header is checked right away."""
     with transaction.atomic():
         file = Import.objects.create(
             sender=sender,
@@ -68,7 +68,7 @@ def take(sheet: Sheet, *, name: str, sender: Sender, by: User, now: dt.datetime)
 def _matched(file: Import) -> tuple[dict[str, int], dict[str, str]] | None:
     """Return columns and constants that need no question.
 
-    Matched before, or a complete shop export.
+    They were matched before, or the file is a shop's complete export.
     """
     if notes.is_a_guess(file):
         return None
@@ -84,13 +84,13 @@ def _matched(file: Import) -> tuple[dict[str, int], dict[str, str]] | None:
 
 
 def taken_before(sheet: Sheet, sender: Sender) -> Import | None:
-    """Return the import of the same file with the most bookings, else the newest."""
+    """Return the import of the same file that has the most bookings, or else the newest."""
     same = progress.with_counts(Import.objects.filter(sender=sender, sha256=sheet.sha256))
     return same.order_by("-booked_rows", "-created_at").first()
 
 
 def booked_before(file: Import) -> Import | None:
-    """Return another import of the same file with bookings, to name beside the Book button."""
+    """Return another import of the same file with bookings, to mention next to the Book button."""
     same = progress.with_counts(Import.objects.filter(sender=file.sender_id, sha256=file.sha256))
     others = same.exclude(pk=file.pk).filter(booked_rows__gt=0)
     return others.order_by("-booked_rows", "-created_at").first()

@@ -23,14 +23,14 @@ MOST_UNPACKED = 20 * 1024 * 1024
 # 2,000 rows of 70 columns have 282,000, and two more for each text of its own
 MOST_ELEMENTS = 450_000
 MOST_ATTRIBUTES = 1_000_000  # these have 430,000
-MOST_SHEETS = 5  # that are read to find the first that isn't empty
-LAST_ROW = 1_048_576  # of Excel's sheets
+MOST_SHEETS = 5  # sheets read to find the first that isn't empty
+LAST_ROW = 1_048_576  # rows of Excel's sheets
 DAY = "day"
 LONGEST_FORMAT = 255  # Excel's limit
 OF_A_CODE = set("0 ()-")  # a number format of digits only, such as 00000 or 0000 000 000
 YES = {"1", "true"}
 PREFIX = re.compile(rb"(?:\xef\xbb\xbf)?\s*+(?:<\?[^>]*+>\s*+)?<(\w{1,20}:)")
-# A spreadsheet has no zones.
+# Spreadsheets have no time zones.
 EPOCHS = {False: dt.datetime(1899, 12, 30), True: dt.datetime(1904, 1, 1)}  # noqa: DTZ001
 TOO_MUCH = (
     "This workbook unpacks to more than one import takes. Copy the rows to a new workbook, or save"
@@ -47,7 +47,7 @@ DAMAGED = (
 
 
 class BadWorkbook(Exception):
-    """Raised when it can't be read. The sentence is for its sender."""
+    """Raised when the workbook can't be read. The sentence is for its sender."""
 
 
 @dataclass
@@ -66,7 +66,7 @@ class Table:
         """Yield number and cells of the header and below; other lines are padded to its length."""
         seen = (at for at, (number, _) in enumerate(self.lines) if number not in self.hidden)
         width = 0
-        # A hidden line above the header is no order.
+        # A hidden line above the header isn't an order.
         for number, cells in self.lines[next(seen, 0) :]:
             last = max(cells)
             width = width or last
@@ -98,7 +98,7 @@ class _Enough(Exception):
 
 
 class _Parts:
-    """The files in a workbook, and how much of an import's limits is left for the next one."""
+    """The files in a workbook, and how much of an import's limits is left."""
 
     def __init__(self, archive: zipfile.ZipFile) -> None:
         self.archive, self.names = archive, set(archive.namelist())
@@ -120,10 +120,11 @@ class _Parts:
         self.attributes -= xml.count(b"=")
         if self.elements < 0 or self.attributes < 0:
             raise BadWorkbook(TOO_MUCH)
-        # without namespaces: it would copy a long one for each element
+        # without namespaces: a long one would be copied for each element
         parser = expat.ParserCreate()
         parser.buffer_text = True
-        parser.StartDoctypeDeclHandler = _refuse  # no document type, so no entities
+        # a document type isn't allowed, so there are no entities
+        parser.StartDoctypeDeclHandler = _refuse
         parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = (
             start,
             end,
@@ -245,7 +246,7 @@ def _plain(code: str, is_day: Callable[[str], bool]) -> str:
 
 
 class _Sheet:
-    """Collects one sheet's cells from expat, whatever is between its lines."""
+    """Collects one sheet's cells from expat, ignoring everything between its lines."""
 
     def __init__(
         self, strings: list[str], formats: list[str], widest: int, most: int, *, is_1904: bool
@@ -270,7 +271,7 @@ class _Sheet:
             self.column = _column(place) if place else self.column + 1
             self.kind, self.style, self.pieces = given.get("t", "n"), given.get("s", ""), []
         elif tag == "row":
-            # two rows with one number are two
+            # two rows with the same number are two rows
             self.number = max(int(given.get("r", 0)), self.number + 1)
             self.column, self.cells = 0, {}
             if self.number > LAST_ROW:
@@ -333,7 +334,7 @@ def _column(place: str) -> int:
 def _of_day(value: float, *, is_1904: bool) -> str:
     """Return a number's day, and its time if there is one."""
     try:
-        # 1900 was no leap year
+        # 1900 wasn't a leap year, but Excel counts it as one
         moment = EPOCHS[is_1904] + dt.timedelta(days=value + (0 < value < 60 and not is_1904))
     except OverflowError:
         return "#VALUE!"

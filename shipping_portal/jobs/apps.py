@@ -20,7 +20,7 @@ MODULES = (
     "reports.fields",
     "finishing",
     "reports.folder",
-    "scanning.folding",
+    "scanning.projecting",
     "alerts.health",
     "labels.fetching",
     "labels.files",

@@ -9,11 +9,11 @@ from shipping_portal.jobs.registry import chore, kind_of
 
 
 class NoLongerParked(Exception):
-    """Raised when the row was retried or has moved on. The text is for the operator."""
+    """Raised when the row has been retried or has moved on. The text is for the operator."""
 
 
 def model_of(letter: DeadLetter) -> type[Job] | None:
-    """Return the row's model, or None for a letter of an older release."""
+    """Return the row's model, or None for a letter from an older release."""
     kind = kind_of(letter.job)
     return kind.queue.model if kind else None
 
@@ -31,7 +31,7 @@ def try_again(letter: DeadLetter, *, now: dt.datetime) -> None:
 
 
 @chore("dead letters", every=60)
-def drop_settled(now: dt.datetime) -> None:
+def drop_resolved(now: dt.datetime) -> None:
     """Delete the letters of rows that have moved on, such as an order that a person resolved."""
     for letter in DeadLetter.objects.all():
         model = model_of(letter)

@@ -21,7 +21,8 @@ class NoErasedFile(Exception):
 def write_down(chosen: Chosen, *, at: dt.datetime) -> None:
     """Append these keys and sync to disk, as the last step of the transaction that erases them.
 
-    If the transaction fails, they are erased after a restore, as requested. Raises NoErasedFile.
+    If the transaction fails, they are still erased after a restore, as requested. Raises
+    NoErasedFile.
     """
     if not settings.ERASED_FILE:
         return
@@ -33,7 +34,7 @@ def write_down(chosen: Chosen, *, at: dt.datetime) -> None:
         with path.open("ab+") as file:
             file.seek(max(file.tell() - 1, 0))
             if file.read() not in {b"", b"\n"}:
-                # otherwise two lines would be one, and half a key somebody else's
+                # otherwise two lines would become one, and half a key somebody else's
                 lines = f" (cut off)\n{lines}"
             file.write(lines.encode())
             file.flush()
@@ -48,7 +49,7 @@ def write_down(chosen: Chosen, *, at: dt.datetime) -> None:
 
 
 def read_erased_keys() -> dict[str, set[int]]:
-    """Return every key, by kind, without a line cut off by a full disk. Raises NoErasedFile."""
+    """Return every key, by kind, except a line cut off by a full disk. Raises NoErasedFile."""
     found: defaultdict[str, set[int]] = defaultdict(set)
     path = Path(settings.ERASED_FILE)
     try:

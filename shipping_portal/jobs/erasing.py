@@ -1,14 +1,14 @@
-"""Erasing personal data: `erase` is the one entry point to all that the portal holds of somebody.
+"""Erase personal data: `erase` is the one entry point to all data about somebody.
 
-What it does is a row of the table in personal_data.py, or, where that takes more than one
-statement, a function:
+What it does is defined by rows of the table in personal_data.py or, where more than one statement
+is needed, by functions:
 
     @eraser("order", "label files")
     def erase_labels(orders: Keys) -> int: ...
 
-A kind is what a person is found by: an order, a receiver of an address book, a draft, a quote, a
-row of an import, a member, a sender. Actions of operators, retention terms and `after_restore`
-all call `erase`, so none can forget a part.
+A kind is something that a person is found by: an order, a receiver of an address book, a draft, a
+quote, a row of an import, a member, a sender. Actions of operators, retention terms and
+`after_restore` all call `erase`, so none can forget a part.
 """
 
 import hashlib
@@ -58,7 +58,7 @@ def _erase_by(rule: ErasingRule, model: str, keys: Keys) -> int:
 
 
 def objection(kind: str) -> Callable[[Objection], Objection]:
-    """Register a function that yields keys that can't be erased now, with reason and end."""
+    """Register a function that yields keys that can't be erased now, with a reason and an end."""
 
     def register(object_to: Objection) -> Objection:
         _OBJECTIONS[kind].append(object_to)
@@ -71,8 +71,8 @@ def objection(kind: str) -> Callable[[Objection], Objection]:
 def erase(chosen: Chosen) -> Counter[str]:
     """Erase all data of these keys; return counts by type. The caller has checked objections.
 
-    The table's rules go first, then the functions, the last registered first: those of the apps
-    above still find their rows by what those of the apps below erase.
+    The table's rules run first, then the functions, the last registered first: those of higher apps
+    still find their rows by what those of lower apps erase.
     """
     done: Counter[str] = Counter()
     for held in HELD:
@@ -94,7 +94,7 @@ def preview(chosen: Chosen) -> Counter[str]:
 
 
 def objections(chosen: Chosen) -> dict[tuple[str, int], str]:
-    """Return which of these can't be erased now, and why."""
+    """Return which of these keys can't be erased now, and why."""
     return {
         (kind, key): why for kind, keys in chosen.items() for key, why in _objections(kind, keys)
     }

@@ -2,7 +2,7 @@
 
     operations = [AddJobFlag("order", "has_job", models.GeneratedField(…))]
 
-The trigger knows what an older release writes, too, so both can run beside each other. Elsewhere
+The trigger also sees what an older release writes, so both can run side by side. On other databases
 it is a generated column.
 """
 
@@ -21,7 +21,7 @@ TRIGGER = """
 CREATE TRIGGER has_job_while_due BEFORE INSERT OR UPDATE ON %(table)s FOR EACH ROW
 WHEN (NEW.has_job <> (NEW.due_at IS NOT NULL)) EXECUTE FUNCTION %(function)s()
 """
-# Room for newer versions of a row beside it.
+# Leaves room for newer versions of a row on the same page.
 ROOM = "ALTER TABLE %(table)s SET (fillfactor = 70)"
 UNDO = (
     "ALTER TABLE %(table)s RESET (fillfactor)",
@@ -34,7 +34,7 @@ TOUCH = "UPDATE %(table)s SET due_at = due_at WHERE due_at IS NOT NULL AND NOT h
 
 
 class AddJobFlag(AddField):
-    """Add the column and its trigger. Rows that have a job get it from `FlagOldRows`."""
+    """Add the column and its trigger. Rows with a job get the flag from `FlagOldRows`."""
 
     def database_forwards(
         self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any
@@ -52,7 +52,7 @@ class AddJobFlag(AddField):
 
 
 class FlagOldRows(Operation):
-    """Set the flag of rows that had a job before there was one, while others write."""
+    """Set the flag of rows that had a job before the flag existed, while others write."""
 
     def __init__(self, model_name: str) -> None:
         self.model_name = model_name
@@ -69,7 +69,7 @@ class FlagOldRows(Operation):
     def database_backwards(
         self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any
     ) -> None:
-        """Change nothing: the column goes."""
+        """Change nothing: the column is removed."""
 
 
 def _run(schema_editor: Any, state: Any, app_label: str, model: str, *statements: str) -> None:

@@ -17,7 +17,7 @@ MOST_TRIES = 30_000  # the column is a small integer
 
 
 def lease_time() -> dt.timedelta:
-    """Return how long a worker may hold a row without renewing, and how long a message lives."""
+    """Return how long a worker may hold a row without renewing, and a message's lifetime."""
     return dt.timedelta(seconds=settings.LEASE_SECONDS)
 
 
@@ -32,15 +32,15 @@ def backoff(tries: int, *, first: float = 1.0, cap: float = 300.0) -> dt.timedel
 
 
 class Job(models.Model):
-    """A row that may have a job, inherited by the row it is about and committed with its cause.
+    """A job's columns, inherited by the row that the job is about, so both are committed together.
 
-    `due_at` is not-before, lease and retry time in one; empty, there is no job. `tries` counts
-    attempts that ended normally and were to be repeated. `failures` counts consecutive attempts
-    that raised or crashed their process: each is stored before it begins, if it needs a lease.
-    After PARK_AFTER of them the row is a dead letter, until a person retries it.
+    `due_at` is the not-before, lease and retry time in one; if it is empty, there is no job.
+    `tries` counts attempts that ended normally but have to be repeated. `failures` counts
+    consecutive attempts that raised or crashed their process: each is stored before it begins, if
+    it needs a lease. After PARK_AFTER of them the row is a dead letter, until a person retries it.
 
     Every change below is a compare-and-swap on what this worker last saw: it returns False, and
-    writes nothing, once the lease ended and another worker or a person has changed the row.
+    writes nothing, if the lease has ended and another worker or a person has changed the row.
     """
 
     due_at = models.DateTimeField(null=True, blank=True)
@@ -50,10 +50,10 @@ class Job(models.Model):
     parked_at = models.DateTimeField(null=True, blank=True)
 
     JOB: ClassVar[tuple[str, ...]] = ("due_at", "tries", "failures", "last_error", "parked_at")
-    FENCE: ClassVar[tuple[str, ...]] = ()  # what must be unchanged besides `due_at`
+    FENCE: ClassVar[tuple[str, ...]] = ()  # columns that must be unchanged, besides `due_at`
     # Finds rows that have a job by an index without `due_at`.
     WITH_JOB: ClassVar[dict[str, Any]] = {}
-    # Written whenever a row gets a different job.
+    # Changes whenever the row gets a different job.
     NOTHING_WENT_WRONG: ClassVar[dict[str, Any]] = {
         "failures": 0,
         "last_error": "",
@@ -86,7 +86,7 @@ class Job(models.Model):
         return self.change(**{"due_at": None, **self.NOTHING_WENT_WRONG} | changes)
 
     def retry(self, at: dt.datetime, **changes: Any) -> bool:
-        """Repeat the job from `at` on: this attempt ended normally, without the desired result."""
+        """Repeat the job from `at` on: this attempt ended normally, but without a result."""
         tries = min(self.tries + 1, MOST_TRIES)
         return self.change(**{"due_at": at, **self.NOTHING_WENT_WRONG, "tries": tries} | changes)
 
@@ -95,7 +95,7 @@ class Job(models.Model):
         return self.change(**{"due_at": at, **self.NOTHING_WENT_WRONG} | changes)
 
     def try_later(self, now: dt.datetime, seconds: float | None = None) -> bool:
-        """Make the same due after so many seconds, or after a back-off.
+        """Make the same job due after this many seconds, or after a back-off.
 
         The seconds are what the carrier asked for.
         """
@@ -108,7 +108,7 @@ class Job(models.Model):
 
         The error's type and place are stored, not its text.
 
-        `failures` is the number of consecutive failures, this one included.
+        `failures` is the number of consecutive failures, including this one.
         """
         # Compared with any time this worker wrote: the error may have rolled back the last one.
         mine = type(self)._default_manager.filter(pk=self.pk, due_at__in=self._held)
@@ -142,8 +142,8 @@ class Job(models.Model):
 class WideJob(Job):
     """A job on a wide row with many indexes, none of which holds a column of the job.
 
-    So PostgreSQL writes a claim, a new lease or a later time beside the row, into no index.
-    `has_job` is what the index of rows with a job holds: it changes when a job begins or ends.
+    So PostgreSQL writes a claim, a new lease or a later time to the row without touching an index.
+    The index of rows with a job holds `has_job`, which changes when a job begins or ends.
     """
 
     has_job = models.GeneratedField(

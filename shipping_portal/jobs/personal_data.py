@@ -1,6 +1,6 @@
 """List the personal data that the portal holds in one table.
 
-It says what, why, who sees it, until when, and how it ends.
+It says what is held, why, who sees it, for how long, and how it ends.
 
 `erasing.erase` carries out its `rules`, and docs/security/data.md is made from it. Data whose
 erasing takes more than one statement has an `@eraser` in its app's `erasing.py`. A test fails
@@ -12,17 +12,17 @@ from dataclasses import dataclass
 
 from shipping_portal.jobs import retention
 
-PHOTOS_AT_ONCE = 5  # each is read to be deleted
+PHOTOS_AT_ONCE = 5  # models whose rows are read before they are deleted
 ERASED = "Erased"  # replaces words that a page or a rule needs
 
 
 @dataclass(frozen=True)
 class ErasingRule:
-    """How rows of a model are erased with one kind of thing, whose key the lookup `by` leads to.
+    """How a model's rows are erased with one kind of thing, whose key the lookup `by` leads to.
 
-    Without `overwrites`, the rows are deleted; else these columns then hold ERASED. `what` names
-    them in the count that an operator sees. Rows whose column `unless_empty` is empty stay as
-    they are, and so do those of an order where the rule is for rows `without_order`.
+    Without `overwrites`, the rows are deleted; otherwise these columns are set to ERASED. `what`
+    names the rows in the count that an operator sees. Rows whose column `unless_empty` is empty
+    stay as they are, and so do rows of an order if the rule is for rows `without_order`.
     """
 
     kind: str
@@ -38,7 +38,7 @@ class ErasingRule:
 class PersonalData:
     """The personal data of one model.
 
-    `until` names a setting of days where there is one; `term` is the retention term
+    `until` names a setting in days, if there is one; `term` is the retention term
     (jobs/retention.py) that applies it. `stays` says what is left afterwards.
     """
 
@@ -58,8 +58,8 @@ BOOKKEEPERS = "owner, bookkeeper, operators"
 WITH_RECEIVER, WITH_ACCOUNT = "with the receiver", "with the account"
 BODY = "length and SHA-256"
 
-# The rules are carried out from top to bottom, before every `@eraser`: files of imports go before
-# the quotes they use.
+# The rules run from top to bottom, before every `@eraser`: imports' files go before the quotes that
+# they use.
 HELD = (
     PersonalData(
         "staff.Note",
@@ -280,10 +280,18 @@ HELD = (
         seen_by="the team by role; operators masked, revealed for a reason",
         until=(
             "RECEIVER_DAYS after it was last due to the carrier, once its outcome is known;"
-            " `pickup` with its person or the account"
+            " `pickup` with its person or the account, of a return with its receiver"
         ),
         stays="amounts, references, dates, measures, state, country",
         term="receivers",
+    ),
+    PersonalData(
+        "orders.OrderSearch",
+        "text",
+        why="search",
+        seen_by="nobody: it is only matched",
+        until="its order's search text changes: triggers copy it",
+        stays="the carrier's references",
     ),
     PersonalData(
         "orders.BookingAttempt",
@@ -392,6 +400,23 @@ HELD = (
         seen_by="its maker, owners, operators",
         until="30 days after it ended; with the person",
         term="API tokens",
+    ),
+    PersonalData(
+        "orders.PrintStation",
+        "name printer",
+        why="tell benches and their printers apart",
+        seen_by=SHIPPERS,
+        until="30 days after it was stopped",
+        term="API tokens",
+    ),
+    PersonalData(
+        "orders.PrintJob",
+        "words",
+        why="what a printer said about a label",
+        seen_by=SHIPPERS,
+        until="30 days after it ended; with the receiver",
+        term="print jobs",
+        rules=(ErasingRule("order", "print jobs", "order"),),
     ),
     PersonalData(
         "accounts.WebhookEndpoint",

@@ -27,12 +27,12 @@ from shipping_portal.http.database_outage import database_answers
 from shipping_portal.jobs.models import PARK_AFTER, DeadLetter, Job
 
 logger = logging.getLogger(__name__)
-# Longer than any queue of calls. A message that waits is in a worker's memory.
+# Longer than any queue of calls. Waiting messages are in a worker's memory.
 SOON = dt.timedelta(seconds=10)
 
 
 class NotYet(Exception):
-    """Raised by a job that has not begun: it is due again `at` that time; this was no attempt."""
+    """Raised by a job that hasn't begun: it is due again `at` that time. No attempt is counted."""
 
     def __init__(self, at: dt.datetime) -> None:
         super().__init__(f"not before {at}")
@@ -46,11 +46,11 @@ _KINDS: dict[str, "JobKind"] = {}
 class JobKind:
     """One type of job.
 
-    `queue` has the rows that may have it, whenever they are due. `lane` leads from a row to its
-    sender ("" if there is none): lanes alternate. `order` is the priority in the sweep: the most
-    urgent comes first. The sweep does a job itself after sending it to the workers `patience` times
-    in vain. A job of one short transaction that ends with `Job.finish` needs no lease
-    (`is_leased`): the second of two changes nothing.
+    `queue` has the rows that may have this job, whenever they are due. `lane` leads from a row to
+    its sender ("" if there is none): lanes take turns. `order` is the priority in the sweep: the
+    most urgent comes first. The sweep does a job itself after sending it to the workers `patience`
+    times without success. A job of one short transaction that ends with `Job.finish` needs no lease
+    (`is_leased`): a second worker changes nothing.
     """
 
     name: str
@@ -75,7 +75,7 @@ class JobKind:
         return PlannedSelect(due.filter(pk=Given("pk", BigIntegerField())).order_by("pk")[:1])
 
     def __call__(self, pk: int) -> None:
-        """Do one row's job, if it is due. Safe to run twice, late, or never."""
+        """Do one row's job, if it is due. This may run twice, late, or never."""
         row = self._due_row.first(now=timezone.now(), pk=pk)
         if row is None:
             return
@@ -90,7 +90,7 @@ class JobKind:
             except NotYet as later:
                 # This doesn't count as an attempt, and earlier ones still count.
                 is_postponed = row.postpone(later.at, failures=failures)
-                # The sweep would find it some seconds later, in which turns go to waste.
+                # The sweep would find it some seconds later, and slots would be wasted until then.
                 if is_postponed and later.at - timezone.now() < SOON:
                     publish_task(self.task, row.pk, later.at)
             except Exception as error:
@@ -149,7 +149,7 @@ def kind_of(name: str) -> JobKind | None:
 
 
 def enqueue(name: str, *rows: int) -> None:
-    """Notify the workers of due rows after the commit. The sweep finds what they miss."""
+    """Notify the workers of due rows after the commit. The sweep finds any that they miss."""
     if rows:
         transaction.on_commit(partial(_publish_all, _KINDS[name].task, rows))
 
@@ -172,7 +172,7 @@ Do = TypeVar("Do", bound=Callable[[dt.datetime], object])
 
 
 def chore(name: str, *, every: float = 0) -> Callable[[Do], Do]:
-    """Register a check to run every so many seconds, or each round.
+    """Register a check to run every few seconds, or in each round.
 
     It may run in several processes.
     """

@@ -14,7 +14,7 @@ _TERMS: dict[str, Purge] = {}
 
 
 def term(name: str) -> Callable[[Purge], Purge]:
-    """Register a function that deletes what is past its period and returns the number of rows."""
+    """Register a function that deletes rows past their period and returns their number."""
 
     def register(purge: Purge) -> Purge:
         _TERMS[name] = purge

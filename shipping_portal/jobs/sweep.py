@@ -1,7 +1,7 @@
-"""Find due rows, send them to the workers, and process those that nobody takes.
+"""Find due rows, send them to the workers, and process those that no worker takes.
 
-A plain process, not a Celery task, so that a lost, duplicate or late message, or no broker at all,
-changes nothing.
+This is a plain process, not a Celery task, so that a lost, duplicate or late message, or having no
+broker at all, changes nothing.
 """
 
 import datetime as dt
@@ -27,7 +27,7 @@ from shipping_portal.jobs.registry import JobKind, all_chores, all_kinds
 
 logger = logging.getLogger(__name__)
 BATCH = 50
-# after this long no further row of a type is begun here, so none starves the rest
+# after this long no further row of a type is begun here, so that none starves the rest
 OWN_WORK_SECONDS = 10.0
 FORGET_AFTER = 20  # leases
 HANGS_AFTER = 600.0  # seconds in one type or task; the longest is a purge
@@ -35,10 +35,10 @@ HANGS_AFTER = 600.0  # seconds in one type or task; the longest is a purge
 
 @dataclass(frozen=True)
 class Handed:
-    """A row that was sent to the workers `times` in a row without being taken.
+    """A row that was sent to the workers `times` times in a row without being taken.
 
-    While it is due since the same `due_at`, its message lives until `until`, and the sweep sends no
-    other.
+    While its `due_at` is unchanged, its message lives until `until`, and the sweep doesn't send
+    another.
     """
 
     due_at: dt.datetime
@@ -48,7 +48,7 @@ class Handed:
 
 @dataclass
 class Sweep:
-    """One sweeping process. Its memory only saves work: losing it costs a few messages.
+    """One sweeping process. Its memory only saves work: losing that costs a few messages.
 
     `before` is called at each round, and may end the process.
     """
@@ -68,9 +68,9 @@ class Sweep:
             self.stop.wait(settings.SWEEP_SECONDS)
 
     def is_alive(self) -> bool:
-        """Return whether it has looked recently.
+        """Return whether the sweep has run recently.
 
-        Without a database it looks in vain, but is alive.
+        Without a database it finds nothing, but is alive.
         """
         return time.monotonic() - self.looked_at < max(HANGS_AFTER, 10 * settings.SWEEP_SECONDS)
 
@@ -88,7 +88,7 @@ class Sweep:
         return done
 
     def once(self, swept: Collection[JobKind] = ()) -> Counter[str]:
-        """Look at every type once; return counts of rows by outcome, such as `book done`."""
+        """Go through every type once; return counts of rows by outcome, such as `book done`."""
         counts: Counter[str] = Counter()
         for kind in swept or all_kinds():
             with log_failures(kind.name):
@@ -99,7 +99,7 @@ class Sweep:
     def _sweep(self, kind: JobKind, counts: Counter[str]) -> None:
         """Send each row to the workers.
 
-        Process what they missed or no broker takes, while there is time.
+        Process rows that they missed, or all without a broker, while there is time.
         """
         self.looked_at = time.monotonic()
         own_work_ends = self.looked_at + OWN_WORK_SECONDS
@@ -156,7 +156,7 @@ class Sweep:
 
 @contextmanager
 def log_failures(what: str, row: int | None = None) -> Iterator[None]:
-    """Log an error inside, then continue: one broken row or step must not stop the rest.
+    """Log an error in the block, then continue: one broken row or step mustn't stop the rest.
 
     Raises only if the database itself doesn't answer: a lock, a deadlock or a time limit concerns
     one row.
@@ -174,7 +174,7 @@ def due_rows(
 ) -> dict[int, dt.datetime]:
     """Return up to BATCH due rows with `due_at`, oldest first, alternating between lanes.
 
-    `without` are rows to skip while they are due since the same time.
+    `without` has rows to skip while their due time is unchanged.
     """
     rows = kind.due(now).exclude(pk__in=without.keys(), due_at__in=set(without.values()))
     order = ["due_at"]

@@ -22,7 +22,7 @@ def _has_odd_prefix() -> bool:
 
 
 def _has_open_address() -> bool:
-    """Return whether labels would cross a shared network in the clear."""
+    """Return whether labels would cross a shared network unencrypted."""
     address = urlsplit(settings.LABEL_BUCKET_URL)
     host = address.hostname or ""
     is_own = "." not in host or is_loopback(host)
@@ -33,7 +33,7 @@ def _has_open_address() -> bool:
 
 @register(Tags.security)
 def check_bucket(**options: Any) -> Iterable[CheckMessage]:
-    """Refuse to start with a bucket that no label could be stored in."""
+    """Refuse to start with a bucket that can't store labels."""
     if not settings.LABEL_BUCKET:
         return
     if missing := [name for name in PACKAGES if find_spec(name) is None]:

@@ -47,7 +47,7 @@ def _check_address(configured: CarrierSettings) -> Iterator[CheckMessage]:
 
 @register("carrier")
 def check_accounts_apart(**options: Any) -> Iterable[CheckMessage]:
-    """Refuse one secret for two accounts: an address with a secret in its path has no user name."""
+    """Refuse two accounts with one secret: a secret in an address's path has no user name."""
     for one, other in combinations(carrier_settings.all_settings(), 2):
         if one.fingerprint == other.fingerprint:
             yield Error(
@@ -74,7 +74,7 @@ def _secrets_of(configured: CarrierSettings) -> set[str]:
 
 @register("carrier")
 def check_second_account(**options: Any) -> Iterable[CheckMessage]:
-    """Refuse a second account without a key, one of several, or two with one title."""
+    """Refuse a second account without a key, several of them, or two with the same title."""
     if len(settings.SECOND_CARRIER) > 1:
         yield Error(
             f"SECOND_CARRIER names {len(settings.SECOND_CARRIER)} accounts.",
@@ -215,7 +215,7 @@ def _check_contract(configured: CarrierSettings) -> Iterator[CheckMessage]:
     if contract.link == "none" and not (settings.DEMO or settings.TESTING):
         yield Warning(
             'The contract says link = "none", so senders can\'t choose another pickup day'
-            " (interface §5). They are told to contact you, and futile pickups wait in the admin"
+            " (interface §5). They are asked to contact you, and futile pickups wait in the admin"
             " for you to arrange a day.",
             hint=(
                 "Ask the carrier how its tracking page links work, and set link to “response” or"
@@ -324,7 +324,7 @@ def check_erased_file(**options: Any) -> Iterable[CheckMessage]:
 
 @register(Tags.files)
 def check_reports_folder(**options: Any) -> Iterable[CheckMessage]:
-    """Only warn: an error would keep the sweeper from starting, and bookings with it."""
+    """Only warn: an error would keep the sweeper, and so all bookings, from starting."""
     from shipping_portal.billing.reports import folder  # noqa: PLC0415  (models load after checks)
 
     if why := folder.why_unusable():

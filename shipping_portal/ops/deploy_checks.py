@@ -15,7 +15,7 @@ from django.core.checks import CheckMessage, Error, Tags, Warning, register
 from shipping_portal.carrier import outgoing
 from shipping_portal.carrier.hosts import is_loopback
 
-FEWEST_CHARACTERS = 8  # different ones in a secret
+FEWEST_CHARACTERS = 8  # different characters in a secret
 SHORTEST_KEY = 32
 ACCEPTABLE = {
     "portal.E025": "no proxy in front, because this process ends TLS itself",
@@ -29,7 +29,7 @@ ACCEPTABLE = {
 
 @dataclass(frozen=True)
 class Rule:
-    """One thing that must not be: its id, whether it is so, what is wrong and what to do."""
+    """One thing that must not be true: its id, a test for it, what is wrong and what to do."""
 
     id: str
     is_broken: Callable[[], bool]
@@ -38,7 +38,7 @@ class Rule:
 
 
 def is_weak(secret: str) -> bool:
-    """Return whether a secret is too short, or so uniform that somebody typed it."""
+    """Return whether a secret is too short, or so uniform that somebody must have typed it."""
     return len(secret) < SHORTEST_KEY or len(set(secret)) < FEWEST_CHARACTERS
 
 
@@ -288,7 +288,7 @@ def check_encryption_keys_fit(**options: Any) -> Iterator[CheckMessage]:
         )
 
 
-QUOTES_NOBODY = {  # the values that do, the one to set first
+QUOTES_NOBODY = {  # the values that count, starting with the one to set
     "log_min_messages": "log fatal panic",
     "log_min_error_statement": "panic",
     "log_error_verbosity": "terse",
@@ -301,7 +301,7 @@ QUOTES_NOBODY = {  # the values that do, the one to set first
 
 @register(Tags.database, deploy=True)
 def check_database_log(**options: Any) -> Iterator[CheckMessage]:
-    """Check whether the server's log quotes statements and rows: they name receivers, unerased."""
+    """Check whether the server's log quotes statements and rows: nothing erases those names."""
     from django.db import connection  # noqa: PLC0415
 
     if not options.get("databases") or connection.vendor != "postgresql":
@@ -330,7 +330,7 @@ def check_database_log(**options: Any) -> Iterator[CheckMessage]:
 
 @register(Tags.database, deploy=True)
 def check_database_role(**options: Any) -> Iterator[CheckMessage]:
-    """List the portal role's excess rights: an attacker gets no further than its rights."""
+    """List the portal role's excess rights: an attacker could use them."""
     from shipping_portal.db import roles  # noqa: PLC0415  (it speaks to the database)
 
     if options.get("databases") and (rights := roles.too_many()):

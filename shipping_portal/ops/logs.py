@@ -15,7 +15,7 @@ from orders.calling import carrier_settings
 from shipping_portal import request_ids
 
 CUT = "[cut]"
-# Celery's lines for each task's start and end; ours say what it did.
+# Celery's lines for each task's start and end; our lines say what it did.
 EACH_TASK = ("celery.worker.strategy", "celery.app.trace")
 SHORTEST_SECRET = 8  # shorter values would cut ordinary words out of every line
 RULES = [
@@ -26,7 +26,7 @@ RULES = [
         ),
         rf"\1{CUT}",
     ),
-    (re.compile(r"\bportal_[\w-]{20,}"), CUT),  # a token of the API, wherever it was pasted
+    (re.compile(r"\bportal_[\w-]{20,}"), CUT),  # an API token, wherever it was pasted
     (re.compile(r"(://)[^/\s\"@]+@"), rf"\1{CUT}@"),
     (re.compile(r"eyJ[\w-]+\.[\w-]+\.[\w-]*"), CUT),
     (re.compile(r"(/webhooks/tracking/)[^/\s\"?]+"), rf"\1{CUT}"),
@@ -36,7 +36,7 @@ RULES = [
         ),
         rf"\1{CUT}",
     ),
-    # In an address, and as ?next= of the login spells it.
+    # In an address, and as the login's ?next= spells it.
     (
         re.compile(
             r"((?:/|%2F)(?:follow|invitation|unsubscribe)(?:/|%2F))(?:(?!%2F)[^/\s\"?&])+", re.I
@@ -46,8 +46,8 @@ RULES = [
     # Search terms: in an address, and in a database error that quotes a row or a statement.
     (re.compile(r"\?[\w.~%+-]+=[^\s\"'<>\\]*"), f"?{CUT}"),
     (re.compile(r"((?:DETAIL|CONTEXT|LINE\s\d+):\s)(?:(?!\\n\\n)(?:[^\"\\]|\\.))*"), rf"\1{CUT}"),
-    # Values that errors quote, with quotation marks as in JSON: the database's to its end, and
-    # Python's own.
+    # Values quoted in errors, with quotation marks as in JSON: in a database's up to its end, and
+    # in Python's own.
     (
         re.compile(
             r"((?:for type [\w ]{1,40}|out of range|malformed [\w ]{1,40}|for enum \w{1,60}|at or"
@@ -75,7 +75,7 @@ RULES = [
 ]
 
 
-# What every rule needs: most lines have nothing of it.
+# What every rule needs; most lines have none of it.
 MARKS = re.compile(
     r"authoriz|token|sig|key|secret|password|://|eyJ|/webhooks/|/accounts/|follow|invitat|unsubscr|@|%40|\?|DETAIL:|CONTEXT:"
     r"|portal_"
@@ -103,7 +103,7 @@ def without_tracebacks_of_refusals(
 def with_the_request_id(
     logger: Any, name: str, event: MutableMapping[str, Any]
 ) -> MutableMapping[str, Any]:
-    """Replace Django's request object, which would be logged with its query, by its id."""
+    """Replace Django's request object, which would be logged with its query, with its id."""
     if not isinstance(event.get("request", ""), str):
         event["request"] = request_ids.current_request()
     return event

@@ -1,7 +1,7 @@
 """Serve a process's own `/metrics`, such as its carrier calls, and `/livez` at METRICS_PORT.
 
-Each worker, sweeper and web is a target of its own. There is no authentication, so it listens on
-127.0.0.1 unless METRICS_HOST says otherwise.
+Each worker, sweeper and web server is a separate target. There is no authentication, so it listens
+on 127.0.0.1 unless METRICS_HOST says otherwise.
 """
 
 import os
@@ -17,13 +17,13 @@ from prometheus_client import REGISTRY, CollectorRegistry, make_wsgi_app
 from prometheus_client.exposition import ThreadingWSGIServer
 from prometheus_client.multiprocess import MultiProcessCollector
 
-SHARED = "PROMETHEUS_MULTIPROC_DIR"  # the folder in which one gunicorn's processes count together
+SHARED = "PROMETHEUS_MULTIPROC_DIR"  # the folder where one gunicorn's processes count together
 CONSUMER_SILENT = 120.0  # seconds; a worker's consumer beats every two
 PLAIN = [("Content-Type", "text/plain; charset=utf-8")]
 
 
 class Server(ThreadingWSGIServer):
-    """A server that one gunicorn's processes run side by side: any of them reports the sum."""
+    """A server that all processes of one gunicorn run: any of them reports the sum."""
 
     allow_reuse_port = SHARED in os.environ
 

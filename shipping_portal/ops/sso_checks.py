@@ -1,4 +1,4 @@
-"""Refuse to start with sign-on half configured: people would come in as what they aren't."""
+"""Refuse to start with sign-on half configured: people would get roles that aren't theirs."""
 
 from collections.abc import Callable, Iterable, Mapping
 

@@ -1,7 +1,7 @@
 """Start web, worker and sweeper: refuse a restored database, and freeze what is loaded.
 
-A restore may also come while they run: then they end before anything is paid for
-(docs/decisions/0014). `manage.py` itself is not refused: after_restore is one of its commands.
+A restore may also happen while they run: then they end before anything is paid for
+(docs/decisions/0014). `manage.py` itself isn't refused: after_restore is one of its commands.
 """
 
 import gc
@@ -30,7 +30,7 @@ REFUSAL = (
 
 
 def refuse_a_restored_database() -> None:
-    """Return if the database is the one last in use; else say what to run and end this process."""
+    """Return if the database is the one last in use; otherwise say what to run, and exit."""
     from orders.restoring import marks  # noqa: PLC0415  (models load after this module)
 
     while True:
@@ -52,10 +52,11 @@ def refuse_a_restored_database() -> None:
 
 
 def end_if_restored() -> None:
-    """End this process if its database was restored since it began, before money is spent.
+    """End this process if its database was restored since it started, before money is spent.
 
-    At once, in any thread: other threads' work belongs to the database that is gone. A transaction
-    in progress is rolled back. Only for processes that have begun: `manage.py` always works.
+    It ends at once, from any thread: other threads' work belongs to the database that is gone. A
+    transaction in progress is rolled back. This only concerns processes that have begun work:
+    `manage.py` always works.
     """
     from orders.restoring import marks  # noqa: PLC0415  (models load after this module)
 
@@ -84,7 +85,7 @@ def _say(sentence: str) -> None:
 
 
 def begin_work() -> None:
-    """Begin to work on a database in use, with everything loaded excluded from garbage collection.
+    """Begin work on a database in use, and exclude everything loaded from garbage collection.
 
     A tenth of a worker's time went into collections that found nothing in it.
     """

@@ -1,4 +1,4 @@
-"""Report spend by carrier, where two carriers take new orders: posted lines, by account."""
+"""Report spend by carrier, if two carriers take new orders: posted lines, by account."""
 
 from collections import defaultdict
 from decimal import Decimal
@@ -19,7 +19,7 @@ Sums = dict[str, Decimal]
 
 
 def carrier_section(user: User, sender: Sender, span: Span) -> Section | None:
-    """Return what each carrier charged in these weeks, by currency; None where there is one."""
+    """Return what each carrier charged in these weeks, by currency; None with one carrier."""
     titles = gateway.carrier_titles()
     if not titles:
         return None

@@ -21,15 +21,17 @@ class Figures:
     """One day's figures, or several days': numbers of parcels."""
 
     delivered: dict[str, Times] = field(default_factory=dict)  # by place
-    promises: Counter[str] = field(default_factory=Counter)  # of delivered parcels, by outcome
+    promises: Counter[str] = field(default_factory=Counter)  # delivered parcels, by outcome
     pickups: Counter[str] = field(default_factory=Counter)  # by outcome
-    sizes: Counts = field(default_factory=dict)  # of booked parcels
+    sizes: Counts = field(default_factory=dict)  # booked parcels
+    returns: int = 0  # parcels that arrived back, and count nowhere else here
 
     def add(self, day: "Figures", *, is_over: bool = True) -> None:
         """Add another day; its pickups only if it is over."""
         for place, times in day.delivered.items():
             self.delivered[place] = delivery.added_up(self.delivered.get(place, []), times)
         self.promises.update(day.promises)
+        self.returns += day.returns
         if is_over:
             self.pickups.update(day.pickups)
         for name, (parcels, charged) in day.sizes.items():
@@ -37,7 +39,7 @@ class Figures:
             self.sizes[name] = so_far + parcels, of_them + charged
 
     def took(self, place: str, tenths: int) -> None:
-        """Count a parcel that took so many tenths of a day to a place."""
+        """Count a parcel that took this many tenths of a day to a place."""
         times = self.delivered.setdefault(place, [])
         times += [0] * (tenths + 1 - len(times))
         times[tenths] += 1
@@ -52,12 +54,13 @@ class Figures:
         }
         outcomes: Counter[str] = Counter(kept.get("promises"))
         pickups: Counter[str] = Counter(kept.get("pickups"))
-        return cls(kept.get("delivered", {}), outcomes, pickups, counts)
+        returns = kept.get("returns", 0)
+        return cls(kept.get("delivered", {}), outcomes, pickups, counts, returns)
 
 
 @dataclass(frozen=True)
 class Found:
-    """The figures of these weeks and of those before; `kept` is (on time, promised) by week."""
+    """The figures of these weeks and of the weeks before; `kept` is (on time, promised) by week."""
 
     now: Figures
     before: Figures
@@ -93,9 +96,12 @@ def count_days(sender: Sender, days: Days) -> None:
     shipments = Shipments.of(sender, days)
     for one in shipments.delivered:
         outcome = promises.promise_outcome(one)
-        found[one.day].promises[outcome] += 1
         if outcome == promises.LATE:
             late_ones[one.day].append(one.order)
+        if one.is_return:
+            found[one.day].returns += 1
+            continue
+        found[one.day].promises[outcome] += 1
         tenths = delivery.tenths_of_days(one)
         if tenths is not None:
             found[one.day].took(delivery.place_of(one, sender), tenths)

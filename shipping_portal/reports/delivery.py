@@ -42,7 +42,7 @@ class Spread:
     """The 10th, 50th and 90th percentile, in days with one digit.
 
     Percentiles are linear: of n values in order, p percent is at position (n − 1) · p / 100 counted
-    from 0, and between two neighbours in proportion. That is `statistics.quantiles(…,
+    from 0, and interpolated between two neighbours. That is `statistics.quantiles(…,
     method="inclusive")`.
     """
 

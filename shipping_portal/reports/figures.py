@@ -7,7 +7,7 @@ from typing import Any
 from shipping_portal.accounts.formatting import money, say
 from shipping_portal.accounts.models import Sender
 
-# with fewer parcels no share or median is shown: one odd parcel would be a fifth or more
+# with fewer parcels, shares and medians aren't shown: one odd parcel would be a fifth or more
 FEWEST = 5
 TOO_FEW = "Not enough parcels"
 NOTHING_BEFORE = "No earlier data to compare."
@@ -67,7 +67,7 @@ class ChartLine:
 
 @dataclass(frozen=True)
 class Key:
-    """A colour's meaning, with its sum over all rows."""
+    """A colour's meaning, with its total over all rows."""
 
     tone: str
     name: str
@@ -78,7 +78,7 @@ class Key:
 class PlotBar:
     """One upright bar: positions in percent, the words under and above it.
 
-    Some words are for a phone.
+    Some words are only for phones.
     """
 
     line: ChartLine
@@ -96,7 +96,7 @@ class PlotBar:
 class Chart:
     """Rows of bars; or, with `bars`, a plot of upright ones.
 
-    `group` separates two of one section.
+    `group` separates two charts of one section.
     """
 
     lines: list[ChartLine]
@@ -116,7 +116,7 @@ class Chart:
 class Section:
     """A section: `title` is the finding, `name` the subject, `note` the counting rule.
 
-    Without rows it only says `nothing`.
+    Without rows it only shows `nothing`.
     """
 
     slug: str
@@ -162,12 +162,12 @@ def parcels_in_words(count: int, sender: Sender) -> str:
 
 
 def share_in_words(part: int, whole: int) -> str:
-    """Return `85%`, or with too few the counts, `3 of 4`."""
+    """Return `85%`, or if there are too few parcels, the counts: `3 of 4`."""
     return whole_percent(part, whole) if whole >= FEWEST else f"{part:,} of {whole:,}"
 
 
 def whole_percent(part: int, whole: int) -> str:
-    """Return `22%`; never 0% for some, nor 100% for not all."""
+    """Return `22%`; never 0% unless there are none, or 100% unless it is all of them."""
     near = round(100 * part / whole)
     return f"{min(max(near, 1), 99) if 0 < part < whole else near}%"
 

@@ -8,7 +8,7 @@ from shipping_portal.jobs.models import Job
 
 
 class Counting(Job):
-    """When a sender's days are counted next, and when and in which time zone they last were."""
+    """When to count a sender's days next, and when and in which time zone that last happened."""
 
     sender = models.OneToOneField("accounts.Sender", on_delete=models.CASCADE, primary_key=True)
     zone = models.CharField(max_length=64, blank=True)

@@ -1,4 +1,4 @@
-"""Report pickup reliability: on the planned day, later, in vain, or not at all."""
+"""Report pickup reliability: on the planned day, later, failed, or not at all."""
 
 from collections import Counter
 
@@ -29,7 +29,7 @@ TONES = {MISSED: "fbad", FUTILE: "f2"}
 def pickup_outcome(one: Planned, days: Days) -> str:
     """Return the outcome.
 
-    Futile comes before missed; any scan shows that somebody has the parcel.
+    Futile takes precedence over missed; any scan shows that somebody has the parcel.
     """
     if one.scans.is_futile:
         return FUTILE

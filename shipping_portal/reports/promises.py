@@ -34,8 +34,13 @@ def promise_outcome(one: Delivered) -> str:
     return EARLY if one.eta_from and one.day < one.eta_from else ON_TIME
 
 
-def promise_section(now: Counter[str], before: Counter[str], late_now: int, span: Span) -> Section:
-    """Build the section; `late_now` are still on the way, past their last day."""
+def promise_section(
+    now: Counter[str], before: Counter[str], late_now: int, span: Span, *, returns: int = 0
+) -> Section:
+    """Build the section; `late_now` counts parcels still on the way after their last day.
+
+    `returns` counts parcels that arrived back, which isn't a delivery to a receiver.
+    """
     names = (EARLY, ON_TIME, LATE, NO_DATE) if now or before else ()
     lines, rows = counted_rows({name: (now[name], before[name]) for name in names}, TONES)
     (good, dated), (good_before, dated_before) = kept_of(now), kept_of(before)
@@ -50,6 +55,11 @@ def promise_section(now: Counter[str], before: Counter[str], late_now: int, span
         remarks.append(f"No parcel with a delivery date was delivered in {span.weeks} weeks.")
     if late_now:
         remarks.append(f"{late_now:,} late and still on the way.")
+    if returns:
+        arrived = (
+            "return arrived back and isn’t" if returns == 1 else "returns arrived back and aren’t"
+        )
+        remarks.append(f"{returns:,} {arrived} counted here.")
     nothing = "No delivery in these weeks. A parcel counts here once it’s delivered."
     charts = [Chart([line for line in lines if line.marks])] if dated or now else []
     return Section(

@@ -1,6 +1,6 @@
 """List parcels that may qualify for a refund: missed twice, lost, damaged or late (interface §2.5).
 
-The carrier decides; each rule here is ours, and printed on the page.
+The carrier decides; the rules here are ours, and the page shows them.
 """
 
 import datetime as dt
@@ -53,7 +53,7 @@ RULES = {
 class Claim:
     """Why a parcel may qualify: a name of RULES and a sentence.
 
-    `is_passed_on`: the operator has it.
+    `is_passed_on`: the operator has it already.
     """
 
     order: Order
@@ -72,7 +72,7 @@ class Claim:
 class Claims:
     """One user's list.
 
-    What depends on clock and scans is looked up once; the rest is a condition.
+    Facts that depend on the clock or scans are looked up once; the rest is a condition.
     """
 
     def __init__(self, scope: SenderScope) -> None:
@@ -93,7 +93,7 @@ class Claims:
         return self._orders(self.keys)
 
     def page(self, *, before: str, after: str) -> Page:
-        """Return fifty of them, newest first, by a neighbouring page's keys, looking up no more."""
+        """Return fifty parcels, newest first, by a neighbouring page's keys."""
         newest = listing.SORTS["newest"]
         older, newer = newest.keys.key(before), newest.keys.key(after)
         if newer:
@@ -150,7 +150,7 @@ class Claims:
         )
 
     def _missed_by_scans(self) -> dict[int, int]:
-        """Return orders with scans of missed pickups on two days or more, and on how many."""
+        """Return orders with scans of missed pickups on at least two days, and how many days."""
         scans = TrackingEvent.objects.filter(
             parcel__order__in=self.scope.orders.filter(booked_at__gte=self.since)
             .order_by()
@@ -163,7 +163,7 @@ class Claims:
         return dict(found.annotate(days=Count(day, distinct=True)).filter(days__gte=2))
 
     def _reported_and_under_way(self) -> tuple[list[int], QuerySet[Order]]:
-        """Return lost or damaged parcels, and moving ones late or long without a scan."""
+        """Return lost or damaged parcels, and moving ones that are late or haven't been scanned."""
         long_ago = self.scope.now - dt.timedelta(days=SILENT_DAYS)
         reported = Q(progress__in=REPORTED, progress_at__gte=self.since)
         # Nothing was scanned after it last moved; the index has that time, and leaves few parcels.
@@ -194,7 +194,7 @@ class Claims:
         return None
 
     def _is_past(self, order: Order, day: dt.date, count: int) -> bool:
-        """Return whether so many business days at its origin have passed since that day."""
+        """Return whether this many business days at its origin have passed since that day."""
         where = (order.pickup["country"], order.pickup["state"])
         return self.scope.today > places.business_days(*where, after=day, count=count)[-1]
 

@@ -23,7 +23,7 @@ LONGEST_TO_A_PICKUP = dt.timedelta(days=10)
 
 @dataclass(frozen=True)
 class Scans:
-    """One parcel's scans: when it first moved, and whether a driver came in vain or not at all."""
+    """One parcel's scans: when it first moved, and whether a driver failed to collect it."""
 
     moved_at: dt.datetime | None = None
     is_missed: bool = False
@@ -42,12 +42,13 @@ COLUMNS = (
     "eta_to",
     "receiver_country",
     "receiver_state",
+    "returns",
 )
 
 
 @dataclass(frozen=True)
 class Delivered:
-    """A delivery. `day` is the sender's own date of `at`, `order` its key."""
+    """A delivery. `day` is the date of `at` for the sender, `order` the order's key."""
 
     order: int
     at: dt.datetime
@@ -56,6 +57,7 @@ class Delivered:
     eta_to: dt.date | None
     country: str
     state: str
+    is_return: bool
     moved_at: dt.datetime | None
 
 
@@ -80,7 +82,7 @@ class Shipments:
     def of(cls, sender: Sender, days: Days) -> "Shipments":
         """Read parcels delivered on these days, and those to be picked up on them.
 
-        A parcel may be both.
+        A parcel may be both. A return isn't picked up from the sender.
         """
         mine = Order.objects.filter(sender=sender, status=Status.BOOKED).annotate(day=DAY)
         # Pickups without a known day are found by their booking.
@@ -95,15 +97,16 @@ class Shipments:
         return found
 
     def _take(self, row: tuple[Any, ...], scans: Scans, days: Days) -> None:
-        order, at, progress, first_mile, planned, booked_at, first, last, country, state, *where = (
-            row
-        )
+        order, at, progress, first_mile, planned, booked_at, first, last, *place = row
+        country, state, returns, *where = place
         if progress == Progress.DELIVERED and at and days.holds(day := days.day_of(at)):
             self.delivered.append(
-                Delivered(order, at, day, first, last, country, state, scans.moved_at)
+                Delivered(
+                    order, at, day, first, last, country, state, bool(returns), scans.moved_at
+                )
             )
-        if first_mile == "pickup":
-            # Left blank, it is the next business day (interface §2.1).
+        if first_mile == "pickup" and not returns:
+            # If it is blank, it is the next business day (interface §2.1).
             if planned == NO_DAY:
                 planned = places.next_business_day(*where, after=days.day_of(booked_at))
             if days.holds(planned):

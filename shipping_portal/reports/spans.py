@@ -12,7 +12,7 @@ USUAL = 13
 
 @dataclass(frozen=True)
 class Days:
-    """From the first day to the last, in the sender's zone."""
+    """A range of days, from first to last, in the sender's zone."""
 
     first: dt.date
     last: dt.date
@@ -24,7 +24,7 @@ class Days:
 
     @property
     def end(self) -> dt.datetime:
-        """Return the first instant after it."""
+        """Return the first instant after the last day."""
         return self._midnight(self.last + dt.timedelta(days=1))
 
     def holds(self, day: dt.date) -> bool:
@@ -51,7 +51,7 @@ class Span(Days):
 
     @property
     def before(self) -> "Span":
-        """Return the same number of weeks directly before, ending on the same weekday."""
+        """Return the same number of weeks just before, ending on the same weekday."""
         back = dt.timedelta(weeks=self.weeks)
         return Span(self.first - back, self.last - back, self.zone, self.weeks)
 

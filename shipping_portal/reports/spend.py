@@ -34,7 +34,7 @@ PARTS = {
 TONES = dict(zip(PARTS, ("f1", "f1 soft", "f2", "f3"), strict=True))
 PART_OF = {kind: part for part, kinds in PARTS.items() for kind in kinds}
 MOST_BARS = 13
-# of a plot, in percent of its height: the figures are above, the days below
+# of a plot, in percent of its height: figures are above, days below
 TOP, FLOOR = 10.0, 88.0
 NAME = "Spend by week"
 NOTE = (
@@ -65,7 +65,7 @@ class Sums:
 class Spend:
     """One currency: bars from its first line on, and the weeks before.
 
-    A year's bars are four weeks.
+    For a year, a bar is four weeks.
     """
 
     currency: str
@@ -117,7 +117,7 @@ def _without_the_empty_ones_before(bars: dict[dt.date, Sums], span: Span) -> dic
 def spend_section(
     found: list[Spend], sender: Sender, span: Span, pending: list[dict[str, Any]]
 ) -> Section:
-    """Return one chart for each currency, and what of it is `pending` (see pending_refunds)."""
+    """Return one chart for each currency, and the part that is `pending` (see pending_refunds)."""
     charts, rows, remarks = [], [], []
     for spend in found:
         weeks = {_bar_name(bar, sender, span): sums for bar, sums in spend.bars.items()}

@@ -1,4 +1,4 @@
-"""Show the four figures above the reports: spend, cost per parcel, punctuality, size charges."""
+"""Show figures with a line of their weeks or days: above the reports, and on Today."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,12 +9,12 @@ from shipping_portal.reports.figures import FEWEST, whole_percent
 from shipping_portal.reports.sizes import Counts, parcels_and_charged
 from shipping_portal.reports.spend import SIZE, Spend, Sums, round_money
 
-WIDTH, LOW, HIGH = 72, 28.0, 4.0  # of the spark line, in its own units
+WIDTH, LOW, HIGH = 72, 28.0, 4.0  # size of the spark line, in its own units
 
 
 @dataclass(frozen=True)
 class Tile:
-    """One figure, its weekly values, and a comparison; `tone` is that of `change`."""
+    """One figure, its values by week or day, and a comparison; `tone` is that of `change`."""
 
     label: str
     value: str
@@ -44,7 +44,7 @@ class Tile:
 def report_tiles(
     found: list[Spend], kept: list[tuple[int, int]], sizes: tuple[Counts, Counts]
 ) -> list[Tile]:
-    """Return those with a figure. `kept` is (on time, promised) by week.
+    """Return the tiles that have a figure. `kept` is (on time, promised) by week.
 
     Two currencies are never added up, so the larger one is shown.
     """
@@ -59,14 +59,14 @@ def _money_tiles(spend: Spend, sizes: tuple[Counts, Counts]) -> Iterator[Tile]:
         "Spent",
         round_money(whole.net, spend.currency),
         [it.net for it in bars],
-        *_compare_spends(whole.net, before.net, spend),
+        *compare_amounts(whole.net, before.net, spend.currency),
     )
     each = [_cost_per_booking(it) for it in bars if it.bookings]
     if each:
-        compared = _compare_spends(
+        compared = compare_amounts(
             _cost_per_booking(whole),
             _cost_per_booking(before) if before.bookings else Decimal(0),
-            spend,
+            spend.currency,
         )
         yield Tile(
             "For each booking", written(_cost_per_booking(whole), spend.currency), each, *compared
@@ -105,10 +105,10 @@ def _one_in(parcels: int, hit: int) -> str:
     return f"1 in {round(parcels / hit)}"
 
 
-def _compare_spends(now: Decimal, before: Decimal, spend: Spend) -> tuple[str, str, str]:
-    """Return the change from the weeks before, or nothing if there was none."""
+def compare_amounts(now: Decimal, before: Decimal, currency: str) -> tuple[str, str, str]:
+    """Return the change from before, its tone, and the rest; blank if there is no change."""
     difference = now.quantize(Decimal("0.01")) - before.quantize(Decimal("0.01"))
     if before <= 0 or not difference:
         return "", "", ""
     words, tone = ("more", "warn") if difference > 0 else ("less", "ok")
-    return f"{written(abs(difference), spend.currency)} {words}", tone, " than before"
+    return f"{written(abs(difference), currency)} {words}", tone, " than before"

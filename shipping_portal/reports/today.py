@@ -5,10 +5,13 @@ Each is a view of the parcels list.
 
 import datetime as dt
 import functools
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 
-from django.db.models import Case, Count, F, Q, Value, When, Window
+from django.db.models import Case, Count, F, OuterRef, Q, QuerySet, Subquery, Value, When, Window
 from django.db.models.fields.json import KT
 from django.db.models.functions import RowNumber
 from django.http import HttpResponse
@@ -20,11 +23,11 @@ from orders.calling.contract import another_day
 from orders.drafting import drafts
 from orders.drafting.receivers import shown_receiver
 from orders.labels import printing
-from orders.list.system_views import BY_DRIVER, PICKUP_DAY, VIEWS, SenderScope
+from orders.list.system_views import BY_DRIVER, NO_RETURN, PICKUP_DAY, VIEWS, SenderScope
 from orders.models import Draft, Order
 from orders.models.order import OPEN
 from orders.models.statuses import Progress
-from orders.status.status_labels import reason_to_look, status_label
+from orders.status.status_labels import HAS_REASON, reason_to_look, status_label
 from orders.status.status_sentences import next_driver_day
 from shipping_portal.accounts.access import (
     BOOKERS,
@@ -33,15 +36,21 @@ from shipping_portal.accounts.access import (
     MemberRequest,
     audience,
 )
-from shipping_portal.accounts.formatting import local_date, say
-from shipping_portal.billing.models import week_of
+from shipping_portal.accounts.formatting import local_date, money, say
+from shipping_portal.billing.models import WeekSum, week_of
 from shipping_portal.billing.pages import statements
+from shipping_portal.db.keyset import count_together
 from shipping_portal.importing import progress
+from shipping_portal.reports.figures import FEWEST, whole_percent
+from shipping_portal.reports.models import DayFigures
+from shipping_portal.reports.promises import kept_of
+from shipping_portal.reports.tiles import Tile, compare_amounts
 
 MOST = 5  # lines of one kind of trouble, and parcels due; the rest is one press away
 NAMED = 3  # parcels named in a line
 MISSED_TWICE = ". Missed twice, so this may qualify for a refund; we’ve passed it to support"
 MOST_ROWS = 90  # read for the lines
+DAYS = 14  # of the line beside what was delivered
 # Worst first.
 NEEDS_YOU = (
     "not-booked",
@@ -89,6 +98,10 @@ APART = (
 )
 
 
+DUE = "due"  # today, or before
+DROP_OFFS = "drop_offs_to_print"
+
+
 @dataclass
 class NeedsLine:
     """Parcels of a view that wait for the same reason: how many, and the newest few.
@@ -132,11 +145,13 @@ def today(request: MemberRequest) -> HttpResponse:
     With `seen`, answer 204 while nothing is different since then.
     """
     scope = SenderScope.of(request.user, request.sender, timezone.now())
-    counts, size_charges = _count_views(scope), _size_charges(request, scope)
+    counts, sums = _count_views(scope), _week_sums(request, scope)
+    size_charges = statements.new_size_charges(sums)
     state = "-".join(str(count) for count in (*counts.values(), size_charges.get("count", 0)))
     if "seen" in request.GET:
         return HttpResponse(status=204 if request.GET["seen"] == state else 200)
-    lines, half_typed = _view_lines(request, scope, counts), _list_drafts(request)
+    first, half_typed = _first_rows(scope), _list_drafts(request)
+    lines = _view_lines(request, scope, counts, [row for row in first if row[1] != DUE])
     needs = [line for slug in NEEDS_YOU for line in lines[slug]]
     to_fix = counts["to_fix"] if request.membership.role in BOOKERS else 0
     pickups = _next_pickups(scope)
@@ -150,10 +165,12 @@ def today(request: MemberRequest) -> HttpResponse:
         "unprinted": counts[printing.TO_PRINT],
         "lanes": [(slug, VIEWS[slug].words, icon, counts[slug]) for slug, icon in LANES.items()],
         "pickups": pickups,
-        "due": _due_parcels(request, scope),
+        "pickups_to_print": counts[printing.TO_PRINT] - counts[DROP_OFFS],
+        "due": _due_parcels(request, scope, (order for order, slug, *_ in first if slug == DUE)),
         "to_fix": to_fix,
         "size_charges": size_charges,
-        "spent": _week_spend(request, scope),
+        "spent": _week_spend(sums, scope),
+        "deliveries": _delivered_days(scope),
         "drafts": half_typed,
         "is_first_day": not (counts["open"] or half_typed or to_fix or scope.orders.exists()),
         "day": scope.today,
@@ -164,46 +181,58 @@ def today(request: MemberRequest) -> HttpResponse:
 
 
 def _count_views(scope: SenderScope) -> dict[str, int]:
-    """Return how many parcels each view has; all except delivered in one query of open orders."""
+    """Return how many parcels each view has, and how many rows to fix, in one query.
+
+    All except delivered are counted from the index of open orders.
+    """
     slugs = (printing.TO_PRINT, *NEEDS_YOU, *HANDLED[1:], *ON_THE_WAY, *LANES)
     by_view: dict[str, Any] = {
         slug.replace("-", "_"): Count("pk", filter=VIEWS[slug].where(scope)) for slug in slugs
     }
-    found = scope.orders.filter(OPEN).aggregate(open=Count("pk"), **by_view)
-    counts = {slug: found[slug.replace("-", "_")] for slug in slugs} | {"open": found["open"]}
-    delivered = scope.orders.filter(VIEWS[DELIVERED].where(scope)).count()
-    to_fix = progress.to_fix(scope.sender, scope.now)
-    return counts | {HANDLED[0]: len(scope.missed), DELIVERED: delivered, "to_fix": to_fix}
+    # The cheap half first: the other looks for a label.
+    unprinted = Q(first_mile="drop-off") & VIEWS[printing.TO_PRINT].where(scope)
+    by_view |= {"open": Count("pk"), DROP_OFFS: Count("pk", filter=unprinted)}
+    found = count_together(
+        (scope.orders.filter(OPEN), by_view),
+        (scope.orders.filter(VIEWS[DELIVERED].where(scope)), {"delivered": Count("pk")}),
+        (progress.to_fix(scope.sender, scope.now), {"to_fix": Count("pk")}),
+    )
+    counts = {slug: found[slug.replace("-", "_")] for slug in slugs}
+    counts |= {name: found[name] for name in ("open", DROP_OFFS, "to_fix")}
+    return counts | {HANDLED[0]: len(scope.missed), DELIVERED: found["delivered"]}
 
 
-def _size_charges(request: MemberRequest, scope: SenderScope) -> dict[str, Any]:
-    """Return this week's size charges: how many its statement lists, and its name.
-
-    Only for users who see money.
-    """
+def _week_sums(request: MemberRequest, scope: SenderScope) -> list[WeekSum]:
+    """Return the recent weeks' totals, newest first. Only for users who see money."""
     if request.membership.role not in SEE_MONEY:
-        return {}
-    midnight = dt.datetime.combine(week_of(scope.today), dt.time(), scope.sender.tzinfo)
-    found = statements.new_size_charges(statements.lines_of(request.user, request.sender), midnight)
-    return {"count": found["count"], "week": statements.week_name(found["week"])} if found else {}
+        return []
+    return statements.recent_sums(request.user, request.sender, week_of(scope.today))
 
 
-def _week_spend(request: MemberRequest, scope: SenderScope) -> dict[str, Any] | None:
-    """Return this or last week's charges with the week. Only for users who see money."""
-    if request.membership.role not in SEE_MONEY:
+def _week_spend(sums: list[WeekSum], scope: SenderScope) -> dict[str, Any] | None:
+    """Return this or last week's charges beside the weeks before."""
+    rows = [(row.week, row.currency, row.amount) for row in sums if not row.kind]
+    if not rows or rows[0][0] < week_of(scope.today) - dt.timedelta(weeks=1) or rows[0][2] <= 0:
         return None
-    since = week_of(scope.today) - dt.timedelta(days=7)
-    sums = (
-        statements.sums_of(request.user, request.sender)
-        .filter(week__gte=since, kind="")
-        .order_by("-week", "currency")
-    )
-    found = sums.values("week", "currency", net=F("amount")).first()
-    return (
-        {**found, "name": statements.week_name(found["week"])}
-        if found and found["net"] > 0
-        else None
-    )
+    week, currency, net = rows[0]
+    nets = [amount for _, unit, amount in reversed(rows) if unit == currency]
+    before = nets[-2] if len(nets) > 1 else Decimal(0)
+    tile = Tile("Spent", money(net, currency), nets, *compare_amounts(net, before, currency))
+    return {"week": week, "name": statements.week_name(week), "tile": tile}
+
+
+def _delivered_days(scope: SenderScope) -> Tile:
+    """Return the deliveries of each day before today, and how many of a week's were on time."""
+    since = scope.today - dt.timedelta(days=DAYS)
+    kept = DayFigures.objects.filter(sender=scope.sender, day__gte=since)
+    found = dict(kept.values_list("day", "figures__promises"))
+    days: list[Counter[str]] = [
+        Counter(found.get(since + dt.timedelta(days=number))) for number in range(DAYS)
+    ]
+    good, dated = kept_of(sum(days[-7:], Counter()))
+    share = f"{whole_percent(good, dated)} on time" if dated >= FEWEST else ""
+    values = [Decimal(day.total()) for day in days]
+    return Tile("Delivered", "", values if any(values) else [], rest=share)
 
 
 def _list_drafts(request: MemberRequest) -> list[Draft]:
@@ -212,11 +241,14 @@ def _list_drafts(request: MemberRequest) -> list[Draft]:
 
 
 def _view_lines(
-    request: MemberRequest, scope: SenderScope, counts: dict[str, int]
+    request: MemberRequest,
+    scope: SenderScope,
+    counts: dict[str, int],
+    first: list[tuple[Order, str, int, int]],
 ) -> dict[str, list[NeedsLine]]:
     """Return each view's parcels grouped by reason, most frequent first, then how many more."""
     found: dict[tuple[str, str, str], NeedsLine] = {}
-    for order, slug, place, alike in _first_rows(scope):
+    for order, slug, place, alike in first:
         row = _parcel_row(request, order, scope.now)
         words = row["status_label"][1] if slug in BY_STATUS else VIEWS[slug].words
         line = found.setdefault((slug, words, row["reason"]), NeedsLine(slug, words, 0))
@@ -246,38 +278,49 @@ def _view_lines(
 def _first_rows(scope: SenderScope) -> list[tuple[Order, str, int, int]]:
     """Return the newest few of each view and reason, with view, position and number of equals.
 
-    The newest of all come first.
+    The newest of all come first, and before them the few that are due or late.
     """
-    conditions = {slug: VIEWS[slug].where(scope) for slug in APART}
-    wheres = [When(condition, then=Value(slug)) for slug, condition in conditions.items()]
-    same = [F("group"), F("status"), F("progress"), F("said")]
-    # The index finds these, and a few columns count the equals: a row is wide.
-    theirs = (
-        scope.orders.filter(OPEN, functools.reduce(Q.__or__, conditions.values()))
-        .order_by()
-        .values("pk")
-    )
-    grouped = Order.objects.filter(pk__in=theirs).annotate(
-        group=Case(*wheres), said=KT("problem__text")
-    )
-    numbered = grouped.annotate(
-        place=Window(RowNumber(), partition_by=same, order_by=[F("pk").desc()]),
-        alike=Window(Count("pk"), partition_by=same),
-    ).filter(place__lte=NAMED)
-    first = list(
-        numbered.order_by("place", "-pk").values_list("pk", "group", "place", "alike")[:MOST_ROWS]
-    )
+    due = _due_orders(scope).values("pk")[:MOST]  # a part of a union can't be cut
+    no_place = (Value(DUE), Value(0), Value(0))
+    every = _numbered_orders(scope).values_list("pk", "group", "place", "alike")
+    every = every.union(Order.objects.filter(pk__in=due).values_list("pk", *no_place), all=True)
+    first = list(every.order_by("place", "-pk")[: MOST_ROWS + MOST])
     orders = scope.orders.select_related("account").in_bulk([pk for pk, *_ in first])
     return [(orders[pk], group, place, alike) for pk, group, place, alike in first]
 
 
-def _due_parcels(request: MemberRequest, scope: SenderScope) -> list[dict[str, Any]]:
-    """Return the parcels due today or late, longest late first, with days late and their step."""
+def _numbered_orders(scope: SenderScope) -> QuerySet[Any]:
+    """Return the newest few orders of each view and reason. The index has all but the reasons."""
+    conditions = {slug: VIEWS[slug].where(scope) for slug in APART}
+    wheres = [When(condition, then=Value(slug)) for slug, condition in conditions.items()]
+    # Asked for by key, so that only the rows with a reason to show are read.
+    text = Order.objects.filter(pk=OuterRef("pk")).values(text=KT("problem__text"))
+    same = [F("group"), F("status"), F("progress"), F("is_return"), F("said")]
+    found = scope.orders.filter(OPEN, functools.reduce(Q.__or__, conditions.values())).order_by()
+    return found.annotate(
+        group=Case(*wheres),
+        is_return=~NO_RETURN,
+        said=Case(When(HAS_REASON, then=Subquery(text))),
+        place=Window(RowNumber(), partition_by=same, order_by=[F("pk").desc()]),
+        alike=Window(Count("pk"), partition_by=same),
+    ).filter(place__lte=NAMED)
+
+
+def _due_orders(scope: SenderScope) -> QuerySet[Order]:
+    """Return the orders due today or late, longest late first."""
     # The range is redundant: without it PostgreSQL reads every parcel on its way, due or not.
     due = scope.orders.filter(
         VIEWS["late"].where(scope) | VIEWS["due-today"].where(scope), eta_to__lte=scope.today
     )
-    rows = [_parcel_row(request, order, scope.now) for order in due.order_by("eta_to", "pk")[:MOST]]
+    return due.order_by("eta_to", "pk")
+
+
+def _due_parcels(
+    request: MemberRequest, scope: SenderScope, orders: Iterable[Order]
+) -> list[dict[str, Any]]:
+    """Return the parcels due today or late, longest late first, with days late and their step."""
+    by_day = sorted(orders, key=lambda order: (order.eta_to, order.pk))
+    rows = [_parcel_row(request, order, scope.now) for order in by_day]
     for row in rows:
         row["late"] = (scope.today - row["order"].eta_to).days
         row["step"] = STEPS[row["order"].progress]
@@ -290,7 +333,7 @@ def _next_pickups(scope: SenderScope) -> list[dict[str, Any]]:
 
     Numbers of parcels and printed labels.
     """
-    theirs = scope.orders.filter(VIEWS["waiting-for-pickup"].where(scope), BY_DRIVER)
+    theirs = scope.orders.filter(VIEWS["waiting-for-pickup"].where(scope), BY_DRIVER, NO_RETURN)
     waiting = theirs.annotate(day=PICKUP_DAY)
     days = waiting.filter(day__gte=scope.today).values("day")
     printed = Count("pk", filter=Q(printed_at__isnull=False))

@@ -64,7 +64,9 @@ def tiles_and_sections(request: MemberRequest, span: Span) -> tuple[list[Tile], 
         spend.spend_section(spent, sender, span, statements.pending_refunds(scope.orders)),
         *([by_carrier] if by_carrier else []),
         delivery.delivery_section(now.delivered, before.delivered, sender, span),
-        promises.promise_section(now.promises, before.promises, late_now, span),
+        promises.promise_section(
+            now.promises, before.promises, late_now, span, returns=now.returns
+        ),
         pickups.pickup_section(now.pickups, before.pickups, span),
         sizes.size_section(now.sizes, before.sizes, span),
     ]
@@ -96,7 +98,7 @@ HEADS = [
 @audience(*SEE_MONEY)
 @require_GET
 def refunds(request: MemberRequest) -> HttpResponse:
-    """Show fifty at a time, newest first, each with its reason and what to do next."""
+    """Show fifty parcels at a time, newest first, each with its reason and what to do next."""
     claims = _refund_claims(request)
     page = claims.page(before=request.GET.get("before", ""), after=request.GET.get("after", ""))
     role = request.membership.role

@@ -9,16 +9,16 @@ from shipping_portal.sandbox import mischief, public
 from shipping_portal.sandbox.config import Config
 from shipping_portal.sandbox.control import Control
 from shipping_portal.sandbox.depot import Depot
-from shipping_portal.sandbox.desk import facts_of
+from shipping_portal.sandbox.endpoints import facts_of
 from shipping_portal.sandbox.journeys import Journeys
-from shipping_portal.sandbox.label_desk import LabelDesk
-from shipping_portal.sandbox.order_desk import OrderDesk
+from shipping_portal.sandbox.label_endpoints import LabelEndpoints
+from shipping_portal.sandbox.order_endpoints import OrderEndpoints
 from shipping_portal.sandbox.paths import Operation
-from shipping_portal.sandbox.quote_desk import QuoteDesk
+from shipping_portal.sandbox.quote_endpoints import QuoteEndpoints
 from shipping_portal.sandbox.requesting import Request, is_authenticated, without_credentials
 from shipping_portal.sandbox.timeline import Timeline
-from shipping_portal.sandbox.tracking_desk import TrackingDesk
-from shipping_portal.sandbox.trouble import CONTENT_VERBS, DESK_VERBS, Fault, Troubles
+from shipping_portal.sandbox.tracking_endpoints import TrackingEndpoints
+from shipping_portal.sandbox.trouble import CONTENT_VERBS, ENDPOINT_VERBS, Fault, Troubles
 from shipping_portal.sandbox.webhooks import Courier
 from shipping_portal.sandbox.wire import HangUp, Refused, Reply, not_found, stock_refusal
 
@@ -98,7 +98,7 @@ class Sandbox:
             except Refused as refusal:
                 return refusal.reply(self.contract)
 
-        if fault is None or fault.verb in DESK_VERBS:
+        if fault is None or fault.verb in ENDPOINT_VERBS:
             return proceed()
         return mischief.play(fault, request, proceed, self.contract)
 
@@ -111,10 +111,10 @@ class Sandbox:
 
     def _works(self) -> dict[str, Callable[..., Reply]]:
         """Map operation names to the methods that do them."""
-        quotes = QuoteDesk(self.depot, self.journeys)
-        orders = OrderDesk(self.depot, self.journeys)
-        tracking = TrackingDesk(self.depot, self.journeys)
-        labels = LabelDesk(self.depot, self.journeys)
+        quotes = QuoteEndpoints(self.depot, self.journeys)
+        orders = OrderEndpoints(self.depot, self.journeys)
+        tracking = TrackingEndpoints(self.depot, self.journeys)
+        labels = LabelEndpoints(self.depot, self.journeys)
         return {
             "quote": quotes.quote,
             "quote_contents": quotes.quote_contents,

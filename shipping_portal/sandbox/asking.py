@@ -112,7 +112,7 @@ def from_query(query: Mapping[str, str], contract: Contract, problems: Problems)
     if any(word(key) for key in SIZES):
         asked.size = reader.size([word(key) for key in SIZES], units["dimension_units"])
     asked.partner_id = query.get(contract["partner_query"], "")
-    _settle_countries(asked, problems, lambda key: contract[f"query_{key}"])
+    _find_countries(asked, problems, lambda key: contract[f"query_{key}"])
     return asked
 
 
@@ -149,7 +149,7 @@ def from_body(body: dict[str, Any], contract: Contract, problems: Problems) -> A
     asked.partner_id = reader.text("partner_id", dig(body, contract["partner_field"]))
     asked.cover = reader.cover(value("cover_amount"))
     asked.items = reader.items(value("contents"), contract)
-    _settle_countries(asked, problems, lambda key: key)
+    _find_countries(asked, problems, lambda key: key)
     return asked
 
 
@@ -158,7 +158,7 @@ def _units(contract: Contract, prefix: str, word: Callable[[str], str]) -> dict[
     return {key: word(key) if contract[prefix + key] else metric for key, metric in METRIC.items()}
 
 
-def _settle_countries(asked: Asked, problems: Problems, name: Any) -> None:
+def _find_countries(asked: Asked, problems: Problems, name: Any) -> None:
     for side in SIDES:
         party: Party = getattr(asked, side)
         if not party.country:

@@ -281,7 +281,7 @@ class Contract(Mapping[str, Any]):
     def __len__(self) -> int:
         return len(self._points)
 
-    def told(self, name: str) -> str | int:
+    def value_of(self, name: str) -> str | int:
         """Return an order id or reference as this carrier writes it in JSON."""
         is_number = self.number_ids and name.isdigit() and not name.startswith("0")
         return int(name) if is_number else name

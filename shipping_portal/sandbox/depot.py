@@ -96,7 +96,7 @@ class Depot:
     def book(self, parcel: Parcel, *, key: str, sha256: str, reply: Reply | None) -> Parcel:
         """Commit a booking and return its parcel.
 
-        ``reply`` is in the same line, so that the key's reply survives a crash right after.
+        ``reply`` is in the same line, so that the key's reply survives a crash right afterwards.
         """
         answer = {"status": reply.status, "body": reply.body.decode()} if reply else None
         names = self.names(parcel)
@@ -179,7 +179,7 @@ class Depot:
                 )
             return answer.reply
 
-    def settle(self, key: str, sha256: str, reply: Reply) -> None:
+    def keep_reply(self, key: str, sha256: str, reply: Reply) -> None:
         """Store the reply for a reserved key. A rejected attempt uses up the key as well."""
         self.record(
             "answered", key=key, body_sha256=sha256, status=reply.status, body=reply.body.decode()

@@ -97,11 +97,11 @@ class Parcel:
             return words["cancelled"]
         if self.refund and words[self.refund]:
             return words[self.refund]
-        told = [scan.progress for scan in self.scans if scan.progress]
-        if not told:
+        known = [scan.progress for scan in self.scans if scan.progress]
+        if not known:
             waiting = "Pickup" if self.is_pickup else "Drop Off"
             return "Booking" if now < self.labels_due_at else waiting
-        return STATES.get(told[-1], "In Transit")
+        return STATES.get(known[-1], "In Transit")
 
     def as_line(self) -> dict[str, Any]:
         """Return the parcel for the ledger's booked line."""

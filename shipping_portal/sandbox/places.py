@@ -183,7 +183,7 @@ def at_postcode(country: str, postcode: str) -> tuple[Locality, ...]:
 
     ZIP+4 counts as its first five digits.
     """
-    key = _folded_postcode(country, postcode)
+    key = _normalised_postcode(country, postcode)
     listed = _by_postcode(country).get(key, ())
     return tuple(dict.fromkeys([*listed, *_at_zip_code(key)])) if country == "US" else listed
 
@@ -193,7 +193,9 @@ def is_pair(country: str, suburb: str, postcode: str) -> bool:
 
     Letter case and spacing don't count.
     """
-    return _folded(suburb) in {_folded(place.suburb) for place in at_postcode(country, postcode)}
+    return _normalised(suburb) in {
+        _normalised(place.suburb) for place in at_postcode(country, postcode)
+    }
 
 
 def alternatives(country: str, postcode: str) -> str:
@@ -216,16 +218,16 @@ def _by_postcode(country: str) -> dict[str, tuple[Locality, ...]]:
     groups: dict[str, tuple[Locality, ...]] = {}
     for place in _listed():
         if place.country == country:
-            key = _folded_postcode(country, place.postcode)
+            key = _normalised_postcode(country, place.postcode)
             groups[key] = (*groups.get(key, ()), place)
     return groups
 
 
-def _folded(text: str) -> str:
+def _normalised(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def _folded_postcode(country: str, postcode: str) -> str:
+def _normalised_postcode(country: str, postcode: str) -> str:
     bare = "".join(postcode.split()).upper()
     return bare[:5] if country == "US" else bare
 

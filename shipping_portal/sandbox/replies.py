@@ -73,8 +73,8 @@ def order_document(
     _echo_request(document, parcel, contract)
     _plant_schedule(document, parcel, contract)
     _plant_booked_price(document, facts, contract)
-    plant(document, contract["order_id"], contract.told(parcel.order_id))
-    plant(document, contract["reference"], contract.told(parcel.reference))
+    plant(document, contract["order_id"], contract.value_of(parcel.order_id))
+    plant(document, contract["reference"], contract.value_of(parcel.reference))
     state = parcel.state(now=now.timestamp(), words=contract.cancel_words)
     plant(document, contract["state"], state)
     plant(document, contract["labels"], label_entries(parcel, contract, base_url=base_url, now=now))
@@ -91,8 +91,8 @@ def cancel_document(parcel: Parcel, contract: Contract, *, base_url: str) -> dic
     plant(
         document, contract["customer_reference"], dig(parcel.body, contract["customer_reference"])
     )
-    plant(document, contract["order_id"], contract.told(parcel.order_id))
-    plant(document, contract["reference"], contract.told(parcel.reference))
+    plant(document, contract["order_id"], contract.value_of(parcel.order_id))
+    plant(document, contract["reference"], contract.value_of(parcel.reference))
     plant(document, contract["order_key"], parcel.order_key)
     plant(document, contract["state"], contract.cancel_words[parcel.refund or "cancelled"])
     plant(document, contract["tracking_url"], public_page(parcel.reference, base_url))
@@ -144,7 +144,7 @@ def status_document(parcel: Parcel) -> dict[str, str]:
 def event_document(parcel: Parcel, scan: Scan, contract: Contract) -> dict[str, Any]:
     """Return one tracking event as section 2.2 has it: the webhook's payload."""
     event: dict[str, Any] = {}
-    plant(event, contract["event_reference"], contract.told(parcel.reference))
+    plant(event, contract["event_reference"], contract.value_of(parcel.reference))
     plant(event, contract["event_id"], scan.event_id)
     plant(event, contract["event_type"], scan.event_type)
     plant(event, contract["scan_time"], scan.scan_time)

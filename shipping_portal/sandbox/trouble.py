@@ -71,7 +71,7 @@ WEBHOOK_VERBS = (
 )
 CONNECTION_VERBS = ("refuse", "slow-tls")
 # Faults inside an operation, not in its reply: the operation itself checks for them.
-DESK_VERBS = (
+ENDPOINT_VERBS = (
     *LABEL_VERBS,
     "before-response",
     "after-cancel",

@@ -32,7 +32,7 @@ MOST = 100
 class Line:
     """One report line with the Extra Cover in its price: it goes to `order`, else to the sender.
 
-    `left` says why it goes nowhere; `unclear` is the booking that it may answer.
+    `left` says why it goes nowhere; `unclear` is the booking that it may resolve.
     """
 
     charge: Charge
@@ -62,7 +62,7 @@ def plan_assignment(ticked: Collection[int], sender: Sender | None) -> list[Line
         line.sender, line.order = sender, named.get(line.charge.pk)
         line.unclear = next((order for order in unclear if _may_answer(line, order)), None)
         if line.unclear:
-            line.left = "It may belong to an unsettled booking: settle that booking first."
+            line.left = "It may belong to an unresolved booking: resolve that booking first."
         elif line.order and line.order.sender_id != sender.pk:
             line.left = f"Its reference belongs to another sender's order, {line.order.pk}."
     return lines
@@ -87,7 +87,7 @@ def assign_all(
 ) -> list[Line]:
     """Assign the lines that go where `shown` said, and return them.
 
-    Each has a transaction and an audit row.
+    Each has its own transaction and audit row.
     """
     done = []
     for line in lines:
@@ -112,7 +112,7 @@ def assign_all(
 
 
 def _read_lines(ticked: Collection[int]) -> list[Line]:
-    """Read them with all parts of their prices: a line of a report is assigned as a whole."""
+    """Read lines with all parts of their prices: a report's line is assigned as a whole."""
     chosen = list(Charge.objects.filter(pk__in=ticked).select_related("report").order_by("pk"))
     same_line = Q(pk__in=[charge.pk for charge in chosen])
     for charge in chosen:
@@ -142,7 +142,7 @@ def _unclear_bookings(lines: Collection[Line]) -> list[Any]:
 
 
 def _may_answer(line: Line, order: Any) -> bool:
-    """Return whether the line may be of this booking.
+    """Return whether the line may belong to this booking.
 
     Its page only shows the nearest few prices.
     """

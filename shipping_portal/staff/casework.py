@@ -1,4 +1,4 @@
-"""Handle cases besides resolving them: notes, owners, and emails to the sender.
+"""Handle cases apart from resolving them: notes, owners, and emails to the sender.
 
 The audit log names each by its key. The text is only in its own row, so that it can be erased.
 """
@@ -37,7 +37,7 @@ TEXTS = {
         " of the label and let us know."
     ),
     About.DETAILS: "To sort out {parcel}, we need:\n\n- \n\nPlease reply to this email.",
-    About.SETTLED: (
+    About.RESOLVED: (
         "We now know the outcome for {parcel}. You'll find it on the parcel's page. There's nothing"
         " you need to do."
     ),
@@ -69,10 +69,10 @@ def notes_about(about: Order | Sender) -> QuerySet[Note]:
 
 
 def case_operators() -> QuerySet[User]:
-    """Return those who may own a case: all admin users."""
-    at_the_desk = Q(is_superuser=True) | Q(groups__isnull=False)
+    """Return the people who may own a case: all admin users."""
+    operators = Q(is_superuser=True) | Q(groups__isnull=False)
     return (
-        User.objects.filter(at_the_desk, is_staff=True, is_active=True).order_by("email").distinct()
+        User.objects.filter(operators, is_staff=True, is_active=True).order_by("email").distinct()
     )
 
 
@@ -88,7 +88,7 @@ def give_case(order: Order, operator: User | None, *, by: User, now: dt.datetime
 
 
 def mail_recipients(order: Order) -> QuerySet[User]:
-    """Return who may be emailed about it: its account's owners and shippers, never the receiver."""
+    """Return who may be emailed about an order: its owners and shippers, never the receiver."""
     roles = [Role.OWNER, Role.SHIPPER]
     found = User.objects.filter(
         membership__sender=order.sender_id, membership__role__in=roles, is_active=True
@@ -102,7 +102,9 @@ def prepare_text(order: Order, about: str) -> str:
 
 
 def _name_of(order: Order) -> str:
-    return f"{order.carrier_reference or 'the parcel'} to {masked_name(order.receiver_name)}"
+    way = "from" if order.returns_id else "to"
+    who = masked_name(order.of_customer("name"))
+    return f"{order.carrier_reference or 'the parcel'} {way} {who}"
 
 
 @transaction.atomic
@@ -127,7 +129,7 @@ def queue_mail(
     order=122,
 )
 def send_due_mail(mail: SenderMail) -> None:
-    """Send it, unless its reader has left the team; a crash in between repeats it at worst."""
+    """Send an email unless its reader has left the team; at worst, a crash repeats it."""
     if not mail_recipients(mail.order).filter(pk=mail.to_id).exists():
         mail.finish(last_error=LEFT)
         return

@@ -1,4 +1,4 @@
-"""Erase a person on request: found by one search, erased with a reason, again after a restore."""
+"""Erase a person on request: one search, a reason, and again after a restore."""
 
 import datetime as dt
 import re
@@ -12,9 +12,9 @@ from django.db.models import F, Q, QuerySet, TextField
 from django.db.models.functions import Cast, Concat
 
 from orders.drafting.receivers import masked_name
-from orders.erasing import erase_settled, lock_orders
+from orders.erasing import erase_resolved, lock_orders
 from orders.folding import fold
-from orders.models import Draft, Order, Quote
+from orders.models import Draft, Order, Quote, searches
 from shipping_portal.accounts.address.phones import phone_spellings
 from shipping_portal.accounts.adminkit.actions import Refused
 from shipping_portal.accounts.erasing import NOBODYS
@@ -28,7 +28,7 @@ from shipping_portal.staff.models import Note, SenderMail
 from tracking.erasing import UNREAD, webhooks_naming
 from tracking.models import TrackingEvent, WebhookDelivery
 
-MOST = 100  # of a kind in one list
+MOST = 100  # rows of a kind in one list
 SHORTEST_NAME = 3  # letters of a word that is searched for in free text
 
 
@@ -104,18 +104,18 @@ def find_person(
 def _find_rules(email: str, phone: str, name: str, postcode: str) -> dict[str, Q]:
     """Return each kind's condition.
 
-    Drafts, quotes and rows are few and temporary, so read whole.
+    Drafts, quotes and rows are few and temporary, so they are all read.
     """
     typed = Q(text__iregex=rf"[^\w.+-]{re.escape(email)}[^\w.-]") if email else Q()
     if digits := min(
         (re.sub(r"\D", "", one).lstrip("0") for one in _phone_spellings(phone)), key=len, default=""
     ):
-        # However it was typed, with its country's code or without.
+        # However it was typed, with or without the country code.
         typed |= Q(text__regex=r"\D{0,2}".join(digits))
     if name and postcode:
         typed |= Q(text__icontains=name) & Q(text__icontains=postcode)
     return {
-        "order": _is_theirs("receiver_", email, phone, name, postcode)
+        "order": _is_of_order(email, phone, name, postcode)
         & _is_in_search_text(email, phone, name if postcode else ""),
         "receiver": _is_theirs("", email, phone, name, postcode),
         **dict.fromkeys(("draft", "quote", "row"), typed),
@@ -147,12 +147,23 @@ def _is_theirs(prefix: str, email: str, phone: str, name: str, postcode: str) ->
     return rule
 
 
+def _is_of_order(email: str, phone: str, name: str, postcode: str) -> Q:
+    """Match orders to these people, and returns from them."""
+    rule = _is_theirs("receiver_", email, phone, name, postcode) & Q(returns=None)
+    back = Q(pickup__phone__in=[*_phone_spellings(phone)]) if phone else Q()
+    if email:
+        back |= Q(pickup__email__iexact=email)
+    if name and postcode:
+        back |= Q(pickup__name__icontains=name, pickup__postcode=postcode.upper())
+    return rule | back & Q(returns__isnull=False) if back else Q()
+
+
 def _is_in_search_text(email: str, phone: str, name: str) -> Q:
-    """Match orders with one of these in their search text, which has an index."""
+    """Match orders with one of these in a piece of their search text."""
     rule = Q()
     for text in filter(None, [email, *_phone_spellings(phone), name]):
-        rule |= Q(search__contains=fold(text))
-    return rule
+        rule |= Q(text__icontains=fold(text))
+    return searches.of_anybody(rule) if rule else rule
 
 
 def _phone_spellings(phone: str) -> set[str]:
@@ -176,15 +187,16 @@ def _sender_of(row: Any) -> Sender | None:
 
 
 def _row_words(row: Any) -> str:
-    """Return a label for the row, with enough of the person to tell two apart."""
+    """Return a label for the row, with enough about the person to tell two apart."""
     if isinstance(row, Order):
-        to = f"{masked_name(row.receiver_name)} in {row.receiver_postcode}"
+        way = "from" if row.returns_id else "to"
+        who = f"{way} {masked_name(row.of_customer('name'))} in {row.of_customer('postcode')}"
         number = (
             f"{row.carrier_reference}, order {row.pk}"
             if row.carrier_reference
             else f"Order {row.pk}"
         )
-        return f"{number}, to {to}, {row.created_at:%-d %b %Y}"
+        return f"{number}, {who}, {row.created_at:%-d %b %Y}"
     if isinstance(row, Receiver):
         return f"Address book entry of {masked_name(row.name)} in {row.postcode}"
     if isinstance(row, User):
@@ -210,7 +222,7 @@ def _still_there(kind: str, keys: Keys) -> set[int]:
 
 
 def with_files(chosen: Chosen) -> Chosen:
-    """Add the files of the chosen rows' accounts, which contain their data as well."""
+    """Add the exported files of the chosen rows' accounts, which contain their data as well."""
     rows = [row for kind, keys in chosen.items() for row in NOT_ERASED[kind].filter(pk__in=keys)]
     return {**chosen, "sender's files": {sender.pk for row in rows if (sender := _sender_of(row))}}
 
@@ -244,7 +256,7 @@ def erase_again(now: dt.datetime) -> int:
             back = _still_there(kind, keys)
             count += sum(erasing.erase({kind: back}).values()) and len(back)
     orders = Q(pk__in=kept.get("order", ())) | Q(sender__in=kept.get("sender", ()))
-    return count + erase_settled(Order.objects.filter(orders))
+    return count + erase_resolved(Order.objects.filter(orders))
 
 
 @term("closed accounts")
@@ -253,14 +265,14 @@ def erase_closed(now: dt.datetime) -> int:
     count = 0
     before = now - dt.timedelta(days=settings.CLOSED_ACCOUNT_DAYS)
     for sender in NOT_ERASED["sender"].filter(closed_at__lt=before):
-        erase_settled(sender.orders.all())
+        erase_resolved(sender.orders.all())
         count += _erase_account(sender, now)
     return count
 
 
 @transaction.atomic
 def _erase_account(sender: Sender, now: dt.datetime) -> bool:
-    # before its orders, as everywhere
+    # lock it before its orders, as everywhere
     Sender.objects.select_for_update(no_key=True).get(pk=sender.pk)
     chosen = {"sender": {sender.pk}}
     if erasing.objections(chosen):

@@ -1,15 +1,15 @@
-"""Search for whatever a caller says: parcels, senders and people. Searches aren't stored.
+"""Search for what a caller gives: parcels, senders and people. Searches aren't stored.
 
-Receivers' emails and phones, which lists mask, are found whole or not at all: by parts, they could
-be read letter by letter. A search for one leaves an audit row with a keyed hash of it.
+Customers' emails and phones, which lists mask, are only found as a whole: by parts, they could be
+guessed letter by letter. Searching for one leaves an audit row with a keyed hash of it.
 """
 
 import re
-import uuid
 from itertools import takewhile
 from typing import Any
 
-from django.db.models import F, Q, QuerySet, TextField, Value
+from django.db.models import Case, F, Q, QuerySet, TextField, Value, When
+from django.db.models.fields.json import KT
 from django.db.models.functions import Replace
 from django.db.models.lookups import Regex
 from django.http import HttpRequest, HttpResponse
@@ -21,24 +21,25 @@ from django.utils import timezone
 from orders.folding import fold
 from orders.list.listing import clean_search
 from orders.masking import without_emails
-from orders.models import Order
+from orders.models import Order, searches
+from orders.views.chosen import read_uuid
 from shipping_portal.accounts.address.phones import phone_spellings
 from shipping_portal.accounts.login.security_events import hash_of
 from shipping_portal.accounts.models import Audit, Membership, PickupAddress, Sender, User
 
 MOST = 20
 MOST_WORDS = 6
-MOST_SENDERS = 200  # whose parcels a word may mean
-MOST_PIECES = 6  # of a phone number: +1 (416) 555 01 42
+MOST_SENDERS = 200  # senders whose parcels a word may mean
+MOST_PIECES = 6  # groups of a phone number: +1 (416) 555 01 42
 DIGITS = re.compile(r"[\d+().-]+")
 # How a phone number with spaces begins: a prefix or area code, not a postcode before another
 # number.
 AREA = re.compile(r"[+(0]|\d{1,3}(?!\d)")
 TRIGRAM = re.compile(r"[^\W_]{3}")
-OF_A_WORD = r"[^\s@]*"  # what may be around a part of it; never of an email
+OF_A_WORD = r"[^\s@]*"  # what may surround a part of a phone number; never an email
 ORDER = re.compile(r"^order (number )?", re.IGNORECASE)
 
-GROUPS = {  # its title, an addition to a search with too many results, its column heads
+GROUPS = {  # its title, what to add to a search with too many results, its column headings
     "orders": ("Parcels", "word", ("Parcel", "To", "Status", "Sender", "Created")),
     "senders": ("Senders", "letter", ("Sender", "Number", "Bookings", "Parcels")),
     "people": ("People", "letter", ("Person", "Email", "Sender")),
@@ -46,9 +47,9 @@ GROUPS = {  # its title, an addition to a search with too many results, its colu
 
 
 def search_words(term: str) -> list[str]:
-    """Return a search's words with a letter or digit; a phone number is one word however spaced.
+    """Return a search's words with a letter or digit; a spaced phone number is one word.
 
-    Of a search without such a word, its first one, which matches nothing.
+    If there is no such word, return the first word, which matches nothing.
     """
     pieces, found = term.split(), list[str]()
     pieces = [piece for piece in pieces if any(map(str.isalnum, piece))] or pieces[:1]
@@ -79,29 +80,39 @@ def orders_by(term: str) -> Q:
 def _order_by(word: str) -> Q:
     """Match an order by one word: its text, whole email or phone, reference, number or sender."""
     found = Q(carrier_reference__upper=word.upper())
-    # The search text, which has an index, contains both.
+    # The search text's pieces, which have an index, contain both.
     if "@" in word:
-        found |= Q(receiver_email__upper=word.upper(), search__contains=fold(word))
+        found |= Q(receiver_email__upper=word.upper()) & _has_piece(word)
     for phone in filter(TRIGRAM.search, {word, *phone_spellings(word)}):
-        found |= Q(receiver_phone=phone, search__contains=fold(phone))
-    found |= _contains_word("search__", fold(word)) & _is_shown(fold(word))
+        back = Q(pickup__phone=phone, returns__isnull=False)
+        found |= (Q(receiver_phone=phone) | back) & _has_piece(phone)
+    found |= _has_piece(word) & _is_shown(fold(word))
     members = Membership.objects.filter(user__email=word.lower())
-    # As a list of keys: a subquery beside the other conditions would read the whole table.
+    # As a list of keys: a subquery among the other conditions would read the whole table.
     found |= Q(sender__in=[key for (key,) in _senders_by_word(word, members)[:MOST_SENDERS]])
     if word.isdecimal() and len(word) < 10:
         found |= Q(pk=int(word))
-    key = _read_uuid(word)
+    key = read_uuid(word)
     return found | Q(uuid=key) if key else found
 
 
+def _has_piece(word: str) -> Q:
+    return searches.of_anybody(_contains_word("text__i", fold(word)))
+
+
 def _is_shown(word: str) -> Q:
-    """Match the word in an order's text outside the receiver's email and phone."""
+    """Match the word in an order's text outside its customer's email and phone."""
     is_part = "@" not in word
-    # One without three letters in a row was matched at a word's start (`_part`): it must be the
+    # A word without three letters in a row was matched at a word's start (`_part`): it must be the
     # same word.
     before = OF_A_WORD if is_part and TRIGRAM.search(word) else ""
     after = OF_A_WORD if is_part else ""
-    phone: Any = F("receiver_phone")
+    # The stubs only allow a Value here.
+    phone: Any = Case(
+        When(returns=None, then=F("receiver_phone")),
+        default=KT("pickup__phone"),
+        output_field=TextField(),
+    )
     text = Replace(F("search"), phone, Value(""), output_field=TextField())
     return Q(Regex(text, rf"(^|\s){before}{re.escape(word)}{after}(\s|$)"))
 
@@ -114,7 +125,7 @@ def record_search(by: Any, term: str) -> None:
 
 
 def record_sought(by: Any, sought: str) -> None:
-    """Write one search's row without names: the same text gives the same hash."""
+    """Write the audit row of one search, without names: the same text gives the same hash."""
     Audit.write("searched by contact details", by, by=by, reason=hash_of(sought), at=timezone.now())
 
 
@@ -147,7 +158,7 @@ def _senders_by_word(word: str, *theirs: QuerySet[Any]) -> QuerySet[Any]:
 def _contains_word(lookup: str, word: str) -> Q:
     """Match a word within a text, or at a word's start if it has no three letters in a row.
 
-    Both use trigrams (TrigramIndex); a part of two letters, or of none, would read every row.
+    Both use trigrams (TrigramIndex); a part of two letters or fewer would read every row.
     `lookup` is the column and `__`, or `__i` to ignore case.
     """
     if TRIGRAM.search(word):
@@ -184,7 +195,7 @@ def find(request: HttpRequest) -> HttpResponse:
 
 def _exact_match(user: Any, asked: str) -> str:
     """Return the address of the sender with this number or the order with this reference, or ""."""
-    number, key = Sender.pk_of(asked), _read_uuid(asked)
+    number, key = Sender.pk_of(asked), read_uuid(asked)
     if (
         number
         and user.has_perm("accounts.view_sender")
@@ -200,7 +211,7 @@ def _exact_match(user: Any, asked: str) -> str:
 
 
 def _order_called(found: dict[str, Any], asked: str) -> Order | None:
-    """Return the order with this number, ours or its sender's, if the text means nothing else."""
+    """Return the order with this number, ours or its sender's, if it can't mean anything else."""
     match found:
         case {"orders": [order], **others} if not any(others.values()):
             return (
@@ -212,7 +223,7 @@ def _order_called(found: dict[str, Any], asked: str) -> Order | None:
 
 
 def _found_groups(user: Any, term: str) -> dict[str, Any]:
-    """Return the first few of each group that this operator may see, one more than is shown."""
+    """Return the first few of each group that this operator may see, and one more than shown."""
     found: dict[str, Any] = {}
     asked = search_words(term)
     if user.has_perm("orders.view_order"):
@@ -230,10 +241,3 @@ def _found_groups(user: Any, term: str) -> dict[str, Any]:
         )
         found["people"] = [(person, without_emails(person.email)) for person in people[: MOST + 1]]
     return found
-
-
-def _read_uuid(word: str) -> uuid.UUID | None:
-    try:
-        return uuid.UUID(word)
-    except ValueError:
-        return None

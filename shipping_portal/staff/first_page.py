@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db.models import Count, Value
 from django.db.models.functions import TruncHour
+from django.utils import timezone
 
 from orders.models import Order, OrderChange
 from orders.models.statuses import Status
@@ -20,7 +21,7 @@ ICONS = {
     "sender": "people",
     "deadletter": "alert",
 }
-# per cent of the picture: the highest bar, its foot, the longest refusal
+# per cent of the chart: the highest bar, the baseline, the longest refusal
 HEIGHT, FLOOR, HANGING = 52.0, 72.0, 12.0
 
 
@@ -35,7 +36,7 @@ class Line:
 
 
 def queue_lines(found: list[Queue], now: dt.datetime) -> list[Line]:
-    """Return the queues with work, most urgent first; equals in the order of their cost."""
+    """Return the queues with work, most urgent first, then in the order of their cost."""
     made = [_queue_line(queue, now) for queue in found if queue.count]
     return sorted(made, key=lambda line: TONES.index(line.tone))
 
@@ -71,13 +72,17 @@ class Strip:
 
     @property
     def described(self) -> str:
-        """The picture in words, for those who don't see it."""
+        """The chart in words, for people who can't see it."""
         booked, refused = f"{self.booked:,} in all", f"{self.refused:,} refused"
         if self.most:
-            booked = f"{booked}, most at {self.most.at:%H:%M} UTC with {self.most.booked:,}"
+            booked = f"{booked}, most at {_clock(self.most.at)} with {self.most.booked:,}"
         if self.worst:
-            refused = f"{refused}, {self.worst.refused:,} of them at {self.worst.at:%H:%M} UTC"
+            refused = f"{refused}, {self.worst.refused:,} of them at {_clock(self.worst.at)}"
         return f"Bookings by hour: {booked}. {refused}."
+
+
+def _clock(at: dt.datetime) -> str:
+    return f"{timezone.localtime(at):%H:%M %Z}"
 
 
 def day_strip(now: dt.datetime) -> Strip:

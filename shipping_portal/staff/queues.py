@@ -1,12 +1,14 @@
 """Define the operators' queues that join several apps, and collect all queues.
 
-See adminkit/queues.py; those of one app are in its own queues.py.
+See adminkit/queues.py; queues of one app are in that app's queues.py.
 """
 
 import datetime as dt
+from collections.abc import Iterable, Sequence
+from typing import Any
 
-from django.db.models import Case, F, OuterRef, Q, Subquery, When
-from django.db.models.functions import Coalesce
+from django.db.models import Case, F, OuterRef, Q, QuerySet, Subquery, When
+from django.db.models.functions import Coalesce, TruncDate
 
 from orders import queues as of_orders
 from orders.calling import carrier_settings
@@ -43,7 +45,7 @@ from tracking import polling
 from tracking import queues as of_tracking
 from tracking.models import EventWord, Parcel, WebhookDelivery
 
-EASTERNMOST = dt.timedelta(hours=14)  # of UTC: where a day begins and ends first
+EASTERNMOST = dt.timedelta(hours=14)  # in UTC, where a day begins and ends first
 STUCK_AFTER = dt.timedelta(minutes=10)
 REFUND_TAKES = dt.timedelta(days=30)
 UNCLEAR_TERM = dt.timedelta(hours=2)
@@ -57,7 +59,7 @@ def unconfirmed_long(now: dt.datetime) -> Q:
 
 
 def cancel_stuck(now: dt.datetime) -> Q:
-    """Match cancellations given up on, or requested ten minutes ago without an outcome."""
+    """Match cancellations that were given up, or got no outcome in ten minutes."""
     late_cancels = Order.objects.filter(
         cancels__state__in=["wanted", "in_flight", "unknown"],
         cancels__asked_at__lte=now - STUCK_AFTER,
@@ -69,7 +71,7 @@ def cancel_stuck(now: dt.datetime) -> Q:
 
 
 def refund_late(now: dt.datetime) -> Q:
-    """Match cancellations that the carrier has not decided for a month."""
+    """Match cancellations that the carrier hasn't decided for a month."""
     old = CancelAttempt.objects.filter(
         state__in=CancelAttempt.LIVE, asked_at__lte=now - REFUND_TAKES
     )
@@ -80,7 +82,7 @@ def missed_twice(now: dt.datetime) -> Q:
     """Match pickups missed twice by each sender's calendar, as on their pages.
 
     It reads recent orders without scans, longest waiting first. After 45 days polling gives up on
-    them as well (an unused label), and they leave this list.
+    them too (the label wasn't used), and they leave this list.
     """
     two_days_ago = (now + EASTERNMOST).date() - dt.timedelta(days=2)
     is_over = Q(carrier_pickup_date__lte=two_days_ago) | Q(carrier_pickup_date=None)
@@ -89,15 +91,19 @@ def missed_twice(now: dt.datetime) -> Q:
     return Q(pk__in=[order.pk for order in found if order.missed_twice(now)])
 
 
+def _duplicate_bookings(now: dt.datetime) -> QuerySet[BookingAttempt, int]:
+    """Return the keys of at most MOST_LISTED orders, longest waiting first."""
+    waiting = BookingAttempt.objects.filter(duplicate_booking_at__isnull=False)
+    keys = waiting.order_by("duplicate_booking_at").values_list("order_id", flat=True)
+    return keys[:MOST_LISTED]
+
+
 def duplicate_booking(now: dt.datetime) -> Q:
     """Match orders with a possible second carrier order.
 
     See orders/booking/duplicate_bookings.py.
     """
-    waiting = BookingAttempt.objects.filter(duplicate_booking_at__isnull=False).order_by(
-        "duplicate_booking_at"
-    )
-    return Q(pk__in=list(waiting.values_list("order_id", flat=True)[:MOST_LISTED]))
+    return Q(pk__in=list(_duplicate_bookings(now)))
 
 
 def futile_pickups(now: dt.datetime) -> Q:
@@ -107,19 +113,23 @@ def futile_pickups(now: dt.datetime) -> Q:
         for configured in carrier_settings.all_settings()
         if configured.has_parcel_tools
     ]
-    later_day = Q(carrier_pickup_date__gt=F("progress_at__date"))
+    later_day = Q(carrier_pickup_date__gt=TruncDate("progress_at", tzinfo=dt.UTC))
     by_us = ~later_day & ~Q(account__fingerprint__in=linked)
     return Q(status=Status.BOOKED, progress=Progress.PICKUP_FUTILE) & by_us
 
 
+def _on_unlisted_accounts(now: dt.datetime) -> QuerySet[Order, int]:
+    found = carrier_accounts.still_open(carrier_accounts.asked_by_nobody(), now)
+    return found.values_list("pk", flat=True)[:MOST_LISTED]
+
+
 def left_behind(now: dt.datetime) -> Q:
     """Match orders still open on accounts without a key, at most MOST_LISTED."""
-    found = carrier_accounts.still_open(carrier_accounts.asked_by_nobody(), now)
-    return Q(pk__in=list(found.values_list("pk", flat=True)[:MOST_LISTED]))
+    return Q(pk__in=list(_on_unlisted_accounts(now)))
 
 
 def refused_lately(now: dt.datetime) -> Q:
-    """Match orders rejected in the last day. They may be a day older, from attempts before."""
+    """Match orders rejected in the last day. Some may be a day older, from earlier attempts."""
     since = OrderChange.objects.filter(new=Status.REJECTED, at__gte=now - dt.timedelta(days=1))
     return Q(status=Status.REJECTED, pk__in=since.values("order"))
 
@@ -127,7 +137,7 @@ def refused_lately(now: dt.datetime) -> Q:
 def at_fault(now: dt.datetime) -> Q:
     """Match accounts with recent rejections for faults in our setup.
 
-    Such as a missing partner id.
+    An example is a missing partner id.
     """
     return Q(fault_at__gte=now - FAULT_COUNTS)
 
@@ -136,7 +146,7 @@ ORDERS = {
     "unconfirmed": Wait(
         "Booking outcome unknown",
         Q(status=Status.UNCONFIRMED),
-        "Open the oldest and press Resolve. Adopt its reference, settle it as not booked or keep"
+        "Open the oldest and press Resolve. Adopt its reference, resolve it as not booked or keep"
         " waiting.",
         "since",
         term=UNCLEAR_TERM,
@@ -206,6 +216,9 @@ ORDERS = {
         term=WEEK,
     ),
 }
+# Counted with the queues of one rule. As conditions of a count of several, each would first be read
+# on its own.
+COUNTED_APART = {"second-order": _duplicate_bookings, "left-behind": _on_unlisted_accounts}
 SENDERS = {
     "waiting": Wait(
         "Accounts waiting for approval",
@@ -247,22 +260,44 @@ AT_FAULT = Wait(
 )
 
 
-def waiting_queues(now: dt.datetime) -> list[Queue]:
-    """Return every queue, empty ones too, in the order of their cost; then those of the reports."""
-    own = _one_rule_queues()
-    together = counted_together([*own, *of_billing.other_queues()], now)
+def waiting_queues(
+    now: dt.datetime,
+    *,
+    accounts: Sequence[CarrierAccount] | None = None,
+    others: Sequence[OneRule] = (),
+) -> list[Queue]:
+    """Return every queue, even empty ones, in the order of their cost, then those of reports.
+
+    `accounts` are all carrier accounts, if they were read already; `others` are counted with them.
+    """
+    every = CarrierAccount.objects.all() if accounts is None else accounts
+    orders = Order.objects.annotate(since=undecided_since())
+    together = {name: wait for name, wait in ORDERS.items() if name not in COUNTED_APART}
+    apart = [
+        OneRule(orders, name, ORDERS[name], "?needs={}", keys)
+        for name, keys in COUNTED_APART.items()
+    ]
+    of_reports = [*of_billing.report_queues(), *of_billing.other_queues()]
+    found = counted_together([*apart, *_one_rule_queues(now), *of_reports, *others], now)
+    of_orders = [*counted(orders, together, now), *found[: len(apart)]]
+    place = [f"order-{name}" for name in ORDERS].index
     return [
-        *counted(Order.objects.annotate(since=undecided_since()), ORDERS, now),
-        *_account_queues(now),
-        *counted(DailySpend.objects.filter(day__gte=_weeks_ago(now)), of_orders.SPENDING, now),
-        *together[: len(own)],
-        *of_billing.report_queues(now),
-        *together[len(own) :],
+        *sorted(of_orders, key=lambda queue: place(queue.name)),
+        *_account_queues(every, now),
+        *found[len(apart) :],
     ]
 
 
-def _one_rule_queues() -> list[OneRule]:
+def own_cases(operator: Any) -> OneRule:
+    """Return this operator's cases, to be counted with the queues."""
+    orders = Order.objects.filter(assignment__operator=operator.pk)
+    return OneRule(orders, "mine", Wait("My cases", Q(), since="assignment__at"), "?case={}")
+
+
+def _one_rule_queues(now: dt.datetime) -> list[OneRule]:
+    days = DailySpend.objects.filter(day__gte=_weeks_ago(now))
     return [
+        *one_rule_queues(days, of_orders.SPENDING),
         *one_rule_queues(Sender.objects.all(), SENDERS, query="?bookings={}"),
         *one_rule_queues(DeadLetter.objects.all(), DEAD_LETTERS, query=""),
         *one_rule_queues(CarrierCall.objects.all(), of_orders.CALLS),
@@ -274,19 +309,19 @@ def _one_rule_queues() -> list[OneRule]:
 
 
 def _weeks_ago(now: dt.datetime) -> dt.date:
-    """Return the earliest limit day to look at, including days over somewhere on earth."""
+    """Return the earliest limit day to check, including days that have ended somewhere."""
     return (now - dt.timedelta(days=15)).date()
 
 
 def undecided_since() -> Coalesce:
-    """Return since when an order is undecided, else since when it exists."""
+    """Return when an order became undecided, or else when it was created."""
     became = OrderChange.objects.filter(order=OuterRef("pk"), new__in=CASES).exclude(old__in=CASES)
     last = Subquery(became.order_by("-pk").values("at")[:1])
     return Coalesce(Case(When(status__in=CASES, then=last)), F("created_at"))
 
 
 def held_accounts(now: dt.datetime) -> list[CarrierAccount]:
-    """Return accounts that an operator paused, or with repeats turned off. There are few."""
+    """Return the few accounts that an operator paused, or that have repeats turned off."""
     return [
         account for account in CarrierAccount.objects.order_by("pk") if _held_since(account, now)
     ]
@@ -298,9 +333,8 @@ def _held_since(account: CarrierAccount, now: dt.datetime) -> dt.datetime | None
     return min((at for at in since if at), default=None)
 
 
-def _account_queues(now: dt.datetime) -> list[Queue]:
-    """Return the queues of the carrier accounts, in one query: there are few."""
-    accounts = CarrierAccount.objects.all()
+def _account_queues(accounts: Iterable[CarrierAccount], now: dt.datetime) -> list[Queue]:
+    """Return the queues of the few carrier accounts."""
     held = [at for account in accounts if (at := _held_since(account, now))]
     faulty = [
         account
@@ -309,12 +343,9 @@ def _account_queues(now: dt.datetime) -> list[Queue]:
     ]
     faults = [at for account in faulty if (at := account.fault_since or account.fault_at)]
     stops = [account.stopped_at for account in accounts if account.stopped_at]
+    rows = CarrierAccount.objects.all()
     return [
-        queue(
-            accounts, "stopped", STOPPED, len(stops), min(stops, default=None), now, "?held=stopped"
-        ),
-        queue(accounts, "held", HELD, len(held), min(held, default=None), now, "?held=yes"),
-        queue(
-            accounts, "fault", AT_FAULT, len(faults), min(faults, default=None), now, "?held=fault"
-        ),
+        queue(rows, "stopped", STOPPED, len(stops), min(stops, default=None), now, "?held=stopped"),
+        queue(rows, "held", HELD, len(held), min(held, default=None), now, "?held=yes"),
+        queue(rows, "fault", AT_FAULT, len(faults), min(faults, default=None), now, "?held=fault"),
     ]

@@ -1,6 +1,6 @@
 """Save views of the admin's lists: an operator's filters under a name, as links above the list.
 
-Search terms are left out: they name people, and no view is erased with them.
+Search terms are left out: they name people, and erasing a person doesn't erase views.
 """
 
 from typing import Any
@@ -14,7 +14,7 @@ from django.urls import reverse
 
 from shipping_portal.staff.models import DeskView
 
-MOST = 20  # of one operator, of one list
+MOST = 20  # views of one operator, for one list
 
 
 class ViewForm(forms.Form):
@@ -24,7 +24,7 @@ class ViewForm(forms.Form):
     query = forms.CharField(max_length=2000, widget=forms.HiddenInput)
 
     def clean_name(self) -> str:
-        """Reject an email or a link: views are not erased with a person."""
+        """Reject an email or a link: views aren't erased with a person."""
         name: str = self.cleaned_data["name"]
         if "@" in name or "://" in name:
             raise forms.ValidationError("Don't use email addresses or links.")

@@ -113,14 +113,14 @@ class StaffSite(admin.AdminSite):
     def has_permission(self, request: HttpRequest) -> bool:
         """Return whether an operator in a group is logged in with a second factor.
 
-        Checked once a request.
+        It is checked once per request.
         """
-        known = getattr(request, "is_at_the_desk", None)
+        known = getattr(request, "is_operator", None)
         if known is None:
             from shipping_portal.accounts.access import require_second_factor  # noqa: PLC0415
 
             known = require_second_factor(request.user)
-            request.is_at_the_desk = known  # type: ignore[attr-defined]
+            request.is_operator = known  # type: ignore[attr-defined]
         return bool(known)
 
     @method_decorator(never_cache)
@@ -158,23 +158,26 @@ class StaffSite(admin.AdminSite):
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> TemplateResponse:
         # Models load after the site.
+        from orders.models import CarrierAccount  # noqa: PLC0415
         from shipping_portal.accounts.adminkit import permissions  # noqa: PLC0415
         from shipping_portal.staff import first_page, queues  # noqa: PLC0415
         from shipping_portal.staff.alerts import health  # noqa: PLC0415
-        from shipping_portal.staff.models import Assignment  # noqa: PLC0415
 
         now = timezone.now()
-        every = queues.waiting_queues(now)
+        accounts = list(CarrierAccount.objects.all())
+        *every, mine = queues.waiting_queues(
+            now, accounts=accounts, others=[queues.own_cases(request.user)]
+        )
         found: dict[str, Any] = {
             "title": "",  # the page has its own
             "lines": first_page.queue_lines(every, now),
-            "mine": Assignment.objects.filter(operator=request.user.pk).count(),
+            "mine": mine.count,
             "empty": [queue for queue in every if not queue.count],
             "items": sum(queue.count for queue in every),
             "out_of_balance": any(
                 queue.count for queue in every if queue.name == "billingreport-balance"
             ),
-            "health": health.health_strip(now),
+            "health": health.health_strip(now, accounts=accounts),
             "alarms": health.webhook_alarms(now),
             "day": first_page.day_strip(now),
             "may_bill": permissions.may(request.user, "billing"),

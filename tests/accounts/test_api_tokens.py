@@ -1,4 +1,4 @@
-"""API tokens: made on a page, shown once, kept as a hash, and ended at once by whoever may."""
+"""API tokens: made on a page, shown once, kept as a hash, and ended at once by anybody who may."""
 
 import datetime as dt
 from collections.abc import Callable

@@ -66,7 +66,7 @@ def test_an_invitation_to_a_team_works_in_every_mode(settings: Any, quill: Sende
     assert not ApprovalRequest.objects.exists()
 
 
-def test_the_operators_are_asked_by_one_mail_owed_with_the_account(approving: Any) -> None:
+def test_the_operators_are_asked_by_one_mail_due_with_the_account(approving: Any) -> None:
     sign_up()
     confirm()
     request, sender = ApprovalRequest.objects.get(), Sender.objects.get()
@@ -76,8 +76,8 @@ def test_the_operators_are_asked_by_one_mail_owed_with_the_account(approving: An
     [sent] = mail.outbox
     assert sent.to == ["desk@portal.example"]
     assert sent.subject == "Marlow Candles waits for approval"
-    for told in (sender.number, "Australia", "Mia Marlow, mia@marlow.example", f"/admin/accounts/sender/{sender.pk}/"):
-        assert told in sent.body
+    for seen in (sender.number, "Australia", "Mia Marlow, mia@marlow.example", f"/admin/accounts/sender/{sender.pk}/"):
+        assert seen in sent.body
 
 
 def confirm(email: str = MIA["email"]) -> None:
@@ -171,8 +171,8 @@ def test_the_yes_is_audited_and_told_to_the_people_of_the_account(
     approving: Any, quill: Sender, alice: User, sam: User, visit: Any
 ) -> None:
     Sender.objects.update(approved_at=None)
-    desk = visit(sam)
-    assert desk.post(act(quill, "approve"), {"reason": REASON}).status_code == 302
+    staff = visit(sam)
+    assert staff.post(act(quill, "approve"), {"reason": REASON}).status_code == 302
     quill.refresh_from_db()
     assert quill.approved_at
     noted = Audit.objects.get()
@@ -183,7 +183,7 @@ def test_the_yes_is_audited_and_told_to_the_people_of_the_account(
     mailing.send_due_mail(notice.pk)
     assert (mail.outbox[-1].to, mail.outbox[-1].subject) == ([alice.email], "Your account is approved")
     assert REASON not in mail.outbox[-1].body
-    assert desk.post(act(quill, "approve"), {"reason": REASON}).status_code == 409
+    assert staff.post(act(quill, "approve"), {"reason": REASON}).status_code == 409
     assert Notification.objects.count() == 1
 
 
@@ -199,13 +199,13 @@ def test_a_declined_account_waits_no_more_until_it_is_reinstated(
     approving: Any, quill: Sender, alice: User, sam: User, visit: Any
 ) -> None:
     Sender.objects.update(approved_at=None)
-    desk = visit(sam)
-    assert 'value="terms" selected' in desk.get(act(quill, "decline")).content.decode()
-    told = {"category": "terms", "text": "We serve businesses in Australia only.", "note": ""}
-    assert desk.post(act(quill, "decline"), told).status_code == 302
-    assert told["text"] in text(visit(alice).get("/today/"))
-    assert desk.get("/admin/accounts/sender/?bookings=waiting").context["cl"].result_count == 0
-    assert desk.post(act(quill, "approve"), {"reason": REASON}).status_code == 409
+    staff = visit(sam)
+    assert 'value="terms" selected' in staff.get(act(quill, "decline")).content.decode()
+    seen = {"category": "terms", "text": "We serve businesses in Australia only.", "note": ""}
+    assert staff.post(act(quill, "decline"), seen).status_code == 302
+    assert seen["text"] in text(visit(alice).get("/today/"))
+    assert staff.get("/admin/accounts/sender/?bookings=waiting").context["cl"].result_count == 0
+    assert staff.post(act(quill, "approve"), {"reason": REASON}).status_code == 409
     quill.refresh_from_db()
     with pytest.raises(Sender.NotAllowed):
         signing_up.approve_account(quill, by=sam, note=REASON, now=timezone.now())

@@ -78,7 +78,7 @@ def disputed(quill: Sender, alice: User) -> None:
     ("open_one", "why"),
     [
         (lambda of, by: factories.order(of, by, status="booked"), "1 of its parcels are on their way"),
-        (lambda of, by: factories.order(of, by, status="unconfirmed"), "not settled with the carrier"),
+        (lambda of, by: factories.order(of, by, status="unconfirmed"), "not resolved with the carrier"),
         (lambda of, by: Sender.objects.filter(pk=of.pk).update(unbilled=12), "12.00 of what it booked is on no bill"),
         (disputed, "Answer the dispute first"),
         (lambda of, by: factories.import_row(of, by, state="owed"), "An import is being booked"),

@@ -1,4 +1,4 @@
-"""News by email: what is owed to whom, what leaves as one mail, and what never stands in it."""
+"""News by email: what is due to whom, what leaves as one email, and what is never in it."""
 
 import datetime as dt
 import re
@@ -29,7 +29,7 @@ def fact(of: Sender, once: str = "a", *, kind: str = "pickup", **changes: Any) -
 
 
 def leave(now: dt.datetime | None = None) -> list[str]:
-    """Everything owed leaves; the bodies of the mails."""
+    """Send everything that is due; return the emails' bodies."""
     mail.outbox.clear()
     Notification.objects.filter(sent_at=None).update(due_at=(now or timezone.now()) - dt.timedelta(seconds=1))
     for pk in Notification.objects.filter(sent_at=None).values_list("pk", flat=True):
@@ -156,7 +156,7 @@ def test_a_mail_server_that_says_nothing_is_not_waited_for_long(
 
 
 @pytest.mark.parametrize("change", [{"role": "viewer"}, {"role": "bookkeeper"}, None])
-def test_nobody_who_left_the_team_or_books_no_more_gets_what_was_owed(
+def test_nobody_who_left_the_team_or_books_no_more_gets_what_was_due(
     alice: User, ana: User, quill: Sender, change: dict[str, str] | None
 ) -> None:
     outbox.notify(fact(quill), now=NOON)
@@ -167,7 +167,7 @@ def test_nobody_who_left_the_team_or_books_no_more_gets_what_was_owed(
     assert not Notification.objects.filter(sent_at=None).exists()
 
 
-def test_nobody_gets_what_another_account_owed_them_before(alice: User, bob: User, quill: Sender) -> None:
+def test_nobody_gets_what_another_account_due_them_before(alice: User, bob: User, quill: Sender) -> None:
     outbox.notify(fact(quill), now=NOON)
     Membership.objects.filter(user=alice).update(sender=bob.membership.sender)
     assert leave() == []
@@ -242,15 +242,15 @@ def test_each_role_gets_the_kinds_that_are_for_it_and_no_others(
     assert {message.to[0] for message in mail.outbox} == {alice.email} | others
 
 
-@pytest.mark.parametrize(("role", "told"), [("owner", 1), ("shipper", 1), ("bookkeeper", 0), ("viewer", 0)])
-def test_what_is_vital_and_owed_leaves_though_it_was_turned_off_unless_its_reader_books_no_more(
-    ana: User, quill: Sender, role: str, told: int
+@pytest.mark.parametrize(("role", "given"), [("owner", 1), ("shipper", 1), ("bookkeeper", 0), ("viewer", 0)])
+def test_what_is_vital_and_due_leaves_though_it_was_turned_off_unless_its_reader_books_no_more(
+    ana: User, quill: Sender, role: str, given: int
 ) -> None:
     outbox.notify(fact(quill, kind="booking"), now=NOON)
     outbox.choose_when(ana, "booking", "off", now=NOON)
     Membership.objects.filter(user=ana).update(role=role)
     leave()
-    assert [message.to for message in mail.outbox].count([ana.email]) == told
+    assert [message.to for message in mail.outbox].count([ana.email]) == given
 
 
 def test_the_page_keeps_what_was_chosen(alice: User, visit: Callable[[User], Client]) -> None:

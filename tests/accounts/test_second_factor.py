@@ -44,7 +44,7 @@ def test_an_operator_without_a_second_factor_is_sent_to_set_one_up(oz: User) -> 
     assert not access.require_second_factor(oz)
 
 
-def test_enrolling_opens_the_desk(oz: User) -> None:
+def test_enrolling_opens_the_admin(oz: User) -> None:
     browser, _ = log_in(oz)
     say_the_password_again(browser)
     page = browser.get("/accounts/2fa/totp/activate/")
@@ -112,7 +112,7 @@ def test_a_new_password_does_not_go_round_the_second_factor(oz: User) -> None:
     assert response["Location"] == "/accounts/2fa/authenticate/"
 
 
-def test_members_never_reach_the_desk(alice: User, visit: Any) -> None:
+def test_members_never_reach_the_admin(alice: User, visit: Any) -> None:
     assert not access.require_second_factor(alice)
     assert visit(alice).get("/admin/", follow=True).status_code == 404
 
@@ -192,7 +192,7 @@ def test_a_session_dies_with_the_password_and_with_the_log_in(alice: User, visit
         ({"is_staff": True, "is_superuser": True, "is_active": False}, True, False),
     ],
 )
-def test_the_desk_is_for_active_operators_with_a_second_factor(
+def test_the_admin_is_for_active_operators_with_a_second_factor(
     fields: dict[str, bool], has_factor: bool, may: bool
 ) -> None:
     person = factories.user("pat@portal.example", **fields)
@@ -201,7 +201,7 @@ def test_the_desk_is_for_active_operators_with_a_second_factor(
     assert access.require_second_factor(person) == may
 
 
-def test_a_member_with_a_second_factor_finds_no_desk(alice: User, visit: Any) -> None:
+def test_a_member_with_a_second_factor_finds_no_admin(alice: User, visit: Any) -> None:
     factories.second_factor(alice)
     assert visit(alice).get("/admin/", follow=True).status_code == 404
 

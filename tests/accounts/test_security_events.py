@@ -15,12 +15,12 @@ from tests import factories
 from tests.accounts.forms import code
 
 pytestmark = pytest.mark.django_db
-Told = Callable[[], list[dict[str, Any]]]
+Recorded = Callable[[], list[dict[str, Any]]]
 NEW = "second@quill.example"
 
 
 @pytest.fixture
-def told(caplog: Any) -> Told:
+def recorded(caplog: Any) -> Recorded:
     caplog.set_level("INFO", "security")
     return lambda: [record.msg for record in caplog.records if record.name == "security"]
 
@@ -42,25 +42,25 @@ def audited() -> list[str]:
     return list(Audit.objects.order_by("pk").values_list("action", flat=True))
 
 
-def test_logging_in_and_out(browser: Client, alice: User, told: Told) -> None:
+def test_logging_in_and_out(browser: Client, alice: User, recorded: Recorded) -> None:
     browser.post("/accounts/logout/")
     assert audited()[-2:] == ["logged in", "logged out"]
-    assert (told()[-1]["kind"], told()[-1]["user"]) == ("logged out", alice.pk)
+    assert (recorded()[-1]["kind"], recorded()[-1]["user"]) == ("logged out", alice.pk)
 
 
-def test_a_failure_names_the_account_or_the_hash_of_an_address(alice: User, told: Told) -> None:
+def test_a_failure_names_the_account_or_the_hash_of_an_address(alice: User, recorded: Recorded) -> None:
     for email in (alice.email, "Stranger@elsewhere.example", "stranger@elsewhere.example"):
         Client().post("/accounts/login/", {"login": email, "password": "a wrong password"})
-    known, one, same = told()
+    known, one, same = recorded()
     assert (known["user"], known["account"], known["ip"]) == (alice.pk, None, "127.0.0.1")
     assert one["account"] == same["account"] == security_events.hash_of("stranger@elsewhere.example")
     assert "elsewhere" not in json.dumps([known, one, same])
 
 
-def test_a_stranger_fills_the_audit_no_faster_than_six_rows_an_hour(alice: User, told: Told) -> None:
+def test_a_stranger_fills_the_audit_no_faster_than_six_rows_an_hour(alice: User, recorded: Recorded) -> None:
     for _ in range(7):
         Client().post("/accounts/login/", {"login": alice.email, "password": "a wrong password"})
-    assert [line["kind"] for line in told()] == ["log-in failed"] * 5 + ["log-in slowed down"] * 2
+    assert [line["kind"] for line in recorded()] == ["log-in failed"] * 5 + ["log-in slowed down"] * 2
     assert audited() == ["log-in failed", "log-in slowed down"]
     assert set(Audit.objects.values_list("actor", flat=True)) == {None}
 
@@ -91,7 +91,7 @@ def test_whoever_changes_how_they_log_in_says_the_password_again(browser: Client
 
 
 @pytest.mark.django_db(transaction=True)  # allauth tells of a new second factor once it is committed
-def test_a_new_password_and_a_second_factor(browser: Client, alice: User, told: Told) -> None:
+def test_a_new_password_and_a_second_factor(browser: Client, alice: User, recorded: Recorded) -> None:
     new = "violin-candle-harbour"
     typed = {"oldpassword": factories.PASSWORD, "password1": new, "password2": new}
     confirm(browser)
@@ -101,14 +101,14 @@ def test_a_new_password_and_a_second_factor(browser: Client, alice: User, told: 
     browser.post("/accounts/2fa/totp/activate/", {"code": code(secret)})
     browser.post("/accounts/2fa/recovery-codes/generate/")
     browser.post("/accounts/2fa/totp/deactivate/")
-    kinds = [line["kind"] for line in told()]
+    kinds = [line["kind"] for line in recorded()]
     assert kinds[0] == "password changed"
     assert kinds.count("second factor added") == kinds.count("second factor removed") == 2  # the app and its codes
     assert "recovery codes made anew" in kinds
     assert set(kinds) <= set(audited())
 
 
-def test_a_wrong_code_and_a_recovery_code(browser: Client, alice: User, told: Told) -> None:
+def test_a_wrong_code_and_a_recovery_code(browser: Client, alice: User, recorded: Recorded) -> None:
     factories.second_factor(alice)
     confirm(browser)
     browser.post("/accounts/2fa/recovery-codes/generate/")
@@ -119,5 +119,5 @@ def test_a_wrong_code_and_a_recovery_code(browser: Client, alice: User, told: To
     other.post("/accounts/login/", {"login": alice.email, "password": factories.PASSWORD})
     other.post("/accounts/2fa/authenticate/", {"code": "000000"})
     other.post("/accounts/2fa/authenticate/", {"code": one[0]})
-    kinds = [line["kind"] for line in told()]
+    kinds = [line["kind"] for line in recorded()]
     assert kinds[-3:] == ["second factor failed", "recovery code used", "logged in"]

@@ -3,11 +3,14 @@
 from collections.abc import Callable
 
 import pytest
+from django.conf import settings
+from django.contrib.auth import BACKEND_SESSION_KEY
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from shipping_portal.accounts.login import sessions
+from shipping_portal.accounts.login.session_store import OLD_BACKEND
 from shipping_portal.accounts.models import Session, User
 from tests import factories
 from tests.pages.typed import text
@@ -93,6 +96,13 @@ def test_a_visitor_leaves_no_row_and_is_logged_in_by_a_new_key(alice: User) -> N
     assert after != before
     assert Session.objects.get().whose == alice.pk
     assert not is_in(Client(headers={"cookie": f"session={before}"}))
+
+
+def test_a_login_from_before_the_portals_own_backend_stays(alice: User) -> None:
+    client = Client()
+    client.force_login(alice, backend=OLD_BACKEND)
+    assert client.session[BACKEND_SESSION_KEY] == settings.AUTHENTICATION_BACKENDS[0]
+    assert is_in(client)
 
 
 def test_a_copy_of_the_database_opens_no_log_in(alice: User, visit: Visit) -> None:

@@ -33,6 +33,10 @@ def test_a_pickup_address_is_stored_in_its_published_spelling_and_sets_the_zone(
     assert Audit.objects.filter(action="pickup address saved", sender=quill).exists()
 
 
+def test_a_zones_name_breaks_after_its_slash_only(browser: Client) -> None:
+    assert "<dd>Australia/<wbr>Melbourne</dd>" in browser.get("/settings/").content.decode()
+
+
 def test_the_first_address_leads_back_to_the_first_steps(browser: Client) -> None:
     PickupAddress.objects.all().delete()
     assert "Book your first" not in browser.get("/start/").content.decode()

@@ -291,9 +291,9 @@ def test_an_address_that_somebody_only_claims_is_not_theirs(page: Client, bob: U
 def test_a_link_that_is_over_says_why_and_whom_to_ask(page: Client, change: dict[str, Any], words: str) -> None:
     link = invite(page)
     Invitation.objects.update(**change)
-    told = text(Client().get(link))
-    assert words in told
-    assert "Ask an owner of Quill & Co for a new one" in told
+    seen = text(Client().get(link))
+    assert words in seen
+    assert "Ask an owner of Quill & Co for a new one" in seen
 
 
 def test_who_removes_themselves_is_led_to_the_log_in(page: Client, alice: User, ana: User) -> None:
@@ -356,6 +356,16 @@ def test_every_change_is_in_the_activity(page: Client, ana: User) -> None:
     page.post(f"{URL}second-factor/", {"needed": "yes"})
     done = set(Audit.objects.values_list("action", flat=True))
     assert {"invited", "role changed", "second factor required"} <= done
+
+
+def test_activity_is_ten_lines_and_all_of_it_or_one_kind_on_request(page: Client, alice: User) -> None:
+    sender, now = alice.membership.sender, timezone.now()
+    lines = ["label printed"] * 12 + ["label opened"] * 3
+    Audit.objects.bulk_create(Audit(at=now, actor=alice, sender=sender, action=one, subject="x") for one in lines)
+    assert len(page.get(URL).context["activity"]) == 10
+    assert len(page.get(f"{URL}?activity=all").context["activity"]) >= 15
+    assert {row.action for row in page.get(f"{URL}?activity=label opened").context["activity"]} == {"label opened"}
+    assert "label opened" in page.get(f"{URL}?activity=nonsense").context["activity_kinds"]
 
 
 def test_a_required_second_factor_comes_before_anything_else(

@@ -1,6 +1,7 @@
 """The access matrix of the API, made from its schema: every operation, and everybody who may not do it."""
 
 import re
+import uuid
 from collections.abc import Callable
 from typing import Any
 
@@ -11,9 +12,10 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import get_resolver
 from django.utils import timezone
 
-from orders.models import Order
-from shipping_portal.accounts.api_tokens import SCOPES
+from orders.models import Order, PrintStation
+from shipping_portal.accounts.api_tokens import PARTNERS, SCOPES, STATIONS
 from shipping_portal.accounts.models import ApiToken, EntryLink, Membership, Role, Sender, User
+from shipping_portal.accounts.teams.team import token_hash
 from shipping_portal.api.reference import openapi
 from tests import factories
 from tests.access import things_of
@@ -43,6 +45,8 @@ BODIES: dict[tuple[str, str], Any] = {
     ("PATCH", "/imports/{file}/rows/{row}"): {"values": {"weight_kg": 2}},
     ("POST", "/entry-links"): {"purpose": "settings"},
     ("POST", "/parcels/{parcel}/share"): {"contact": "1300 555 014"},
+    ("POST", "/print/take"): {"installation": "0c1f8e04-3c2b-4f5e-9a76-0d6f2f4f9b11", "printer": "Zebra"},
+    ("POST", "/print/jobs/{job}/report"): {"outcome": "printed"},
     ("POST", "/addresses"): {name: value for name, value in PARCEL.items() if name.startswith("receiver_")},
     ("PUT", "/addresses/{receiver}"): {name: value for name, value in PARCEL.items() if name.startswith("receiver_")},
 }
@@ -55,10 +59,20 @@ def things(alice: User, localities: None) -> dict[str, Any]:
 
 
 def program_for(operation: Operation, person: User) -> Program:
-    """A program with a token of this person's, or of the partner's where only that may have the scope."""
-    if SCOPES[operation[2]].is_for_partners:
+    """A program with a token of this person's, or of the partner's or a station where only that may have the scope."""
+    if SCOPES[operation[2]].holders == (PARTNERS,):
         return Program(factories.api_token().text, {"Acts-For": person.email})
+    if SCOPES[operation[2]].holders == (STATIONS,):
+        own = PrintStation.objects.filter(sender=person.membership.sender).first()
+        return Program(text_of(own or factories.print_station(person)))
     return Program(factories.api_token(person).text)
+
+
+def text_of(station: PrintStation) -> str:
+    """A new text for the station's token: the first was shown once."""
+    text = f"portal_{uuid.uuid4().hex}"
+    ApiToken.objects.filter(pk=station.token_id).update(token_hash=token_hash(text))
+    return text
 
 
 def call(program: Program, operation: Operation, things: dict[str, Any]) -> Any:
@@ -78,7 +92,7 @@ def kind(answer: Any) -> str:
 
 def test_every_operation_takes_a_token_and_nothing_else_is_routed() -> None:
     """Every operation of the schema has a scope; every address under /api/ is one of them or the description."""
-    assert len(OPERATIONS) == 29
+    assert len(OPERATIONS) == 33
     assert {scope for _, _, scope in OPERATIONS} == set(SCOPES)
     api = next(entry for entry in get_resolver().url_patterns if str(entry.pattern) == "api/v1/")
     routes = {re.sub(r"<\w+:(\w+)>", r"{\1}", str(entry.pattern)) for part in api.url_patterns for entry in
@@ -127,11 +141,10 @@ def test_a_role_gets_in_where_its_scope_is_for_it(operation: Operation, things: 
 
 @pytest.mark.parametrize("operation", WITH_OBJECT, ids=lambda one: " ".join(one[:2]))
 def test_what_is_another_accounts_does_not_exist(operation: Operation, things: dict[str, Any], bob: User) -> None:
-    stranger = factories.api_token(bob)
-    answer = call(Program(stranger.text), operation, things)
+    answer = call(program_for(operation, bob), operation, things)
     assert (answer.status_code, kind(answer)) == (404, "not-found")
     partner = Program(factories.api_token().text, {"Acts-For": bob.email})
-    assert call(partner, operation, things).status_code == 404
+    assert call(partner, operation, things).status_code == (403 if operation[2] == "print" else 404)
     assert Order.objects.get().status == "booked"
 
 
@@ -152,7 +165,14 @@ def test_a_suspended_account_starts_nothing(operation: Operation, things: dict[s
     Sender.objects.update(suspended_at=timezone.now(), suspension="terms", suspension_text="Unpaid bill.")
     method, path, _ = operation
     status = call(program, operation, things).status_code
-    begins = path in {"/quotes", "/imports", "/drafts", "/drafts/{draft}", "/drafts/{draft}/quotes"}
+    begins = path in {
+        "/quotes",
+        "/imports",
+        "/drafts",
+        "/drafts/{draft}",
+        "/drafts/{draft}/quotes",
+        "/parcels/{parcel}/return",
+    }
     begins = begins and method in {"POST", "PUT"}
     assert status == 403 if begins else status not in {401, 403, 500}
     assert not Order.objects.filter(status="booking").exists()
@@ -174,6 +194,8 @@ def test_a_partners_token_acts_for_nobody_who_has_still_to_set_up_a_second_facto
     Sender.objects.update(needs_second_factor=True)
     partner = Program(factories.api_token().text, {"Acts-For": alice.email})
     for operation in OPERATIONS:
+        if operation[2] == "print":  # no partner's
+            continue
         answer = call(partner, operation, things)
         assert (answer.status_code, kind(answer)) == (403, "second-factor"), operation
         assert answer.json()["detail"] == "The member logs in on the pages and sets it up first."
@@ -189,6 +211,18 @@ def test_an_account_that_has_not_promised_does_nothing_but_enter_the_pages(thing
     for operation in OPERATIONS:
         answer = call(program_for(operation, alice), operation, things)
         assert answer.status_code == 201 if operation[2] == "enter" else kind(answer) == "promise", operation
+
+
+def test_a_stations_token_opens_what_stations_do_and_nothing_else(things: dict[str, Any], alice: User) -> None:
+    station = Program(text_of(things["station"]))
+    for operation in OPERATIONS:
+        answer = call(station, operation, things)
+        assert answer.status_code == 200 if operation[2] == "print" else kind(answer) == "scope", operation
+
+
+def test_a_members_token_with_the_word_print_is_no_stations(alice: User, things: dict[str, Any]) -> None:
+    for operation in (one for one in OPERATIONS if one[2] == "print"):
+        assert kind(call(Program(factories.api_token(alice, scopes=["print"]).text), operation, things)) == "scope"
 
 
 @pytest.mark.parametrize("role", ["bookkeeper", "viewer"])

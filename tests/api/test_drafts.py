@@ -65,7 +65,7 @@ def test_a_draft_is_priced_when_it_is_right_and_booked_once(carrier: SandboxCarr
 
 
 def test_a_draft_of_a_colleague_is_the_accounts(hers: Program, program: Callable[..., Program], quill: Sender) -> None:
-    """As on the pages: whoever may book goes on with it."""
+    """As on the pages, anybody who may book can continue a draft."""
     made = make(hers)
     colleague = factories.user("cleo@quill.example")
     factories.member(quill, colleague, role="shipper")

@@ -415,3 +415,26 @@ def test_tracking_shows_the_scans_newest_first(hers: Program, quill: Sender, ali
     found = hers.get(f"/parcels/{parcel.order.uuid}/tracking").json()
     assert [scan["words"] for scan in found["scans"]] == ["On the way", "Picked up"]
     assert found["scans"][0]["place"] == "Fitzroy VIC 3065, Australia"
+
+
+def test_a_delivered_parcel_is_sent_back_by_the_same_booking(
+    hers: Program, quill: Sender, alice: User, carrier: SandboxCarrier
+) -> None:
+    sent = factories.order(quill, alice, status="booked", progress="delivered", progress_at=timezone.now())
+    prices = hers.post(f"/parcels/{sent.uuid}/return", {})
+    assert prices.status_code == 201, prices.content
+    made = hers.book(prices.json(), "back").json()
+    assert hers.book(prices.json(), "back").json() == made
+    shown = hers.get(f"/parcels/{made['id']}").json()
+    assert (shown["returns"], shown["receiver"]["name"]) == (str(sent.uuid), "Ira Quill")
+    assert hers.get(f"/parcels/{sent.uuid}").json()["sent_back"] == [made["id"]]
+    listed = hers.get("/parcels?returns=yes").json()["parcels"]
+    assert [one["id"] for one in listed] == [made["id"]]
+    again = hers.post(f"/parcels/{sent.uuid}/return", {}).json()
+    assert problem(hers.book(again, "other")) == (409, "duplicate")
+    assert hers.book(again, "other", another=True).status_code == 202
+
+
+def test_what_cant_be_sent_back_is_a_matter_of_its_state(hers: Program, quill: Sender, alice: User) -> None:
+    order = factories.order(quill, alice, status="booked")
+    assert problem(hers.post(f"/parcels/{order.uuid}/return", {})) == (409, "state")

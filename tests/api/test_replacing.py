@@ -33,24 +33,24 @@ def replace(program: Program, order: Order, prices: dict[str, Any], key: str, **
     return program.post(f"/parcels/{order.uuid}/replace", chosen, idempotency_key=key)
 
 
-def told(program: Program, order: Order) -> Any:
+def recorded(program: Program, order: Order) -> Any:
     return program.get(f"/parcels/{order.uuid}").json()["replacement"]
 
 
 def test_a_parcel_is_cancelled_and_then_booked_as_corrected(
     carrier: SandboxCarrier, hers: Program, booked: Order
 ) -> None:
-    assert told(hers, booked) is None
+    assert recorded(hers, booked) is None
     answer = replace(hers, booked, hers.quote(receiver_line1=STREET), "fix")
     assert answer.status_code == 202
     assert answer.json()["id"] == str(booked.uuid)
-    assert told(hers, booked) == {"is_waiting": True, "parcel": None, "problem": ""}
+    assert recorded(hers, booked) == {"is_waiting": True, "parcel": None, "problem": ""}
     assert problem(hers.get(f"/parcels/{booked.uuid}/label")) == (404, "not-found")
     assert Order.objects.count() == 1
     cancels.process_cancel(booked.pk)
     replacing.replace_due_parcel(Replacement.objects.get().pk)
     new = Order.objects.get(replaces=booked)
-    assert told(hers, booked) == {"is_waiting": False, "parcel": str(new.uuid), "problem": ""}
+    assert recorded(hers, booked) == {"is_waiting": False, "parcel": str(new.uuid), "problem": ""}
     shown = hers.get(f"/parcels/{new.uuid}").json()
     assert (shown["replaces"], shown["receiver"]["line1"]) == (str(booked.uuid), STREET)
     assert len(carrier.ledger("cancelled")) == 1
@@ -81,10 +81,10 @@ def test_a_key_whose_replacement_failed_does_not_try_again(
     Sender.objects.filter(pk=quill.pk).update(suspended_at=timezone.now(), suspension="terms")
     replacing.replace_due_parcel(Replacement.objects.get().pk)
     ended = {"is_waiting": False, "parcel": None, "problem": "Booking is off for this account."}
-    assert told(hers, booked) == ended
+    assert recorded(hers, booked) == ended
     Sender.objects.filter(pk=quill.pk).update(suspended_at=None, suspension="")
     assert replace(hers, booked, prices, "fix").content == first.content
-    assert told(hers, booked) == ended
+    assert recorded(hers, booked) == ended
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_a_viewer_does_not_read_why_nothing_was_booked(hers: Program, booked: Or
     replace(hers, booked, hers.quote(receiver_line1=STREET), "fix")
     token = Program(factories.api_token(alice).text)
     Membership.objects.filter(user=alice).update(role="viewer")
-    assert told(token, booked) is None
+    assert recorded(token, booked) is None
 
 
 def test_a_key_is_of_one_parcel(hers: Program, booked: Order) -> None:

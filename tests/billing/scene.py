@@ -103,7 +103,7 @@ class Scene(RuleBasedStateMachine):
         transaction.set_rollback(True)
         self.story.__exit__(None, None, None)
 
-    def owed(self) -> Iterator[tuple[Sender | None, Order | None, Decimal]]:
+    def due(self) -> Iterator[tuple[Sender | None, Order | None, Decimal]]:
         yield from self.ours
         for row in self.rows:
             order = None if row.order in self.unheard else row.order

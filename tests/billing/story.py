@@ -216,15 +216,15 @@ class Story(Scene):
 
     @invariant()
     def net_is_the_sum_of_the_lines_and_of_the_model(self) -> None:
-        owed: dict[Any, Decimal] = defaultdict(Decimal)
-        for sender, order, amount in self.owed():
-            owed[sender.pk if sender else None] += amount
-            owed["order", order.pk if order else None] += amount
+        due: dict[Any, Decimal] = defaultdict(Decimal)
+        for sender, order, amount in self.due():
+            due[sender.pk if sender else None] += amount
+            due["order", order.pk if order else None] += amount
         posted = Charge.objects.posted().order_by()
         for key, field_name in ((lambda pk: pk, "sender"), (lambda pk: ("order", pk), "order")):
             for row in posted.values(field_name).annotate(net=Sum("amount")):
-                assert owed.pop(key(row[field_name]), Decimal(0)) == round_cents(row["net"]), row
-        assert not any(owed.values()), owed
+                assert due.pop(key(row[field_name]), Decimal(0)) == round_cents(row["net"]), row
+        assert not any(due.values()), due
         for user, sender in self.traders:
             lines = Charge.objects.for_user(user)
             assert lines.net().get("AUD", Decimal(0)) == sum(line.amount for line in lines)

@@ -22,11 +22,17 @@ def of_ledger(ledger: Iterable[dict[str, Any]]) -> Sums:
     owners: dict[str, str] = {"": NOBODY}
     for line in ledger:
         if line["effect"] == "booked":
-            owners[line["order_key"]] = line["parcel"]["body"]["sender"]["contact"]["email"]
+            owners[line["order_key"]] = _owner(line["parcel"]["body"])
         for billed in line.get("lines", []):
             key, owner = billed["order_key"], owners[billed["order_key"]]
             _add(sums, key or NOBODY, owner, _monday(line["at"]), billed["currency"], Decimal(billed["amount"]))
     return dict(sums)
+
+
+def _owner(body: dict[str, Any]) -> str:
+    """Whose parcel it is: its sender's, or of a return its receiver's."""
+    ends = [body[end]["contact"]["email"] for end in ("sender", "receiver")]
+    return str(ends[PickupAddress.objects.filter(email=ends[1]).exists()])
 
 
 def of_portal() -> Sums:

@@ -408,9 +408,9 @@ def test_a_worker_that_slept_stores_nothing_after_another_went_on(
 
 def test_the_same_file_is_refused_and_the_report_it_is_is_told(take: Take, order: Any) -> None:
     report = take(summed(line("SQ7K2M")))
-    with pytest.raises(uploads.TakenBefore) as told:
+    with pytest.raises(uploads.TakenBefore) as raised:
         take(summed(line("SQ7K2M")), name="another name.csv")
-    assert told.value.report == report
+    assert raised.value.report == report
     posting.void_report(report, by=None, now=timezone.now())
     assert take(summed(line("SQ7K2M"))).state == "checked"
 
@@ -434,7 +434,7 @@ def test_a_total_the_file_does_not_state_is_given_by_the_operator(take: Take, or
     assert posting.posting_obstacles(report) == []
 
 
-def test_a_line_that_is_read_again_keeps_its_number_at_the_desk(take: Take) -> None:
+def test_a_line_that_is_read_again_keeps_its_number_in_the_admin(take: Take) -> None:
     rows = [line("SQ7K2M"), line("SB4N8X", "20.00", Warranty_Price="5.00")]
     report = take(summed(*rows))
     before = dict(report.lines.filter(part=0).values_list("reference", "pk"))

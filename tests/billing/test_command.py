@@ -25,17 +25,17 @@ def run(tmp_path: Path, quill: Sender, alice: User) -> Any:
     def command(content: bytes, *options: str) -> str:
         path = tmp_path / "billing-2026-11-23.csv"
         path.write_bytes(content)
-        told = StringIO()
-        call_command("billing_import", str(path), *options, stdout=told)
-        return told.getvalue()
+        found = StringIO()
+        call_command("billing_import", str(path), *options, stdout=found)
+        return found.getvalue()
 
     return command
 
 
 def test_a_dry_run_tells_the_totals_by_kind_and_posts_nothing(run: Any) -> None:
-    told = run(summed(line("SQ7K2M"), refund("SQ7K2M", "4.00", Refund_Reason="Delay")))
-    assert "Refund for delay" in told
-    assert "8.08 AUD, stated 8.08" in told
+    found = run(summed(line("SQ7K2M"), refund("SQ7K2M", "4.00", Refund_Reason="Delay")))
+    assert "Refund for delay" in found
+    assert "8.08 AUD, stated 8.08" in found
     assert not Charge.objects.posted().exists()
 
 

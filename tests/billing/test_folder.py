@@ -286,7 +286,7 @@ def test_a_refused_file_that_comes_again_is_no_second_report(root: Path, left: L
 
 
 @pytest.fixture
-def told() -> Callable[[float], list[tuple[str, str, int]]]:
+def recorded() -> Callable[[float], list[tuple[str, str, int]]]:
     """`told(minutes)` is what alerts say of the folder so many minutes from now."""
 
     def present(minutes: float) -> list[tuple[str, str, int]]:
@@ -297,18 +297,18 @@ def told() -> Callable[[float], list[tuple[str, str, int]]]:
 
 
 def test_a_folder_that_is_not_there_is_named_by_the_check_and_by_an_alert(
-    settings: Any, tmp_path: Path, told: Callable[[float], list[Any]]
+    settings: Any, tmp_path: Path, recorded: Callable[[float], list[Any]]
 ) -> None:
     settings.REPORTS_FOLDER = str(tmp_path / "gone")
     why = f"REPORTS_FOLDER is {tmp_path}/gone, which isn't a folder."
     assert [(it.id, it.msg) for it in checks.check_reports_folder()] == [("portal.W012", why)]
-    assert told(0) == [("Billing reports stuck in their folder", why, 1)]
+    assert recorded(0) == [("Billing reports stuck in their folder", why, 1)]
     look()
 
 
 @pytest.mark.parametrize("name", ["", "OLD"])
 def test_a_folder_the_portal_may_not_change_is_named(
-    root: Path, settings: Any, monkeypatch: pytest.MonkeyPatch, told: Callable[[float], list[Any]], name: str
+    root: Path, settings: Any, monkeypatch: pytest.MonkeyPatch, recorded: Callable[[float], list[Any]], name: str
 ) -> None:
     older.named(settings)
     (root / "OLD").mkdir(exist_ok=True)
@@ -316,25 +316,25 @@ def test_a_folder_the_portal_may_not_change_is_named(
     monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != root / name and inner(path, mode))
     why = f"The portal can't read {root / name} or move files in it."
     assert [it.msg for it in checks.check_reports_folder()] == [why]
-    assert told(0) == [("Billing reports stuck in their folder", why, 1)]
+    assert recorded(0) == [("Billing reports stuck in their folder", why, 1)]
     monkeypatch.undo()
 
 
 @pytest.mark.parametrize("name", [NAME, f"UNKNOWN/{NAME}", f"taking/20261124T000000-{NAME}"])
 def test_a_file_that_stays_is_told_after_half_an_hour(
-    root: Path, left: Left, told: Callable[[float], list[Any]], name: str
+    root: Path, left: Left, recorded: Callable[[float], list[Any]], name: str
 ) -> None:
     file = left(name)
-    assert told(29) == []
-    [(title, step, count)] = told(31)
+    assert recorded(29) == []
+    [(title, step, count)] = recorded(31)
     assert (title, count) == ("Billing reports stuck in their folder", 1)
     assert "named after an account" in step
     file.unlink()
 
 
-def test_what_ended_is_told_no_more(root: Path, left: Left, told: Callable[[float], list[Any]]) -> None:
+def test_what_ended_is_told_no_more(root: Path, left: Left, recorded: Callable[[float], list[Any]]) -> None:
     left()
     left("other.csv", b"nothing of a report")
     look()
-    assert told(60) == []
+    assert recorded(60) == []
     assert list(checks.check_reports_folder()) == []

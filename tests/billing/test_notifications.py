@@ -55,10 +55,10 @@ def post(report: BillingReport) -> BillingReport:
 
 
 def sent(kind: str) -> list[Any]:
-    """What was owed of a kind leaves; the mails."""
-    owed = Notification.objects.filter(kind=kind, sent_at=None)
-    owed.update(due_at=timezone.now() - dt.timedelta(seconds=1))
-    for pk in owed.values_list("pk", flat=True):
+    """Send what is due of a kind; return the emails."""
+    due = Notification.objects.filter(kind=kind, sent_at=None)
+    due.update(due_at=timezone.now() - dt.timedelta(seconds=1))
+    for pk in due.values_list("pk", flat=True):
         mailing.send_due_mail(pk)
     return list(mail.outbox)
 
@@ -247,7 +247,7 @@ def test_charges_may_come_once_a_week_instead_in_a_mail_of_their_own(
     assert links == [f"/billing/{name}/", f"/billing/{name}/?kind=size"]
 
 
-def test_who_sees_money_no_more_gets_nothing_that_was_owed(
+def test_who_sees_money_no_more_gets_nothing_that_was_due(
     order: Order, report: BillingReport, bea: User, alice: User
 ) -> None:
     size_charge(order, report)

@@ -178,10 +178,10 @@ def test_a_line_is_matched_under_the_lock_that_undoing_an_adoption_takes(take: T
     Order.objects.update(carrier_reference="SLATER")
     with CaptureQueriesContext(connection) as queries:
         assert matching.match_late() == 1
-    told = [query["sql"] for query in queries]
-    lock = next(at for at, sql in enumerate(told) if 'FROM "orders_carrieraccount"' in sql)
-    look = next(at for at, sql in enumerate(told) if sql.startswith("SELECT 1") and '"orders_order"' in sql)
-    change = next(at for at, sql in enumerate(told) if sql.startswith('UPDATE "billing_charge"'))
+    found = [query["sql"] for query in queries]
+    lock = next(at for at, sql in enumerate(found) if 'FROM "orders_carrieraccount"' in sql)
+    look = next(at for at, sql in enumerate(found) if sql.startswith("SELECT 1") and '"orders_order"' in sql)
+    change = next(at for at, sql in enumerate(found) if sql.startswith('UPDATE "billing_charge"'))
     assert lock < look < change
 
 

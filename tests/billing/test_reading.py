@@ -27,8 +27,8 @@ def test_a_row_is_its_amounts_its_words_its_day_and_its_measures() -> None:
 def test_a_customer_reference_is_kept_as_far_as_one_of_ours_goes_and_names_no_line() -> None:
     """So that a line says whose it is, and still is the line it was before its column was known."""
     without = replace(PROFILE, columns={**DEFAULT_COLUMNS, "customer_reference": ""})
-    for told, kept in (("unk-1", "unk-1"), ("n" * 300, "n" * 255)):
-        content = written(line("SQ7K2M", Customer_Reference=told))
+    for seen, kept in (("unk-1", "unk-1"), ("n" * 300, "n" * 255)):
+        content = written(line("SQ7K2M", Customer_Reference=seen))
         (row,), (before,) = read_report(content, PROFILE), read_report(content, without)
         assert isinstance(row, ReportRow)
         assert isinstance(before, ReportRow)

@@ -148,7 +148,7 @@ def test_the_agreed_amount_in_another_currency_is_not_what_was_agreed(made: Any,
 
 
 @pytest.mark.parametrize("given_back", ["-12.08", "-99.00"])
-def test_money_given_back_in_another_currency_does_not_settle_a_charge(made: Any, given_back: str) -> None:
+def test_money_given_back_in_another_currency_does_not_resolve_a_charge(made: Any, given_back: str) -> None:
     order = made("cancelled")
     factories.charge(order, kind="un-cancellation")
     factories.charge(order, kind="other-refund", amount=given_back, currency="USD")

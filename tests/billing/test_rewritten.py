@@ -1,4 +1,4 @@
-"""A posted report that comes again, written in another way: none of its lines is new, and nothing is owed twice."""
+"""A posted report that comes again, written in another way: none of its lines is new, and nothing is charged twice."""
 
 import csv
 import datetime as dt

@@ -9,6 +9,7 @@ import json
 import os
 import sys
 import uuid
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -23,7 +24,11 @@ from django.test import Client, RequestFactory  # noqa: E402
 from django.urls import reverse  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
+from orders.drafting import returning  # noqa: E402
+from orders.drafting.parcel_details import Box  # noqa: E402
+from orders.labels import return_links  # noqa: E402
 from orders.models import CancelAttempt, CarrierCall, Order, Replacement  # noqa: E402
+from orders.quoting import consignments  # noqa: E402
 from shipping_portal.accounts.models import Sender, User  # noqa: E402
 from shipping_portal.billing.disputes import disputing  # noqa: E402
 from shipping_portal.billing.models import SIZE_CHARGES, BillingReport, Charge, ChargeWord, Dispute, week_of  # noqa: E402
@@ -104,11 +109,40 @@ def typical() -> dict[str, Any]:
     shared = order(of, by, "booked", "in_transit")
     receiver_pages.share(shared, by=by, now=timezone.now())
     pages["receiver_page shared"] = reverse("receiver_page", args=[shared.uuid])
+    pages |= sent_back(of, by)
+    pages |= several(of, by)
     a_quarter(of, by)
     more = [imports(of, by), billed(of, by, things["charge"]), exports(of, by, things["order"]), guarded(of, by)]
     for its in more:
         pages |= its
     return room(by, pages)
+
+
+def sent_back(of: Sender, by: User) -> dict[str, str]:
+    """A delivered parcel with a return, the return, its prices, and its label's link before and after."""
+    sent = order(of, by, "booked", "delivered")
+    made = factories.order(of, by, status="booked", returns=sent, pickup=vars(sent.receiver()))
+    factories.stored_label(made)
+    quote = factories.quote(of, by, parcel=returning.return_of(sent, of))
+    draft = factories.draft(of, by, quote)
+    pages = {"return": reverse("parcel", args=[made.uuid]), "sent back": reverse("parcel", args=[sent.uuid])}
+    pages |= {"return prices": reverse("quotes", args=[draft.uuid])}
+    return_links.make_return_link(made, by=by, now=timezone.now())
+    return pages | {"return_link made": reverse("return_link", args=[made.uuid])}
+
+
+def several(of: Sender, by: User) -> dict[str, str]:
+    """An order of three parcels of which one was refused, and the form and prices of another."""
+    one = factories.details(of)
+    parcel = replace(one, more=(Box(one.measures), Box(one.measures)))
+    quote = consignments.quote_of(parcel, [factories.quote(of, by, parcel=one)] * 3)
+    place = {"consignment": uuid.uuid4(), "parcel_count": 3}
+    for number, status in enumerate(("booked", "booked", "rejected"), start=1):
+        made = factories.order(of, by, status=status, parcel_number=number, **place)
+    pages = {"several refused": reverse("booking_progress", args=[made.uuid])}
+    pages |= {"several": reverse("parcel", args=[Order.objects.get(parcel_number=1, **place).uuid])}
+    prices = factories.prices_of(quote)
+    return pages | {"several prices": prices, "several form": prices.removesuffix("prices/")}
 
 
 def lately(of: Sender, by: User) -> Order:
@@ -224,8 +258,8 @@ def imports(of: Sender, by: User) -> dict[str, str]:
         problems={"": ["This row has 9 cells; the first line has 10. Check each value, then save the row."]},
     )
     factories.import_row(of, by, file=fixing, state="joined", joined_into=odd, problems={})
-    told = {"shop_status": ["Already shipped in your shop."]}
-    factories.import_row(of, by, file=fixing, state="skipped", problems=told)
+    found = {"shop_status": ["Already shipped in your shop."]}
+    factories.import_row(of, by, file=fixing, state="skipped", problems=found)
     heads = [*factories.IMPORT_HEADER, "Length (mm)"]
     columns = {name: place for place, name in enumerate(factories.IMPORT_COLUMNS)}
     huge = factories.import_file(
@@ -294,9 +328,23 @@ def many() -> dict[str, Any]:
         report = factories.billing_report(week=week_of(timezone.now().date()) - dt.timedelta(days=7 * back))
         for _ in range(1 if back else MANY):
             factories.charge(first, "order", "1234.56", report=report)
+    benches(of, by)
     week = week_name(week_of(timezone.now().date()))
     statements = {"statement many": f"/billing/{week}/", "statement whole": f"/billing/{week}/?all=yes"}
     return room(by, addresses({}) | statements)
+
+
+def benches(of: Sender, by: User) -> None:
+    """Two print stations that are on, one with a jam, another that is off, and labels to print."""
+    on = timezone.now() + dt.timedelta(days=1)
+    jammed = factories.print_station(by, "Zebra by the door", seen_at=on)
+    factories.print_station(by, "Bench 2", seen_at=on, printer="Brother_QL_1110NWB")
+    factories.print_station(by, "Bench 3", seen_at=on - dt.timedelta(days=3))
+    ready = [order(of, by, "booked", "") for _ in range(5)]
+    words = "Paper jam. Open the cover, take the label out and close it again. (media-jam-error)"
+    factories.print_job(jammed, ready[0], state="taken", words=words)
+    factories.print_job(jammed, ready[1])
+    factories.print_job(jammed, ready[2], state="failed", words="Out of ribbon", ended_at=timezone.now())
 
 
 def addresses(things: dict[str, Any]) -> dict[str, str]:
@@ -330,7 +378,13 @@ def followed() -> dict[str, str]:
         page = receiver_pages.share(made, by=by, now=timezone.now(), contact="help@gallery.example")
         Order.objects.filter(pk=made.pk).update(progress=progress, progress_at=timezone.now())
         pages[f"follow {progress or 'booked'}"] = receiver_pages.link_of(page).removeprefix(settings.SITE_URL)
-    return pages
+    sent = order(of, by, "booked", "delivered")
+    back = factories.order(of, by, status="booked", returns=sent, pickup=vars(sent.receiver()))
+    factories.stored_label(back)
+    pages["return_label"] = return_links.make_return_link(back, by=by, now=timezone.now()).removeprefix(
+        settings.SITE_URL
+    )
+    return pages | {"return_label nothing": "/follow/no-such-page/label/"}
 
 
 def operator() -> dict[str, Any]:

@@ -123,7 +123,7 @@ def test_a_queue_is_printed_by_keys_alone(stack: Stack, log_in: Open, sent: list
     expect(page.locator("#bench-progress")).to_have_text("3 of 3 printed")
     assert violations(page) == []
 
-    page.locator(".queue a").nth(1).click()
+    page.locator(".queue .pick").nth(1).click()
     page.get_by_role("button", name="Not printed after all").click()
     expect(page.locator("#bench-progress")).to_have_text("2 of 3 printed")
     page.reload()
@@ -243,3 +243,39 @@ def test_the_printers_lines_are_100_mm_and_4_in_apart(log_in: Open) -> None:
     high = [ruler.evaluate("ruler => ruler.getBoundingClientRect().height") for ruler in page.locator(".ruler").all()]
     assert high == pytest.approx([100 / 25.4 * 96, 4 * 96], abs=0.02)
     expect(page.get_by_text("This is not a shipping label.")).to_be_visible()
+
+
+STATION = """
+import datetime as dt
+from django.utils import timezone
+from shipping_portal.accounts.models import User
+from tests.factories import print_station
+print_station(User.objects.get(email="%s"), "Bench 1", seen_at=timezone.now() + dt.timedelta(days=1))
+"""
+
+
+@pytest.mark.parametrize("javascript", [True, False])
+def test_where_a_station_is_on_a_scan_and_one_press_go_there_without_a_window(
+    stack: Stack, log_in: Open, sent: list[str], copies: dict[str, str], *, javascript: bool
+) -> None:
+    three_labels(maker := log_in("sender"), sent)
+    maker.close()
+    page = log_in("sender", javascript=javascript)
+    address = many_labels(stack, sent[0].split()[1], copies)
+    stack.shell(STATION % stack.people["sender"]["email"])
+    try:
+        page.add_init_script(NOTE_PRINTS)
+        page.goto(address)
+        page.locator("#scan [name=q]").fill("WC-0003")
+        page.keyboard.press("Enter")
+        expect(page.get_by_text("Bench 1 prints WC-0003.")).to_be_visible()
+        page.goto(address)
+        page.get_by_role("button", name=f"Print all {COPIED - 1} at Bench 1").click()
+        expect(page.get_by_text(f"Bench 1 prints {COPIED - 1} labels.")).to_be_visible()
+        assert not javascript or prints(page) == 0
+        assert not javascript or violations(page) == []
+        assert not has_sideways_scroll(page)
+    finally:
+        stack.shell(
+            "from shipping_portal.accounts.models import ApiToken; ApiToken.objects.filter(scopes=['print']).delete()"
+        )

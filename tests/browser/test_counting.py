@@ -96,6 +96,28 @@ def test_j11_a_pasted_address_is_booked_by_five_taps_on_a_phone(log_in: Open) ->
     assert len(taps) <= 5, taps
 
 
+DELIVERED = """
+from django.utils import timezone
+from shipping_portal.accounts.models import User
+from tests import factories
+user = User.objects.get(email={email!r})
+made = factories.order(user.membership.sender, user, receiver_name="Sent Backwards", status="booked",
+    progress="delivered", progress_at=timezone.now())
+print(made.uuid)
+"""
+
+
+def test_a_delivered_parcel_is_sent_back_with_two_clicks(stack: Stack, log_in: Open) -> None:
+    uuid = stack.shell(DELIVERED.format(email=stack.people["sender"]["email"])).split()[-1]
+    page = log_in()
+    page.goto(f"/parcels/{uuid}/")
+    clicks = count_clicks(page)
+    page.get_by_role("button", name="Send it back").click()
+    page.get_by_role("button", name=re.compile("^Book ")).first.click()
+    expect(page).to_have_title(re.compile("^S[A-Z0-9]{5,} from Sent Backwards"), timeout=30_000)
+    assert len(clicks) == 2
+
+
 @pytest.mark.smoke
 @pytest.mark.parametrize("javascript", [True, False], ids=["with JavaScript", "without JavaScript"])
 def test_r6_book_pressed_in_every_way_books_one_parcel(stack: Stack, log_in: Open, javascript: bool) -> None:

@@ -67,7 +67,7 @@ def seen_by_axe() -> set[str]:
 def test_every_page_is_accessible_and_fits(
     gallery: Any, open_browser: Open, stack: Stack, seen_by_axe: set[str], room: str, looks: list[tuple[int, str]]
 ) -> None:
-    page, desk = open_browser(), room == "operator"
+    page, staff = open_browser(), room == "operator"
     if gallery[room]["cookie"]:
         cookie = {"name": "session", "value": gallery[room]["cookie"], "url": stack.url}
         page.context.add_cookies([cookie])
@@ -85,9 +85,9 @@ def test_every_page_is_accessible_and_fits(
             # had, in whichever room. By night it looks at every page.
             shape = set(page.evaluate(SHAPE)) if len(looks) == 1 else set()
             is_known = bool(shape) and shape <= seen_by_axe
-            found = [] if is_known else violations(page, but=DJANGO_ADMINS if desk else frozenset())
+            found = [] if is_known else violations(page, but=DJANGO_ADMINS if staff else frozenset())
             seen_by_axe |= shape
-            faults += [f"{name} {width} {theme}: {fault}" for fault in [*found, *_faults(page, desk=desk)]]
+            faults += [f"{name} {width} {theme}: {fault}" for fault in [*found, *_faults(page, staff=staff)]]
             _keep(page, f"{room}-{name}-{width}-{theme}")
     assert not faults, "\n".join(faults)
 
@@ -102,14 +102,14 @@ def _open(page: Page, address: Any) -> Response | None:
     return found.value
 
 
-def _faults(page: Page, *, desk: bool) -> Iterator[str]:
+def _faults(page: Page, *, staff: bool) -> Iterator[str]:
     if has_sideways_scroll(page):
         yield f"scrolls sideways{widest(page)}"
     if squeezed := page.evaluate(SQUEEZED):
         yield f"squeezes {squeezed}"
-    if desk and (filled := page.evaluate(FILLED)):
+    if staff and (filled := page.evaluate(FILLED)):
         yield f"has more than one filled button in a form: {filled}"
-    if not desk:
+    if not staff:
         yield from _frame(page)
 
 

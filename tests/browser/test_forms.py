@@ -25,7 +25,7 @@ EMPTY = """place => {
     // A script answers a parcel's form where it is (test_new_parcel_mistakes); here the server does.
     if (form.matches("#parcel-form")) form.submit(); else form.requestSubmit(button);
 }"""
-TOLD = """() => {
+SEEN = """() => {
     const words = (css) => [...document.querySelectorAll(css)].map(it => it.textContent.trim());
     const summary = document.querySelector(".error-summary");
     const links = [...document.querySelectorAll(".error-summary a")];
@@ -42,15 +42,15 @@ ELSEWHERE = {"quotes", "draft", "match_columns", "check_import", "import_row", "
 
 def complaints(page: Page) -> list[str]:
     """How an empty form's answer differs from: "Error:" first, a focused summary, the same words at each field."""
-    told = page.evaluate(TOLD)
-    if not told["summary"] and not told["inline"]:
+    seen = page.evaluate(SEEN)
+    if not seen["summary"] and not seen["inline"]:
         return []
-    faults = [] if told["title"].startswith("Error: ") else [f"is titled {told['title']!r}"]
-    faults += [] if told["focused"] else ["has no focused summary"]
-    if sorted(told["summary"]) != sorted(told["inline"]):
-        faults.append(f"sums up {told['summary']} but says {told['inline']}")
-    faults += [f"says {words!r}" for words in told["inline"] if words == "This field is required."]
-    return faults + [f"leads to {target}, which is nowhere" for target in told["nowhere"]]
+    faults = [] if seen["title"].startswith("Error: ") else [f"is titled {seen['title']!r}"]
+    faults += [] if seen["focused"] else ["has no focused summary"]
+    if sorted(seen["summary"]) != sorted(seen["inline"]):
+        faults.append(f"sums up {seen['summary']} but says {seen['inline']}")
+    faults += [f"says {words!r}" for words in seen["inline"] if words == "This field is required."]
+    return faults + [f"leads to {target}, which is nowhere" for target in seen["nowhere"]]
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_b12_a_form_that_comes_back_has_kept_every_value(walk_in: Open, is_draft
         assert page.locator(f"[name={name}]").input_value().casefold() == kept.casefold(), name
 
 
-def test_b12_what_is_known_is_filled_in_when_a_parcel_is_mended(walk_in: Open, gallery: Any) -> None:
+def test_b12_what_is_known_is_filled_in_when_a_parcel_is_corrected(walk_in: Open, gallery: Any) -> None:
     page = walk_in()
     page.goto(f"{gallery['typical']['pages']['parcel']}replace/")
     for name, value in {"receiver_name": "Noor Tamsin", "receiver_line1": "4 Sample Street",

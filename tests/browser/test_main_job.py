@@ -12,7 +12,6 @@ from tests.browser.walking import book, fill_parcel, label_files, open_label_fil
 @pytest.mark.smoke
 @pytest.mark.parametrize("javascript", [True, False], ids=["with JavaScript", "without JavaScript"])
 def test_a_sender_books_prints_and_watches_a_parcel(stack: Stack, log_in: Open, javascript: bool) -> None:
-    stack.carrier.settings(speed=12.0)
     page = log_in("sender", javascript=javascript, width=1280 if javascript else 360)
     fill_parcel(page)
     see_prices(page)
@@ -20,6 +19,7 @@ def test_a_sender_books_prints_and_watches_a_parcel(stack: Stack, log_in: Open, 
     reference = book(page)
     assert reference in [line["reference"] for line in stack.carrier.ledger("booked")]
     label_is_the_carriers_own(stack, page, reference)
+    stack.carrier.settings(speed=12.0)  # once it's collected there is nothing to print
     expect_scans(page, reference, javascript=javascript)
     open_tools(page)
     stack.carrier.settings(speed=0.0)

@@ -15,7 +15,7 @@ def booked(page: Page, **changes: str) -> str:
     return book(page)
 
 
-def test_j7_a_wrong_address_is_mended_in_two_clicks_and_the_edit(stack: Stack, log_in: Open) -> None:
+def test_j7_a_wrong_address_is_corrected_in_two_clicks_and_the_edit(stack: Stack, log_in: Open) -> None:
     page = log_in("sender")
     old = booked(page, receiver_line1="4 Sample Stret")
     clicks = count_clicks(page)
@@ -43,7 +43,7 @@ def test_j8_a_parcel_is_cancelled_in_three_clicks(stack: Stack, log_in: Open) ->
     assert len(clicks) == 3
 
 
-def test_without_javascript_the_same_presses_mend_it(stack: Stack, log_in: Open) -> None:
+def test_without_javascript_the_same_presses_correct_it(stack: Stack, log_in: Open) -> None:
     page = log_in("sender", javascript=False, width=320)
     old = booked(page, receiver_line1="4 Sample Stret")
     page.get_by_role("link", name="Fix a mistake").click()

@@ -3,10 +3,11 @@
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Open, Stack, enter, violations
+from tests.browser.parcel_form import PASTED, paste
 from tests.browser.walking import fill_parcel
 
 
-def test_a_mistake_is_told_on_leaving_the_field_and_goes_once_it_is_mended(log_in: Open) -> None:
+def test_a_mistake_is_told_on_leaving_the_field_and_goes_once_it_is_corrected(log_in: Open) -> None:
     page = log_in("sender")
     fill_parcel(page, receiver_name="Ada Blur")
     weight = page.locator("[name=weight_kg]")
@@ -44,6 +45,7 @@ def test_a_log_in_that_ends_while_typing_is_made_on_another_page_and_the_form_go
     page.keyboard.press("Tab")
     link = page.get_by_role("link", name="Log in on a new page")
     expect(link).to_be_visible()
+    expect(page.locator("#saved")).to_have_text("Not saved: log in first.")
     with page.context.expect_page() as opened:
         link.click()
     enter(opened.value, stack.people["sender"])
@@ -51,3 +53,50 @@ def test_a_log_in_that_ends_while_typing_is_made_on_another_page_and_the_form_go
     page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
     expect(page.locator("#prices .book button")).to_be_visible()
     expect(page.locator("[name=receiver_name]")).to_have_value("Ada Stays")
+
+
+def test_a_new_name_in_the_one_box_becomes_the_name_when_it_is_left(log_in: Open) -> None:
+    page = log_in("sender")
+    page.goto("/parcels/new/#smart")
+    expect(page.locator("#smart")).to_be_focused()
+    page.keyboard.type("Zelda Unmatched")
+    page.keyboard.press("Tab")
+    expect(page.locator("[name=receiver_name]")).to_have_value("Zelda Unmatched")
+    expect(page.locator("#smart")).to_have_value("")
+
+
+def test_the_price_card_names_what_is_missing_while_somebody_types(log_in: Open) -> None:
+    page = log_in("sender")
+    card = page.locator("#prices")
+    fill_parcel(page, receiver_name="Ada Names", description="")
+    expect(card.get_by_role("link", name="Add what's inside to book")).to_be_visible()
+    assert violations(page) == []
+    page.locator("[name=receiver_email]").fill("")
+    expect(card).to_contain_text("Add the email to see prices.")
+    page.locator("[name=receiver_email]").press_sequentially("ada@")
+    expect(card).to_contain_text("Check the email to see prices.")
+    expect(page.locator("#id_receiver_email_error")).to_have_count(0)
+    page.locator("[name=receiver_email]").press_sequentially("example.net")
+    page.locator("[name=description]").fill("Mugs")
+    expect(page.locator("#prices .book button")).to_contain_text("Book ")
+
+
+NO_DEFAULT = """
+from shipping_portal.accounts.models import Sender, User
+from tests import factories
+sender = User.objects.get(email={email!r}).membership.sender
+sender.sizes.exists() or factories.size(sender, name="Paste box")
+print(sender.default_size_id or "")
+Sender.objects.filter(pk=sender.pk).update(default_size={size})
+"""
+
+
+def test_after_a_paste_the_sizes_are_next_where_none_is_the_default(log_in: Open, stack: Stack) -> None:
+    email = stack.people["sender"]["email"]
+    before = stack.shell(NO_DEFAULT.format(email=email, size=None)).split()
+    page = log_in("sender")
+    page.goto("/parcels/new/#smart")
+    paste(page, PASTED)
+    expect(page.locator("[name=size][value='']")).to_be_focused()
+    if before:
+        stack.shell(NO_DEFAULT.format(email=email, size=before[-1]))

@@ -17,6 +17,20 @@ IS_UNDER_THE_BAR = """() => {
 LIFE = 181  # seconds; one more than prices are kept
 
 
+def test_measures_changed_by_hand_are_no_saved_size(log_in: Open) -> None:
+    page = log_in("sender")
+    save_default_size(page)
+    page.goto("/parcels/new/")
+    size, other = page.locator("[name=size]:checked"), page.locator("[name=size][value='']")
+    assert size.get_attribute("value")
+    own = page.locator("[name=weight_kg]").input_value()
+    page.locator("[name=weight_kg]").fill(f"{own}0" if "." in own else f"{own}.0")
+    expect(other).not_to_be_checked()
+    page.locator("[name=height_cm]").fill("99")
+    expect(other).to_be_checked()
+    expect(page.locator("[name=weight_kg]")).not_to_have_value("")
+
+
 def filled(page: Page, **changes: str) -> None:
     fill_parcel(page, **changes)
     expect(page.locator("#prices .book button")).to_contain_text("Book ")

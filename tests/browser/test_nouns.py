@@ -181,7 +181,7 @@ def test_cancel_asks_what_is_needed_first_and_cancels_once(stack: Stack, page: P
 
     open_cancel(page)
     page.get_by_role("button", name=f"Cancel parcel {reference}").click()
-    expect(page.get_by_text("Throw away the printed label.")).to_be_visible(timeout=15_000)
+    expect(page.get_by_text("Throw away the label.")).to_be_visible(timeout=15_000)
     assert [line["after"] for line in lines_of(stack, "cancelled", reference)] == [""]
     expect(page.locator("main").get_by_role("link", name=re.compile("^Print"))).to_have_count(0)
 
@@ -266,23 +266,23 @@ def test_suspension_turns_booking_off_with_its_reason_and_leaves_tracking_on(
 
 
 @contextmanager
-def suspended(desk: Page, why: str) -> Iterator[None]:
+def suspended(staff: Page, why: str) -> Iterator[None]:
     """The operator switches the demo's sender off, and in the end on again."""
-    _open_act(desk, "Suspend")
-    desk.get_by_label("Category").select_option("dangerous_goods")
-    desk.get_by_label("Message to the sender").fill(why)
-    desk.get_by_role("button", name="Suspend").click()
-    expect(desk.get_by_text("Suspend: done for")).to_be_visible()
+    _open_act(staff, "Suspend")
+    staff.get_by_label("Category").select_option("dangerous_goods")
+    staff.get_by_label("Message to the sender").fill(why)
+    staff.get_by_role("button", name="Suspend").click()
+    expect(staff.get_by_text("Suspend: done for")).to_be_visible()
     try:
         yield
     finally:
-        _open_act(desk, "Reinstate")
-        desk.get_by_label("Reason").fill("They told us what was inside.")
-        desk.get_by_role("button", name="Reinstate").click()
-        expect(desk.get_by_text("Reinstate: done for")).to_be_visible()
+        _open_act(staff, "Reinstate")
+        staff.get_by_label("Reason").fill("They told us what was inside.")
+        staff.get_by_role("button", name="Reinstate").click()
+        expect(staff.get_by_text("Reinstate: done for")).to_be_visible()
 
 
-def _open_act(desk: Page, act: str) -> None:
-    desk.goto("/admin/accounts/sender/")
-    desk.get_by_role("link", name="Marlow Candles").click()
-    desk.get_by_role("link", name=act, exact=True).click()
+def _open_act(staff: Page, act: str) -> None:
+    staff.goto("/admin/accounts/sender/")
+    staff.get_by_role("link", name="Marlow Candles").click()
+    staff.get_by_role("link", name=act, exact=True).click()

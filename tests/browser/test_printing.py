@@ -27,6 +27,7 @@ ON_PAPER = """() => {
         words: document.body.innerText,
         rows: shown("tbody tr").length,
         controls: shown("nav, button, a.button, input, select").map(it => it.outerHTML),
+        frames: shown("iframe, .demo").length,
         links: shown("a[href]").map(it => it.href),
         added: [...document.querySelectorAll("a[href]")].map(it => getComputedStyle(it, "::after").content)
             .filter(text => text.includes("attr") || text.includes("http")),
@@ -46,6 +47,7 @@ def test_r14_a_printed_page_has_no_controls_and_no_signed_link(gallery: Any, pap
     paper.goto(gallery["typical"]["pages"][name])
     printed = paper.evaluate(ON_PAPER)
     assert printed["controls"] == []
+    assert printed["frames"] == 0
     assert printed["rows"] > 10 or name != "parcels"
     assert [link for link in printed["links"] if "token=" in link] == []
     assert printed["added"] == []

@@ -1,4 +1,4 @@
-"""An unclear booking is settled from the admin's first page: three clicks and a typed reason."""
+"""An unclear booking is resolved from the admin's first page: three clicks and a typed reason."""
 
 import json
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ print(json.dumps({{"pk": order.pk, "uuid": str(order.uuid)}}))
 
 
 def booked_there(stack: Stack, order: dict[str, Any]) -> dict[str, Any]:
-    """The carrier has the unclear order all the same: its reference and its order id."""
+    """The carrier does have the unclear order: its reference and its order id."""
     code = f"""
 import json, uuid
 from orders.calling import gateway
@@ -62,7 +62,7 @@ factories.event(parcel, suburb="Darwin", postcode={postcode!r})
 
 
 @pytest.fixture
-def settled(stack: Stack) -> Iterator[None]:
+def resolved(stack: Stack) -> Iterator[None]:
     """Whatever is still unclear afterwards would be found by other tests."""
     yield
     code = (
@@ -73,9 +73,9 @@ def settled(stack: Stack) -> Iterator[None]:
 
 
 @pytest.mark.smoke
-@pytest.mark.usefixtures("settled")
+@pytest.mark.usefixtures("resolved")
 def test_an_unclear_booking_is_adopted_in_three_clicks_and_a_reason(
-    desk: Page, clicks: list[str], stack: Stack, log_in: Open
+    staff: Page, clicks: list[str], stack: Stack, log_in: Open
 ) -> None:
     order = unclear(stack, minutes=20)
     there = booked_there(stack, order)
@@ -84,40 +84,40 @@ def test_an_unclear_booking_is_adopted_in_three_clicks_and_a_reason(
     sender.goto(f"/parcels/{order['uuid']}/")
     expect(sender.get_by_text("Don't book it again").first).to_be_visible()
 
-    desk.reload()
-    desk.get_by_role("link", name="Booking outcome unknown", exact=True).click()
-    desk.get_by_role("link", name=f"Resolve order {order['pk']}", exact=True).click()
-    expect(desk.get_by_text("Late: open for")).to_be_visible()
-    expect(desk.get_by_label("Carrier's reference")).to_have_value(there["reference"])
-    desk.get_by_label("Carrier's order ID").fill(there["order_id"])
-    desk.locator("[name=adopt-reason]").fill(REASON)
-    desk.get_by_role("button", name="Adopt reference").click()
-    expect(desk.get_by_text("Booked under the carrier's reference.")).to_be_visible()
+    staff.reload()
+    staff.get_by_role("link", name="Booking outcome unknown", exact=True).click()
+    staff.get_by_role("link", name=f"Resolve order {order['pk']}", exact=True).click()
+    expect(staff.get_by_text("Late: open for")).to_be_visible()
+    expect(staff.get_by_label("Carrier's reference")).to_have_value(there["reference"])
+    staff.get_by_label("Carrier's order ID").fill(there["order_id"])
+    staff.locator("[name=adopt-reason]").fill(REASON)
+    staff.get_by_role("button", name="Adopt reference").click()
+    expect(staff.get_by_text("Booked under the carrier's reference.")).to_be_visible()
     assert len(clicks) == 3, clicks
 
     sender.goto(f"/parcels/{order['uuid']}/")
     expect(sender.locator(".head .ref")).to_contain_text(there["reference"])
-    desk.goto(f"/admin/accounts/audit/?q=order+{order['pk']}")
-    row = desk.get_by_role("row").filter(has_text="reference adopted")
+    staff.goto(f"/admin/accounts/audit/?q=order+{order['pk']}")
+    row = staff.get_by_role("row").filter(has_text="reference adopted")
     expect(row).to_contain_text("operator@demo.example")
     expect(row).to_contain_text(f"{there['reference']}, order id {there['order_id']}: {REASON}")
 
 
-@pytest.mark.usefixtures("settled")
+@pytest.mark.usefixtures("resolved")
 def test_a_booking_the_carrier_does_not_have_takes_three_clicks_and_a_reason(
-    desk: Page, clicks: list[str], stack: Stack
+    staff: Page, clicks: list[str], stack: Stack
 ) -> None:
     order = unclear(stack, minutes=0)
-    desk.reload()
-    desk.get_by_role("link", name="Booking outcome unknown", exact=True).click()
-    desk.get_by_role("link", name=f"Resolve order {order['pk']}", exact=True).click()
-    desk.locator("[name=not_booked-reason]").fill(REASON)
-    desk.get_by_role("button", name="Settle as not booked").click()
-    expect(desk.get_by_text("Settled as not booked.").first).to_be_visible()
+    staff.reload()
+    staff.get_by_role("link", name="Booking outcome unknown", exact=True).click()
+    staff.get_by_role("link", name=f"Resolve order {order['pk']}", exact=True).click()
+    staff.locator("[name=not_booked-reason]").fill(REASON)
+    staff.get_by_role("button", name="Resolve as not booked").click()
+    expect(staff.get_by_text("Resolved as not booked.").first).to_be_visible()
     assert len(clicks) == 3, clicks
 
 
-@pytest.mark.usefixtures("settled")
+@pytest.mark.usefixtures("resolved")
 @pytest.mark.parametrize(("width", "theme"), [(1280, "light"), pytest.param(360, "dark", marks=pytest.mark.nightly)])
 def test_the_page_is_clean_and_fits_with_all_it_can_show(log_in: Open, stack: Stack, theme: str, width: int) -> None:
     late, overdue = (
@@ -125,15 +125,15 @@ def test_the_page_is_clean_and_fits_with_all_it_can_show(log_in: Open, stack: St
         unclear(stack, minutes=130, status="conflict", seen_reference="STOLD00001"),
     )
     scan(stack, f"SELSE{width}{theme.upper()}", "2000")
-    desk = log_in("operator", width=width, theme=theme)
+    staff = log_in("operator", width=width, theme=theme)
     for order in (late, overdue):
-        desk.goto(f"/admin/orders/order/{order['pk']}/resolve/")
-        for summary in desk.locator("summary:visible").all():
+        staff.goto(f"/admin/orders/order/{order['pk']}/resolve/")
+        for summary in staff.locator("summary:visible").all():
             summary.click()
-        assert violations(desk, but=DJANGOS_OWN) == []
-        assert not has_sideways_scroll(desk)
-    desk.locator("[name=reveal-reason]").fill(REASON)
-    desk.get_by_role("button", name="Reveal personal data").click()
-    expect(desk.get_by_text("Noor Tamsin").first).to_be_visible()
-    assert violations(desk, but=DJANGOS_OWN) == []
-    assert not has_sideways_scroll(desk)
+        assert violations(staff, but=DJANGOS_OWN) == []
+        assert not has_sideways_scroll(staff)
+    staff.locator("[name=reveal-reason]").fill(REASON)
+    staff.get_by_role("button", name="Reveal personal data").click()
+    expect(staff.get_by_text("Noor Tamsin").first).to_be_visible()
+    assert violations(staff, but=DJANGOS_OWN) == []
+    assert not has_sideways_scroll(staff)

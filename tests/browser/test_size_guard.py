@@ -61,6 +61,7 @@ def test_the_measured_weight_goes_into_the_form_by_one_press_and_prices_follow(l
     weight = page.locator("[name=weight_kg]")
     expect(weight).to_have_value("1.3")
     expect(weight).to_be_focused()
+    expect(page.get_by_role("radio", name=re.compile("^Guarded"))).not_to_be_checked()
     expect(notice).to_have_count(0)
     expect(page.locator("#prices form button")).to_contain_text("Book ")
     expect(page.locator("[name=customer_reference]")).to_have_value("GUARD-7")

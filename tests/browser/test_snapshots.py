@@ -60,10 +60,10 @@ def test_b16_a_screen_reader_is_told_what_was_approved(fresh: Any, open_browser:
         page.goto(fresh["pages"][name])
         for script in SCRIPTED.get(name, ()):
             page.locator(script).wait_for()
-        told, file = masked(page.locator("main").aria_snapshot()), KEPT / f"{name}.yaml"
+        found, file = masked(page.locator("main").aria_snapshot()), KEPT / f"{name}.yaml"
         if os.environ.get("SNAPSHOTS") == "write":
             file.parent.mkdir(exist_ok=True)
-            file.write_text(told)
-        elif told != file.read_text():
-            changed.append(f"{name}:\n{told}")
+            file.write_text(found)
+        elif found != file.read_text():
+            changed.append(f"{name}:\n{found}")
     assert not changed, "\n".join(changed)

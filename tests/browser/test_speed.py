@@ -4,7 +4,6 @@ import json
 import re
 import statistics
 import time
-from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -16,7 +15,7 @@ from tests.browser.walking import fill_parcel, see_prices
 
 # With the page that waits for a slow booking, which weighs 2 kB and isn't always there.
 MOST_BYTES, MOST_REQUESTS = 64_000, 20
-MOST_PAINT_MS, MOST_WARM_PAINT_MS, MOST_SHIFT = 1500, 1200, 0.02
+MOST_PAINT_MS, MOST_SHIFT = 1200, 0.02
 MOST_ANSWER_MS, MOST_LABEL_SECONDS, CARRIER_SECONDS = 300, 2.5, 1.5
 SLOW_4G = {"offline": False, "latency": 150, "downloadThroughput": 1.6e6 / 8, "uploadThroughput": 750e3 / 8}
 TIMES = 5
@@ -34,8 +33,10 @@ new PerformanceObserver((list) => {
 }).observe({ type: "layout-shift", buffered: true });
 """
 LARGEST_PAINT = """
-() => new Promise((done) => new PerformanceObserver((list) => done(list.getEntries().at(-1).startTime))
-  .observe({ type: "largest-contentful-paint", buffered: true }))
+() => new Promise((done) => new PerformanceObserver((list) => {
+  const { startTime, element } = list.getEntries().at(-1);
+  done([startTime, element ? `${element.nodeName} ${element.textContent.trim().slice(0, 40)}` : ""]);
+}).observe({ type: "largest-contentful-paint", buffered: true }))
 """
 
 
@@ -121,37 +122,35 @@ def slow_phone(log_in: Open) -> tuple[Page, CDPSession]:
     return page, line
 
 
-def painted(page: Page, address: str) -> float:
+def painted(page: Page, address: str) -> tuple[float, str]:
+    """When the largest part is painted, and how it begins."""
     page.goto(address)
-    return float(page.evaluate(LARGEST_PAINT))
+    at, part = page.evaluate(LARGEST_PAINT)
+    return float(at), part
 
 
 @pytest.mark.timed
-@pytest.mark.parametrize("address", ["/parcels/new/", "/parcels/", "/today/"])
-def test_the_largest_part_is_painted_soon_on_a_slow_phone(log_in: Open, address: str) -> None:
-    page, line = slow_phone(log_in)
-
-    def first() -> float:
-        line.send("Network.clearBrowserCache")
-        return painted(page, address)
-
-    assert median_of(first) <= MOST_PAINT_MS
-
-
-@pytest.mark.timed
-def test_a_page_whose_style_is_known_is_painted_sooner(log_in: Open) -> None:
+@pytest.mark.parametrize("is_known", [False, True], ids=["first visit", "style known"])
+def test_the_largest_part_is_painted_soon_on_a_slow_phone(log_in: Open, is_known: bool) -> None:
     page = log_in("sender")
-    fill_parcel(page, receiver_name="Warm Walk")
+    fill_parcel(page, receiver_name="Paint Walk Known" if is_known else "Paint Walk First")
     see_prices(page)
     book_and_wait_for_label(page)
     parcel = page.url.removesuffix("booking/")
-    page, _ = slow_phone(log_in)
-    medians = {}
-    for address in (parcel, "/parcels/new/", "/parcels/"):
-        painted(page, address)
-        medians[address] = median_of(lambda address=address: painted(page, address))
-    most = {parcel: MOST_WARM_PAINT_MS, "/parcels/new/": MOST_WARM_PAINT_MS, "/parcels/": MOST_PAINT_MS}
-    assert {address: ms for address, ms in medians.items() if ms > most[address]} == {}, medians
+    page, line = slow_phone(log_in)
+
+    def one(address: str) -> tuple[float, str]:
+        if not is_known:
+            line.send("Network.clearBrowserCache")
+        return painted(page, address)
+
+    late = {}
+    for address in ("/today/", "/parcels/new/", "/parcels/", parcel):
+        one(address)
+        found = sorted(one(address) for _ in range(TIMES))
+        if found[TIMES // 2][0] > MOST_PAINT_MS:
+            late[address] = found
+    assert late == {}, "milliseconds and the largest part"
 
 
 @pytest.mark.timed
@@ -170,7 +169,3 @@ def test_book_answers_at_once_and_the_label_follows_the_carrier(stack: Stack, lo
         labels.append(time.monotonic() - began_at)
     assert statistics.median(answers) <= MOST_ANSWER_MS, answers
     assert statistics.median(labels) <= MOST_LABEL_SECONDS, labels
-
-
-def median_of(measure: Callable[[], float]) -> float:
-    return statistics.median(measure() for _ in range(TIMES))

@@ -14,27 +14,27 @@ OFF = "Booking is off for this account since"
 
 
 @pytest.fixture
-def desk(desk: Page, stack: Stack) -> Iterator[Page]:
+def staff(staff: Page, stack: Stack) -> Iterator[Page]:
     """The admin's first page, whose clicks are counted. Bookings are on afterwards."""
-    yield desk
+    yield staff
     code = "from shipping_portal.accounts.models import Sender; Sender.objects.update(suspended_at=None, suspension='')"
     stack.shell(code)
 
 
 def test_a_sender_is_suspended_in_three_clicks_and_a_reason_and_reinstated_in_three(
-    desk: Page, clicks: list[str], log_in: Open
+    staff: Page, clicks: list[str], log_in: Open
 ) -> None:
     sender = log_in("sender")
-    desk.get_by_role("link", name="Senders", exact=True).first.click()
-    desk.locator("#searchbar").press_sequentially("Marlow")
-    desk.keyboard.press("Enter")
-    row = desk.locator("#result_list tr", has_text="Marlow Candles")
+    staff.get_by_role("link", name="Senders", exact=True).first.click()
+    staff.locator("#searchbar").press_sequentially("Marlow")
+    staff.keyboard.press("Enter")
+    row = staff.locator("#result_list tr", has_text="Marlow Candles")
     row.get_by_role("link", name="Suspend", exact=True).click()
-    desk.get_by_label("Category").press("T")
-    desk.get_by_label("Message to the sender").fill(TEXT)
-    desk.get_by_label("Internal note").fill("second time this year")
-    desk.get_by_role("button", name="Suspend").click()
-    expect(desk.get_by_text("Suspend: done for Marlow Candles.")).to_be_visible()
+    staff.get_by_label("Category").press("T")
+    staff.get_by_label("Message to the sender").fill(TEXT)
+    staff.get_by_label("Internal note").fill("second time this year")
+    staff.get_by_role("button", name="Suspend").click()
+    expect(staff.get_by_text("Suspend: done for Marlow Candles.")).to_be_visible()
     assert len(clicks) == 3, clicks
 
     sender.goto("/parcels/")
@@ -45,38 +45,38 @@ def test_a_sender_is_suspended_in_three_clicks_and_a_reason_and_reinstated_in_th
     expect(sender.get_by_role("heading", level=1)).to_have_text("Booking is off for this account")
 
     clicks.clear()
-    desk.goto("/admin/")
-    desk.get_by_role("link", name="Senders", exact=True).first.click()
-    desk.locator("#result_list").get_by_role("link", name="Reinstate").click()
-    desk.get_by_label("Reason").fill(REASON)
-    desk.get_by_role("button", name="Reinstate").click()
-    expect(desk.get_by_text("Reinstate: done for Marlow Candles.")).to_be_visible()
+    staff.goto("/admin/")
+    staff.get_by_role("link", name="Senders", exact=True).first.click()
+    staff.locator("#result_list").get_by_role("link", name="Reinstate").click()
+    staff.get_by_label("Reason").fill(REASON)
+    staff.get_by_role("button", name="Reinstate").click()
+    expect(staff.get_by_text("Reinstate: done for Marlow Candles.")).to_be_visible()
     assert len(clicks) == 3, clicks
     sender.goto("/parcels/new/")
     expect(sender.get_by_role("button", name="See prices").last).to_be_visible()
     expect(sender.get_by_text(OFF)).to_have_count(0)
 
 
-def test_both_are_in_the_audit_which_is_found_and_taken_away(desk: Page) -> None:
+def test_both_are_in_the_audit_which_is_found_and_taken_away(staff: Page) -> None:
     for act, label, text in (("suspend", "Message to the sender", TEXT), ("reinstate", "Reason", REASON)):
-        desk.goto(f"/admin/accounts/sender/1/acts/{act}/")
-        desk.get_by_label(label).fill(text)
-        desk.get_by_role("button", name=act.title()).click()
-        expect(desk.get_by_text(f"{act.title()}: done for")).to_be_visible()
-    desk.goto("/admin/accounts/audit/?q=sender+1")
+        staff.goto(f"/admin/accounts/sender/1/acts/{act}/")
+        staff.get_by_label(label).fill(text)
+        staff.get_by_role("button", name=act.title()).click()
+        expect(staff.get_by_text(f"{act.title()}: done for")).to_be_visible()
+    staff.goto("/admin/accounts/audit/?q=sender+1")
     for action, reason in (("sender suspended", TEXT), ("sender reinstated", REASON)):
-        row = desk.get_by_role("row").filter(has_text=action).first
+        row = staff.get_by_role("row").filter(has_text=action).first
         expect(row).to_contain_text("operator@demo.example")
         expect(row).to_contain_text(reason)
-    assert violations(desk, but=DJANGOS_OWN) == []
-    with desk.expect_download() as download:
-        desk.get_by_role("link", name="Export as CSV").click()
+    assert violations(staff, but=DJANGOS_OWN) == []
+    with staff.expect_download() as download:
+        staff.get_by_role("link", name="Export as CSV").click()
     text = download.value.path().read_text("utf-8-sig")
     assert '"sender reinstated","sender 1"' in text
     assert REASON in text
 
 
-def test_the_pages_an_act_starts_from_are_clean(desk: Page, stack: Stack) -> None:
+def test_the_pages_an_act_starts_from_are_clean(staff: Page, stack: Stack) -> None:
     code = "from tests import factories; print(factories.user('new@portal.example').pk)"
     person = stack.shell(code).split()[-1]
     for address in (
@@ -86,5 +86,5 @@ def test_the_pages_an_act_starts_from_are_clean(desk: Page, stack: Stack) -> Non
         "/admin/accounts/localityalias/add/",
         "/admin/accounts/localitylist/",
     ):
-        desk.goto(address)
-        assert violations(desk, but=DJANGOS_OWN) == [], address
+        staff.goto(address)
+        assert violations(staff, but=DJANGOS_OWN) == [], address

@@ -36,28 +36,28 @@ print(TrackingEvent.objects.filter(parcel__reference__startswith="SAGAIN").count
 
 def test_a_hundred_webhooks_are_read_again_in_three_clicks_and_a_reason(log_in: Open, stack: Stack) -> None:
     hundred_unread(stack)
-    desk = log_in("operator")
+    staff = log_in("operator")
     clicks: list[str] = []
 
     def click(what: str, role: str = "link") -> None:
         clicks.append(what)
-        desk.get_by_role(role, name=re.compile(what)).first.click()  # type: ignore[arg-type]
+        staff.get_by_role(role, name=re.compile(what)).first.click()  # type: ignore[arg-type]
 
     click("Webhooks without a scan")
     click("Reprocess these")
-    expect(desk.get_by_text("100 new scans")).to_be_visible()
-    expect(desk.get_by_text("Nothing has changed yet.")).to_be_visible()
+    expect(staff.get_by_text("100 new scans")).to_be_visible()
+    expect(staff.get_by_text("Nothing has changed yet.")).to_be_visible()
     assert scans_stored(stack) == 0
-    assert violations(desk, but=DJANGOS_OWN) == []
-    desk.set_viewport_size({"width": 360, "height": 900})
-    assert not has_sideways_scroll(desk)
-    desk.get_by_label("Reason").fill(REASON)
+    assert violations(staff, but=DJANGOS_OWN) == []
+    staff.set_viewport_size({"width": 360, "height": 900})
+    assert not has_sideways_scroll(staff)
+    staff.get_by_label("Reason").fill(REASON)
     click(r"Reprocess 100", "button")
-    expect(desk.get_by_text("100 webhooks reprocessed: 100 changed, 0 unchanged.")).to_be_visible()
+    expect(staff.get_by_text("100 webhooks reprocessed: 100 changed, 0 unchanged.")).to_be_visible()
     assert len(clicks) == 3
     assert scans_stored(stack) == 100
-    desk.goto("/admin/accounts/audit/")
-    row = desk.get_by_role("row").filter(has_text="webhooks read again")
+    staff.goto("/admin/accounts/audit/")
+    row = staff.get_by_role("row").filter(has_text="webhooks read again")
     expect(row).to_have_count(1)
     expect(row).to_contain_text("100 webhooks, ")
     expect(row).to_contain_text(REASON)
@@ -76,21 +76,21 @@ for _ in range(3):
 print(EventWord.objects.create(word="with sorter", spellings=["With sorter"], scans=3, first_seen_at=now).pk)
 """
     word = stack.shell(code).split()[-1]
-    desk = log_in("operator", width=360)
-    expect(desk.get_by_text("are going missing: polling found 3 scans first")).to_be_visible()
-    desk.get_by_role("link", name="See the scans").click()
-    expect(desk.locator("#result_list tbody tr")).to_have_count(3)
+    staff = log_in("operator", width=360)
+    expect(staff.get_by_text("are going missing: polling found 3 scans first")).to_be_visible()
+    staff.get_by_role("link", name="See the scans").click()
+    expect(staff.locator("#result_list tbody tr")).to_have_count(3)
     for address in (
         f"/admin/tracking/eventword/{word}/decide/?progress=in_transit",
         "/admin/tracking/webhookdelivery/replay/",
     ):
-        desk.goto(address)
-        assert violations(desk, but=DJANGOS_OWN) == [], address
-        assert not has_sideways_scroll(desk), address
-    desk.goto(f"/admin/tracking/eventword/{word}/decide/?progress=in_transit")
-    desk.get_by_label("Reason").fill(REASON)
-    desk.get_by_role("button", name="Map to: On the way").click()
-    expect(desk.get_by_text("Parcels to recalculate in the next few minutes: 1.")).to_be_visible()
+        staff.goto(address)
+        assert violations(staff, but=DJANGOS_OWN) == [], address
+        assert not has_sideways_scroll(staff), address
+    staff.goto(f"/admin/tracking/eventword/{word}/decide/?progress=in_transit")
+    staff.get_by_label("Reason").fill(REASON)
+    staff.get_by_role("button", name="Map to: On the way").click()
+    expect(staff.get_by_text("Parcels to recalculate in the next few minutes: 1.")).to_be_visible()
     progress = "from tracking.models import Parcel; print('is', Parcel.objects.get(reference='SGAPS00001').progress)"
     until(
         lambda: stack.shell(progress).split()[-1] == "in_transit", seconds=20, what="the sweep folds the parcel again"

@@ -31,7 +31,7 @@ def code(secret: str, *, later: int = 0) -> str:
 
 
 def press(page: Page, name: str) -> None:
-    """Press a button of the page, and look whether what comes fits the screen."""
+    """Press a button of the page, and check that the next page fits the screen."""
     page.locator("main").get_by_role("button", name=name).first.click()
     page.wait_for_load_state()
     assert not has_sideways_scroll(page), page.url

@@ -34,7 +34,7 @@ def order(quill: Any, alice: Any) -> Order:
     return factories.order(quill, alice, status="booked", progress="collected", progress_at=timezone.now())
 
 
-def owed(order: Order, size: str = "full") -> Label:
+def due(order: Order, size: str = "full") -> Label:
     return Label.objects.create(order=order, size=size, due_at=timezone.now(), address="https://carrier.example/1")
 
 
@@ -59,7 +59,7 @@ def address(label: Label) -> str:
 
 
 def test_a_label_is_stored_under_its_sha256_and_its_row_has_the_address(order: Order, store: Store) -> None:
-    label = stored(owed(order))
+    label = stored(due(order))
     assert store.files() == {KEY: CONTENT}
     row = LabelBytes.objects.get(label=label)
     assert (row.address, bytes(row.content)) == (KEY, b"")
@@ -68,14 +68,14 @@ def test_a_label_is_stored_under_its_sha256_and_its_row_has_the_address(order: O
 
 
 def test_without_the_setting_the_bytes_are_in_the_database(order: Order) -> None:
-    label = stored(owed(order))
+    label = stored(due(order))
     row = LabelBytes.objects.get(label=label)
     assert (row.address, bytes(row.content)) == ("", CONTENT)
     assert not BucketFile.objects.exists()
 
 
 def test_it_is_served_as_it_was_stored(order: Order, alice: Any, visit: Visit, store: Store) -> None:
-    label = stored(owed(order))
+    label = stored(due(order))
     answer = visit(alice).get(address(label))
     assert (answer.status_code, answer.content) == (200, CONTENT)
     label.refresh_from_db()
@@ -86,7 +86,7 @@ def test_it_is_served_as_it_was_stored(order: Order, alice: Any, visit: Visit, s
 def test_a_damaged_file_is_never_served(
     order: Order, alice: Any, visit: Visit, store: Store, caplog: pytest.LogCaptureFixture, damage: str
 ) -> None:
-    label = stored(owed(order))
+    label = stored(due(order))
     store.empty()
     if damage != "missing":
         store.write(KEY, b"X" + CONTENT[1:] if damage == "changed" else CONTENT[:-1])
@@ -98,7 +98,7 @@ def test_a_damaged_file_is_never_served(
 
 
 def test_the_same_bytes_written_again_change_nothing(order: Order, store: Store) -> None:
-    both = [stored(owed(order, size)) for size in ("full", "cropped")]
+    both = [stored(due(order, size)) for size in ("full", "cropped")]
     assert store.files() == {KEY: CONTENT}
     assert [label.intact_bytes() for label in both] == [CONTENT, CONTENT]
     assert BucketFile.objects.get().due_at is None
@@ -115,7 +115,7 @@ def test_the_file_is_written_before_the_row_says_stored(
         put(key, content)
 
     monkeypatch.setattr(bucket, "put_file", watched)
-    stored(owed(order))
+    stored(due(order))
     assert seen == ["pending"]
 
 
@@ -125,7 +125,7 @@ def test_the_file_is_written_before_the_row_says_stored(
 def test_a_label_waits_while_the_bucket_is_away(
     order: Order, away: None, line_of: Callable[..., None], alice: Any, visit: Visit
 ) -> None:
-    label = owed(order)
+    label = due(order)
     line_of(LabelFile(CONTENT, SHA256))
     fetching.fetch_due_label(label.pk)
     label.refresh_from_db()
@@ -158,7 +158,7 @@ def line_of(monkeypatch: pytest.MonkeyPatch) -> Callable[[LabelFile], None]:
 def test_a_stored_label_is_not_there_yet_while_the_bucket_is_away(
     order: Order, store: Store, alice: Any, visit: Visit, settings: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    label = stored(owed(order))
+    label = stored(due(order))
     settings.LABEL_BUCKET_URL = "http://127.0.0.1:9"
     answer = visit(alice).get(address(label))
     assert answer.status_code == 503
@@ -175,7 +175,7 @@ def test_a_stored_label_is_not_there_yet_while_the_bucket_is_away(
 
 
 def test_an_archive_says_which_label_could_not_be_read(order: Order, store: Store, alice: Any, settings: Any) -> None:
-    label = stored(owed(order))
+    label = stored(due(order))
     settings.LABEL_BUCKET_URL = "http://127.0.0.1:9"
     contents = originals.Contents()
     assert originals.serve_label(label, order, contents, at=timezone.now()) is None
@@ -186,7 +186,7 @@ def test_an_archive_says_which_label_could_not_be_read(order: Order, store: Stor
 
 
 def test_retention_deletes_the_file_after_the_row(order: Order, store: Store) -> None:
-    label = stored(owed(order))
+    label = stored(due(order))
     long_ago = timezone.now() - dt.timedelta(days=91)
     Order.objects.update(progress="delivered", progress_at=long_ago)
     call_command("retention")
@@ -201,21 +201,21 @@ def test_retention_deletes_the_file_after_the_row(order: Order, store: Store) ->
 
 
 def test_erasing_deletes_the_file(order: Order, store: Store) -> None:
-    stored(owed(order))
+    stored(due(order))
     erasing.erase({"order": [order.pk]})
     sweep()
     assert store.files() == {}
 
 
 def test_a_preview_of_erasing_deletes_nothing(order: Order, store: Store) -> None:
-    label = stored(owed(order))
+    label = stored(due(order))
     erasing.preview({"order": [order.pk]})
     sweep()
     assert label.intact_bytes() == CONTENT
 
 
 def test_a_file_that_another_row_names_is_kept(order: Order, store: Store) -> None:
-    full, cropped = (stored(owed(order, size)) for size in ("full", "cropped"))
+    full, cropped = (stored(due(order, size)) for size in ("full", "cropped"))
     files.forget(LabelBytes.objects.filter(label=full))
     sweep()
     assert cropped.intact_bytes() == CONTENT
@@ -225,7 +225,7 @@ def test_a_file_that_another_row_names_is_kept(order: Order, store: Store) -> No
 
 
 def test_a_file_is_deleted_once_the_bucket_is_back(order: Order, store: Store, settings: Any) -> None:
-    files.forget(LabelBytes.objects.filter(label=stored(owed(order))))
+    files.forget(LabelBytes.objects.filter(label=stored(due(order))))
     settings.LABEL_BUCKET_URL = "http://127.0.0.1:9"
     sweep()
     assert BucketFile.objects.get().tries == 1
@@ -236,7 +236,7 @@ def test_a_file_is_deleted_once_the_bucket_is_back(order: Order, store: Store, s
 
 def test_a_file_whose_label_was_never_stored_is_deleted(order: Order, store: Store) -> None:
     """The worker died after it wrote the file, or somebody erased the parcel just then."""
-    label = owed(order)
+    label = due(order)
     Label.objects.update(purged_at=timezone.now())
     stored(label)
     assert store.files() == {KEY: CONTENT}
@@ -248,7 +248,7 @@ def test_no_label_comes_to_name_a_file_that_is_being_deleted(
     order: Order, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     uploaded = files.upload(CONTENT, SHA256)
-    label, delete = owed(order), bucket.delete_file
+    label, delete = due(order), bucket.delete_file
 
     def first(key: str) -> None:
         with pytest.raises(bucket.OutOfReach):
@@ -269,7 +269,7 @@ def test_a_file_that_a_label_names_just_now_is_not_deleted(
     order: Order, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     uploaded = files.upload(CONTENT, SHA256)
-    label, renew = owed(order), BucketFile.renew
+    label, renew = due(order), BucketFile.renew
 
     def named_first(self: BucketFile, *words: Any, **changes: Any) -> bool:
         files.keep(label, CONTENT, uploaded)
@@ -376,7 +376,7 @@ def test_nothing_is_moved_without_a_bucket(three: list[Label]) -> None:
 # -- What is checked at start --------------------------------------------------------------------
 
 
-def told(*, databases: list[str] | None = None) -> Iterator[str]:
+def recorded(*, databases: list[str] | None = None) -> Iterator[str]:
     for check in (bucket_checks.check_bucket, bucket_checks.check_bucket_is_named, bucket_checks.check_bucket_answers):
         for message in check(databases=databases):
             assert message.hint
@@ -384,12 +384,12 @@ def told(*, databases: list[str] | None = None) -> Iterator[str]:
 
 
 def test_a_bucket_that_answers_has_nothing_to_say(store: Store) -> None:
-    assert list(told(databases=["default"])) == []
+    assert list(recorded(databases=["default"])) == []
     assert store.files() == {}
 
 
 def test_a_bucket_that_is_away_is_a_warning(away: None) -> None:
-    assert list(told()) == ["portal.W021"]
+    assert list(recorded()) == ["portal.W021"]
 
 
 @pytest.mark.parametrize(
@@ -419,10 +419,10 @@ def test_addresses_that_are_fine(bucket_settings: Any, url: str) -> None:
 
 def test_missing_packages_are_named(bucket_settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bucket_checks, "PACKAGES", ("storages", "no_such_package"))
-    assert list(told()) == ["portal.E080"]
+    assert list(recorded()) == ["portal.E080"]
 
 
 def test_a_bucket_with_labels_cannot_be_left_out(order: Order, store: Store, settings: Any) -> None:
-    stored(owed(order))
+    stored(due(order))
     settings.LABEL_BUCKET = ""
-    assert list(told(databases=["default"])) == ["portal.E084"]
+    assert list(recorded(databases=["default"])) == ["portal.E084"]

@@ -102,9 +102,9 @@ def _some(connection: socket.socket) -> bytes:
 def reply(status: int, body: object = b"", **headers: str) -> bytes:
     """An HTTP reply; anything but bytes becomes JSON. A header set to "" is left out."""
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
-    told = {"Content-Type": "application/json", "Content-Length": str(len(content)), "Connection": "close"}
-    told |= {name.replace("_", "-"): value for name, value in headers.items()}
-    lines = "".join(f"{name}: {value}\r\n" for name, value in told.items() if value)
+    found = {"Content-Type": "application/json", "Content-Length": str(len(content)), "Connection": "close"}
+    found |= {name.replace("_", "-"): value for name, value in headers.items()}
+    lines = "".join(f"{name}: {value}\r\n" for name, value in found.items() if value)
     return f"HTTP/1.1 {status} Said\r\n{lines}\r\n".encode() + content
 
 
@@ -137,7 +137,7 @@ def order(**changes: object) -> dict[str, Any]:
 
 def shipment(**changes: Any) -> Shipment:
     """A domestic Australian parcel."""
-    told: dict[str, Any] = {
+    found: dict[str, Any] = {
         "sender": Party(
             name="Ira Quill",
             email="ira.quill@example.com",
@@ -163,7 +163,7 @@ def shipment(**changes: Any) -> Shipment:
         "product_code": "STANDARD-PICKUP",
         "order_key": ORDER_KEY,
     }
-    return Shipment(**(told | changes))
+    return Shipment(**(found | changes))
 
 
 SHIRTS = Item("Cotton t-shirt", Decimal("28.00"), 2, "BD", "6109.10.0012")
@@ -188,7 +188,7 @@ def client(far_side: SocketCarrier, calls: list[Call]) -> Callable[..., Carrier]
     """Make a client of the socket carrier: settings by name, and contract points in `points`."""
 
     def make(points: dict[str, Any] | None = None, **settings: Any) -> Carrier:
-        told: dict[str, Any] = {
+        found: dict[str, Any] = {
             "base_url": far_side.url,
             "account": "partnerAccount",
             "key": "s3cret-key",
@@ -199,6 +199,6 @@ def client(far_side: SocketCarrier, calls: list[Call]) -> Callable[..., Carrier]
             "connect_timeout": 5.0,  # a busy machine is slow to shake hands
             "deadline": 15.0,
         }
-        return Carrier(**(told | settings))
+        return Carrier(**(found | settings))
 
     return make

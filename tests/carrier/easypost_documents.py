@@ -1,4 +1,4 @@
-"""EasyPost's documents, written anew in the shapes of its recorded exchanges. Nobody in them lives."""
+"""EasyPost's documents, written in the shapes of its recorded exchanges. All people in them are invented."""
 
 from __future__ import annotations
 

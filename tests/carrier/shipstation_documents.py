@@ -1,4 +1,4 @@
-"""The ShipStation API's documents, written anew in the shapes of its clients' own. Nobody in them lives."""
+"""The ShipStation API's documents, written in the shapes of its clients' own. All people in them are invented."""
 
 from __future__ import annotations
 

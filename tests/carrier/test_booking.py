@@ -170,27 +170,27 @@ class TestReply:
         ["../../etc", "S" * 1000, 123456, None, "X12345", "S12", "s3ndle", "S3NDL\u0415", "SQ7K2M\n", ["SQ7K2M"]],
     )
     def test_a_reference_that_is_none_leaves_the_outcome_unknown(self, client, far_side, reference):
-        with pytest.raises(OutcomeUnknown) as told:
+        with pytest.raises(OutcomeUnknown) as raised:
             book(client, far_side, order(carrier_reference=reference))
-        assert (told.value.reference, told.value.conflict) == ("", False)
+        assert (raised.value.reference, raised.value.conflict) == ("", False)
 
     @pytest.mark.parametrize("order_id", ["../../etc", "", None, True, 7.5, "a" * 101])
     def test_an_order_id_we_cannot_use_keeps_the_reference_as_evidence(self, client, far_side, order_id):
-        with pytest.raises(OutcomeUnknown) as told:
+        with pytest.raises(OutcomeUnknown) as raised:
             book(client, far_side, order(order_id=order_id))
-        assert (told.value.reference, told.value.status) == ("SQ7K2M", 201)
+        assert (raised.value.reference, raised.value.status) == ("SQ7K2M", 201)
 
     @pytest.mark.parametrize("state", ["Cancelled", "CANCELLED", " cancelled "])
     def test_a_cancelled_order_is_a_conflict(self, client, far_side, state):
-        with pytest.raises(OutcomeUnknown, match=r"conflict: .*cancelled") as told:
+        with pytest.raises(OutcomeUnknown, match=r"conflict: .*cancelled") as raised:
             book(client, far_side, order(state=state))
-        assert (told.value.reference, told.value.conflict) == ("SQ7K2M", True)
+        assert (raised.value.reference, raised.value.conflict) == ("SQ7K2M", True)
 
     @pytest.mark.parametrize("echo", ["another", 7, {"id": ORDER_KEY}, ORDER_KEY.upper()])
     def test_another_order_of_ours_is_a_conflict(self, client, far_side, echo):
-        with pytest.raises(OutcomeUnknown, match=r"conflict: .*another order") as told:
+        with pytest.raises(OutcomeUnknown, match=r"conflict: .*another order") as raised:
             book(client, far_side, order(metadata={"portal_order": echo}))
-        assert (told.value.reference, told.value.conflict) == ("SQ7K2M", True)
+        assert (raised.value.reference, raised.value.conflict) == ("SQ7K2M", True)
 
     @pytest.mark.parametrize("amount", ["-1", -1, "free", None, True, {"a": 1}, "1e999999999"])
     def test_a_price_that_cannot_be_true_is_no_price(self, client, far_side, amount):

@@ -29,9 +29,9 @@ def test_nothing_to_add_is_a_yes(client, far_side, answer):
 def test_a_refusal_as_a_bare_string(client, far_side):
     words = "Order can not be cancelled; contact support for help."
     answer = reply(422, {"error": "unprocessable_entity", "error_description": "See messages.", "messages": words})
-    with pytest.raises(Rejected) as told:
+    with pytest.raises(Rejected) as raised:
         cancel(client, far_side, answer)
-    assert told.value.messages == {"": [words]}
+    assert raised.value.messages == {"": [words]}
 
 
 @pytest.mark.parametrize("status", [404, 409, 422])

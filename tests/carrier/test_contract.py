@@ -41,9 +41,9 @@ def test_words_are_added_to_the_ones_we_know(tmp_path):
 
 def test_every_unknown_key_is_named_with_the_nearest_point(tmp_path):
     text = 'refrence = "r"\nnumbers = "number"\nsender_subrub = "s"\nzzz = 1\n[worlds]\na = "delivered"'
-    with pytest.raises(ContractError) as told:
+    with pytest.raises(ContractError) as raised:
         load(tmp_path, text)
-    assert str(told.value) == (
+    assert str(raised.value) == (
         "The contract file has keys we do not know: refrence (did you mean reference?), "
         "sender_subrub (did you mean sender_suburb?), zzz, worlds (did you mean words?)."
     )

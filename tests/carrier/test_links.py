@@ -72,24 +72,24 @@ def test_a_link_to_a_host_the_contract_names(client, far_side):
 @pytest.mark.parametrize("url", ["https://evil.example/?token=abc", "javascript:alert(1)", 7, {"a": 1}])
 def test_a_link_elsewhere_is_refused(client, far_side, url):
     far_side.answers(reply(200, order(authorised_tracking_url=url)))
-    with pytest.raises(Rejected) as told:
+    with pytest.raises(Rejected) as raised:
         ask(client({"link": "response", "link_hosts": "track.carrier.example"}))
-    assert told.value.code == "unsafe_link"
+    assert raised.value.code == "unsafe_link"
 
 
 def test_a_reply_without_a_link(client, far_side):
     far_side.answers(reply(200, order()))
-    with pytest.raises(Rejected) as told:
+    with pytest.raises(Rejected) as raised:
         ask(client({"link": "response"}))
-    assert told.value.code == "no_link"
+    assert raised.value.code == "no_link"
 
 
 def test_a_reply_about_another_parcel(client, far_side):
     url = f"{far_side.url}/?token=abc"
     far_side.answers(reply(200, order(carrier_reference="SOTHER1", authorised_tracking_url=url)))
-    with pytest.raises(OutcomeUnknown) as told:
+    with pytest.raises(OutcomeUnknown) as raised:
         ask(client({"link": "response"}))
-    assert told.value.conflict
+    assert raised.value.conflict
 
 
 @pytest.mark.parametrize(

@@ -65,9 +65,9 @@ class TestNotSent:
 
     def test_too_many_requests_waits_as_long_as_it_is_told(self, client, far_side):
         far_side.answers(reply(429, {"error": "too_many_requests"}, Retry_After="7"))
-        with pytest.raises(NotSent) as told:
+        with pytest.raises(NotSent) as raised:
             book(client())
-        assert told.value.retry_after == 7
+        assert raised.value.retry_after == 7
 
     @pytest.mark.parametrize(
         ("header", "seconds"),
@@ -82,9 +82,9 @@ class TestNotSent:
     )
     def test_a_wait_is_at_most_an_hour(self, client, far_side, header, seconds):
         far_side.answers(reply(429, {}, Retry_After=header))
-        with pytest.raises(NotSent) as told:
+        with pytest.raises(NotSent) as raised:
             book(client())
-        assert told.value.retry_after == seconds
+        assert raised.value.retry_after == seconds
 
     def test_too_many_requests_is_unknown_where_the_contract_says_so(self, client, far_side):
         far_side.answers(reply(429, {}))
@@ -94,9 +94,9 @@ class TestNotSent:
 
 class TestOutcomeUnknown:
     def unknown(self, carrier, match=None):
-        with pytest.raises(OutcomeUnknown, match=match) as told:
+        with pytest.raises(OutcomeUnknown, match=match) as raised:
             book(carrier)
-        return told.value
+        return raised.value
 
     def test_closed_without_a_word(self, client, far_side):
         far_side.answers(b"")
@@ -107,22 +107,22 @@ class TestOutcomeUnknown:
         self.unknown(client(), "broke before a reply")
 
     def test_silence_until_the_deadline(self, client, far_side):
-        far_side.answers(lambda connection: time.sleep(8))
+        far_side.answers(lambda connection: time.sleep(60))
         started = time.monotonic()
         self.unknown(client(deadline=0.3), "in time")
-        assert time.monotonic() - started < 4
+        assert time.monotonic() - started < 30
 
     def test_a_body_dripped_beyond_the_deadline(self, client, far_side):
         far_side.answers(drip(reply(201, order()), whole=100))
         started = time.monotonic()
         self.unknown(client(deadline=0.4), "too late")
-        assert time.monotonic() - started < 4
+        assert time.monotonic() - started < 30
 
     def test_headers_dripped_beyond_the_deadline(self, client, far_side):
         far_side.answers(drip(reply(201, order()), whole=10))
         started = time.monotonic()
         self.unknown(client(deadline=0.4))
-        assert time.monotonic() - started < 4
+        assert time.monotonic() - started < 30
 
     def test_a_whole_order_whose_last_byte_came_too_late(self, client, far_side):
         """The body has no length, so the shut socket looks like its proper end."""
@@ -208,9 +208,9 @@ class TestRejected:
     @pytest.mark.parametrize("status", [400, 404, 405, 413, 415, 422])
     def test_a_readable_no_is_a_no(self, client, far_side, status):
         far_side.answers(reply(status, {"error": "no", "error_description": "Not today."}))
-        with pytest.raises(Rejected) as told:
+        with pytest.raises(Rejected) as raised:
             book(client())
-        assert (told.value.status, told.value.code, told.value.text) == (status, "no", "Not today.")
+        assert (raised.value.status, raised.value.code, raised.value.text) == (status, "no", "Not today.")
 
     def test_an_empty_400_is_how_malformed_json_is_refused(self, client, far_side):
         far_side.answers(reply(400, b"", Content_Type="text/html; charset=utf-8"))
@@ -222,17 +222,17 @@ class TestAccountStopped:
     @pytest.mark.parametrize("status", [401, 402, 403, 412])
     def test_our_account_is_at_fault(self, client, far_side, status):
         far_side.answers(reply(status, {"error": "x", "error_description": "The account has no payment method."}))
-        with pytest.raises(AccountStopped) as told:
+        with pytest.raises(AccountStopped) as raised:
             book(client())
-        assert (told.value.status, told.value.text) == (status, "The account has no payment method.")
+        assert (raised.value.status, raised.value.text) == (status, "The account has no payment method.")
 
     def test_a_page_instead_of_a_sentence_is_told_without_its_links(self, client, far_side):
         link = b"https://track.carrier.example/?ref=SQ7K2M&token=l1nk-token"
         far_side.answers(reply(402, b"<p>Pay first: " + link + b"</p>"))
-        with pytest.raises(AccountStopped) as told:
+        with pytest.raises(AccountStopped) as raised:
             book(client())
-        assert "Pay first" in told.value.text
-        assert "l1nk-token" not in told.value.text
+        assert "Pay first" in raised.value.text
+        assert "l1nk-token" not in raised.value.text
 
 
 class TestOneAttempt:

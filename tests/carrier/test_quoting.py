@@ -186,9 +186,9 @@ def costing(amount, currency="AUD"):
     ],
 )
 def test_a_row_that_cannot_be_booked_is_left_out_and_says_why(client, far_side, row, why):
-    told = quoted(client, far_side, row, product())
-    assert [read.code for read in told.products] == ["STANDARD-PICKUP"]
-    assert told.unreadable == (why,)
+    found = quoted(client, far_side, row, product())
+    assert [read.code for read in found.products] == ["STANDARD-PICKUP"]
+    assert found.unreadable == (why,)
 
 
 def test_the_log_counts_the_rows_that_were_left_out(client, far_side, calls):
@@ -198,8 +198,8 @@ def test_the_log_counts_the_rows_that_were_left_out(client, far_side, calls):
 
 
 def test_no_more_unreadable_rows_are_named_than_anybody_looks_at(client, far_side):
-    told = quoted(client, far_side, *[None] * 1000, product())
-    assert (len(told.unreadable), len(told.products)) == (100, 1)
+    found = quoted(client, far_side, *[None] * 1000, product())
+    assert (len(found.unreadable), len(found.products)) == (100, 1)
 
 
 def test_no_service_is_an_empty_list(client, far_side):
@@ -224,9 +224,9 @@ def test_something_else_than_a_list_is_unusable(client, far_side):
 def test_a_refused_quote_names_our_fields(client, far_side):
     said = {"sender_suburb": ["can't be blank"], "weight_value": ["is not a number"]}
     far_side.answers(reply(422, {"error": "unprocessable_entity", "messages": said}))
-    with pytest.raises(Rejected) as told:
+    with pytest.raises(Rejected) as raised:
         client().quote(shipment())
-    assert told.value.messages == {"sender_suburb": ["can't be blank"], "weight": ["is not a number"]}
+    assert raised.value.messages == {"sender_suburb": ["can't be blank"], "weight": ["is not a number"]}
 
 
 @pytest.mark.parametrize(

@@ -140,7 +140,7 @@ def test_a_currency_in_small_letters_is_the_same_currency(client, far_side):
 
 
 @pytest.mark.parametrize(
-    ("told", "read"),
+    ("given", "read"),
     [
         ("2026-03-05", date(2026, 3, 5)),
         ("2026-03-05T09:00:00+11:00", date(2026, 3, 5)),
@@ -152,15 +152,19 @@ def test_a_currency_in_small_letters_is_the_same_currency(client, far_side):
         (20260305, None),
     ],
 )
-def test_a_day_may_be_told_with_a_time(client, far_side, told, read):
-    scheduling = {"pickup_date": told, "estimated_delivery_date_minimum": told, "estimated_delivery_date_maximum": told}
+def test_a_day_may_be_told_with_a_time(client, far_side, given, read):
+    scheduling = {
+        "pickup_date": given,
+        "estimated_delivery_date_minimum": given,
+        "estimated_delivery_date_maximum": given,
+    }
     booked = book(client, far_side, reply(201, order(scheduling=scheduling)))
     assert (booked.pickup_date, booked.eta_from, booked.eta_to) == (read, read, read)
 
 
-@pytest.mark.parametrize(("told", "read"), [(True, True), (False, False), (None, None), ("no", None), (0, None)])
-def test_whether_it_may_be_cancelled_is_read_or_unknown(client, far_side, told, read):
-    answer = order(scheduling={"is_cancellable": told})
+@pytest.mark.parametrize(("given", "read"), [(True, True), (False, False), (None, None), ("no", None), (0, None)])
+def test_whether_it_may_be_cancelled_is_read_or_unknown(client, far_side, given, read):
+    answer = order(scheduling={"is_cancellable": given})
     assert book(client, far_side, reply(201, answer)).is_cancellable is read
     far_side.answers(reply(200, answer | {"tracking_events": []}))
     assert client().track("SQ7K2M").is_cancellable is read

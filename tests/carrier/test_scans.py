@@ -68,9 +68,9 @@ def test_a_description_stays_on_one_line():
 
 
 def test_a_reason_never_quotes_the_event():
-    with pytest.raises(BadScan) as told:
+    with pytest.raises(BadScan) as raised:
         read(carrier_reference="SECRET-REFERENCE-OF-SOMEBODY!!")
-    assert "SECRET" not in repr(told.value)
+    assert "SECRET" not in repr(raised.value)
 
 
 def test_another_carriers_names():

@@ -29,17 +29,17 @@ def test_a_client_shows_its_host_only(client, far_side):
 @pytest.mark.parametrize("answer", [reset, b"", reply(500, b"Example Lane"), reply(422, order()), reply(200, {})])
 def test_an_error_and_its_whole_traceback_show_nothing(client, far_side, answer):
     far_side.answers(answer)
-    with pytest.raises(CarrierError) as told:
+    with pytest.raises(CarrierError) as raised:
         client().quote(shipment())
-    problem = told.value
+    problem = raised.value
     assert leaks(repr(problem) + str(problem) + "".join(traceback.format_exception(problem))) == []
     assert (problem.__cause__, problem.__context__) == (None, None)
 
 
 def test_an_unsent_request_shows_nothing(client):
-    with pytest.raises(CarrierError) as told:
+    with pytest.raises(CarrierError) as raised:
         client(base_url="http://127.0.0.1:9/api").quote(shipment())
-    assert leaks("".join(traceback.format_exception(told.value))) == []
+    assert leaks("".join(traceback.format_exception(raised.value))) == []
 
 
 def test_a_call_says_how_it_went_and_no_more(client, far_side, calls):
@@ -95,10 +95,10 @@ def test_an_unknown_outcomes_evidence_has_no_links(client, far_side):
     far_side.answers(answer, answer[:-10])
     carrier = client()
     for _ in range(2):
-        with pytest.raises(CarrierError) as told:
+        with pytest.raises(CarrierError) as raised:
             carrier.book(carrier.booking_body(shipment()), key="k")
-        assert ORDER_ID.encode() in told.value.body
-        assert leaks(told.value.body.decode()) == []
+        assert ORDER_ID.encode() in raised.value.body
+        assert leaks(raised.value.body.decode()) == []
 
 
 def test_a_stored_reply_is_at_most_64_kib(client, far_side):
@@ -124,9 +124,9 @@ def test_credentials_stay_on_the_carriers_host(client, far_side):
         "carrier.example",
         "",
     ):
-        with pytest.raises(ValueError, match="base address") as told:
+        with pytest.raises(ValueError, match="base address") as raised:
             client(base_url=base_url)
-        assert "pw" not in str(told.value)
+        assert "pw" not in str(raised.value)
 
 
 @pytest.mark.parametrize("changes", [{"user_agent": ""}, {"user_agent": "a\r\nb"}])

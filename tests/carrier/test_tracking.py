@@ -31,7 +31,7 @@ def scan(word):
 
 
 @pytest.mark.parametrize(
-    ("told", "asked"),
+    ("given", "asked"),
     [
         ("/api/more?cursor=2", "/api/more?cursor=2"),
         ("?cursor=2", "/api/tracking/SQ7K2M?cursor=2"),
@@ -39,9 +39,9 @@ def scan(word):
         (2, "/api/tracking/SQ7K2M?partner_id=PRT-0001&page=2"),
     ],
 )
-def test_the_next_page_is_asked_for_however_it_is_told(client, far_side, told, asked):
+def test_the_next_page_is_asked_for_however_it_is_told(client, far_side, given, asked):
     last = {"tracking_events": [scan("Delivered")], "next": None}
-    far_side.answers(reply(200, {"tracking_events": [PICKUP], "next": told}), reply(200, last))
+    far_side.answers(reply(200, {"tracking_events": [PICKUP], "next": given}), reply(200, last))
     tracked = client(PAGED).track("SQ7K2M")
     assert [one.event_type for one in tracked.scans] == ["Pickup", "Delivered"]
     assert far_side.asked[1].target == asked
@@ -50,7 +50,7 @@ def test_the_next_page_is_asked_for_however_it_is_told(client, far_side, told, a
 
 
 @pytest.mark.parametrize(
-    ("told", "why"),
+    ("given", "why"),
     [
         ("https://elsewhere.example/more", "not at the carrier's address"),
         ("//elsewhere.example/more", "not at the carrier's address"),
@@ -59,8 +59,8 @@ def test_the_next_page_is_asked_for_however_it_is_told(client, far_side, told, a
         ("/api/tracking/SQ7K2M?partner_id=PRT-0001", "read already"),
     ],
 )
-def test_a_next_page_that_is_not_asked_for_is_told(client, far_side, calls, told, why):
-    far_side.answers(reply(200, {"tracking_events": [PICKUP], "next": told}))
+def test_a_next_page_that_is_not_asked_for_is_told(client, far_side, calls, given, why):
+    far_side.answers(reply(200, {"tracking_events": [PICKUP], "next": given}))
     tracked = client(PAGED).track("SQ7K2M")
     assert (len(tracked.scans), len(far_side.asked)) == (1, 1)
     assert why in tracked.unreadable[0][1]
@@ -143,9 +143,9 @@ def test_a_reply_without_a_list_is_unusable(client, far_side, answer):
 
 def test_an_unknown_reference_is_a_plain_no(client, far_side):
     far_side.answers(reply(404, {"error": "not_found"}))
-    with pytest.raises(Rejected) as told:
+    with pytest.raises(Rejected) as raised:
         client().track("SNOPE0")
-    assert told.value.status == 404
+    assert raised.value.status == 404
 
 
 def test_subscribing_sends_no_partner_id(client, far_side):

@@ -87,9 +87,9 @@ def test_a_foreign_reference_can_be_subscribed_to(carrier, sandbox):
 
 
 def test_a_refusal_lands_on_our_fields(carrier):
-    with pytest.raises(Rejected) as told:
+    with pytest.raises(Rejected) as raised:
         book(carrier, receiver=replace(shipment().receiver, postcode="7999", email=""))
-    assert {"receiver_email"} <= set(told.value.messages)
+    assert {"receiver_email"} <= set(raised.value.messages)
 
 
 def test_an_unknown_key_stops_the_account(sandbox):
@@ -105,14 +105,14 @@ def test_an_unknown_key_stops_the_account(sandbox):
         wrong.ping()
 
 
-UNSETTLING = (
+UNCLEAR_VERBS = (
     *("accept-close", "commit-close", "commit-rst", "partial-headers", "truncate", "garbage", "html200"),
     *("empty201", "no-ref", "bad-ref", "gzip-bomb", "50MB", "202", "204", "302", "307"),
     *("408", "409", "425", "500", "502", "503", "504"),
 )
 
 
-@pytest.mark.parametrize("verb", UNSETTLING)
+@pytest.mark.parametrize("verb", UNCLEAR_VERBS)
 def test_trouble_that_leaves_a_booking_unknown(carrier, sandbox, verb):
     sandbox.trouble("book", verb)
     with pytest.raises(OutcomeUnknown):
@@ -132,9 +132,9 @@ def test_slow_trouble_ends_at_the_deadline(sandbox, carrier, verb):
 def test_another_orders_reply_is_a_conflict(carrier, sandbox):
     book(carrier)
     sandbox.trouble("book", "replay-other")
-    with pytest.raises(OutcomeUnknown) as told:
+    with pytest.raises(OutcomeUnknown) as raised:
         book(carrier, key="attempt-2", order_key="another-order-of-ours")
-    assert told.value.conflict
+    assert raised.value.conflict
 
 
 CLEAR = {Rejected: ("400", "404", "413", "422"), NotSent: ("429",), AccountStopped: ("401", "402", "403", "412")}
@@ -151,9 +151,9 @@ def test_trouble_with_a_clear_answer(carrier, sandbox, verb, error):
 def test_a_label_that_would_lead_elsewhere_is_not_followed(carrier, sandbox):
     booked = book(carrier)
     sandbox.trouble("label", "redirect-elsewhere", count=5)
-    with pytest.raises(Rejected) as told:
+    with pytest.raises(Rejected) as raised:
         carrier.label(booked.labels[0])
-    assert told.value.code == "unsafe_link"
+    assert raised.value.code == "unsafe_link"
 
 
 def test_a_page_in_place_of_a_label_is_not_taken(carrier, sandbox):
@@ -185,6 +185,6 @@ def test_a_signed_link_opens_the_page(sandbox, tmp_path):
 
 
 def test_a_label_that_was_never_there(carrier, sandbox):
-    with pytest.raises(Rejected) as told:
+    with pytest.raises(Rejected) as raised:
         carrier.label(LabelLink("pdf", "a4", f"{sandbox.url}/orders/none/labels/a4.pdf"))
-    assert told.value.status == 404
+    assert raised.value.status == 404

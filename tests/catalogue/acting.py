@@ -14,7 +14,7 @@ Read = Callable[[Order], str]
 
 
 def work(order: Order) -> Order:
-    """Whatever is owed on this order, as if its time had come."""
+    """Do whatever is due for this order, as if its time had come."""
     Order.objects.filter(pk=order.pk, due_at__isnull=False).update(due_at=timezone.now())
     bookings.process_booking(order.pk)
     resolving.resolve_due_order(order.pk)

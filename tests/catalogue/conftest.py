@@ -57,7 +57,7 @@ def quick_hash(settings: Any) -> None:
 
 @pytest.fixture
 def book(line: Meddler, quill: Sender, alice: User) -> Book:
-    """`book()` is an order Alice pressed Book for, sent to the carrier, and settled by what came back."""
+    """`book()` is an order Alice pressed Book for, sent to the carrier, and resolved by what came back."""
 
     def one() -> Order:
         now = timezone.now()

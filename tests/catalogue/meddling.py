@@ -53,7 +53,7 @@ class Meddler:
         self._server.server_close()
 
     def says(self, operation: str, answer: bytes) -> None:
-        """From now on these very bytes come back, status line and all; the carrier has acted all the same."""
+        """From now on these very bytes come back, status line and all; the carrier has still acted."""
         self._changes[operation] = lambda status, headers, body: answer
 
     def edits(self, operation: str, edit: Callable[[Any], Any]) -> None:
@@ -80,9 +80,9 @@ class Meddler:
 def reply(status: int, body: Any = b"", **headers: str) -> bytes:
     """An HTTP reply; anything but bytes becomes JSON. A header set to "" is left out."""
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
-    told = {"Content-Type": "application/json", "Content-Length": str(len(content)), "Connection": "close"}
-    told |= {name.replace("_", "-"): value for name, value in headers.items()}
-    lines = "".join(f"{name}: {value}\r\n" for name, value in told.items() if value)
+    found = {"Content-Type": "application/json", "Content-Length": str(len(content)), "Connection": "close"}
+    found |= {name.replace("_", "-"): value for name, value in headers.items()}
+    lines = "".join(f"{name}: {value}\r\n" for name, value in found.items() if value)
     return f"HTTP/1.1 {status} Said\r\n{lines}\r\n".encode() + content
 
 

@@ -51,12 +51,12 @@ def by_its_address(method: str, url: str, body: bytes, **extra: Any) -> Any:
 
 def by_the_short_cut(method: str, url: str, body: bytes, **extra: Any) -> Any:
     """What the WSGI server gets; the portal behind the short cut has nothing of the kind."""
-    told: list[Any] = []
+    found: list[Any] = []
     nothing = HttpResponse("The portal was asked.", status=404)
-    application = short_cut.webhooks_first(lambda environ, start: told.append(("404", [])) or nothing)
+    application = short_cut.webhooks_first(lambda environ, start: found.append(("404", [])) or nothing)
     environ = RequestFactory().generic(method, url, body, **extra).environ
-    content = b"".join(application(environ, lambda *line: told.append(line)))
-    [(status, headers)] = told
+    content = b"".join(application(environ, lambda *line: found.append(line)))
+    [(status, headers)] = found
     return HttpResponse(content, status=int(status.split()[0]), headers=dict(headers))
 
 

@@ -111,7 +111,7 @@ ROWS = {
     "R8": "too many products, none, or estimates that can't be true",
     "R9": "too many scans, or another parcel's",
     "R10": "headers without end, a cookie, an odd wait",
-    "A1": "read-only fields in a post of the desk",
+    "A1": "read-only fields in a post of the admin",
     "A2": "deleting a fact",
     "A3": "a bulk act on very many orders",
     "A4": "a case without the permission",
@@ -124,7 +124,7 @@ ROWS = {
     "A11": "a code of the second factor that is used up, late or too long",
     "A12": "a copied session cookie",
     "A13": "a new password for an unknown address",
-    "A14": "a sender at the desk's door",
+    "A14": "a sender at the admin’s door",
 }
 
 # Tested where what they are about is tested, with its long set-up: file and test.
@@ -141,7 +141,7 @@ ELSEWHERE = {
 }
 
 # Not in the portal, and why.
-SETTLED = {
+RESOLVED = {
     "C4": "The rows that come back are the sender's own text; no column of theirs is known to be numbers.",
     "A8": "The portal writes no CSV yet; exports come with the import of parcels, and this row with them.",
 }

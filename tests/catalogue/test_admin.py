@@ -75,7 +75,7 @@ def test_a_fact_is_deleted_by_nobody(sams: Browser, facts: dict[type[Model], Mod
 
 
 @rows("act", ("A3", "delete 101", "delete_selected"), ("A3", "cancel 101", "cancel_selected"))
-def test_the_desk_has_no_bulk_act_on_orders(sams: Browser, order: Order, act: str) -> None:
+def test_the_admin_has_no_bulk_act_on_orders(sams: Browser, order: Order, act: str) -> None:
     """Cancelling is the sender's, one parcel at a time; a list of orders in the admin has no act at all."""
     Order.objects.bulk_create(factories.copy_of(order, number) for number in range(100))
     chosen = list(Order.objects.values_list("pk", flat=True))
@@ -129,19 +129,19 @@ def test_a_lookup_through_the_password_is_refused(sams: Browser, order: Order, a
 
 @rows(
     "query",
-    ("B39", "desk, column 99", "o=99.-98"),
-    ("B39", "desk, a column that is none", "o=password"),
-    ("B39", "desk, page 1,000,000", "p=1000000"),
-    ("B39", "desk, a page that is none", "p=x"),
-    ("B39", "desk, a field that is none", "no_such_field=1"),
-    ("B39", "desk, a status that is none", "status__exact=%27"),
-    ("B39", "desk, NUL", "status__exact=%00"),
-    ("B40", "desk, percent", "q=%25"),
-    ("B40", "desk, NUL", "q=%00"),
-    ("B40", "desk, 10 kB", "q=" + "x" * 10_000),
-    ("B40", "desk, drop table", "q=%27%3B+DROP+TABLE+orders_order%3B--"),
-    ("B40", "desk, a sender of 30 digits", "q=A-" + "9" * 30),
-    ("B40", "desk, digits of another script", "q=A-%D9%A3"),
+    ("B39", "staff, column 99", "o=99.-98"),
+    ("B39", "staff, a column that is none", "o=password"),
+    ("B39", "staff, page 1,000,000", "p=1000000"),
+    ("B39", "staff, a page that is none", "p=x"),
+    ("B39", "staff, a field that is none", "no_such_field=1"),
+    ("B39", "staff, a status that is none", "status__exact=%27"),
+    ("B39", "staff, NUL", "status__exact=%00"),
+    ("B40", "staff, percent", "q=%25"),
+    ("B40", "staff, NUL", "q=%00"),
+    ("B40", "staff, 10 kB", "q=" + "x" * 10_000),
+    ("B40", "staff, drop table", "q=%27%3B+DROP+TABLE+orders_order%3B--"),
+    ("B40", "staff, a sender of 30 digits", "q=A-" + "9" * 30),
+    ("B40", "staff, digits of another script", "q=A-%D9%A3"),
 )
 @pytest.mark.postgres
 def test_an_odd_list_of_orders_is_a_list_or_a_refusal(sams: Browser, order: Order, query: str) -> None:
@@ -151,11 +151,11 @@ def test_an_odd_list_of_orders_is_a_list_or_a_refusal(sams: Browser, order: Orde
 
 @rows(
     "key",
-    ("B37", "desk, a word", "x"),
-    ("B37", "desk, NUL", "%00"),
-    ("B37", "desk, 30 digits", "9" * 30),
-    ("B37", "desk, a superscript digit", "²"),
-    ("B37", "desk, digits of another script", "٣"),
+    ("B37", "staff, a word", "x"),
+    ("B37", "staff, NUL", "%00"),
+    ("B37", "staff, 30 digits", "9" * 30),
+    ("B37", "staff, a superscript digit", "²"),
+    ("B37", "staff, digits of another script", "٣"),
 )
 @pytest.mark.postgres
 def test_an_odd_key_of_an_order_is_not_found(sams: Browser, order: Order, key: str) -> None:
@@ -164,7 +164,7 @@ def test_an_odd_key_of_an_order_is_not_found(sams: Browser, order: Order, key: s
 
 
 @rows("address", ("A14", "its front", "/admin/"), ("A14", "its door", "/admin/login/"), ("A14", "a list", ORDERS))
-def test_a_sender_finds_no_desk(alices: Browser, address: str) -> None:
+def test_a_sender_finds_no_admin(alices: Browser, address: str) -> None:
     answer = alices.client.get(address, follow=True)
     assert answer.status_code == 404
     assert "desk" not in text(answer).casefold()
@@ -172,7 +172,7 @@ def test_a_sender_finds_no_desk(alices: Browser, address: str) -> None:
 
 
 @rows("", ("A14", "logs in at its door"))
-def test_a_senders_log_in_at_the_desks_door_leads_to_no_desk(alice: User) -> None:
+def test_a_senders_log_in_at_the_admins_door_leads_to_no_admin(alice: User) -> None:
     alice.set_password(factories.PASSWORD)
     alice.save()
     browser = Browser()

@@ -161,7 +161,7 @@ def pdf(content: bytes, **headers: str) -> bytes:
     ("R6", "%PDF at offset 1,020", pdf(b"\n" * 1020 + PDF), "the label does not begin like a PDF"),
     ("R6", "11 MiB", pdf(PDF + b" " * (11 * 1024 * 1024) + b"%%EOF"), "the reply is too long"),
     ("R6", "gzip", pdf(PDF, Content_Encoding="gzip"), "the reply is compressed"),
-    ("R6", "no length", pdf(PDF, Content_Length=""), "the label's length was not told"),
+    ("R6", "no length", pdf(PDF, Content_Length=""), "the reply doesn't say how long the label is"),
     ("R6", "a part", pdf(PDF).replace(b"200", b"206", 1), "the label is not a PDF"),
     ("R6", "gone stale", reply(403, {"error": "expired"}), "the label's signed address was not accepted"),
 )
@@ -226,7 +226,7 @@ def test_a_parcel_without_any_label_is_an_operators_case_and_its_sender_knows_wh
 
 
 @rows("", ("R6", "never a label, for three days"))
-def test_after_three_days_nobody_asks_by_itself_and_the_case_stays_at_the_desk(
+def test_after_three_days_nobody_asks_by_itself_and_the_case_stays_in_the_admin(
     book_unlabelled: Book, reads: Read, line: Meddler
 ) -> None:
     order = book_unlabelled()

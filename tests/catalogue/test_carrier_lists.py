@@ -115,7 +115,7 @@ def scan(number: int, **changes: Any) -> dict[str, Any]:
 
 
 @rows("backwards", ("R9", "10,000 events", False), ("R9", "10,000 events, newest first", True))
-def test_the_newest_thousand_of_ten_thousand_scans_are_kept_and_the_desk_is_told(
+def test_the_newest_thousand_of_ten_thousand_scans_are_kept_and_the_admin_is_told(
     book: Book, line: Meddler, monkeypatch: pytest.MonkeyPatch, backwards: bool
 ) -> None:
     monkeypatch.setattr("shipping_portal.carrier.reading.MOST_SCANS", 50)  # a thousand rows take seconds to store
@@ -130,7 +130,7 @@ def test_the_newest_thousand_of_ten_thousand_scans_are_kept_and_the_desk_is_told
 
 
 @rows("", ("R9", "10,000 events nobody can read"))
-def test_ten_thousand_unreadable_scans_do_not_bury_the_desk(book: Book, line: Meddler) -> None:
+def test_ten_thousand_unreadable_scans_do_not_bury_the_admin(book: Book, line: Meddler) -> None:
     order = book()
     line.edits("track", lambda reply: reply.update(tracking_events=[scan(n, scan_time=n) for n in range(10_000)]))
     parcel = polled(order)
@@ -139,7 +139,7 @@ def test_ten_thousand_unreadable_scans_do_not_bury_the_desk(book: Book, line: Me
 
 
 @rows("", ("R9", "events of another reference"))
-def test_scans_of_another_parcel_move_nothing_and_reach_the_desk(book: Book, reads: Read, line: Meddler) -> None:
+def test_scans_of_another_parcel_move_nothing_and_reach_the_admin(book: Book, reads: Read, line: Meddler) -> None:
     order = book()
     strange = scan(5, event_type="Delivered", carrier_reference="SOTHER1", description="Left with Mr Other")
     line.edits("track", lambda reply: reply.update(tracking_events=[scan(1), strange]))

@@ -92,7 +92,7 @@ def test_an_order_that_comes_back_cancelled_is_a_case_for_the_operator(
     assert ANSWERS_DISAGREE in reads(order)
 
 
-NO_PRICE = "The carrier told us no price we can use, so this is the quoted one."
+NO_PRICE = "The carrier sent no price we can use, so this is the quoted one."
 
 
 def priced(gross: Any) -> Callable[[Any], None]:
@@ -171,11 +171,11 @@ def test_markup_in_an_error_is_text_for_the_sender_and_the_operator(
     again = f"{reverse('new_parcel')}?again={order.uuid}"
     progress = reverse("booking_progress", args=[order.uuid])
     for_alice = "".join(hers.get(url, follow=True).content.decode() for url in (parcel, progress, again))
-    desk = visit(sam)
+    staff = visit(sam)
     pages = [
-        desk.get(reverse("admin:orders_order_change", args=[order.pk])).content.decode(),
-        desk.get(reverse("admin:orders_bookingattempt_change", args=[order.attempts.get().pk])).content.decode(),
-        desk.get(reverse("admin:orders_carrieraccount_change", args=[order.account_id])).content.decode(),
+        staff.get(reverse("admin:orders_order_change", args=[order.pk])).content.decode(),
+        staff.get(reverse("admin:orders_bookingattempt_change", args=[order.attempts.get().pk])).content.decode(),
+        staff.get(reverse("admin:orders_carrieraccount_change", args=[order.account_id])).content.decode(),
     ]
     assert not [page for page in (for_alice, *pages) if "<script>alert" in page]
     assert escape(SCRIPT) in pages[1]
@@ -244,7 +244,7 @@ SHORTEST = dt.timedelta(milliseconds=100)  # of our own back-off
 
 
 @rows(
-    "told, least, most",
+    "given, least, most",
     ("R10", "Retry-After 10^9", "1000000000", HOUR, HOUR),
     ("R10", "Retry-After in the year 9999", "Fri, 31 Dec 9999 23:59:59 GMT", HOUR - dt.timedelta(minutes=1), HOUR),
     ("R10", "Retry-After in the past", "Wed, 01 Jan 2020 00:00:00 GMT", SHORTEST, dt.timedelta(minutes=1)),
@@ -253,9 +253,9 @@ SHORTEST = dt.timedelta(milliseconds=100)  # of our own back-off
     ("R10", "Retry-After soon", "soon", SHORTEST, dt.timedelta(minutes=1)),
 )
 def test_the_carriers_wait_is_kept_up_to_an_hour_and_never_no_wait(
-    book: Book, carrier: SandboxCarrier, told: str, least: dt.timedelta, most: dt.timedelta
+    book: Book, carrier: SandboxCarrier, given: str, least: dt.timedelta, most: dt.timedelta
 ) -> None:
-    carrier.trouble("book", "429", arg=told)
+    carrier.trouble("book", "429", arg=given)
     order = book()
     attempt = order.attempts.get()
     assert (order.status, attempt.state) == ("booking", "not_sent")

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from django.core.exceptions import ValidationError
 
+from orders.drafting.form_fields import PlainDecimalField
 from orders.drafting.forms import ParcelForm
 from orders.models import Quote
 from shipping_portal.accounts.models import LocalityList, Sender, User
@@ -179,3 +180,17 @@ def test_the_carriers_word_about_a_place_stands_at_both_fields(alices: Browser, 
     assert messages_at(answer, "receiver_suburb") == messages_at(answer, "receiver_postcode") == [f"Suburb: {word}."]
     assert lost(answer, form) == {}
     assert not Quote.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("typed", "places", "read"),
+    [("9.5000", 3, "9.500"), ("45.000", 1, "45.0"), ("2.0", 0, "2"), ("2", 0, "2"), ("0.00100000", 3, "0.001")],
+)
+def test_zeros_at_the_end_are_no_decimals(typed: str, places: int, read: str) -> None:
+    assert str(PlainDecimalField(example="1", places=places).clean(typed)) == read
+
+
+@pytest.mark.parametrize(("typed", "places"), [("9.5001", 3), ("2.5", 0), ("0.00010", 3)])
+def test_a_decimal_too_many_is_refused(typed: str, places: int) -> None:
+    with pytest.raises(ValidationError):
+        PlainDecimalField(example="1", places=places).clean(typed)

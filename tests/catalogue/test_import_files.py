@@ -86,11 +86,11 @@ def test_a_cell_stays_text(typed: str, cell: str) -> None:
     ("C10", "PNG", b"\x89PNG\r\n", "This is a picture."),
 )  # fmt: skip
 def test_what_cannot_be_imported_says_why(data: bytes, sentence: str) -> None:
-    began = time.monotonic()
+    began = time.process_time()
     with pytest.raises(UnreadableFile) as refused:
         reading.read(data)
     assert sentence in str(refused.value)
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 1
 
 
 def test_rows_have_the_numbers_a_spreadsheet_gives_them() -> None:

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def owed(quill: Sender, alice: User) -> Order:
+def due(quill: Sender, alice: User) -> Order:
     """A booking that Alice's press of the button owes the carrier."""
     order = factories.order(quill, alice)
     move_to(order, "booking", by=alice, reason="booked by the sender", at=timezone.now(), due_at=timezone.now())
@@ -42,37 +42,37 @@ def test_an_account_turned_off_is_logged_out_and_books_nothing(
 
 @rows("", ("B43", "a booking that was not sent yet"))
 def test_what_was_not_sent_waits_for_somebody_else_of_the_business(
-    owed: Order, alice: User, ana: User, listener: ListeningCarrier, localities: None
+    due: Order, alice: User, ana: User, listener: ListeningCarrier, localities: None
 ) -> None:
     User.objects.filter(pk=alice.pk).update(is_active=False)
-    bookings.process_booking(owed.pk)
-    owed.refresh_from_db()
-    assert (owed.status, owed.due_at, owed.attempts.count()) == ("draft", None, 0)
+    bookings.process_booking(due.pk)
+    due.refresh_from_db()
+    assert (due.status, due.due_at, due.attempts.count()) == ("draft", None, 0)
     assert listener.asked == []
-    page = text(Browser(ana).get(f"/parcels/{owed.uuid}/booking/"))
+    page = text(Browser(ana).get(f"/parcels/{due.uuid}/booking/"))
     assert "The login of the person who booked this was turned off before it was sent." in page
     assert "Nothing was sent to the carrier and you weren't charged." in page
 
 
 @rows("", ("B43", "a yes of somebody else"))
-def test_a_yes_of_somebody_else_counts(owed: Order, alice: User, ana: User, monkeypatch: Any) -> None:
+def test_a_yes_of_somebody_else_counts(due: Order, alice: User, ana: User, monkeypatch: Any) -> None:
     User.objects.filter(pk=alice.pk).update(is_active=False)
-    bookings.process_booking(owed.pk)
-    owed.refresh_from_db()
-    bookings.confirm(owed, by=ana, now=timezone.now())
+    bookings.process_booking(due.pk)
+    due.refresh_from_db()
+    bookings.confirm(due, by=ana, now=timezone.now())
     sent: list[Any] = []
     monkeypatch.setattr(bookings, "_send", lambda order, client, body: sent.append(order))
-    bookings.process_booking(owed.pk)
-    assert sent == [owed]
+    bookings.process_booking(due.pk)
+    assert sent == [due]
 
 
 @rows("", ("B43", "a booking that was sent"))
-def test_what_was_sent_is_still_resolved(owed: Order, alice: User) -> None:
+def test_what_was_sent_is_still_resolved(due: Order, alice: User) -> None:
     now = timezone.now()
     BookingAttempt.objects.create(
-        order=owed, generation=1, body=b"{}", body_sha256="0" * 64, state="in_flight", lease_until=now, sent_at=now
+        order=due, generation=1, body=b"{}", body_sha256="0" * 64, state="in_flight", lease_until=now, sent_at=now
     )
     User.objects.filter(pk=alice.pk).update(is_active=False)
-    bookings.process_booking(owed.pk)
-    owed.refresh_from_db()
-    assert owed.status == "unconfirmed"
+    bookings.process_booking(due.pk)
+    due.refresh_from_db()
+    assert due.status == "unconfirmed"

@@ -256,14 +256,14 @@ def test_more_than_64_kib_is_refused_counted_and_not_stored(body: bytes) -> None
 
 
 @rows(
-    "told, sent",
+    "stated, sent",
     ("W10", "half of what was told", 2 * len(wire()), wire()),
     ("W10", "nothing of what was told", 100, b""),
     ("W10", "a gigabyte told", 1_000_000_000, wire()),
 )
-def test_a_body_that_breaks_off_is_refused_so_that_it_comes_again(told: int, sent: bytes) -> None:
+def test_a_body_that_breaks_off_is_refused_so_that_it_comes_again(stated: int, sent: bytes) -> None:
     """Half a scan stored and acknowledged would be a scan lost."""
-    answer = push(wire(), **{"CONTENT_LENGTH": str(told), "wsgi.input": io.BytesIO(sent)})
+    answer = push(wire(), **{"CONTENT_LENGTH": str(stated), "wsgi.input": io.BytesIO(sent)})
     assert answer.status_code == 400
     assert not WebhookDelivery.objects.exists()
     assert refused("broken off") == 1

@@ -97,7 +97,7 @@ def test_an_id_in_upper_case_is_the_same_event() -> None:
 
 
 @rows(
-    "told, at",
+    "given, at",
     ("W19", "a blank for the T", "2026-11-18 21:21:05Z", (21, 21, 5, 0)),
     ("W19", "small letters", "2026-11-18t21:21:05z", (21, 21, 5, 0)),
     ("W19", "9 digits of a second", "2026-11-18T21:21:05.123456789Z", (21, 21, 5, 123456)),
@@ -111,8 +111,8 @@ def test_an_id_in_upper_case_is_the_same_event() -> None:
     ("W20", "a leap second", "2026-11-18T23:59:60Z", (23, 59, 59, 999999)),
     ("W20", "a leap second with a fraction", "2026-11-18T23:59:60.5Z", (23, 59, 59, 999999)),
 )
-def test_an_instant_in_any_form_of_rfc_3339_is_read_in_utc(told: str, at: tuple[int, ...]) -> None:
-    push(wire(scan_time=told))
+def test_an_instant_in_any_form_of_rfc_3339_is_read_in_utc(given: str, at: tuple[int, ...]) -> None:
+    push(wire(scan_time=given))
     assert last().state == "stored"
     assert TrackingEvent.objects.get().scan_time == dt.datetime(2026, 11, 18, *at, tzinfo=dt.UTC)
 

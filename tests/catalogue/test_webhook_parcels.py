@@ -60,7 +60,7 @@ def test_a_reference_of_another_account_is_not_matched(quill: Sender, alice: Use
     ("W18", "another time", {"scan_time": "2026-11-18T22:00:00Z"}),
     ("W18", "another parcel", {"carrier_reference": "SOTHER1"}),
 )
-def test_of_two_events_with_one_id_the_first_stands_and_the_desk_is_told(changes: dict[str, Any]) -> None:
+def test_of_two_events_with_one_id_the_first_stands_and_the_admin_is_told(changes: dict[str, Any]) -> None:
     push(wire())
     body = wire(**changes)
     assert push(body).status_code == 200
@@ -141,15 +141,15 @@ def test_the_carriers_text_is_only_ever_text(
 
 
 @rows(
-    "told, kept",
+    "given, kept",
     ("W26", "two lines", "left\r\nX-Evil: 1", "left X-Evil: 1"),
     ("W26", "terminal colours", "\x1b[31mred\x1b[0m", "[31mred [0m"),
     ("W26", "an override of direction", "abc\u202egpj.exe", "abc gpj.exe"),
     ("W26", "an isolate of direction", "abc\u2066d\u2069", "abc d"),
     ("W26", "a line separator", "a\u2028b", "a b"),
 )
-def test_a_description_is_one_line_without_controls(told: str, kept: str) -> None:
-    push(wire(description=told))
+def test_a_description_is_one_line_without_controls(given: str, kept: str) -> None:
+    push(wire(description=given))
     assert TrackingEvent.objects.get().description == kept
 
 
@@ -175,7 +175,9 @@ def test_whatever_is_logged_of_an_event_is_one_line(monkeypatch: pytest.MonkeyPa
 
 
 @rows("", ("W28", "a pickup after the cancellation"))
-def test_a_label_used_after_cancelling_reaches_the_desk_and_the_sender(order: Order, alice: User, visit: Visit) -> None:
+def test_a_label_used_after_cancelling_reaches_the_admin_and_the_sender(
+    order: Order, alice: User, visit: Visit
+) -> None:
     now = timezone.now()
     move_to(order, "cancelling", reason="-", at=now)
     move_to(order, "cancelled", reason="-", at=now, cancelled_at=now - dt.timedelta(hours=1))

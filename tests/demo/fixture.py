@@ -14,7 +14,7 @@ from shipping_portal.staff.demo.demo_history import OF_SENDER, TABLES
 from tests.demo.month import Month
 
 
-def told(month: Month) -> dict[str, Any]:
+def recorded(month: Month) -> dict[str, Any]:
     """All that loading the month needs."""
     own = Sender.objects.filter(pk=month.sender.pk).values(*OF_SENDER).get()
     return {
@@ -26,7 +26,7 @@ def told(month: Month) -> dict[str, Any]:
 
 def write(month: Month, file: Path) -> None:
     """Write the file; the same rows give the same bytes."""
-    text = json.dumps(told(month), ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(recorded(month), ensure_ascii=False, separators=(",", ":"))
     file.write_bytes(lzma.compress(text.encode(), preset=9 | lzma.PRESET_EXTREME))
 
 

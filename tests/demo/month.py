@@ -109,7 +109,7 @@ class Month:
 
     def play(self) -> None:
         """Do everything at its own time, until nothing of these days is left."""
-        self._at(self._moment(0, "10:01"), self._settle_in)
+        self._at(self._moment(0, "10:01"), self._wait_for_calm)
         for day in range(self.days):
             self._plan_day(day)
         for week in range(min(self.days, CLOSED) // 5):
@@ -136,7 +136,7 @@ class Month:
             at = self._moment(day, "10:00") + dt.timedelta(minutes=minutes)
             self._at(at, lambda number=number, day=day, place=place, at=at: self._send(number, day, place, at))  # type: ignore[misc]
 
-    def _settle_in(self) -> None:
+    def _wait_for_calm(self) -> None:
         for name, inside, weight, *sides in SIZES:
             length, width, height = map(Decimal, sides)
             size = ParcelSize(name=name, weight=Decimal(weight), weight_units="kg", length=length, width=width,

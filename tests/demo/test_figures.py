@@ -65,8 +65,8 @@ def test_the_lines_of_a_bill_come_to_its_total_and_the_statements_to_the_bills(l
     for report in reports:
         assert sum(line.amount for line in report.lines.all()) == Decimal(report.stated["AUD"])
     assert reports.count() == 4
-    told = sum(Decimal(report.stated["AUD"]) for report in reports)
-    assert WeekSum.objects.filter(kind="").aggregate(sum=Sum("amount"))["sum"] == told
+    seen = sum(Decimal(report.stated["AUD"]) for report in reports)
+    assert WeekSum.objects.filter(kind="").aggregate(sum=Sum("amount"))["sum"] == seen
 
 
 def test_what_is_not_billed_yet_is_what_the_limit_counts(loaded: Path) -> None:

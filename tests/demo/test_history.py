@@ -56,7 +56,7 @@ def test_the_month_is_written_anew(month: Callable[[int], Month]) -> None:
 )
 def test_the_code_of_today_makes_the_month_that_is_kept(month: Callable[[int], Month]) -> None:
     """Its first three days, whole: what they book, print, scan and store, column by column."""
-    kept, made = json.loads(lzma.decompress(demo_history.FILE.read_bytes())), fixture.told(month(3))
+    kept, made = json.loads(lzma.decompress(demo_history.FILE.read_bytes())), fixture.recorded(month(3))
     for label, table in made["tables"].items():
         assert kept["tables"][label]["columns"] == table["columns"], f"{label}: write it with UPDATE_EXPECTED=1"
     booked = len(made["tables"]["orders.Order"]["rows"])
@@ -72,8 +72,8 @@ def _of_the_first(orders: int, month: dict[str, Any], label: str) -> list[dict[s
     owner = next(name for name in ("order", "parcel", "label", "id") if name in columns)
     most = orders * 2 if owner == "label" else orders
     mine = [dict(zip(columns, row, strict=True)) for row in rows]
-    told = [{name: cell for name, cell in row.items() if name not in ACCIDENTAL} for row in mine if row[owner] <= most]
-    return [json.loads(CHANCE.sub("…", json.dumps(row))) for row in told]
+    found = [{name: cell for name, cell in row.items() if name not in ACCIDENTAL} for row in mine if row[owner] <= most]
+    return [json.loads(CHANCE.sub("…", json.dumps(row))) for row in found]
 
 
 @pytest.mark.parametrize("day", range(7))

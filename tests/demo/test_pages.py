@@ -83,8 +83,8 @@ def test_the_bar_moves_the_carrier_and_leads_back(demo: None, loaded: Path, sett
         count = sum(one.is_pickup and one.is_cancellable for one in waiting)
         assert page.post("/demo/driver-misses/", {"back": "/parcels/"})["Location"] == "/parcels/"
         assert page.post("/demo/driver-comes/", {"back": "https://elsewhere.example/"})["Location"] == "/"
-        told = [line["scan"]["progress"] for line in carrier.ledger("scan")[before:]]
-        assert told == ["pickup_missed"] * count + ["collected"] * count
+        seen = [line["scan"]["progress"] for line in carrier.ledger("scan")[before:]]
+        assert seen == ["pickup_missed"] * count + ["collected"] * count
         assert count
         before = len(carrier.ledger("scan"))
         page.post("/demo/drop-off/")

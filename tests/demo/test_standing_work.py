@@ -61,7 +61,7 @@ def test_the_unclear_booking_is_adopted_by_what_the_carriers_dashboard_shows(
     assert not {"order-unconfirmed", "parcel-nobody"} & {*standing()}
 
 
-def test_it_may_not_be_settled_by_another_parcels_id(operator: User, loaded: Path, settings: Any) -> None:
+def test_it_may_not_be_resolved_by_another_parcels_id(operator: User, loaded: Path, settings: Any) -> None:
     with SandboxCarrier(loaded, key=settings.CARRIER_KEY) as carrier:
         settings.CARRIER_BASE_URL = carrier.url
         demo_history.follow_the_carrier()

@@ -72,7 +72,7 @@ def test_they_have_the_same_columns_constraints_indexes_and_triggers(migrated: s
     assert there.keys() == expected.keys()
     differing = [key for key in there if there[key] != expected[key]]
     assert [there[key] for key in differing] == [expected[key] for key in differing]
-    assert len([name for kind, name in there if kind == "trigger"]) == 2
+    assert len([name for kind, name in there if kind == "trigger"]) == 5
 
 
 def test_they_have_the_same_first_rows(migrated: str, made_at_once: str) -> None:

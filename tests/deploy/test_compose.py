@@ -66,9 +66,9 @@ def test_secrets_go_to_those_who_need_them_only() -> None:
     assert owners == {"postgres", "migrate"}
     assert {name for name, one in SERVICES.items() if "env_file" in one} == set(PORTAL)
     for name in PORTAL:
-        told = SERVICES[name]["environment"]
-        assert [told[key] for key in ("POSTGRES_PASSWORD", "PORTAL_APP_PASSWORD", "REDIS_PASSWORD")] == [""] * 3
-        assert bool(told["MIGRATE_DATABASE_URL"]) is (name == "migrate")
+        seen = SERVICES[name]["environment"]
+        assert [seen[key] for key in ("POSTGRES_PASSWORD", "PORTAL_APP_PASSWORD", "REDIS_PASSWORD")] == [""] * 3
+        assert bool(seen["MIGRATE_DATABASE_URL"]) is (name == "migrate")
     assert "POSTGRES" not in str(SERVICES["redis"])
 
 
@@ -86,12 +86,12 @@ def test_files_named_in_the_environment_are_mounted_where_the_containers_are_tol
 
 def test_the_reports_folder_is_the_sweepers_alone_and_it_alone_is_told_of_it() -> None:
     for name in PORTAL:
-        volumes, told = SERVICES[name]["volumes"], SERVICES[name]["environment"]["REPORTS_FOLDER"]
+        volumes, seen = SERVICES[name]["volumes"], SERVICES[name]["environment"]["REPORTS_FOLDER"]
         mounted = [volume for volume in volumes if "REPORTS_FOLDER" in volume]
         if name == "sweeper":
-            assert (mounted, told) == (["${REPORTS_FOLDER:-/dev/null}:/reports"], "${REPORTS_FOLDER:+/reports}")
+            assert (mounted, seen) == (["${REPORTS_FOLDER:-/dev/null}:/reports"], "${REPORTS_FOLDER:+/reports}")
         else:
-            assert (mounted, told) == ([], "")
+            assert (mounted, seen) == ([], "")
         assert SERVICES["web-a"]["volumes"] == [volume for volume in volumes if volume not in mounted]
 
 

@@ -28,11 +28,11 @@ TERMS = {
 
 
 @pytest.mark.django_db
-def test_it_has_each_queue_by_its_name_in_the_order_of_the_desk_and_says_how_soon() -> None:
+def test_it_has_each_queue_by_its_name_in_the_order_of_the_admin_and_says_how_soon() -> None:
     """How soon is the very term after which the queue is overdue and alerts."""
     rows = re.findall(r"^\| ([^|]+) \| [^|]+ \| [^|]+ \| ([^|]+) \|$", DAILY, re.MULTILINE)[2:]
-    told = [(title, TERMS[re.split("[:,]", soon)[0]]) for title, soon in rows]
-    assert told == [(queue.title, queue.term) for queue in queues.waiting_queues(timezone.now())]
+    seen = [(title, TERMS[re.split("[:,]", soon)[0]]) for title, soon in rows]
+    assert seen == [(queue.title, queue.term) for queue in queues.waiting_queues(timezone.now())]
 
 
 def test_it_has_each_alert_that_is_no_queue_by_its_name_with_its_severity() -> None:
@@ -40,8 +40,8 @@ def test_it_has_each_alert_that_is_no_queue_by_its_name_with_its_severity() -> N
     sent = re.findall(r'Condition\(\s*"([\w-]+)",\s*title,\s*step,\s*Severity\.(\w+)', source)
     sent += re.findall(r'\("(certificate[\w-]*)", Severity\.(\w+)', source)
     table = RUN_BOOK.partition("## Alerts")[2].partition("\n## ")[0]
-    told = re.findall(r"^\| `([\w-]+)` \| [^|]+ \| `(\w+)` \|$", table, re.MULTILINE)
-    assert sorted(told) == sorted((name, severity.lower()) for name, severity in sent)
+    seen = re.findall(r"^\| `([\w-]+)` \| [^|]+ \| `(\w+)` \|$", table, re.MULTILINE)
+    assert sorted(seen) == sorted((name, severity.lower()) for name, severity in sent)
 
 
 def test_every_command_it_gives_is_there() -> None:

@@ -12,9 +12,9 @@ CHANGELOG = (ROOT / "CHANGELOG.md").read_text()
 
 def test_the_package_and_the_changelog_name_the_same_version() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    told = re.findall(r"^## (\S+)", CHANGELOG, re.MULTILINE)
-    assert [project["version"], *told[:1]] == [VERSION, VERSION]
-    assert told == sorted(told, key=lambda one: [int(part) for part in one.split(".")], reverse=True)
+    found = [one for one in re.findall(r"^## (\S+)", CHANGELOG, re.MULTILINE) if one != "Unreleased"]
+    assert [project["version"], *found[:1]] == [VERSION, VERSION]
+    assert found == sorted(found, key=lambda one: [int(part) for part in one.split(".")], reverse=True)
 
 
 def test_what_an_upgrade_needs_comes_first() -> None:

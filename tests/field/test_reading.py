@@ -59,8 +59,8 @@ def test_letters_that_were_read_as_windows_are_put_back(carrier: SandboxCarrier)
     found = rows(file)
     assert ready(found) == set(found)
     assert [receiver(row)["name"] for row in found.values()] == ["François Björk", "Zoë Doe", "O’Brien"]
-    [told] = notes.reading_notes(file)
-    assert "put them back: “François Björk”, “Zoë Doe”" in told
+    [seen] = notes.reading_notes(file)
+    assert "put them back: “François Björk”, “Zoë Doe”" in seen
 
 
 def test_letters_of_an_older_mac_are_shown_before_anything_is_checked(carrier: SandboxCarrier) -> None:
@@ -70,5 +70,5 @@ def test_letters_of_an_older_mac_are_shown_before_anything_is_checked(carrier: S
     assert (file.encoding, file.state) == ("mac_roman", Import.State.MATCHING)
     [row] = rows(file).values()
     assert (row.cells[1:4:2], row.cells[2]) == (["Zoë Müller", "12 Señor St"], "Café José")
-    [told] = notes.reading_notes(file)
-    assert "Mac OS Roman with commas: “Zoë Müller”, “Café José”" in told
+    [seen] = notes.reading_notes(file)
+    assert "Mac OS Roman with commas: “Zoë Müller”, “Café José”" in seen

@@ -66,7 +66,7 @@ def label(row: ImportRow) -> str:
 
 
 def verdict(row: ImportRow, expected: str) -> str:
-    """What became of a row, in the words of the table; of all it waits for, what the table names."""
+    """The outcome of a row, in the words of the table; of all it waits for, what the table names."""
     if row.state in ImportRow.READY:
         assert row.quote is not None
         is_asked = odd_weight(measures_from(row.quote.details["measures"]))  # before it is booked

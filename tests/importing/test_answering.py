@@ -1,4 +1,4 @@
-"""One answer settles all rows of a file that wait for the same, and what it settles is shown before."""
+"""One answer resolves all rows of a file that wait for the same, and what it resolves is shown before."""
 
 from collections.abc import Callable
 

@@ -246,7 +246,7 @@ def test_only_a_further_item_to_the_same_address_joins(take: Take, second: Row, 
 
 
 @pytest.mark.parametrize(
-    ("weights", "lengths", "state", "told"),
+    ("weights", "lengths", "state", "found"),
     [
         (("1.2", "1.2"), ("30", "30"), "joined", "all have the same weight. It was taken once"),
         (("1.2", ""), ("30", ""), "joined", ""),
@@ -255,7 +255,7 @@ def test_only_a_further_item_to_the_same_address_joins(take: Take, second: Row, 
     ],
 )
 def test_a_parcel_has_the_measures_of_its_first_row_and_says_what_became_of_the_other_weights(
-    take: Take, weights: tuple[str, str], lengths: tuple[str, str], state: str, told: str
+    take: Take, weights: tuple[str, str], lengths: tuple[str, str], state: str, found: str
 ) -> None:
     row = READY["Starshipit"][1]
     rows = [
@@ -266,9 +266,9 @@ def test_a_parcel_has_the_measures_of_its_first_row_and_says_what_became_of_the_
     assert file.rows.get(number=3).state == state
     assert entry_of(file)["measures"]["weight"] == "1.2"
     first = file.rows.get(number=2)
-    assert first.state == ("warning" if told else "ready")
-    assert bool(first.problems) == bool(told)
-    assert told in "".join(first.problems.get("weight_kg", []))
+    assert first.state == ("warning" if found else "ready")
+    assert bool(first.problems) == bool(found)
+    assert found in "".join(first.problems.get("weight_kg", []))
 
 
 def test_weights_of_one_item_are_added_up(take: Take) -> None:
@@ -549,8 +549,8 @@ def test_an_odd_row_taken_in_spite_of_its_state_is_still_odd(take: Take) -> None
 def test_letters_lost_by_an_export_are_told_once(take: Take) -> None:
     file = take(shop_files.WOOCOMMERCE, woocommerce("812", "Mug", **{"First Name (Shipping)": "??ng"}))
     row = file.rows.get()
-    told = "Letters were lost here: “??ng Nair”. Put it right, or save the row as it is."
-    assert (row.state, row.problems) == ("warning", {"receiver_name": [told]})
+    found = "Letters were lost here: “??ng Nair”. Put it right, or save the row as it is."
+    assert (row.state, row.problems) == ("warning", {"receiver_name": [found]})
     assert checking.again(row, {"receiver_name": "??ng Nair"}, timezone.now())
     work_off(file)
     assert states(file) == ["ready"]

@@ -120,8 +120,8 @@ def test_the_check_costs_the_same_however_many_rows_joined(
         for _ in range(more):
             head = factories.import_row(quill, alice, file=file)
             factories.import_row(quill, alice, file=file, state="joined", joined_into=head, problems={})
-            told = {shops.STATUS: [shop_words.SHIPPED]}
-            factories.import_row(quill, alice, file=file, state="skipped", problems=told)
+            shown = {shops.STATUS: [shop_words.SHIPPED]}
+            factories.import_row(quill, alice, file=file, state="skipped", problems=shown)
         listed.get(check_page(file))
         with CaptureQueriesContext(connection) as seen:
             assert listed.get(f"{check_page(file)}?show={show}").status_code == 200

@@ -55,7 +55,7 @@ def pounds_of(ounces: str, *inches: str) -> tuple[Decimal, ...]:
     return (round(Decimal(ounces) / 16, 3), *map(Decimal, inches))
 
 
-def told(carrier: SandboxCarrier) -> list[tuple[Decimal, ...]]:
+def recorded(carrier: SandboxCarrier) -> list[tuple[Decimal, ...]]:
     """Weight and sides of all that the carrier booked, heaviest last."""
     return sorted((Decimal(line[0]), *map(Decimal, line[2:5])) for line in in_the_ledger(carrier))
 
@@ -98,7 +98,7 @@ def test_each_parcel_is_booked_at_the_size_its_file_means(
     book(client, file)
     work_off(file)
     made = [line.split(",")[7:] for line in content.decode().splitlines()[1:]]
-    assert told(carrier) == sorted(meant(*measures) for measures in made)
+    assert recorded(carrier) == sorted(meant(*measures) for measures in made)
     assert sum(Order.objects.values_list("charged_price", flat=True)) == total
 
 
@@ -170,4 +170,4 @@ def test_no_order_that_is_sent_cancelled_or_unpaid_is_booked(
     booked = Order.objects.values_list("customer_reference", "charged_price")
     assert {reference.strip("#") for reference, _ in booked} == to_send
     assert (len(carrier.ledger("booked")), sum(price for _, price in booked)) == (len(to_send), total)
-    assert set(told(carrier)) == {tuple(map(Decimal, BOX.values()))}
+    assert set(recorded(carrier)) == {tuple(map(Decimal, BOX.values()))}

@@ -95,7 +95,7 @@ def delivery(*, due_at: dt.datetime) -> int:
 
 
 @pytest.fixture
-def owed(quill: Sender, alice: User) -> dict[str, int]:
+def due(quill: Sender, alice: User) -> dict[str, int]:
     """One due row of every kind, by name; and none of the rows beside them is due."""
     now = timezone.now()
     then, later = now - PAST, now + PAST

@@ -25,9 +25,9 @@ from tests import factories
 from tests.jobs.conftest import Waiting, doing, make_due, named
 from tests.orders.conftest import submitted
 from tests.sandbox_carrier import SandboxCarrier
-from tests.staff.conftest import REASON, desk
+from tests.staff.conftest import REASON, staff
 
-__all__ = ["desk", "submitted"]  # pytest finds them here
+__all__ = ["staff", "submitted"]  # pytest finds them here
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("no_broker")]
 BOOK = named("book")
 
@@ -145,13 +145,13 @@ def test_many_parked_rows_do_not_hide_the_one_behind_them(waiting: Waiting) -> N
     assert list(due_rows(BOOK, timezone.now())) == [behind.pk]
 
 
-def test_an_operator_finds_the_letter_and_lets_it_try_again(desk: Client, sam: User, waiting: Waiting) -> None:
+def test_an_operator_finds_the_letter_and_lets_it_try_again(staff: Client, sam: User, waiting: Waiting) -> None:
     order = waiting()
     letter = parked(order)
-    listed = desk.get("/admin/jobs/deadletter/").content.decode()
+    listed = staff.get("/admin/jobs/deadletter/").content.decode()
     assert f'href="/admin/orders/order/{order.pk}/change/"' in listed
     assert "KeyError" in listed
-    desk.post(f"/admin/jobs/deadletter/{letter.pk}/acts/try-again/", {"reason": REASON})
+    staff.post(f"/admin/jobs/deadletter/{letter.pk}/acts/try-again/", {"reason": REASON})
     assert list(due_rows(BOOK, timezone.now())) == [order.pk]
     assert Order.objects.get(pk=order.pk).failures == 0
     assert (Audit.objects.get().actor, Audit.objects.get().action) == (sam, "dead letter tried again")
@@ -164,13 +164,13 @@ def test_what_is_not_parked_any_more_is_not_tried_again_twice(waiting: Waiting) 
         dead_letters.try_again(letter, now=timezone.now())
 
 
-def test_the_letter_of_a_row_that_a_person_settled_goes(waiting: Waiting) -> None:
-    settled, still_parked = waiting(), waiting()
-    parked(settled)
+def test_the_letter_of_a_row_that_a_person_resolved_goes(waiting: Waiting) -> None:
+    resolved, still_parked = waiting(), waiting()
+    parked(resolved)
     parked(still_parked)
-    move_to(Order.objects.get(pk=settled.pk), "draft", reason="withdrawn", at=timezone.now(), due_at=None)
+    move_to(Order.objects.get(pk=resolved.pk), "draft", reason="withdrawn", at=timezone.now(), due_at=None)
     DeadLetter.objects.create(job="of an older release", row=1, failures=5, parked_at=timezone.now())
-    dead_letters.drop_settled(timezone.now())
+    dead_letters.drop_resolved(timezone.now())
     assert DeadLetter.objects.get().row == still_parked.pk
 
 
@@ -180,7 +180,7 @@ def test_a_parked_row_whose_queue_is_closed_for_a_while_keeps_its_letter(quill: 
     named("book-row")(row.pk)
     row.file.paused_at = timezone.now()
     row.file.save()
-    dead_letters.drop_settled(timezone.now())
+    dead_letters.drop_resolved(timezone.now())
     assert DeadLetter.objects.get().row == row.pk
 
 

@@ -1,4 +1,4 @@
-"""One row of owed work: claimed once, and after that changed by nobody who has lost it. Races: tests/test_races.py."""
+"""One row of due work: claimed once, and never changed by a worker that has lost it. Races: tests/test_races.py."""
 
 import datetime as dt
 from collections.abc import Callable
@@ -46,8 +46,8 @@ def test_who_has_lost_the_row_changes_nothing(
 
 def test_one_of_two_who_saw_it_due_gets_it(waiting: Waiting) -> None:
     order = waiting()
-    twin = Order.objects.get(pk=order.pk)
-    assert [order.claim(), twin.claim()] == [True, False]
+    duplicate = Order.objects.get(pk=order.pk)
+    assert [order.claim(), duplicate.claim()] == [True, False]
 
 
 @pytest.mark.parametrize(
@@ -152,12 +152,12 @@ def test_an_order_that_moves_on_forgets_what_went_wrong_before(waiting: Waiting)
 def test_workers_are_told_of_a_row_once_it_can_be_seen(
     monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Any
 ) -> None:
-    told: list[tuple[str, int]] = []
-    monkeypatch.setattr("shipping_portal.jobs.registry.publish_task", lambda task, pk: told.append((task, pk)) is None)
+    shown: list[tuple[str, int]] = []
+    monkeypatch.setattr("shipping_portal.jobs.registry.publish_task", lambda task, pk: shown.append((task, pk)) is None)
     with django_capture_on_commit_callbacks(execute=True):
         enqueue("book", 7, 8)
-        assert told == []
-    assert told == [(named("book").task, 7), (named("book").task, 8)]
+        assert shown == []
+    assert shown == [(named("book").task, 7), (named("book").task, 8)]
 
 
 def test_a_broker_that_is_away_is_asked_once_however_many_rows_there_are(

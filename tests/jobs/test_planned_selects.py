@@ -30,8 +30,8 @@ def loaded(row: models.Model, deep: int = 3) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("kind", all_kinds(), ids=lambda kind: kind.name)
-def test_the_row_of_each_kind_is_read_as_its_queryset_reads_it(owed: dict[str, int], kind: JobKind) -> None:
-    now, pk = timezone.now(), owed[kind.name]
+def test_the_row_of_each_kind_is_read_as_its_queryset_reads_it(due: dict[str, int], kind: JobKind) -> None:
+    now, pk = timezone.now(), due[kind.name]
     queried = kind.due(now).filter(pk=pk).get()
     planned = kind._due_row.first(now=now, pk=pk)
     assert type(planned) is type(queried)
@@ -40,8 +40,8 @@ def test_the_row_of_each_kind_is_read_as_its_queryset_reads_it(owed: dict[str, i
 
 
 @pytest.mark.parametrize("kind", all_kinds(), ids=lambda kind: kind.name)
-def test_each_call_has_its_own_time_and_key(owed: dict[str, int], kind: JobKind) -> None:
-    now, pk = timezone.now(), owed[kind.name]
+def test_each_call_has_its_own_time_and_key(due: dict[str, int], kind: JobKind) -> None:
+    now, pk = timezone.now(), due[kind.name]
     assert kind._due_row.first(now=now - dt.timedelta(days=400), pk=pk) is None
     assert kind._due_row.first(now=now, pk=pk).pk == pk
     assert kind._due_row.first(now=now, pk=pk + 1_000) is None

@@ -28,14 +28,14 @@ pytestmark = [
 
 
 @pytest.mark.parametrize("kind", [kind for kind in all_kinds() if kind.is_leased], ids=lambda kind: kind.name)
-def test_of_eight_workers_at_a_row_of_each_kind_one_does_the_work(owed: dict[str, int], kind: JobKind) -> None:
+def test_of_eight_workers_at_a_row_of_each_kind_one_does_the_work(due: dict[str, int], kind: JobKind) -> None:
     done: list[Job] = []
-    assert at_once(*[partial(replace(kind, work=done.append), owed[kind.name])] * 8) == [None] * 8
-    assert [row.pk for row in done] == [owed[kind.name]]
+    assert at_once(*[partial(replace(kind, work=done.append), due[kind.name])] * 8) == [None] * 8
+    assert [row.pk for row in done] == [due[kind.name]]
 
 
-def test_of_eight_workers_who_open_a_parcel_one_does(owed: dict[str, int]) -> None:
-    order = Order.objects.get(pk=owed["open"])
+def test_of_eight_workers_who_open_a_parcel_one_does(due: dict[str, int]) -> None:
+    order = Order.objects.get(pk=due["open"])
     assert at_once(*[partial(polling.open_parcel, order.pk)] * 8) == [None] * 8
     order.refresh_from_db()
     assert (order.due_at, order.last_error) == (None, "")
@@ -46,8 +46,8 @@ def test_of_eight_workers_who_open_a_parcel_one_does(owed: dict[str, int]) -> No
 def test_of_eight_who_hold_the_same_view_of_a_row_one_changes_it(waiting: Waiting, change: str) -> None:
     order = waiting()
     assert order.claim()
-    twins = [Order.objects.get(pk=order.pk) for _ in range(8)]
-    done = at_once(*[getattr(twin, change) for twin in twins])
+    duplicates = [Order.objects.get(pk=order.pk) for _ in range(8)]
+    done = at_once(*[getattr(duplicate, change) for duplicate in duplicates])
     # A parked row is as due as before, so whoever parks it again says the same.
     assert done.count(True) == (8 if change == "give_up" else 1)
 

@@ -1,4 +1,4 @@
-"""The sweep finds every kind of owed row, hands it on, and does it itself when nobody takes it."""
+"""The sweep finds every kind of due row, sends it to the workers, and processes it if no worker does."""
 
 import datetime as dt
 import os
@@ -39,28 +39,28 @@ BOOK = named("book")
 
 
 @pytest.mark.parametrize("kind", all_kinds(), ids=lambda kind: kind.name)
-def test_exactly_the_due_rows_of_each_kind_are_found(owed: dict[str, int], kind: JobKind) -> None:
-    assert list(due_rows(kind, timezone.now())) == [owed[kind.name]]
+def test_exactly_the_due_rows_of_each_kind_are_found(due: dict[str, int], kind: JobKind) -> None:
+    assert list(due_rows(kind, timezone.now())) == [due[kind.name]]
 
 
 @pytest.mark.parametrize("kind", all_kinds(), ids=lambda kind: kind.name)
-def test_a_row_of_each_kind_is_taken_by_one_of_two_workers(owed: dict[str, int], kind: JobKind) -> None:
+def test_a_row_of_each_kind_is_taken_by_one_of_two_workers(due: dict[str, int], kind: JobKind) -> None:
     taken: list[int] = []
 
     def work(row: Job) -> None:
         taken.append(row.pk)
         kind(row.pk)  # the other one, meanwhile
 
-    replace(kind, work=work)(owed[kind.name])
-    assert taken == [owed[kind.name]]
+    replace(kind, work=work)(due[kind.name])
+    assert taken == [due[kind.name]]
 
 
 def test_due_rows_are_handed_to_the_workers_by_name_what_hurts_most_first(
-    owed: dict[str, int], messages: list[Message]
+    due: dict[str, int], messages: list[Message]
 ) -> None:
     Sweep().once()
-    assert [message[:2] for message in messages] == [(kind.task, owed[kind.name]) for kind in all_kinds()]
-    assert [kind.name for kind in all_kinds()] == list(owed)
+    assert [message[:2] for message in messages] == [(kind.task, due[kind.name]) for kind in all_kinds()]
+    assert [kind.name for kind in all_kinds()] == list(due)
 
 
 def test_every_kind_has_its_task() -> None:
@@ -96,7 +96,7 @@ def test_no_row_has_two_messages_at_a_time(waiting: Waiting, messages: list[Mess
 @pytest.mark.parametrize("name", ["book", "export"])
 @pytest.mark.parametrize("sweepers", [1, 2])
 def test_a_row_the_workers_let_pass_is_done_here_after_its_kinds_patience(
-    owed: dict[str, int], messages: list[Message], name: str, sweepers: int
+    due: dict[str, int], messages: list[Message], name: str, sweepers: int
 ) -> None:
     done: list[Job] = []
     kind = replace(named(name), work=done.append)
@@ -106,7 +106,7 @@ def test_a_row_the_workers_let_pass_is_done_here_after_its_kinds_patience(
             assert one.once([kind]) == {f"{name} handed over": 1}
         let_messages_end(*crew)
     assert crew[0].once([kind]) == {f"{name} done": 1}
-    assert (len(messages), [row.pk for row in done]) == (kind.patience * sweepers, [owed[name]])
+    assert (len(messages), [row.pk for row in done]) == (kind.patience * sweepers, [due[name]])
 
 
 def test_what_the_sweep_has_no_time_for_goes_back_to_the_workers(
@@ -120,7 +120,7 @@ def test_what_the_sweep_has_no_time_for_goes_back_to_the_workers(
     assert messages == [(BOOK.task, order.pk)] * 2
 
 
-def test_a_row_the_workers_took_and_that_is_owed_again_is_handed_to_them_again_at_once(
+def test_a_row_the_workers_took_and_that_is_due_again_is_handed_to_them_again_at_once(
     waiting: Waiting, messages: list[Message]
 ) -> None:
     order, one = waiting(), Sweep()
@@ -200,7 +200,7 @@ def test_a_round_ends_when_the_database_no_longer_answers(
 
 @pytest.mark.parametrize("error", [ZeroDivisionError, OperationalError("statement timeout")])
 def test_a_kind_whose_rows_cannot_be_looked_up_does_not_stop_the_others(
-    owed: dict[str, int],
+    due: dict[str, int],
     messages: list[Message],
     caplog: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,
@@ -228,7 +228,7 @@ def test_what_the_clock_causes_is_looked_for_as_often_as_it_needs() -> None:
 
 
 def test_a_failing_chore_ends_neither_the_round_nor_the_chores_behind_it(
-    owed: dict[str, int], messages: list[Message], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    due: dict[str, int], messages: list[Message], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     done: list[str] = []
 
@@ -263,7 +263,7 @@ def test_a_database_that_is_away_is_waited_for(monkeypatch: pytest.MonkeyPatch) 
     assert len(rounds) == 2
 
 
-def test_a_stopped_sweep_begins_no_further_row(owed: dict[str, int], messages: list[Message]) -> None:
+def test_a_stopped_sweep_begins_no_further_row(due: dict[str, int], messages: list[Message]) -> None:
     one = Sweep()
     one.stop.set()
     one.once()
@@ -271,7 +271,7 @@ def test_a_stopped_sweep_begins_no_further_row(owed: dict[str, int], messages: l
 
 
 def test_the_command_looks_once_and_says_what_it_found(
-    owed: dict[str, int], messages: list[Message], capsys: pytest.CaptureFixture[str]
+    due: dict[str, int], messages: list[Message], capsys: pytest.CaptureFixture[str]
 ) -> None:
     call_command("sweep", "--once")
     assert "book handed over: 1" in capsys.readouterr().out

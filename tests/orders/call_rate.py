@@ -11,6 +11,6 @@ def fill(account: CarrierAccount, operation: str) -> dt.datetime:
     """Take turns until no more is given; when the next would be."""
     try:
         while True:
-            turns.take_turn(account, operation, shares=True, patience=turns.OWED)
+            turns.take_turn(account, operation, shares=True, patience=turns.DUE)
     except NotYet as later:
         return later.at

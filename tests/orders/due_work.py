@@ -17,7 +17,7 @@ def work(order: Order) -> Order:
 
 
 def cancel(order: Order) -> Order:
-    """Ask the carrier to cancel it, or look whether it did."""
+    """Ask the carrier to cancel it, or check whether it did."""
     _make_due(order)
     cancels.process_cancel(order.pk)
     order.refresh_from_db()

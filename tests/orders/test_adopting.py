@@ -210,8 +210,8 @@ def test_without_the_order_id_that_tells_whose_it_is_the_refusal_says_where_to_f
 def test_an_order_id_that_a_reply_told_need_not_be_typed(
     quill: Sender, alice: User, sam: User, terse: TerseCarrier
 ) -> None:
-    told = b'{"order_id": "id-7", "carrier_reference": "STOLD00001"}'
-    order = cases.unclear(quill, alice, seen_reference="STOLD00001", response=told)
+    found = b'{"order_id": "id-7", "carrier_reference": "STOLD00001"}'
+    order = cases.unclear(quill, alice, seen_reference="STOLD00001", response=found)
     assert adopt(order, "STOLD00001", sam, "").carrier_order_id == "id-7"
 
 
@@ -272,7 +272,7 @@ def test_a_bill_of_another_carrier_account_tells_nothing_of_a_reference(
 # -- Which attempt it was ------------------------------------------------------------------------
 
 
-def test_a_late_yes_to_a_booking_settled_as_not_made_is_that_attempts(
+def test_a_late_yes_to_a_booking_resolved_as_not_made_is_that_attempts(
     quill: Sender, alice: User, sam: User, terse: TerseCarrier
 ) -> None:
     """Finding: its attempt stayed `not_created`, and so nothing kept a second one from being made."""
@@ -294,7 +294,7 @@ def test_without_a_reply_that_named_it_the_last_attempt_was_it(
     assert (accepted.generation, accepted.seen_reference) == (2, "SFOREIGN01")
 
 
-def test_an_attempt_still_unknown_is_settled_when_another_ones_reference_is_adopted(
+def test_an_attempt_still_unknown_is_resolved_when_another_ones_reference_is_adopted(
     quill: Sender, alice: User, sam: User, terse: TerseCarrier
 ) -> None:
     order = cases.unclear(quill, alice, state="not_created", seen_reference="SLATE00001")

@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from orders.booking import bookings, settling
+from orders.booking import bookings, recording
 from orders.booking.limits import NOT_COUNTED
 from orders.models import Order
 from orders.quoting import asking
@@ -56,7 +56,7 @@ def in_dollars(submitted: Submit, carrier: SandboxCarrier) -> Callable[[], Order
     return book
 
 
-def told(order: Order) -> list[str]:
+def recorded(order: Order) -> list[str]:
     return list(Notification.objects.filter(sender=order.sender).values_list("line", flat=True))
 
 
@@ -94,18 +94,18 @@ def test_it_is_told_by_mail_once_and_no_more_after_the_sender_cancelled(
 ) -> None:
     order = dearer()
     said = f"You agreed to ${order.price}; the carrier booked it at ${order.charged_price}."
-    assert told(order) == [
+    assert recorded(order) == [
         f"{order} to N. Tamsin was booked at another price. {said} You can cancel it before it leaves."
     ]
     visit(alice).post(f"/parcels/{order.uuid}/cancel/", {"need": "not_sending"})
-    assert told(order) == []
+    assert recorded(order) == []
 
 
 def test_the_notice_offers_no_cancelling_that_the_carrier_does_not_have(
     dearer: Callable[..., Order], contract: Callable[[str], None]
 ) -> None:
     contract('cancel = ""')
-    assert told(dearer())[0].endswith("Contact us if you don't want it at that price.")
+    assert recorded(dearer())[0].endswith("Contact us if you don't want it at that price.")
 
 
 def test_the_operator_has_it_in_the_queue_at_once_until_it_is_cancelled(
@@ -144,7 +144,7 @@ def test_the_same_price_or_a_lower_one_is_shown_without_alarm(
     said = text(visit(alice).get(f"/parcels/{order.uuid}/"))
     assert f"Booked at ${order.charged_price}." in said
     assert "You agreed to" not in said
-    assert told(order) == []
+    assert recorded(order) == []
     assert not reconciling.charged_otherwise(timezone.now()).exists()
 
 
@@ -158,7 +158,7 @@ def test_a_booking_in_another_currency_is_told_however_low_its_number(
     assert f"You agreed to $99.00 USD; the carrier booked it at {booked}." in said
     assert f"Booked at ${order.unagreed_price}." in said
     assert f"Total {booked}" in said
-    assert f"the carrier booked it at {booked}." in told(order)[0]
+    assert f"the carrier booked it at {booked}." in recorded(order)[0]
     assert reconciling.charged_otherwise(timezone.now()).get() == order
 
 
@@ -180,7 +180,7 @@ def test_only_a_price_in_the_currency_agreed_to_is_what_is_charged(
     order = submitted()
     attempt = bookings._write_down(order, timezone.now())
     assert attempt
-    settling.record_outcome(attempt, Booked("id-1", "SQ7K2M0001", "Booked", (), None, booked, (), "", "", 201, b"{}"))
+    recording.record_outcome(attempt, Booked("id-1", "SQ7K2M0001", "Booked", (), None, booked, (), "", "", 201, b"{}"))
     order.refresh_from_db()
     assert (order.price, order.currency) == (Decimal("13.84"), "AUD")
     assert (order.charged_price, (order.unagreed_price, order.unagreed_currency)) == (charged, unagreed)

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from orders.booking import bookings, settling
+from orders.booking import bookings, recording
 from orders.models import CarrierAccount, Order
 from shipping_portal.accounts.models import User
 from shipping_portal.carrier.errors import OutcomeUnknown
@@ -49,7 +49,7 @@ def test_a_reply_that_came_too_late_is_no_answer(submitted: Submit) -> None:
     order = submitted()
     attempt = bookings._write_down(order, timezone.now())
     assert attempt
-    settling.record_outcome(attempt, OutcomeUnknown("the reply came too late", 201, late=True))
+    recording.record_outcome(attempt, OutcomeUnknown("the reply came too late", 201, late=True))
     order.refresh_from_db()
     assert order.problem["text"] == DIDNT
 
@@ -64,7 +64,7 @@ def test_a_worker_that_stopped_is_not_the_carriers_silence(submitted: Submit) ->
 HELD_UP = "Bookings are held up at the carrier; yours waits, nothing is charged."
 
 
-def test_a_stopped_account_is_told_to_senders_and_in_the_carriers_words_at_the_desk(
+def test_a_stopped_account_is_told_to_senders_and_in_the_carriers_words_in_the_admin(
     submitted: Submit, line: Meddler, alice: User, visit: Callable[[User], Client], sam: User
 ) -> None:
     order = submitted()
@@ -80,9 +80,9 @@ def test_a_stopped_account_is_told_to_senders_and_in_the_carriers_words_at_the_d
         assert "Bookings are held up at the carrier since" in text(page.get(address))
     account = CarrierAccount.objects.get()
     assert account.stopped_reason == order.attempts.get().error == "account stopped (403): blocked"
-    desk = visit(sam)
+    staff = visit(sam)
     for address in ("/admin/health/", f"/admin/orders/carrieraccount/{account.pk}/change/"):
-        assert "account stopped (403): blocked" in text(desk.get(address))
+        assert "account stopped (403): blocked" in text(staff.get(address))
     line.behaves()
     CarrierAccount.objects.update(probe_due_at=timezone.now())
     work(order)

@@ -15,7 +15,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from time_machine import TimeMachineFixture
 
-from orders.booking import booking_rules, bookings, resolving, settling, verdict
+from orders.booking import booking_rules, bookings, recording, resolving, verdict
 from orders.booking.limits import NOT_COUNTED
 from orders.calling import carrier_settings, gateway
 from orders.drafting.parcel_details import ParcelDetails
@@ -39,7 +39,7 @@ Submit = Callable[..., Order]
 
 
 def work(order: Order) -> Order:
-    """Whatever is owed on this order, as if its time had come."""
+    """Do whatever is due for this order, as if its time had come."""
     Order.objects.filter(pk=order.pk, due_at__isnull=False).update(due_at=timezone.now())
     bookings.process_booking(order.pk)
     resolving.resolve_due_order(order.pk)
@@ -405,7 +405,7 @@ def test_a_worker_that_slept_through_a_suspension_hands_nothing_back(
     order = submitted()
     quill.suspend(by=sam, category="terms", text="Terms review", note="", at=timezone.now())
     row = bookings.process_booking.due(timezone.now()).get(pk=order.pk)
-    quill.reinstate(by=sam, reason="settled", at=timezone.now())
+    quill.reinstate(by=sam, reason="resolved", at=timezone.now())
     assert row.claim()
     bookings.process_booking.work(row)
     assert Order.objects.get().status == "booked"
@@ -436,11 +436,11 @@ def test_a_late_acceptance_lifts_an_unconfirmed_order(submitted: Submit, carrier
     order = submitted()
     attempt = bookings._write_down(order, timezone.now())
     answer = gateway.carrier_client(gateway.current_account()).book(bytes(attempt.body), key=str(attempt.key))
-    settling.unknown(attempt, "lease expired", at=timezone.now())
-    settling.record_outcome(attempt, answer)
+    recording.unknown(attempt, "lease expired", at=timezone.now())
+    recording.record_outcome(attempt, answer)
     order.refresh_from_db()
     assert (order.status, order.carrier_reference) == ("booked", answer.reference)
-    settling.record_outcome(attempt, answer)  # told twice
+    recording.record_outcome(attempt, answer)  # told twice
     assert order.changes.filter(new="booked").count() == 1
 
 
@@ -450,10 +450,10 @@ def test_a_late_acceptance_after_not_booked_is_a_conflict(
     order = submitted()
     attempt = bookings._write_down(order, timezone.now())
     answer = gateway.carrier_client(gateway.current_account()).book(bytes(attempt.body), key=str(attempt.key))
-    settling.unknown(attempt, "lease expired", at=timezone.now())
+    recording.unknown(attempt, "lease expired", at=timezone.now())
     order.refresh_from_db()
     deciding.not_booked(order, by=sam, reason="the carrier says no such order", now=timezone.now())
-    settling.record_outcome(attempt, answer)
+    recording.record_outcome(attempt, answer)
     order.refresh_from_db()
     assert (order.status, order.carrier_reference) == ("conflict", None)
     assert order.attempts.get().seen_reference == answer.reference
@@ -466,7 +466,7 @@ def test_a_second_reference_for_one_key_turns_replays_off(
     order = work(submitted())
     attempt = order.attempts.get()
     other = gateway.carrier_client(gateway.current_account()).book(bytes(attempt.body), key=str(uuid.uuid4()))
-    settling.record_outcome(attempt, other)
+    recording.record_outcome(attempt, other)
     order.refresh_from_db()
     assert order.status == "booked"
     assert order.carrier_reference != other.reference
@@ -512,7 +512,7 @@ def test_a_yes_from_before_the_last_booking_uses_no_key_again(
     assert len({str(attempt.key) for attempt in order.attempts.all()}) == 3
 
 
-def test_a_decision_about_the_last_booking_settles_no_later_one(
+def test_a_decision_about_the_last_booking_resolves_no_later_one(
     unclear: Order, carrier: SandboxCarrier, alice: User, sam: User
 ) -> None:
     """Else the sender could book once more what the carrier may have."""
@@ -545,7 +545,7 @@ def test_the_longest_words_a_carrier_may_send_still_book(submitted: Submit, carr
         tracking_url="https://track.example/" + "u" * 2000,
         price=Money(Decimal("99999999999.999999"), order.currency),
     )
-    settling.record_outcome(attempt, wordy)
+    recording.record_outcome(attempt, wordy)
     order.refresh_from_db()
     assert (order.status, order.public_tracking_url) == ("booked", "")
 
@@ -634,12 +634,12 @@ def test_phones_of_a_parcel_that_leaves_the_country_have_its_code(
 
 
 def accepted(attempt: BookingAttempt) -> None:
-    settling.record_outcome(attempt, sent(attempt))
+    recording.record_outcome(attempt, sent(attempt))
 
 
 def accepted_with_a_second_reference(attempt: BookingAttempt) -> None:
-    settling.record_outcome(attempt, sent(attempt))
-    settling.record_outcome(
+    recording.record_outcome(attempt, sent(attempt))
+    recording.record_outcome(
         attempt, gateway.carrier_client(gateway.current_account()).book(bytes(attempt.body), key=str(uuid.uuid4()))
     )
 
@@ -653,8 +653,8 @@ def sent(attempt: BookingAttempt) -> Booked:
     [
         accepted,
         accepted_with_a_second_reference,
-        partial(settling.record_outcome, outcome=NotSent("no connection")),
-        partial(settling.record_outcome, outcome=OutcomeUnknown("no answer")),
+        partial(recording.record_outcome, outcome=NotSent("no connection")),
+        partial(recording.record_outcome, outcome=OutcomeUnknown("no answer")),
     ],
 )
 def test_the_accounts_row_is_written_outside_every_transaction_that_has_the_orders_lock(

@@ -29,9 +29,9 @@ CONTRACT = 'asked_word = "refund pending"\ncancel_refused_states = ["refund deni
 
 
 @pytest.fixture
-def carrier(told: Callable[..., SandboxCarrier]) -> SandboxCarrier:
+def carrier(carrier_with: Callable[..., SandboxCarrier]) -> SandboxCarrier:
     """A carrier that notes a cancellation, and decides about it later."""
-    return told(CONTRACT)
+    return carrier_with(CONTRACT)
 
 
 @pytest.fixture

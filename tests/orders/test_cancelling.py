@@ -8,7 +8,7 @@ import pytest
 from django.db import InterfaceError, OperationalError
 from django.utils import timezone
 
-from orders.booking import bookings, settling
+from orders.booking import bookings, recording
 from orders.cancelling import cancel_outcomes, cancel_rules, cancels
 from orders.cancelling.cancel_rules import can_cancel, refuse_cancel_unless_allowed
 from orders.cancelling.cancel_verdict import Confirmed, Outcome
@@ -66,8 +66,8 @@ def test_what_the_carrier_says_it_would_not_cancel_is_not_asked_for(
     assert (order.is_cancellable, can_cancel(order, timezone.now())) == (True, True)
     polling.open_parcel(order.pk)
     day = timezone.localdate() + dt.timedelta(days=2)
-    for told, may in ((False, False), (None, False), (True, True)):
-        tracked = Tracked("", (), (), day, b"", is_cancellable=told)
+    for found, may in ((False, False), (None, False), (True, True)):
+        tracked = Tracked("", (), (), day, b"", is_cancellable=found)
         polling.take_scans(Parcel.objects.select_related("order").get(), tracked, now=timezone.now())
         order.refresh_from_db()
         assert (can_cancel(order, timezone.now()), order.carrier_pickup_date) == (may, day)
@@ -246,12 +246,12 @@ def test_a_worker_that_slept_past_its_lease_changes_nothing_any_more(
     carrier.trouble("cancel", "commit-close")
     asleep = cancel_outcomes.record
 
-    def another_settles_it_first(stale: Order, attempt: CancelAttempt, outcome: Outcome) -> None:
+    def another_resolves_it_first(stale: Order, attempt: CancelAttempt, outcome: Outcome) -> None:
         monkeypatch.setattr(cancel_outcomes, "record", asleep)
         assert [work(order).status, work(order).status] == ["cancel_unconfirmed", "cancelled"]
         asleep(stale, attempt, outcome)
 
-    monkeypatch.setattr(cancel_outcomes, "record", another_settles_it_first)
+    monkeypatch.setattr(cancel_outcomes, "record", another_resolves_it_first)
     cancel(order, alice)
     order.refresh_from_db()
     assert (order.status, order.cancels.get().state) == ("cancelled", "done")
@@ -304,7 +304,7 @@ def test_no_cancellation_leaves_later_than_its_lease_allows(
     booked: Book, carrier: SandboxCarrier, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     order = booked()
-    monkeypatch.setattr(settling, "send_until", lambda lease: 0.0)  # long ago
+    monkeypatch.setattr(recording, "send_until", lambda lease: 0.0)  # long ago
     cancel(order, alice)
     assert (order.status, order.cancels.get().state) == ("cancelling", "wanted")
     assert carrier.ledger("cancelled") == []
@@ -316,7 +316,7 @@ def test_a_look_at_the_scans_that_took_long_leaves_the_cancelling_its_whole_time
     order = booked()
     leases = []
     monkeypatch.setattr(
-        settling, "send_until", lambda lease, real=settling.send_until: leases.append(lease) or real(lease)
+        recording, "send_until", lambda lease, real=recording.send_until: leases.append(lease) or real(lease)
     )
     look = cancels._forbidden_by_scans
 
@@ -346,7 +346,7 @@ def unclear(order: Order, by: User, carrier: SandboxCarrier) -> Order:
 @pytest.mark.parametrize(
     ("is_cancelled", "status", "state"), [(True, "cancelled", "done"), (False, "booked", "refused")]
 )
-def test_an_operator_settles_what_stayed_unclear_as_the_carrier_says(
+def test_an_operator_resolves_what_stayed_unclear_as_the_carrier_says(
     booked: Book, carrier: SandboxCarrier, alice: User, sam: User, is_cancelled: bool, status: str, state: str
 ) -> None:
     order = unclear(booked(), alice, carrier)
@@ -357,7 +357,7 @@ def test_an_operator_settles_what_stayed_unclear_as_the_carrier_says(
     assert (order.cancelled_at is not None) == is_cancelled
 
 
-def test_nobody_settles_what_the_carrier_is_being_asked_at_this_moment(
+def test_nobody_resolves_what_the_carrier_is_being_asked_at_this_moment(
     booked: Book, carrier: SandboxCarrier, alice: User, sam: User
 ) -> None:
     order = unclear(booked(), alice, carrier)
@@ -369,13 +369,13 @@ def test_nobody_settles_what_the_carrier_is_being_asked_at_this_moment(
     assert not Audit.objects.exists()
 
 
-def test_what_is_clear_already_is_not_settled_again(booked: Book, alice: User, sam: User) -> None:
+def test_what_is_clear_already_is_not_resolved_again(booked: Book, alice: User, sam: User) -> None:
     order = booked()
     with pytest.raises(Order.WrongStatus):
         cancel_outcomes.resolve(order, is_cancelled=True, by=sam, reason="the carrier said so", now=timezone.now())
 
 
-def test_a_late_yes_settles_what_another_worker_called_unclear(
+def test_a_late_yes_resolves_what_another_worker_called_unclear(
     booked: Book, carrier: SandboxCarrier, alice: User
 ) -> None:
     order = unclear(booked(), alice, carrier)
@@ -394,7 +394,7 @@ def test_a_late_yes_after_it_was_found_still_booked_waits_for_an_operator(
     assert (order.status, order.due_at, order.cancels.get().state) == ("cancel_unconfirmed", None, "unknown")
 
 
-def test_a_late_yes_settles_what_was_asked_for_once_more_meanwhile(
+def test_a_late_yes_resolves_what_was_asked_for_once_more_meanwhile(
     booked: Book, carrier: SandboxCarrier, alice: User, sam: User
 ) -> None:
     order = unclear(booked(), alice, carrier)
@@ -418,8 +418,8 @@ def test_a_yes_outlives_a_database_that_is_away_for_a_moment(
         store(*arguments)
 
     monkeypatch.setattr(cancel_outcomes, "confirm", away_at_first)
-    monkeypatch.setattr(settling, "close_old_connections", lambda: None)
-    monkeypatch.setattr(settling.time, "sleep", lambda seconds: None)
+    monkeypatch.setattr(recording, "close_old_connections", lambda: None)
+    monkeypatch.setattr(recording.time, "sleep", lambda seconds: None)
     assert cancel(booked(), alice).status == "cancelled"
     assert len(carrier.ledger("cancelled")) == 1
 
@@ -463,7 +463,7 @@ def test_a_carrier_that_takes_no_cancellations_is_not_offered_any(
         cancels.ask_to_cancel(order, by=alice, why="-", now=timezone.now())
 
 
-def test_an_owed_cancellation_that_the_carrier_no_longer_takes_leaves_the_parcel_booked_and_says_so(
+def test_a_due_cancellation_that_the_carrier_no_longer_takes_leaves_the_parcel_booked_and_says_so(
     booked: Book, alice: User, contract: Callable[[str], None]
 ) -> None:
     order = booked()

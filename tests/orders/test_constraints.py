@@ -47,11 +47,11 @@ def order(quill: Sender, alice: User) -> Order:
 @pytest.mark.parametrize("live", ["in_flight", "unknown", "accepted"])
 def test_an_order_has_one_live_attempt(order: Order, live: str) -> None:
     attempt(order, "in_flight")
-    settled = attempt(order, "not_sent")
-    assert put(settled, "state", live)
+    resolved = attempt(order, "not_sent")
+    assert put(resolved, "state", live)
 
 
-def test_settled_attempts_free_the_place(order: Order) -> None:
+def test_resolved_attempts_free_the_place(order: Order) -> None:
     for state in ("not_sent", "rejected", "not_created"):
         attempt(order, state)
     attempt(order, "in_flight")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from django.utils import timezone
 
-from orders.booking import bookings, duplicate_bookings, settling
+from orders.booking import bookings, duplicate_bookings, recording
 from orders.calling import gateway
 from orders.models import BookingAttempt, Order
 from shipping_portal.accounts.models import Audit, Sender, User
@@ -47,8 +47,8 @@ def test_one_key_with_two_references_has_one(submitted: Submit, booked: Submit) 
     order = booked()
     first = order.attempts.get()
     other = gateway.carrier_client(gateway.current_account()).book(bytes(first.body), key=str(uuid.uuid4()))
-    settling.record_outcome(first, other)
-    settling.record_outcome(first, other)  # told twice
+    recording.record_outcome(first, other)
+    recording.record_outcome(first, other)  # told twice
     assert waiting(order) == [other.reference]
 
 
@@ -58,19 +58,19 @@ def test_a_late_yes_to_the_first_attempt_while_the_second_is_asked_has_one_even_
     order = submitted()
     first = bookings._write_down(order, timezone.now())
     answer = gateway.carrier_client(gateway.current_account()).book(bytes(first.body), key=str(first.key))
-    settling.unknown(first, "the lease ran out", at=timezone.now())
+    recording.unknown(first, "the lease ran out", at=timezone.now())
     order.refresh_from_db()
     deciding.not_booked(order, by=sam, reason="the carrier knows of none", now=timezone.now())
     bookings.confirm(order, by=alice, now=timezone.now())
     order.refresh_from_db()
     second = bookings._write_down(order, timezone.now())
-    settling.record_outcome(first, answer)
-    settling.record_outcome(second, Rejected(422, text="Too heavy."))
+    recording.record_outcome(first, answer)
+    recording.record_outcome(second, Rejected(422, text="Too heavy."))
     order.refresh_from_db()
     assert (order.status, waiting(order)) == ("rejected", [answer.reference])
 
 
-def test_what_an_operator_settled_does_not_wait_again_with_the_next(booked: Submit, sam: User) -> None:
+def test_what_an_operator_resolved_does_not_wait_again_with_the_next(booked: Submit, sam: User) -> None:
     order = booked()
     attempt(order, generation=2, seen="SSETTLED01")
     duplicate_bookings.note_answers(order, at=timezone.now())
@@ -116,7 +116,7 @@ def test_dealt_with_for_a_reason_it_is_in_the_audit_and_waits_no_more(quill: Sen
     duplicate_bookings.resolve_duplicate(order, by=sam, reason=REASON, now=timezone.now())
     assert waiting(order) == []
     row = Audit.objects.get()
-    assert (row.action, row.actor, row.reason) == ("second order settled", sam, f"SFIRST0001: {REASON}")
+    assert (row.action, row.actor, row.reason) == ("second order resolved", sam, f"SFIRST0001: {REASON}")
     with pytest.raises(duplicate_bookings.NothingWaits):
         duplicate_bookings.resolve_duplicate(order, by=sam, reason=REASON, now=timezone.now())
     assert Audit.objects.count() == 1

@@ -13,10 +13,11 @@ from django.utils import timezone
 
 from orders.booking import bookings, resolving
 from orders.cancelling import cancels
+from orders.drafting import returning
 from orders.labels import fetching
 from orders.models import CarrierAccount, Order
 from orders.quoting import asking
-from shipping_portal.accounts.models import Notification, Sender, User
+from shipping_portal.accounts.models import Membership, Notification, Sender, User
 from shipping_portal.sandbox.easypost.config import Config
 from shipping_portal.sandbox.easypost.server import start
 from tests import factories
@@ -163,3 +164,13 @@ def test_a_look_that_fails_three_times_is_repeated_within_five_minutes(submit, e
         resolving.resolve_due_order(order.pk)
     order.refresh_from_db()
     assert (order.status, bought(easypost)) == ("booked", 1)
+
+
+def test_a_return_is_the_carriers_own_kind_and_goes_from_the_receiver_to_the_sender(submit, easypost, quill):
+    sent = factories.order(quill, Membership.objects.get(sender=quill).user, status="booked", progress="delivered")
+    order = work(submit(**vars(returning.return_of(sent, quill))))
+    assert (order.status, order.returns, bought(easypost)) == ("booked", sent, 1)
+    body = easypost.effects("bought")[0]["shipment"]["body"]
+    assert body["is_return"] is True
+    assert (body["from_address"]["zip"], body["to_address"]["zip"]) == ("7000", "3065")
+    assert body["from_address"]["name"] == "Noor Tamsin"

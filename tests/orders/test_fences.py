@@ -12,7 +12,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from orders.booking import booking_rules, bookings, resolving, settling, verdict
+from orders.booking import booking_rules, bookings, recording, resolving, verdict
 from orders.booking.limits import NOT_COUNTED
 from orders.calling import gateway
 from orders.models import BookingAttempt, Order, Quote
@@ -90,16 +90,16 @@ def test_an_order_that_another_is_sending_does_not_go_back_to_its_sender(
 ) -> None:
     order = with_an_old_quote(submitted())
     carrier.prices(10)
-    compare, settle = asking.compare_offer, settling.record_outcome
+    compare, resolve = asking.compare_offer, recording.record_outcome
 
     def stalled(stale: Order, *rest: Any) -> verdict.Verdict:
         def and_wakes_before_the_answer_is_stored(attempt: BookingAttempt, outcome: Any) -> None:
-            monkeypatch.setattr(settling, "record_outcome", settle)
+            monkeypatch.setattr(recording, "record_outcome", resolve)
             bookings._carry_out(stale, compare(stale, *rest), timezone.now())
-            settle(attempt, outcome)
+            resolve(attempt, outcome)
 
         monkeypatch.setattr(asking, "compare_offer", compare)
-        monkeypatch.setattr(settling, "record_outcome", and_wakes_before_the_answer_is_stored)
+        monkeypatch.setattr(recording, "record_outcome", and_wakes_before_the_answer_is_stored)
         carrier.prices(0)
         let_lease_end(order)
         bookings.process_booking(order.pk)
@@ -157,7 +157,7 @@ def test_a_replay_leaves_in_good_time_or_not_at_all(
     order = submitted()
     bookings.process_booking(order.pk)
     let_lease_end(order)
-    monkeypatch.setattr(settling, "send_until", lambda until: 0.0)  # long ago
+    monkeypatch.setattr(recording, "send_until", lambda until: 0.0)  # long ago
     resolving.resolve_due_order(order.pk)
     order.refresh_from_db()
     assert (order.status, carrier.ledger("booked")) == ("unconfirmed", [])
@@ -193,18 +193,18 @@ def test_a_span_of_time_ends_to_the_second(
 
 
 @pytest.mark.parametrize("status", ["booking", "draft", "rejected", "not_booked"])
-def test_a_late_yes_to_what_was_settled_otherwise_is_a_conflict(
+def test_a_late_yes_to_what_was_resolved_otherwise_is_a_conflict(
     submitted: Submit, carrier: SandboxCarrier, sam: User, status: str
 ) -> None:
     order = submitted()
     attempt = bookings._write_down(order, timezone.now())
     assert attempt
     late = gateway.carrier_client(gateway.current_account()).book(bytes(attempt.body), key=str(attempt.key))
-    settling.unknown(attempt, "no reply in time", at=timezone.now())
+    recording.unknown(attempt, "no reply in time", at=timezone.now())
     case = Order.objects.get(pk=order.pk)
     deciding.not_booked(case, by=sam, reason="the carrier has no such order", now=timezone.now())
     Order.objects.filter(pk=order.pk).update(status=status, generation=2, due_at=timezone.now())
-    settling.record_outcome(attempt, late)
+    recording.record_outcome(attempt, late)
     order.refresh_from_db()
     assert (order.status, order.due_at, order.carrier_reference) == (Status.CONFLICT, None, None)
     bookings.process_booking(order.pk)
@@ -217,15 +217,15 @@ def test_an_order_of_another_carrier_account_is_neither_sent_nor_asked_again(
     contract("replays = true")
     carrier.settings(replays=True)
     carrier.trouble("book", "accept-close")
-    owed, unclear = submitted(), submitted(description="Another one")
+    due, unclear = submitted(), submitted(description="Another one")
     bookings.process_booking(unclear.pk)
     let_lease_end(unclear)
     settings.CARRIER_ACCOUNT = "another-account"
-    bookings.process_booking(owed.pk)
+    bookings.process_booking(due.pk)
     resolving.resolve_due_order(unclear.pk)
-    owed.refresh_from_db()
+    due.refresh_from_db()
     unclear.refresh_from_db()
-    assert (owed.status, owed.problem["kind"]) == ("draft", "carrier_changed")
+    assert (due.status, due.problem["kind"]) == ("draft", "carrier_changed")
     assert (unclear.status, unclear.due_at, carrier.ledger("booked")) == ("unconfirmed", None, [])
 
 

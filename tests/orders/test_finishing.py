@@ -41,7 +41,7 @@ def lines() -> list[str]:
 
 
 def mails() -> list[str]:
-    """Everything owed leaves; the bodies."""
+    """Send everything that is due; return the bodies."""
     Notification.objects.update(due_at=timezone.now())
     for pk in Notification.objects.values_list("pk", flat=True):
         mailing.send_due_mail(pk)
@@ -157,7 +157,7 @@ def test_a_dead_letter_does_not_hold_up_the_news_of_its_import(quill: Sender, al
 def test_an_import_with_a_booking_or_a_row_to_go_is_not_finished(quill: Sender, alice: User) -> None:
     booking_import(quill, alice, "booking")
     file = booking_import(quill, alice, "booked")
-    factories.import_row(quill, alice, file=file, state=ImportRow.State.OWED, due_at=timezone.now())
+    factories.import_row(quill, alice, file=file, state=ImportRow.State.DUE, due_at=timezone.now())
     assert lines() == []
     assert not Import.objects.exclude(finished_at=None).exists()
 
@@ -167,7 +167,7 @@ def test_what_failed_before_a_pause_is_told_at_the_pause_as_it_may_never_end(
     quill: Sender, alice: User, sam: User, by_whom: str
 ) -> None:
     file, now = booking_import(quill, alice, "booked", "rejected", "booking"), timezone.now()
-    factories.import_row(quill, alice, file=file, state=ImportRow.State.OWED, due_at=now)
+    factories.import_row(quill, alice, file=file, state=ImportRow.State.DUE, due_at=now)
     for _ in range(2):
         if by_whom == "its sender":
             importing.pause(file, now)
@@ -225,7 +225,7 @@ def test_a_pause_after_the_end_repeats_no_news(quill: Sender, alice: User) -> No
 def test_a_row_of_another_import_holds_up_no_end(quill: Sender, alice: User) -> None:
     booking_import(quill, alice, "booked")
     other = factories.import_file(quill, alice)
-    factories.import_row(quill, alice, file=other, state=ImportRow.State.OWED, due_at=timezone.now())
+    factories.import_row(quill, alice, file=other, state=ImportRow.State.DUE, due_at=timezone.now())
     assert lines() == ["orders.csv: 1 booked."]
 
 

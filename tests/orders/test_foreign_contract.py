@@ -102,7 +102,7 @@ def test_a_lost_reply_is_resolved_with_the_foreign_key_header(
 
 SHAPES = ["[0-9]{22}", "[A-Z]{3}-[A-Z0-9]{36}", "33[0-9]{12}|99[0-9]{20}"]
 Visit = Callable[[User], Client]
-Told = Callable[..., SandboxCarrier]
+CarrierWith = Callable[..., SandboxCarrier]
 
 
 def pushed(event: dict[str, Any]) -> int:
@@ -116,9 +116,9 @@ def pushed(event: dict[str, Any]) -> int:
 @pytest.mark.parametrize("as_numbers", [False, True])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_references_of_any_shape_work_by_the_file_alone(
-    told: Told, quill: Sender, alice: User, visit: Visit, shape: str, as_numbers: bool
+    carrier_with: CarrierWith, quill: Sender, alice: User, visit: Visit, shape: str, as_numbers: bool
 ) -> None:
-    carrier = told(f'reference_shape = "{shape}"', number_ids=as_numbers)
+    carrier = carrier_with(f'reference_shape = "{shape}"', number_ids=as_numbers)
     order = book(quill, alice, "STANDARD-PICKUP")
     reference = str(order.carrier_reference)
     assert (order.status, bool(re.fullmatch(shape, reference))) == ("booked", True), order.problem
@@ -153,8 +153,10 @@ def test_references_of_any_shape_work_by_the_file_alone(
     assert other.status == "cancelled"
 
 
-def test_a_reference_of_another_shape_is_refused_by_its_own_example(told: Told, quill: Sender, alice: User) -> None:
-    told('reference_shape = "[0-9]{12}"')
+def test_a_reference_of_another_shape_is_refused_by_its_own_example(
+    carrier_with: CarrierWith, quill: Sender, alice: User
+) -> None:
+    carrier_with('reference_shape = "[0-9]{12}"')
     with pytest.raises(watching.NotAReference):
         watching.reference_in("S7K2QX9")
     order = factories.order(quill, alice)
@@ -162,8 +164,10 @@ def test_a_reference_of_another_shape_is_refused_by_its_own_example(told: Told, 
         verifying.confirm_reference(order, "S7K2QX9", "")
 
 
-def test_an_unclear_booking_is_adopted_by_a_reference_of_any_shape(told: Told, quill: Sender, alice: User) -> None:
-    carrier = told('reference_shape = "[a-z]{4}[0-9]{30}"')
+def test_an_unclear_booking_is_adopted_by_a_reference_of_any_shape(
+    carrier_with: CarrierWith, quill: Sender, alice: User
+) -> None:
+    carrier = carrier_with('reference_shape = "[a-z]{4}[0-9]{30}"')
     carrier.trouble("book", "commit-close")
     order = book(quill, alice, "STANDARD-PICKUP")
     made = carrier.ledger("booked")[0]
@@ -172,8 +176,10 @@ def test_an_unclear_booking_is_adopted_by_a_reference_of_any_shape(told: Told, q
 
 
 @pytest.mark.parametrize("tokens", [False, True])
-def test_scans_that_come_in_pages_are_all_read(told: Told, quill: Sender, alice: User, tokens: bool) -> None:
-    carrier = told('tracking_next = "paging.next"\nmost_tracking_pages = 4')
+def test_scans_that_come_in_pages_are_all_read(
+    carrier_with: CarrierWith, quill: Sender, alice: User, tokens: bool
+) -> None:
+    carrier = carrier_with('tracking_next = "paging.next"\nmost_tracking_pages = 4')
     carrier.settings(scans_a_page=1, page_tokens=tokens)
     order = book(quill, alice, "STANDARD-PICKUP")
     polling.open_parcel(order.pk)
@@ -186,8 +192,8 @@ def test_scans_that_come_in_pages_are_all_read(told: Told, quill: Sender, alice:
     assert not WebhookDelivery.objects.exists()
 
 
-def test_pages_beyond_the_bound_are_told_to_the_operator(told: Told, quill: Sender, alice: User) -> None:
-    carrier = told('tracking_next = "paging.next"\nmost_tracking_pages = 2')
+def test_pages_beyond_the_bound_are_told_to_the_operator(carrier_with: CarrierWith, quill: Sender, alice: User) -> None:
+    carrier = carrier_with('tracking_next = "paging.next"\nmost_tracking_pages = 2')
     carrier.settings(scans_a_page=1)
     order = book(quill, alice, "STANDARD-PICKUP")
     polling.open_parcel(order.pk)
@@ -203,9 +209,9 @@ def test_pages_beyond_the_bound_are_told_to_the_operator(told: Told, quill: Send
 
 
 def test_labels_named_only_by_the_reply_to_the_booking_are_fetched_from_there(
-    told: Told, quill: Sender, alice: User
+    carrier_with: CarrierWith, quill: Sender, alice: User
 ) -> None:
-    carrier = told('view = ""\nfull_page_sizes = ["Whole page"]\ncropped_sizes = ["6x4"]')
+    carrier = carrier_with('view = ""\nfull_page_sizes = ["Whole page"]\ncropped_sizes = ["6x4"]')
     order = book(quill, alice, "STANDARD-PICKUP")
     kept = order.labels.values_list("address", flat=True)
     assert all(address.startswith(f"{carrier.url}/orders/") for address in kept)
@@ -219,9 +225,9 @@ def test_labels_named_only_by_the_reply_to_the_booking_are_fetched_from_there(
 
 
 def test_a_label_the_reply_did_not_name_is_the_operators_where_nothing_can_be_looked_at(
-    told: Told, quill: Sender, alice: User
+    carrier_with: CarrierWith, quill: Sender, alice: User
 ) -> None:
-    carrier = told('view = ""')
+    carrier = carrier_with('view = ""')
     carrier.settings(labels_pending_seconds=60)
     label = book(quill, alice, "STANDARD-PICKUP").labels.first()
     fetching.fetch_due_label(label.pk)
@@ -230,8 +236,8 @@ def test_a_label_the_reply_did_not_name_is_the_operators_where_nothing_can_be_lo
     assert "has no view to ask again" in label.problem
 
 
-def test_a_kept_address_of_another_host_is_never_asked(told: Told, quill: Sender, alice: User) -> None:
-    told('view = ""')
+def test_a_kept_address_of_another_host_is_never_asked(carrier_with: CarrierWith, quill: Sender, alice: User) -> None:
+    carrier_with('view = ""')
     label = book(quill, alice, "STANDARD-PICKUP").labels.first()
     Label.objects.filter(pk=label.pk).update(address="http://169.254.169.254/label.pdf")
     fetching.fetch_due_label(label.pk)
@@ -239,8 +245,10 @@ def test_a_kept_address_of_another_host_is_never_asked(told: Told, quill: Sender
     assert (label.state, label.problem) == ("failed", "The label's address is not one of the carrier's.")
 
 
-def test_a_cancelled_order_forgets_the_addresses_of_its_labels(told: Told, quill: Sender, alice: User) -> None:
-    told('view = ""')
+def test_a_cancelled_order_forgets_the_addresses_of_its_labels(
+    carrier_with: CarrierWith, quill: Sender, alice: User
+) -> None:
+    carrier_with('view = ""')
     order = book(quill, alice, "STANDARD-PICKUP")
     cancels.ask_to_cancel(order, by=alice, why="not sending it", now=timezone.now())
     cancels.process_cancel(order.pk)
@@ -250,14 +258,14 @@ def test_a_cancelled_order_forgets_the_addresses_of_its_labels(told: Told, quill
     assert set(order.labels.values_list("address", flat=True)) == {""}
 
 
-def test_a_kept_address_is_on_no_page_of_the_desk_and_in_no_log(
-    told: Told, quill: Sender, alice: User, sam: User, visit: Visit
+def test_a_kept_address_is_on_no_page_of_the_admin_and_in_no_log(
+    carrier_with: CarrierWith, quill: Sender, alice: User, sam: User, visit: Visit
 ) -> None:
-    carrier = told('view = ""')
+    carrier = carrier_with('view = ""')
     label = book(quill, alice, "STANDARD-PICKUP").labels.first()
-    desk = visit(sam)
+    staff = visit(sam)
     for url in (f"/admin/orders/label/{label.pk}/change/", "/admin/orders/label/"):
-        answer = desk.get(url)
+        answer = staff.get(url)
         assert answer.status_code == 200
         assert carrier.url not in answer.content.decode()
     fetching.fetch_due_label(label.pk)
@@ -266,9 +274,9 @@ def test_a_kept_address_is_on_no_page_of_the_desk_and_in_no_log(
 
 
 def test_the_carrier_of_the_example_file_works_by_its_file_alone(
-    told: Told, quill: Sender, alice: User, visit: Visit
+    carrier_with: CarrierWith, quill: Sender, alice: User, visit: Visit
 ) -> None:
-    carrier = told(EXAMPLE.read_text(), number_ids=True)
+    carrier = carrier_with(EXAMPLE.read_text(), number_ids=True)
     carrier.settings(scans_a_page=1)
     order = book(quill, alice, "STANDARD-PICKUP")
     reference = str(order.carrier_reference)
@@ -298,8 +306,10 @@ def test_the_carrier_of_the_example_file_works_by_its_file_alone(
     assert other.status == "cancelled"
 
 
-def test_what_may_have_been_collected_beyond_the_bound_is_not_cancelled(told: Told, quill: Sender, alice: User) -> None:
-    carrier = told('tracking_next = "paging.next"\nmost_tracking_pages = 2')
+def test_what_may_have_been_collected_beyond_the_bound_is_not_cancelled(
+    carrier_with: CarrierWith, quill: Sender, alice: User
+) -> None:
+    carrier = carrier_with('tracking_next = "paging.next"\nmost_tracking_pages = 2')
     carrier.settings(scans_a_page=1)
     order = book(quill, alice, "STANDARD-PICKUP")
     for word in ("Info", "Info", "Pickup"):

@@ -54,7 +54,7 @@ def checked(sender: Sender, by: User, *rows: str) -> Import:
 
 
 def work_off(file: Import) -> None:
-    """What workers do, until nothing is owed any more."""
+    """Do what workers do, until nothing is due."""
     for row in file.rows.filter(state="new"):
         checking.check_row(row.pk)
     for row in file.rows.filter(state="owed"):
@@ -89,8 +89,8 @@ def test_rows_beyond_a_limit_say_so_and_are_booked_once_there_is_room(
     file = checked(Sender.objects.get(), alice, GOOD, GOOD.replace("1001", "1002"))
     book(file)
     assert sorted(states(file)) == ["booked", "failed"]
-    (told,) = file.rows.get(state="failed").problems[""]
-    assert "at most 1 parcels a day; 1 are booked today. Nothing was booked and you weren't charged." in told
+    (found,) = file.rows.get(state="failed").problems[""]
+    assert "at most 1 parcels a day; 1 are booked today. Nothing was booked and you weren't charged." in found
     assert len(shop.ledger("booked")) == 1
 
     Sender.objects.update(bookings_a_day=2)
@@ -156,7 +156,7 @@ def test_only_rows_whose_price_rose_are_booked_by_a_yes_to_the_new_prices(
     assert progress.price_increased(row.file).count() == count
 
 
-def test_rows_and_parcels_without_an_order_number_are_no_twins(
+def test_rows_and_parcels_without_an_order_number_are_no_duplicates(
     shop: SandboxCarrier, quill: Sender, alice: User
 ) -> None:
     factories.order(quill, alice, status="booked", customer_reference="")
@@ -495,7 +495,7 @@ def test_a_row_edited_while_it_is_booked_stays_as_it_was(shop: SandboxCarrier, q
 
 
 @pytest.mark.parametrize("state", ["owed", "booked"])
-def test_a_row_that_is_owed_or_booked_takes_no_correction(quill: Sender, alice: User, state: str) -> None:
+def test_a_row_that_is_due_or_booked_takes_no_correction(quill: Sender, alice: User, state: str) -> None:
     row = factories.import_row(quill, alice, state=state)
     assert not checking.again(row, {"weight_kg": "9"}, timezone.now())
     row.refresh_from_db()
@@ -552,9 +552,9 @@ def test_a_short_row_with_its_order_number_put_right_is_checked(
 
 def test_a_corrected_order_number_is_compared_as_corrected(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
     file = checked(quill, alice, GOOD, GOOD)
-    twin = file.rows.get(number=3)
-    assert twin.state == "skipped"
-    assert checking.again(twin, {"customer_reference": "1002"}, timezone.now())
+    duplicate = file.rows.get(number=3)
+    assert duplicate.state == "skipped"
+    assert checking.again(duplicate, {"customer_reference": "1002"}, timezone.now())
     work_off(file)
     assert states(file) == ["ready", "ready"]
 
@@ -665,13 +665,13 @@ def test_rows_priced_at_another_carrier_account_are_priced_anew_by_one_press(
     now, file = timezone.now(), factories.import_file(quill, alice)
     quote = factories.quote(quill, alice)
     Quote.objects.update(account=older.unnamed())
-    owed = {"state": "owed", "quote": quote, "product_code": "STANDARD-PICKUP", "booked_by": alice, "due_at": now}
-    rows = [factories.import_row(quill, alice, file=file, **owed) for _ in range(2)]
+    due = {"state": "owed", "quote": quote, "product_code": "STANDARD-PICKUP", "booked_by": alice, "due_at": now}
+    rows = [factories.import_row(quill, alice, file=file, **due) for _ in range(2)]
     for row in rows:
         importing.book_row(row.pk)
     assert not Order.objects.exists()
-    told = {text for row in file.rows.all() for text in row.problems[""]}
-    assert told == {"We send with another carrier now: “Try again” asks for its prices. Nothing was booked."}
+    found = {text for row in file.rows.all() for text in row.problems[""]}
+    assert found == {"We send with another carrier now: “Try again” asks for its prices. Nothing was booked."}
     assert importing.retry(file, now) == 2
 
 
@@ -774,8 +774,8 @@ def test_of_an_order_number_that_was_used_before_the_own_order_that_was_bought_i
     factories.order(quill, alice, status="cancelled", customer_reference="1001")
     factories.order(quill, alice, status=status, customer_reference="1001")
     row = factories.import_row(quill, alice)
-    told = duplicates.bought(row, "1001")
-    assert told.startswith(f"Your order number 1001 {said}") if said else told == ""
+    found = duplicates.bought(row, "1001")
+    assert found.startswith(f"Your order number 1001 {said}") if said else found == ""
     row.corrected = {duplicates.ANYWAY: "yes"}
     assert duplicates.bought(row, "1001") == ""
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from orders.booking import bookings, resolving, settling
+from orders.booking import bookings, recording, resolving
 from orders.calling import gateway
 from orders.cancelling import cancels
 from orders.models import Order
@@ -21,7 +21,7 @@ Submit = Callable[..., Order]
 REASON = "the carrier told us on the phone"
 
 
-def test_a_case_settled_meanwhile_is_not_adopted_out_of_its_cancellation(
+def test_a_case_resolved_meanwhile_is_not_adopted_out_of_its_cancellation(
     booked: Submit, carrier: SandboxCarrier, alice: User, sam: User
 ) -> None:
     order = booked()
@@ -32,7 +32,7 @@ def test_a_case_settled_meanwhile_is_not_adopted_out_of_its_cancellation(
     assert Order.objects.get(pk=order.pk).status == "cancelled"
 
 
-def test_nobody_settles_what_is_being_asked_again_at_this_moment(
+def test_nobody_resolves_what_is_being_asked_again_at_this_moment(
     submitted: Submit, carrier: SandboxCarrier, contract: Any, sam: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     contract('replays = true\nview = ""')
@@ -61,7 +61,7 @@ def test_nobody_settles_what_is_being_asked_again_at_this_moment(
     assert (order.status, len(carrier.ledger("booked"))) == ("unconfirmed", 1)
 
 
-def test_what_was_asked_again_in_vain_may_be_settled_at_once(
+def test_what_was_asked_again_in_vain_may_be_resolved_at_once(
     submitted: Submit, carrier: SandboxCarrier, contract: Any, sam: User
 ) -> None:
     contract("replays = true")
@@ -77,7 +77,7 @@ def test_what_was_asked_again_in_vain_may_be_settled_at_once(
 
 def two_claims(order: Order) -> tuple[Order, Order]:
     """The order as a worker has it that is too late, and as another has it since."""
-    late, other = (bookings.OWED.filter(pk=order.pk).first() or Order.objects.get(pk=order.pk) for _ in range(2))
+    late, other = (bookings.DUE.filter(pk=order.pk).first() or Order.objects.get(pk=order.pk) for _ in range(2))
     assert late.claim()
     Order.objects.filter(pk=order.pk).update(due_at=timezone.now())
     other.refresh_from_db()
@@ -130,7 +130,7 @@ def test_a_cancellation_leaves_in_good_time_or_not_at_all(
 ) -> None:
     order = booked()
     cancels.ask_to_cancel(order, by=alice, why="not sending it", now=timezone.now())
-    monkeypatch.setattr(settling, "send_until", lambda lease: 0.0)  # long ago
+    monkeypatch.setattr(recording, "send_until", lambda lease: 0.0)  # long ago
     cancels.process_cancel(order.pk)
     order.refresh_from_db()
     assert (order.status, order.cancels.get().state) == ("cancelling", "wanted")
@@ -159,9 +159,9 @@ def test_a_worker_that_slept_while_it_looked_does_not_cancel(
 def test_an_answer_that_comes_while_its_worker_is_given_up_is_the_one_that_counts(
     submitted: Submit, carrier: SandboxCarrier, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The worker who is late settles its attempt after another took the order over, and before it looked for one."""
+    """The worker who is late resolves its attempt after another took the order over, and before it looked for one."""
     order = submitted()
-    late = bookings.OWED.get(pk=order.pk)
+    late = bookings.DUE.get(pk=order.pk)
     assert late.claim()
     attempt = bookings._write_down(late, timezone.now())
     assert attempt
@@ -172,7 +172,7 @@ def test_an_answer_that_comes_while_its_worker_is_given_up_is_the_one_that_count
         is_mine = renew(self, *args, **more)
         if Order.objects.filter(status="booking").exists():
             client = gateway.carrier_of(late, first="book")
-            settling.record_outcome(attempt, client.book(bytes(attempt.body), key=str(attempt.key)))
+            recording.record_outcome(attempt, client.book(bytes(attempt.body), key=str(attempt.key)))
         return is_mine
 
     monkeypatch.setattr(Order, "renew", meanwhile)

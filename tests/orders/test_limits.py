@@ -13,7 +13,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from orders.booking import booking_rules, bookings, limit_words, recounting, settling
+from orders.booking import booking_rules, bookings, limit_words, recording, recounting
 from orders.booking.limits import DailyLimitReached, LimitReached
 from orders.models import BookingAttempt, DailySpend, Order, Quote
 from orders.quoting import asking
@@ -81,7 +81,7 @@ LIMITS = [
 
 @pytest.mark.parametrize("is_stale", [False, True], ids=["as the page knows", "as only the database knows"])
 @pytest.mark.parametrize(("name", "most", "words"), LIMITS, ids=[name for name, *_ in LIMITS])
-def test_the_one_too_many_is_refused_with_nothing_owed_and_all_of_it_told(
+def test_the_one_too_many_is_refused_with_nothing_due_and_all_of_it_told(
     press: Press, quill: Sender, alice: User, name: str, most: Any, words: str, *, is_stale: bool
 ) -> None:
     limit(quill, **{name: most})
@@ -89,10 +89,10 @@ def test_the_one_too_many_is_refused_with_nothing_owed_and_all_of_it_told(
     press(), press()
     with pytest.raises(LimitReached) as refusal:
         press(seen=read_before)
-    told = limit_words.refusal(refusal.value, quill)
-    assert words in told
-    assert "Nothing was booked and you weren't charged." in told
-    assert ("under Settings" if name.startswith("own") else quill.number) in told
+    found = limit_words.refusal(refusal.value, quill)
+    assert words in found
+    assert "Nothing was booked and you weren't charged." in found
+    assert ("under Settings" if name.startswith("own") else quill.number) in found
     assert Order.objects.count() == 2
     assert counters(quill) == of(2)
 
@@ -103,8 +103,8 @@ def test_who_may_raise_a_limit_and_when_it_opens_is_told(press: Press, quill: Se
     with pytest.raises(LimitReached) as of_a_day:
         press(now=at_noon)
     assert (of_a_day.value.limit, of_a_day.value.opens_on) == ("bookings_a_day", dt.date(2026, 11, 24))
-    told = limit_words.refusal(of_a_day.value, quill)
-    assert re.search(r"open again at midnight, on Tue 24 Nov( 2026)?\. Contact us and quote A-", told)
+    found = limit_words.refusal(of_a_day.value, quill)
+    assert re.search(r"open again at midnight, on Tue 24 Nov( 2026)?\. Contact us and quote A-", found)
     limit(quill, bookings_a_day=1, unbilled_limit=0)
     with pytest.raises(LimitReached) as of_all:
         press(now=at_noon)
@@ -237,7 +237,7 @@ def test_a_late_yes_counts_though_the_limit_is_reached(press: Press, quill: Send
     assert counters(quill) == of(2)
 
 
-def test_what_is_settled_twice_is_given_back_once(
+def test_what_is_resolved_twice_is_given_back_once(
     submitted: Callable[..., Order], carrier: SandboxCarrier, quill: Sender
 ) -> None:
     one, _other = submitted(), submitted()
@@ -245,7 +245,7 @@ def test_what_is_settled_twice_is_given_back_once(
     assert attempt
     for _ in range(2):
         same = BookingAttempt.objects.get(pk=attempt.pk)
-        settling.record_outcome(same, Rejected(422, "", "no"))
+        recording.record_outcome(same, Rejected(422, "", "no"))
     assert counters(quill)[0] == 1
     stale = Order.objects.get(pk=one.pk)
     stale.status = "booking"
@@ -270,7 +270,7 @@ def test_what_the_carrier_charges_counts(
     assert counters(quill) == of(0)
 
 
-def test_an_adopted_order_counts_and_one_settled_as_not_booked_does_not(
+def test_an_adopted_order_counts_and_one_resolved_as_not_booked_does_not(
     submitted: Callable[..., Order], carrier: SandboxCarrier, quill: Sender, sam: User
 ) -> None:
     adopted, gone = submitted(), submitted()
@@ -335,7 +335,7 @@ def test_a_form_pressed_again_is_its_order_though_it_was_the_last_to_fit(
     assert made == press(token=token, seen=quote) == Order.objects.get()
 
 
-def test_when_it_was_made_never_changes_and_when_it_was_owed_does(quill: Sender, alice: User) -> None:
+def test_when_it_was_made_never_changes_and_when_it_was_due_does(quill: Sender, alice: User) -> None:
     made_at = timezone.now() - dt.timedelta(days=3)
     order = factories.order(quill, alice, status="not_booked", created_at=made_at)
     now = timezone.now()
@@ -357,8 +357,8 @@ def test_all_senders_together_have_a_limit_for_a_day(
     press(seen=factories.quote(other, bob))
     with pytest.raises(DailyLimitReached) as refusal:
         press(now=now)
-    told = limit_words.refusal(refusal.value, quill)
-    assert re.search(r"Bookings rest until tomorrow.*weren't charged.*midnight", told)
+    found = limit_words.refusal(refusal.value, quill)
+    assert re.search(r"Bookings rest until tomorrow.*weren't charged.*midnight", found)
     assert Order.objects.count() == 2
     assert counters(quill) == of(1)
     assert DailySpend.objects.get().refused_at == now
@@ -397,7 +397,7 @@ def test_so_it_is_where_a_move_gives_back_or_costs_more(press: Press, status: st
     assert writes(captured)[-1].startswith('UPDATE "orders_dailyspend"')
 
 
-def test_a_limit_of_nothing_refuses_the_first_booking_of_a_day_and_tells_the_desk(press: Press, settings: Any) -> None:
+def test_a_limit_of_nothing_refuses_the_first_booking_of_a_day_and_tells_the_admin(press: Press, settings: Any) -> None:
     settings.DAILY_MONEY_LIMIT = Decimal(0)
     with pytest.raises(DailyLimitReached):
         press()
@@ -447,12 +447,12 @@ def test_the_recount_puts_a_wrong_counter_right_and_tells(
     press: Press, quill: Sender, counter: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     press()
-    wrong, told = DRIFTS[counter]
+    wrong, found = DRIFTS[counter]
     limit(quill, **{counter: wrong})
     recounting.recount_limits(timezone.now())
     assert counters(quill) == of(1)
     noted = Audit.objects.get()
-    assert (noted.action, noted.sender, noted.reason) == ("limits recounted", quill, told)
+    assert (noted.action, noted.sender, noted.reason) == ("limits recounted", quill, found)
     assert "limits_miscounted" in caplog.text
     assert sum(DailySpend.objects.values_list("mended", flat=True)) == 1
 

@@ -151,9 +151,9 @@ def test_the_first_limit_is_of_parcels_and_money_in_all_whatever_the_day(
     last = quotes[most] if is_stale else factories.quote(Sender.objects.get(pk=new.pk), alice, **offer)
     with pytest.raises(LimitReached) as refusal:
         press_at(last, alice, now)
-    told = limit_words.refusal(refusal.value, new)
-    assert words in told
-    assert f"quote {new.number} if it can't wait" in told
+    found = limit_words.refusal(refusal.value, new)
+    assert words in found
+    assert f"quote {new.number} if it can't wait" in found
     assert Order.objects.count() == most
     assert right()
 
@@ -226,7 +226,7 @@ def test_the_book_button_of_an_import(
     shown = page.get(f"/imports/{file.uuid}/check/").content.decode()
     assert ('data-busy="Booking"' in shown) is books
     fields = {"rule": "cheapest", "rows": 1, "newest": quote.pk, "pickup_date": "", "last": ""}
-    told = text(page.post(f"/imports/{file.uuid}/book/", fields, follow=True))
+    found = text(page.post(f"/imports/{file.uuid}/book/", fields, follow=True))
     row.refresh_from_db()
     assert row.state == ("owed" if books else "ready")
-    assert (WAITS in told) is not books
+    assert (WAITS in found) is not books

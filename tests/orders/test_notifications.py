@@ -1,4 +1,4 @@
-"""What became of a parcel is written as notices in the transaction that causes it, to each person once."""
+"""A parcel's outcome is written as notices in the transaction that causes it, once to each person."""
 
 import datetime as dt
 import uuid
@@ -75,7 +75,7 @@ def queries(act: Callable[[], object]) -> int:
         ("booking", "unconfirmed", []),
     ],
 )
-def test_a_move_that_settles_something_is_news_and_an_ordinary_one_is_not(
+def test_a_move_that_resolves_something_is_news_and_an_ordinary_one_is_not(
     quill: Sender, alice: User, old: str, new: str, words: list[str]
 ) -> None:
     order = moved(quill, alice, old, new)
@@ -135,9 +135,9 @@ def test_nobody_is_advised_to_book_what_was_booked_again_before_the_mail_left(
     order, _other = (moved(quill, alice, "unconfirmed", "not_booked") for _ in range(2))
     assert lines() == [BOOK_NOW, BOOK_NOW]
     Notification.objects.update(due_at=timezone.now())
-    owed = Notification.objects.get(path__contains=order.uuid)
+    due = Notification.objects.get(path__contains=order.uuid)
     move(order, "draft", "booking", "booked")
-    mailing.send_due_mail(owed.pk)
+    mailing.send_due_mail(due.pk)
     assert mailoutbox == []
     assert lines() == [BOOK_NOW]  # of the other one
 

@@ -16,7 +16,7 @@ import pytest
 from django.utils import timezone
 
 from orders.admin import _fetch_again
-from orders.booking import limits, resolving, settling
+from orders.booking import limits, recording, resolving
 from orders.calling import waiting
 from orders.cancelling import cancel_outcomes, replacing
 from orders.labels import fetching, printing
@@ -101,7 +101,7 @@ def test_a_cancellation_that_moved(order: Order, alice: User, differs: dict[str,
 
 
 @pytest.mark.parametrize("differs", [{"state": "accepted"}, {"replays": 3}], ids=str)
-def test_an_unclear_booking_that_was_sent_again_or_settled(unclear: Any, differs: dict[str, Any]) -> None:
+def test_an_unclear_booking_that_was_sent_again_or_resolved(unclear: Any, differs: dict[str, Any]) -> None:
     attempt = unclear.attempts.get()
     assert stays(attempt, differs, lambda: resolving._change(attempt, lease_until=NOW)) is False
 
@@ -123,24 +123,24 @@ def unclear(quill: Sender, alice: User) -> Order:
 
 
 LATE_ANSWERS: list[tuple[Callable[[BookingAttempt], None], tuple[str, ...]]] = [
-    (lambda attempt: settling.not_sent(attempt, NotSent("late"), at=NOW), ("unknown", "accepted")),
-    (lambda attempt: settling.account_stopped(attempt, AccountStopped(402, "late"), at=NOW), ("unknown", "accepted")),
-    (lambda attempt: settling.unknown(attempt, "late", at=NOW), ("unknown", "accepted")),
-    (lambda attempt: settling.reject(attempt, Rejected(422, "late", "No."), at=NOW), ("accepted",)),
+    (lambda attempt: recording.not_sent(attempt, NotSent("late"), at=NOW), ("unknown", "accepted")),
+    (lambda attempt: recording.account_stopped(attempt, AccountStopped(402, "late"), at=NOW), ("unknown", "accepted")),
+    (lambda attempt: recording.unknown(attempt, "late", at=NOW), ("unknown", "accepted")),
+    (lambda attempt: recording.reject(attempt, Rejected(422, "late", "No."), at=NOW), ("accepted",)),
 ]
 
 
 @pytest.mark.parametrize("status", ["booking", "unconfirmed"])
-@pytest.mark.parametrize(("settle", "live"), LATE_ANSWERS, ids=["not sent", "stopped", "unknown", "rejected"])
-def test_an_attempt_that_was_settled_before_a_late_answer(
-    unclear: Order, settle: Callable[[BookingAttempt], None], live: tuple[str, ...], status: str
+@pytest.mark.parametrize(("resolve", "live"), LATE_ANSWERS, ids=["not sent", "stopped", "unknown", "rejected"])
+def test_an_attempt_that_was_resolved_before_a_late_answer(
+    unclear: Order, resolve: Callable[[BookingAttempt], None], live: tuple[str, ...], status: str
 ) -> None:
     """Taken for not sent, a parcel that may be booked would be sent once more."""
     attempt = unclear.attempts.get()
     Order.objects.filter(pk=unclear.pk).update(status=status, due_at=NOW)
     for state in (*live, "rejected", "not_sent", "not_created"):
         before = row(unclear)
-        stays(attempt, {"state": state}, lambda: settle(attempt))
+        stays(attempt, {"state": state}, lambda: resolve(attempt))
         assert row(unclear) == before
 
 
@@ -149,7 +149,7 @@ def test_a_refusal_of_a_booking_that_nobody_waits_for(unclear: Order, status: st
     attempt = unclear.attempts.get()
     Order.objects.filter(pk=unclear.pk).update(status=status)
     before = row(attempt)
-    settling._settle(attempt, Rejected(422))  # and is no fault of the worker's
+    recording._record(attempt, Rejected(422))  # and is no fault of the worker's
     assert row(attempt) == before
 
 
@@ -193,7 +193,7 @@ def test_the_first_moment_of_distrust_stays(order: Order, at: dt.datetime) -> No
     )
     booked = SimpleNamespace(status=200, body=b"{}", reference="SANOTHER01", message="")
     with suppress(AttributeError):  # what comes of it is another test's
-        stays(order.account, {"replays_off_at": at}, lambda: settling.accept(attempt, booked, at=NOW))  # type: ignore[arg-type]
+        stays(order.account, {"replays_off_at": at}, lambda: recording.accept(attempt, booked, at=NOW))  # type: ignore[arg-type]
     order.account.refresh_from_db()
     assert order.account.replays_off_at == at
 
@@ -344,9 +344,9 @@ def test_a_reference_booked_here_is_not_subscribed(order: Order, quill: Sender, 
 @pytest.mark.parametrize(
     ("due_at", "left"), [(None, NOW), (NOW + SECOND, NOW), (NOW, NOW), (NOW - SECOND, NOW - SECOND)], ids=str
 )
-def test_a_fold_that_is_owed_sooner_stays_so(order: Order, due_at: Any, left: Any) -> None:
+def test_a_fold_that_is_due_sooner_stays_so(order: Order, due_at: Any, left: Any) -> None:
     parcel = factories.parcel(order, due_at=due_at)
-    word_decisions._owe_folds(Parcel.objects.all(), NOW)
+    word_decisions._schedule_projections(Parcel.objects.all(), NOW)
     parcel.refresh_from_db()
     assert parcel.due_at == left
 

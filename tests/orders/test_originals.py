@@ -26,7 +26,7 @@ def test_link_frame_and_zip_give_the_carriers_own_bytes_in_both_sizes(
     client = visit(alice)
     linked = {size: f"/parcels/{order.uuid}/label/{size}.pdf" for size in ("full", "cropped")}
     bench = " ".join(client.get(f"/parcels/print/?order={order.uuid}").content.decode().split())
-    assert f'class="pick" href="{linked["full"]}"' in bench, "the frame shows what this link opens"
+    assert f'class="pick" href="{linked["full"]}?print=1"' in bench, "the frame shows what this link opens"
     answer = client.get(f"/parcels/print/originals.zip?size=both&order={order.uuid}")
     zipped = zipfile.ZipFile(io.BytesIO(b"".join(answer)))  # type: ignore[arg-type]
 

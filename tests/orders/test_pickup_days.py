@@ -109,11 +109,11 @@ def test_a_yes_given_later_may_keep_the_carriers_own_day(
     assert work(order).carrier_pickup_date == FRIDAY
 
 
-@pytest.mark.parametrize("told", [None, "2026-07-01"])
+@pytest.mark.parametrize("given", [None, "2026-07-01"])
 def test_a_carrier_that_names_no_day_to_come_leaves_it_to_the_calendar(
-    thursday_evening: None, rain: tuple[Sender, User], told: str | None
+    thursday_evening: None, rain: tuple[Sender, User], given: str | None
 ) -> None:
-    first = asking.first_pickup({"pickup": told, "first_mile": "pickup"})
+    first = asking.first_pickup({"pickup": given, "first_mile": "pickup"})
     pickup = Party(**factories.details(rain[0]).to_json()["pickup"])
     assert booking_rules.pickup_days(rain[0], pickup, timezone.now(), first=first) == [MONDAY, TUESDAY, WEDNESDAY]
 

@@ -200,11 +200,11 @@ NOT_BOOKED = ("It wasn't booked", "you weren't charged")
 
 
 def claims(found: dict[str, str], *words: str) -> list[tuple[str, str]]:
-    return [(place, claim) for place, told in found.items() for claim in words if claim in told]
+    return [(place, claim) for place, recorded in found.items() for claim in words if claim in recorded]
 
 
 def shows_no_torn_words(found: dict[str, str]) -> None:
-    assert not [(place, torn[0]) for place, told in found.items() if (torn := TORN.search(told))]
+    assert not [(place, torn[0]) for place, recorded in found.items() if (torn := TORN.search(recorded))]
 
 
 @pytest.mark.parametrize(("status", "body"), ANSWERS)
@@ -353,14 +353,16 @@ def test_a_missed_pickup_names_the_next_day_only_where_the_carrier_did(quill: Se
     now = timezone.now()
     order = factories.order(quill, alice, status="booked", carrier_pickup_date=now.astimezone(quill.tzinfo).date())
 
-    def told() -> str:
+    def recorded() -> str:
         return re.search(
             r"booked for (.*?)\. Leave", cancel_rules.why_not_cancelled_now(order, "pickup_missed", now, now=now)
         )[1]  # type: ignore[index]
 
-    assert told() == "the next business day"
+    assert recorded() == "the next business day"
     order.carrier_pickup_date += dt.timedelta(days=3)
-    assert told() == f"{order.carrier_pickup_date:%a} {order.carrier_pickup_date.day} {order.carrier_pickup_date:%b}"
+    assert (
+        recorded() == f"{order.carrier_pickup_date:%a} {order.carrier_pickup_date.day} {order.carrier_pickup_date:%b}"
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,8 @@
-"""Whoever a parcel was booked to is found again by the first letters."""
+"""The receiver of an earlier parcel is found again by the first letters."""
 
 import datetime as dt
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -36,6 +37,27 @@ def test_who_was_kept_by_hand_keeps_the_contact_details(submitted: Submit, quill
 def test_a_receiver_is_found_by_the_start_of_any_word(submitted: Submit, quill: Sender, typed: str) -> None:
     submitted()
     assert len(receivers.suggest_receivers(quill, typed)) == 1
+
+
+@pytest.mark.parametrize("typed", ["4 sam", "Sample  St", "street"])
+def test_a_past_receiver_is_found_by_the_street(submitted: Submit, quill: Sender, typed: str) -> None:
+    submitted()
+    other = factories.sender()
+    receivers.count_use(other, factories.receiver(name="Somebody Else"), at=timezone.now())
+    assert [one.name for one in receivers.suggest_receivers(quill, typed)] == ["Noor Tamsin"]
+
+
+def test_a_street_takes_one_more_query_over_the_newest_receivers_alone(
+    quill: Sender, django_assert_num_queries: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(receivers, "MOST_STREETS", 2)
+    for number in range(3):
+        party = factories.receiver(name=f"Rosa {number}", line1=f"{number} Elm Road")
+        receivers.count_use(quill, party, at=timezone.now())
+    with django_assert_num_queries(2):
+        assert {one.name for one in receivers.suggest_receivers(quill, "elm road")} == {"Rosa 1", "Rosa 2"}
+    with django_assert_num_queries(1):
+        assert len(receivers.suggest_receivers(quill, "rosa")) == 3
 
 
 @pytest.mark.parametrize("typed", ["", "n", "amsin", "noor x"])

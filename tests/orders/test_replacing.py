@@ -56,7 +56,7 @@ def test_nothing_new_is_booked_before_the_carrier_has_cancelled(booked: Book, re
     assert Order.objects.get().status == "cancelling"
 
 
-def test_the_mended_parcel_is_booked_once_the_old_one_is_cancelled(
+def test_the_corrected_parcel_is_booked_once_the_old_one_is_cancelled(
     booked: Book, replace: Ask, carrier: SandboxCarrier
 ) -> None:
     order = booked()
@@ -69,6 +69,17 @@ def test_the_mended_parcel_is_booked_once_the_old_one_is_cancelled(
     assert (new.status, new.receiver_line1) == ("booked", "44 Sample Street")
     assert len(carrier.ledger("cancelled")) == 1
     assert len(carrier.ledger("booked")) == 2
+
+
+def test_a_corrected_parcel_keeps_its_place_in_an_order_of_several(booked: Book, replace: Ask) -> None:
+    order = booked()
+    Order.objects.filter(pk=order.pk).update(consignment=order.form_token, parcel_number=2, parcel_count=3)
+    replacement = replace(order)
+    cancelled_by_the_carrier(order)
+    replacing.replace_due_parcel(replacement.pk)
+    new = Order.objects.get(replaces=order)
+    assert new.place_in_order == "2 of 3"
+    assert list(new.consignment_parcels()) == [new]  # not the one that it replaces
 
 
 def test_a_replacement_counts_like_any_booking_and_says_why_it_does_not_fit(
@@ -86,7 +97,7 @@ def test_a_replacement_counts_like_any_booking_and_says_why_it_does_not_fit(
     assert not Order.objects.filter(replaces=order).exists()
 
 
-def test_the_address_book_has_the_mended_receiver_and_not_the_wrong_one(
+def test_the_address_book_has_the_corrected_receiver_and_not_the_wrong_one(
     booked: Book, replace: Ask, quill: Sender
 ) -> None:
     order = booked()
@@ -96,7 +107,7 @@ def test_the_address_book_has_the_mended_receiver_and_not_the_wrong_one(
     assert [one.line1 for one in quill.receivers.all()] == ["44 Sample Street"]
 
 
-def test_a_receiver_that_more_parcels_went_to_stays_beside_the_mended_one(
+def test_a_receiver_that_more_parcels_went_to_stays_beside_the_corrected_one(
     booked: Book, replace: Ask, quill: Sender
 ) -> None:
     order = booked()
@@ -136,7 +147,7 @@ def test_the_same_form_pressed_twice_is_one_replacement(booked: Book, replace: A
     assert order.cancels.count() == 1
 
 
-def test_two_parcels_mended_alike_share_a_quote_and_are_two_new_parcels(
+def test_two_parcels_corrected_alike_share_a_quote_and_are_two_new_parcels(
     booked: Book, replace: Ask, carrier: SandboxCarrier
 ) -> None:
     for order in (booked(), booked()):

@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("as_the_owner")]
 @pytest.fixture(autouse=True)
 def mark() -> DatabaseMark:
     """As `migrate` writes it; a test before may have emptied the database."""
-    return DatabaseMark.objects.update_or_create(pk=1, defaults={**marks.UNTOLD, **marks.signs(), "stamp": ""})[0]
+    return DatabaseMark.objects.update_or_create(pk=1, defaults={**marks.UNSIGNED, **marks.signs(), "stamp": ""})[0]
 
 
 @pytest.fixture
@@ -233,7 +233,7 @@ def postgresql() -> None:
 
 @pytest.mark.postgres
 def test_migrate_writes_down_all_that_postgresql_tells(postgresql: None) -> None:
-    assert marks.signs().keys() == marks.UNTOLD.keys()
+    assert marks.signs().keys() == marks.UNSIGNED.keys()
     start()
 
 
@@ -245,15 +245,15 @@ def test_a_table_made_anew_with_the_same_rows_is_another_one(postgresql: None) -
 
 @pytest.mark.postgres
 @pytest.mark.parametrize(
-    ("sign", "value", "told"),
+    ("sign", "value", "given"),
     [
         ("system_identifier", "7000000000000000001", "it is on another server"),
         ("timeline", "00000009", "its server was restored or promoted"),
     ],
 )
-def test_another_server_or_timeline_is_another_database(postgresql: None, sign: str, value: str, told: str) -> None:
+def test_another_server_or_timeline_is_another_database(postgresql: None, sign: str, value: str, given: str) -> None:
     DatabaseMark.objects.update(**{sign: value})
-    assert refused() == told
+    assert refused() == given
     marks.renew_mark(now=timezone.now())
     start()
 

@@ -1,4 +1,4 @@
-"""What a restored database owed may have been done since its backup: none of it is done by itself a second time."""
+"""A restored database's pending work may have been done since its backup: none of it is repeated automatically."""
 
 import datetime as dt
 from collections.abc import Callable
@@ -49,7 +49,7 @@ def after_restore(at: dt.datetime | None = None) -> None:
 
 
 def work_on_everything() -> None:
-    """Whatever is owed, by every kind of worker, now and once every waiting time is over."""
+    """Do whatever is due, with every kind of worker, now and once every waiting time is over."""
     for kind in all_kinds() * 2:
         kind.queue.filter(due_at__isnull=False).update(due_at=timezone.now())
         for pk in kind.queue.values_list("pk", flat=True):
@@ -64,9 +64,7 @@ def again(thing: Any) -> Any:
 # -- Bookings ------------------------------------------------------------------------------------
 
 
-def test_owed_bookings_become_cases_and_are_never_sent_by_themselves(
-    submitted: Submit, carrier: SandboxCarrier
-) -> None:
+def test_due_bookings_become_cases_and_are_never_sent_by_themselves(submitted: Submit, carrier: SandboxCarrier) -> None:
     orders = [submitted(), submitted()]
     after_restore()
     work_on_everything()
@@ -139,9 +137,7 @@ def test_what_was_in_flight_stays_so_and_its_key_is_never_used_again(
 # -- Cancellations and replacements --------------------------------------------------------------
 
 
-def test_an_owed_cancellation_is_asked_about_not_made_again(
-    booked: Submit, carrier: SandboxCarrier, alice: User
-) -> None:
+def test_a_due_cancellation_is_asked_about_not_made_again(booked: Submit, carrier: SandboxCarrier, alice: User) -> None:
     order = booked()
     cancels.ask_to_cancel(order, by=alice, why="-", now=timezone.now())
     gateway.carrier_client(gateway.current_account()).cancel(order.carrier_order_id)  # after the backup
@@ -168,7 +164,7 @@ def test_a_refusal_to_cancel_what_may_have_been_cancelled_after_the_backup_is_lo
     assert again(order).status == "cancelled"
 
 
-def test_an_owed_replacement_is_held_while_its_parcel_is_cancelled(
+def test_a_due_replacement_is_held_while_its_parcel_is_cancelled(
     booked: Submit, carrier: SandboxCarrier, alice: User
 ) -> None:
     order = booked()
@@ -187,8 +183,8 @@ def test_an_owed_replacement_is_held_while_its_parcel_is_cancelled(
 
 
 @pytest.fixture
-def owed_row(quill: Sender, alice: User, carrier: SandboxCarrier) -> Callable[..., ImportRow]:
-    """`owed_row()` is a row of a file whose sender has just pressed Book."""
+def due_row(quill: Sender, alice: User, carrier: SandboxCarrier) -> Callable[..., ImportRow]:
+    """`due_row()` is a row of a file whose sender has just pressed Book."""
 
     def make(**fields: Any) -> ImportRow:
         now = timezone.now()
@@ -202,10 +198,10 @@ def owed_row(quill: Sender, alice: User, carrier: SandboxCarrier) -> Callable[..
     return make
 
 
-def test_owed_import_rows_are_held_and_their_sender_cannot_go_on(
-    owed_row: Callable[..., ImportRow], alice: User, visit: Any
+def test_due_import_rows_are_held_and_their_sender_cannot_go_on(
+    due_row: Callable[..., ImportRow], alice: User, visit: Any
 ) -> None:
-    row = owed_row()
+    row = due_row()
     after_restore()
     CarrierAccount.objects.update(paused_at=None)
     page = visit(alice).post(reverse("import", args=[row.file.uuid]), {"act": "resume"}, follow=True)
@@ -216,8 +212,8 @@ def test_owed_import_rows_are_held_and_their_sender_cannot_go_on(
     assert "may be booked already" in page.content.decode()
 
 
-def test_rows_that_their_sender_had_paused_are_held_too(owed_row: Callable[..., ImportRow]) -> None:
-    row = owed_row(paused_at=timezone.now() - HOUR)
+def test_rows_that_their_sender_had_paused_are_held_too(due_row: Callable[..., ImportRow]) -> None:
+    row = due_row(paused_at=timezone.now() - HOUR)
     after_restore()
     assert not importing.resume(row.file)
 
@@ -323,8 +319,8 @@ def test_numbers_given_after_the_backup_are_not_given_again(quill: Sender, alice
     assert Quote.objects.count() == 2
     assert factories.charge(factories.order(quill, alice, status="booked")).pk > fencing.FURTHER
     assert factories.export(quill, alice).pk > fencing.FURTHER
-    told = {"opened_at": timezone.now(), "seen_at": timezone.now(), "sent_at": timezone.now()}
-    assert Alert.objects.create(name="told elsewhere by its number", **told).pk > fencing.FURTHER
+    found = {"opened_at": timezone.now(), "seen_at": timezone.now(), "sent_at": timezone.now()}
+    assert Alert.objects.create(name="told elsewhere by its number", **found).pk > fencing.FURTHER
 
 
 def test_bookings_are_paused_until_somebody_lifts_the_gap(submitted: Submit, quill: Sender) -> None:
@@ -339,9 +335,9 @@ def test_bookings_are_paused_until_somebody_lifts_the_gap(submitted: Submit, qui
 
 
 def test_the_command_prints_and_writes_down_what_it_fenced(
-    submitted: Submit, owed_row: Callable[..., ImportRow], capsys: pytest.CaptureFixture[str]
+    submitted: Submit, due_row: Callable[..., ImportRow], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    owed_row(), submitted(), submitted()
+    due_row(), submitted(), submitted()
     Order.objects.update(created_at=timezone.now() - 3 * HOUR)
     after_restore()
     said = capsys.readouterr().out

@@ -3,7 +3,6 @@
 import datetime as dt
 import heapq
 import random
-import time
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
@@ -81,19 +80,18 @@ def test_a_job_that_writes_for_a_while_before_it_calls_starts_on_time(clock: Clo
     assert {round(later - first, 3) for first, later in pairwise(starts)} == {0.21}
 
 
-def test_a_carrier_that_counts_each_second_refuses_no_call_and_the_turns_are_used(
-    told: Callable[..., SandboxCarrier], db: None, monkeypatch: pytest.MonkeyPatch
+def test_a_carrier_that_counts_each_second_refuses_no_call(
+    carrier_with: Callable[..., SandboxCarrier], db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In real time, as fast as one thread may: 5 turns of a hundred are left."""
+    """In real time, as fast as one thread may. How many turns are used is counted above, where no machine is busy."""
     monkeypatch.setattr(turns, "APART", APART)
-    carrier = told("requests_per_second = 40.0")
+    carrier = carrier_with("requests_per_second = 40.0")
     carrier.settings(enforce_rates=True)
-    account, began = gateway.current_account(), time.monotonic()
+    account = gateway.current_account()
     for number in range(60):
         with pytest.raises(Rejected) as unknown:
             gateway.carrier_client(account).view(f"unknown-{number}")
         assert unknown.value.status == 404
-    assert 60 / (time.monotonic() - began) / 40 >= 0.85  # a busy machine misses a slot now and then
 
 
 def test_tracking_stands_in_a_line_of_its_own(clock: Clock) -> None:
@@ -124,7 +122,7 @@ def test_eight_workers_at_one_a_second_start_no_more_than_that_and_no_less_for_l
         wakes_at, number = heapq.heappop(workers)
         clock.now = max(clock.now, wakes_at)
         try:
-            turn = turns.take_turn(account, "book", shares=True, patience=turns.OWED)
+            turn = turns.take_turn(account, "book", shares=True, patience=turns.DUE)
         except NotYet as later:
             heapq.heappush(workers, (later.at.timestamp(), number))
         else:
@@ -171,10 +169,10 @@ def test_a_lane_that_had_its_share_joins_a_short_line_only(clock: Clock, lane: s
     account = gateway.current_account()
     fill(account, "quote")
     if is_let_in:
-        assert turns.take_turn(account, lane, shares=True, patience=turns.OWED) - clock.now < 3
+        assert turns.take_turn(account, lane, shares=True, patience=turns.DUE) - clock.now < 3
     else:
         with pytest.raises(NotYet):
-            turns.take_turn(account, lane, shares=True, patience=turns.OWED)
+            turns.take_turn(account, lane, shares=True, patience=turns.DUE)
 
 
 def test_whoever_looks_at_prices_is_let_in_beside_an_import(clock: Clock) -> None:
@@ -188,7 +186,7 @@ def test_whoever_looks_at_prices_is_let_in_beside_an_import(clock: Clock) -> Non
 def test_eight_workers_on_an_import_all_stand_in_line(clock: Clock) -> None:
     """Put off, a row would wait for the next sweep, and the line for nobody."""
     account = gateway.current_account()
-    taken = [turns.take_turn(account, "quote", shares=True, patience=turns.OWED) for _ in range(8)]
+    taken = [turns.take_turn(account, "quote", shares=True, patience=turns.DUE) for _ in range(8)]
     assert taken[-1] - clock.now < turns.SPARE
 
 
@@ -288,9 +286,9 @@ def test_a_label_whose_turn_is_far_off_is_due_then(
     assert (label.due_at, label.tries, label.failures) == (then, 0, 0)
 
 
-@pytest.mark.parametrize("told", [True, False])
+@pytest.mark.parametrize("carrier_with", [True, False])
 def test_each_request_at_the_carrier_took_a_turn_and_both_labels_are_looked_up_at_most_once(
-    submitted: Callable[[], Order], carrier: SandboxCarrier, monkeypatch: pytest.MonkeyPatch, told: bool
+    submitted: Callable[[], Order], carrier: SandboxCarrier, monkeypatch: pytest.MonkeyPatch, carrier_with: bool
 ) -> None:
     """A booking whose price aged: prices, book, one look where its reply told no labels, and twice HEAD and GET."""
     taken: list[str] = []
@@ -306,14 +304,14 @@ def test_each_request_at_the_carrier_took_a_turn_and_both_labels_are_looked_up_a
     Order.objects.filter(pk=order.pk).update(quoted_at=timezone.now() - dt.timedelta(minutes=10))
     before = len(carrier.requests())
     bookings.process_booking(order.pk)
-    if not told:
+    if not carrier_with:
         order.labels.update(address="")
     order.labels.update(is_spare=False)  # both are wanted
     for label in order.labels.order_by("pk"):
         fetching.fetch_due_label(label.pk)
     assert set(order.labels.values_list("state", flat=True)) == {"stored"}
     asked = [request["operation"] for request in carrier.requests()[before:]]
-    assert asked == ["quote", "book", *([] if told else ["view"]), "label", "file", "label", "file"]
+    assert asked == ["quote", "book", *([] if carrier_with else ["view"]), "label", "file", "label", "file"]
     assert len(asked) == len(taken)
 
 

@@ -12,7 +12,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from orders.booking import answers, bookings, preparing, resolving, settling, verdict
+from orders.booking import answers, bookings, preparing, recording, resolving, verdict
 from orders.calling import gateway
 from orders.cancelling import cancels
 from orders.models import CarrierAccount, Order
@@ -52,7 +52,7 @@ def press(quill: Sender, alice: User) -> Order:
 
 
 def work(order: Order, times: int = 1) -> Order:
-    """Whatever is owed on this order, as if its time had come."""
+    """Do whatever is due for this order, as if its time had come."""
     for _ in range(times):
         Order.objects.filter(pk=order.pk, due_at__isnull=False).update(due_at=timezone.now())
         bookings.process_booking(order.pk)
@@ -205,7 +205,7 @@ def test_a_purchase_that_never_came_is_looked_for_and_never_sent_again(
 
 
 @pytest.mark.parametrize("trouble", ["lost", "never came", (500, {})])
-def test_buying_the_same_draft_again_settles_what_was_lost(
+def test_buying_the_same_draft_again_resolves_what_was_lost(
     pressed: Submit, two_calls: TwoCallCarrier, settings: Any, trouble: Any
 ) -> None:
     as_class(settings, "BuyOnce")
@@ -305,7 +305,7 @@ def test_a_booking_that_is_only_a_test_stops_the_account(
     assert (b"made with a test key" in page) is is_stopped
     assert {label.is_worthless for label in booked.labels.all()} == {is_stopped}
     account = gateway.current_account()
-    assert (bool(account.stopped_at), account.stopped_reason) == (is_stopped, settling.ONLY_A_TEST * is_stopped)
+    assert (bool(account.stopped_at), account.stopped_reason) == (is_stopped, recording.ONLY_A_TEST * is_stopped)
 
 
 # -- Accounts of different classes -------------------------------------------------------------------

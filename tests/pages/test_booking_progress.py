@@ -70,9 +70,9 @@ def test_it_looks_again_with_and_without_javascript(page: Client, order: Callabl
     body = page.get(f"/parcels/{order(status='booking').uuid}/booking/").content.decode()
     assert re.search(r'<noscript>\s*<meta http-equiv="refresh"\s+content="2">\s*</noscript>', body)
     assert 'hx-trigger="every 500ms"' in body
-    settled = page.get(f"/parcels/{order(status='rejected').uuid}/booking/").content.decode()
-    assert "refresh" not in settled
-    assert "hx-get" not in settled
+    resolved = page.get(f"/parcels/{order(status='rejected').uuid}/booking/").content.decode()
+    assert "refresh" not in resolved
+    assert "hx-get" not in resolved
 
 
 def test_nothing_new_is_an_empty_answer_and_news_is_a_fragment(page: Client, order: Callable[..., Order]) -> None:

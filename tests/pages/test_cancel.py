@@ -56,7 +56,7 @@ def test_not_sending_it_shows_what_follows_before_it_cancels(page: Client, order
     assert f"Cancel parcel {order} Keep parcel" in words
 
 
-def test_a_confirmed_cancel_is_owed_to_the_carrier(page: Client, order: Order) -> None:
+def test_a_confirmed_cancel_is_due_to_the_carrier(page: Client, order: Order) -> None:
     answer = page.post(f"/parcels/{order.uuid}/cancel/", {"need": "not_sending"})
     order.refresh_from_db()
     assert answer["Location"] == f"/parcels/{order.uuid}/"

@@ -82,7 +82,7 @@ def test_home_and_the_countries_of_the_service_come_first(page: Client) -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "origin", "reach"),
+    ("found", "origin", "reach"),
     [
         ("", "AU", set()),
         ("", "CA", {"CA"}),
@@ -93,16 +93,16 @@ def test_home_and_the_countries_of_the_service_come_first(page: Client) -> None:
     ],
 )
 def test_the_contract_says_where_parcels_may_go_and_where_they_may_leave(
-    contract: Callable[[str], None], told: str, origin: str, reach: set[str]
+    contract: Callable[[str], None], found: str, origin: str, reach: set[str]
 ) -> None:
-    contract(told)
+    contract(found)
     assert reach_from(origin) == reach
 
 
 def test_a_list_of_destinations_is_told_at_the_field(contract: Callable[[str], None], page: Client) -> None:
     contract('destinations = ["NZ", "FJ"]')
-    told = messages_at(page.post("/parcels/new/", ABROAD), "receiver_country")
-    assert told == ["Parcels from Australia go to Australia, Fiji and New Zealand only."]
+    found = messages_at(page.post("/parcels/new/", ABROAD), "receiver_country")
+    assert found == ["Parcels from Australia go to Australia, Fiji and New Zealand only."]
 
 
 def test_a_canadian_parcel_abroad_has_its_contents_priced_in_its_own_currency(
@@ -129,8 +129,8 @@ def test_extra_cover_is_bounded_by_the_contract(contract: Callable[[str], None],
     contract("cover_limit = 500")
     shown = text(page.get("/parcels/new/"))
     assert "In AUD, at most 500." in shown
-    told = messages_at(page.post("/parcels/new/", {**ABROAD, "cover_amount": "500.01"}), "cover_amount")
-    assert told == ["Extra Cover goes up to 500."]
+    found = messages_at(page.post("/parcels/new/", {**ABROAD, "cover_amount": "500.01"}), "cover_amount")
+    assert found == ["Extra Cover goes up to 500."]
 
 
 def test_extra_cover_is_offered_where_the_contract_says(contract: Callable[[str], None], page: Client) -> None:
@@ -144,7 +144,7 @@ SHIRT = {**ABROAD, "item_1_hs_code": "6109.10.0012"}
 
 
 @pytest.mark.parametrize(
-    ("said", "typed", "name", "told"),
+    ("said", "typed", "name", "found"),
     [
         ("longest_name = 35", {"receiver_name": "x" * 36}, "receiver_name", "Use at most 35 characters; this has 36."),
         (
@@ -171,14 +171,14 @@ SHIRT = {**ABROAD, "item_1_hs_code": "6109.10.0012"}
     ],
 )
 def test_what_may_be_typed_is_bounded_by_the_contract(
-    contract: Callable[[str], None], page: Client, said: str, typed: dict[str, str], name: str, told: str
+    contract: Callable[[str], None], page: Client, said: str, typed: dict[str, str], name: str, found: str
 ) -> None:
     contract(said)
-    assert messages_at(page.post("/parcels/new/", {**SHIRT, **typed}), name) == [told]
+    assert messages_at(page.post("/parcels/new/", {**SHIRT, **typed}), name) == [found]
 
 
 def test_a_description_may_be_left_out_where_the_contract_does_not_need_one(
-    told: Callable[[str], SandboxCarrier], page: Client
+    carrier_with: Callable[[str], SandboxCarrier], page: Client
 ) -> None:
-    told("description_needed = false")
+    carrier_with("description_needed = false")
     assert page.post("/parcels/new/", {**ABROAD, "description": ""}).status_code == 302

@@ -22,7 +22,7 @@ Press = Callable[..., Any]
 
 
 @pytest.fixture
-def twin(quill: Sender, alice: User) -> Order:
+def duplicate(quill: Sender, alice: User) -> Order:
     """Booked fourteen minutes ago, to Noor Tamsin as every quote of the factories."""
     at = timezone.now() - dt.timedelta(minutes=14)
     return factories.order(quill, alice, status="booked", carrier_reference="S7K2QX", created_at=at)
@@ -41,7 +41,7 @@ def press(alice: User, quill: Sender, visit: Visit) -> Press:
     return pressed
 
 
-def test_the_second_is_asked_about_inline_and_booked_by_one_more_press(twin: Order, press: Press) -> None:
+def test_the_second_is_asked_about_inline_and_booked_by_one_more_press(duplicate: Order, press: Press) -> None:
     answer = press()
     assert answer.status_code == 409
     assert "You booked S7K2QX to Noor Tamsin 14 min ago. Book another?" in text(answer)
@@ -53,14 +53,14 @@ def test_the_second_is_asked_about_inline_and_booked_by_one_more_press(twin: Ord
     assert Order.objects.count() == 2
 
 
-def test_the_question_is_told_before_the_press_too(twin: Order, quill: Sender, alice: User, visit: Visit) -> None:
+def test_the_question_is_told_before_the_press_too(duplicate: Order, quill: Sender, alice: User, visit: Visit) -> None:
     page = visit(alice).get(factories.prices_of(factories.quote(quill, alice)))
     assert "You booked S7K2QX to Noor Tamsin 14 min ago. Book another?" in text(page)
     assert 'name="another"' not in page.content.decode()
 
 
 def test_the_pickup_day_chosen_is_kept_through_the_question(
-    twin: Order, press: Press, quill: Sender, alice: User
+    duplicate: Order, press: Press, quill: Sender, alice: User
 ) -> None:
     body = press().content.decode()
     day = body.partition('name="pickup_date" value="2')[2][:9]
@@ -95,24 +95,24 @@ def test_what_was_not_booked_or_is_cancelled_asks_nothing(
     ],
     ids=lambda differs: next(iter(differs)),
 )
-def test_another_person_place_size_or_day_asks_nothing(twin: Order, press: Press, differs: dict[str, Any]) -> None:
-    Order.objects.filter(pk=twin.pk).update(**differs)
+def test_another_person_place_size_or_day_asks_nothing(duplicate: Order, press: Press, differs: dict[str, Any]) -> None:
+    Order.objects.filter(pk=duplicate.pk).update(**differs)
     assert press().status_code == 302
 
 
-def test_the_person_is_the_same_in_capitals_and_with_another_order_number(twin: Order, press: Press) -> None:
+def test_the_person_is_the_same_in_capitals_and_with_another_order_number(duplicate: Order, press: Press) -> None:
     Order.objects.update(receiver_name="NOOR TAMSIN", customer_reference="PO-99", description="other things")
     assert press().status_code == 409
 
 
-def test_another_accounts_parcels_ask_nothing(twin: Order, bob: User, visit: Visit) -> None:
+def test_another_accounts_parcels_ask_nothing(duplicate: Order, bob: User, visit: Visit) -> None:
     own = factories.quote(bob.membership.sender, bob)
     chosen = {"product": "STANDARD-PICKUP", "pickup_date": "", "form_token": str(own.uuid)}
     assert visit(bob).post(f"{factories.prices_of(own)}book/", chosen).status_code == 302
 
 
 def test_a_form_pressed_again_is_answered_with_its_own_order(
-    twin: Order, press: Press, quill: Sender, alice: User
+    duplicate: Order, press: Press, quill: Sender, alice: User
 ) -> None:
     quote = factories.quote(quill, alice)
     first = press(quote, another="yes")
@@ -121,7 +121,9 @@ def test_a_form_pressed_again_is_answered_with_its_own_order(
     assert other.status_code == 409
 
 
-def test_beside_the_form_the_question_needs_its_press_too(twin: Order, carrier: SandboxCarrier, listed: Client) -> None:
+def test_beside_the_form_the_question_needs_its_press_too(
+    duplicate: Order, carrier: SandboxCarrier, listed: Client
+) -> None:
     Order.objects.update(
         receiver_name="Priya Nair",
         receiver_company="",

@@ -79,32 +79,32 @@ def report(body: bytes) -> Any:
 
 
 @pytest.fixture
-def told(caplog: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+def recorded(caplog: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(error_pages, "allowance", error_pages.Allowance(3))
     return lambda: [record.msg for record in caplog.records if record.name == "security"]
 
 
-def test_a_report_is_one_line_without_the_queries_of_its_addresses(told: Any) -> None:
+def test_a_report_is_one_line_without_the_queries_of_its_addresses(recorded: Any) -> None:
     said = {
         "effective-directive": "script-src",
         "document-uri": "https://p/x/?q=mia",
         "blocked-uri": "https://e/a?key=1",
     }
     assert report(json.dumps({"csp-report": said}).encode()).status_code == 204
-    (line,) = told()
+    (line,) = recorded()
     assert (line["directive"], line["page"], line["blocked"]) == ("script-src", "https://p/x/", "https://e/a")
 
 
 @pytest.mark.parametrize(
     "body", [b"", b"[]", b"{}", b'{"csp-report": 1}', b"\xff", b"[" * 9000, b'{"csp-report": {}}' + b" " * 9000]
 )
-def test_whatever_is_reported_is_answered_alike(told: Any, body: bytes) -> None:
+def test_whatever_is_reported_is_answered_alike(recorded: Any, body: bytes) -> None:
     assert report(body).status_code == 204
-    assert told() == []
+    assert recorded() == []
 
 
-def test_of_many_reports_few_are_written(told: Any) -> None:
+def test_of_many_reports_few_are_written(recorded: Any) -> None:
     for _ in range(10):
         report(b'{"csp-report": {"effective-directive": "img-src"}}')
-    assert len(told()) == 3
+    assert len(recorded()) == 3
     assert Client().get("/csp-reports/").status_code == 405

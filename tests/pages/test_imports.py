@@ -32,6 +32,7 @@ from tests.sandbox_carrier import SandboxCarrier
 pytestmark = pytest.mark.django_db
 
 NEW = "/imports/new/"
+NO_MEASURES = "Order number,Name,Email,Address 1,Suburb,Postcode,Contents"
 
 
 def upload(client: Client, content: bytes | str, *, name: str = "orders.csv") -> Any:
@@ -43,6 +44,7 @@ def match(client: Client, file: Import) -> Any:
     """Presses “Check all rows” on the page as it came: every guess is taken."""
     page = client.get(reverse("match_columns", args=[file.uuid])).content.decode()
     chosen = re.findall(r'<select name="(\w+)"(?:(?!</select>).)*?value="([^"]+)" selected', page, re.DOTALL)
+    chosen += re.findall(r'<input type="radio" name="(size)" value="([^"]+)" checked', page)
     return client.post(reverse("match_columns", args=[file.uuid]), dict(chosen))
 
 
@@ -61,6 +63,36 @@ def book(client: Client, file: Import, rule: str = "cheapest", *, later: bool = 
 def days(page: str) -> list[str]:
     """The pickup days on offer."""
     return re.findall(r'<option value="(\d{4}-\d\d-\d\d)">', page)
+
+
+def test_a_file_without_measures_offers_the_saved_sizes_at_once(listed: Client, quill: Sender) -> None:
+    size = factories.size(quill, name="Shoebox")
+    factories.size(quill, name="Mug box", position=2)
+    upload(listed, "\n".join([NO_MEASURES, "1001,Priya Nair,priya@example.net,4 Sample Street,Brunswick,3056,Mugs"]))
+    file = Import.objects.get()
+    page = listed.get(reverse("match_columns", args=[file.uuid])).content.decode()
+    banner = page.partition('<div class="note warn">')[2].partition("</fieldset>")[0]
+    assert "weight, length, width, height" in banner
+    assert f'name="size" value="{size.uuid}"' in banner
+    assert page.count('name="size"') == 3, "two sizes and one for typing them"
+    assert "Type them below" in banner
+    measured = f"{NO_MEASURES},Weight,Length,Width,Height"
+    row = "1001,Priya Nair,priya@example.net,4 Sample Street,Brunswick,3056,Mugs,1,2,3,4"
+    page = listed.get(upload(listed, f"{measured}\n{row}")["Location"]).content.decode()
+    assert "None: the file has them" in page
+    assert "Type them below" not in page
+
+
+@pytest.mark.parametrize("sum_of", ["Total", "Grand total", "Sum", "Subtotal"])
+def test_a_row_that_holds_a_sum_is_offered_as_no_parcel(listed: Client, carrier: SandboxCarrier, sum_of: str) -> None:
+    """The name column holds the word, after a column that is filled in each row."""
+    header = "Line,Name,Email,Address 1,Suburb,Postcode,Contents,Weight,Length,Width,Height,Order number"
+    upload(listed, "\n".join([header, f"1,{GOOD}", f"2,{sum_of},,,,,,4.8,,,,"]))
+    file = Import.objects.get()
+    match(listed, file)
+    work_off(file)
+    assert [row.state for row in file.rows.all()] == ["ready", "skipped"]
+    assert "isn't a parcel" in text(listed.get(check_page(file)))
 
 
 def test_from_the_file_to_the_parcels(listed: Client, carrier: SandboxCarrier, alice: User) -> None:
@@ -254,9 +286,9 @@ def test_a_yes_that_books_some_says_so_and_what_to_do_about_the_others(
         order = factories.order(quill, alice, problem=problem, pickup_date=pickup_date)
         factories.import_row(quill, alice, file=file, state="booked", problems={}, order=order)
     seen = {"act": "agree", "price": [f"{order.uuid}|99.00 AUD" for order in Order.objects.all()]}
-    told = text(visit(alice).post(reverse("import", args=[file.uuid]), seen, follow=True))
-    assert "1 of 2 were booked by this. Nothing was booked for the others" in told
-    assert "Open one of them to book it at today's price, or on another day." in told
+    recorded = text(visit(alice).post(reverse("import", args=[file.uuid]), seen, follow=True))
+    assert "1 of 2 were booked by this. Nothing was booked for the others" in recorded
+    assert "Open one of them to book it at today's price, or on another day." in recorded
     assert sorted(Order.objects.values_list("status", flat=True)) == ["booking", "draft"]
 
 
@@ -500,7 +532,7 @@ def test_rows_of_a_file_that_nobody_came_back_to_count_no_more(listed: Client, q
     for days_ago, count in ((13, 1), (15, 1)):
         file = factories.import_file(quill, alice, created_at=now - dt.timedelta(days=days_ago))
         factories.import_row(quill, alice, file=file)
-        assert progress.to_fix(quill, now) == count
+        assert progress.to_fix(quill, now).count() == count
 
 
 def test_rows_to_fix_are_not_counted_among_those_not_booked(listed: Client, quill: Sender, alice: User) -> None:

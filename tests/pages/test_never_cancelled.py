@@ -68,7 +68,7 @@ def test_r3_nor_is_it_cancelled_among_many(waiting: Order, alice: User, visit: V
     assert not CancelAttempt.objects.exists()
 
 
-def test_r3_nor_at_the_desk(waiting: Order, sam: User, visit: Visit) -> None:
+def test_r3_nor_in_the_admin(waiting: Order, sam: User, visit: Visit) -> None:
     client, act = visit(sam), f"/admin/orders/order/{waiting.pk}/acts/cancel/"
     assert act not in client.get(f"/admin/orders/order/{waiting.pk}/change/").content.decode()
     client.post(act, {"reason": "the sender asked us on the phone"})

@@ -109,8 +109,8 @@ def test_a_parcel_abroad_carries_its_contents(carrier: SandboxCarrier, listed: C
 
 def test_a_parcel_abroad_needs_contents_and_one_at_home_ignores_them(carrier: SandboxCarrier, listed: Client) -> None:
     bare = {name: value for name, value in ABROAD.items() if not name.startswith("item_")}
-    told = messages_at(listed.post("/parcels/new/", bare), "item_1_description")
-    assert told == ["List what's inside. Customs ask for it on every parcel abroad."]
+    found = messages_at(listed.post("/parcels/new/", bare), "item_1_description")
+    assert found == ["List what's inside. Customs ask for it on every parcel abroad."]
     listed.post("/parcels/new/", {**AT_HOME, "item_1_description": "Left over"})
     assert entered().contents == ()
 
@@ -162,7 +162,7 @@ UNREADABLE = ("500", "503", "html200", "302", "truncate")
 
 
 @pytest.mark.parametrize(
-    ("verb", "told"),
+    ("verb", "found"),
     [
         ("accept-close", f"The carrier didn't answer in time, so {NO_PRICES}"),
         *((verb, f"The carrier gave an answer we can't read, so {NO_PRICES}") for verb in UNREADABLE),
@@ -170,11 +170,11 @@ UNREADABLE = ("500", "503", "html200", "302", "truncate")
         ("403", "The carrier gives this portal no prices just now. Nothing was booked. Contact us and quote A-"),
     ],
 )
-def test_a_carrier_in_trouble_keeps_the_form(carrier: SandboxCarrier, listed: Client, verb: str, told: str) -> None:
+def test_a_carrier_in_trouble_keeps_the_form(carrier: SandboxCarrier, listed: Client, verb: str, found: str) -> None:
     carrier.trouble("quote", verb)
     answer = listed.post("/parcels/new/", AT_HOME)
     assert answer.status_code == 422
-    assert told in text(answer)
+    assert found in text(answer)
     assert value_of(answer, "receiver_name") == "Priya Nair"
 
 
@@ -302,3 +302,14 @@ def test_an_extension_stands_in_the_instructions_or_is_told_to_be_left_out(
     answer = listed.post("/parcels/new/", {**typed, "delivery_choice": "none"})
     assert entered().receiver.instructions == ""
     assert "Extension 12 of the phone is left out" in text(listed.get(answer["Location"]))
+
+
+def test_a_parcel_of_a_saved_size_is_copied_as_somebody_would_type_it(
+    listed: Client, quill: Sender, alice: User
+) -> None:
+    order = factories.order(quill, alice)
+    order.entered |= {"weight": "9.5000", "length": "45.000"}  # as they are copied from the size
+    order.save()
+    draft = listed.get(f"/parcels/new/?again={order.uuid}")["Location"]
+    shown = listed.get(draft).context["form"]
+    assert [shown[name].value() for name in ("weight_kg", "length_cm")] == ["9.5", "45"]

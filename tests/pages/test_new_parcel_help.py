@@ -80,7 +80,7 @@ def test_prices_beside_the_form_choose_by_the_senders_rule(
 
 def test_nothing_is_asked_while_the_form_is_not_right(carrier: SandboxCarrier, listed: Client) -> None:
     page = text(beside(listed, {**AT_HOME, "receiver_postcode": ""}))
-    assert "Fill in the address and size to see prices." in page
+    assert "Add the postcode to see prices." in page
     assert not Quote.objects.exists()
 
 
@@ -103,7 +103,7 @@ def test_a_place_off_the_list_brings_its_neighbours_beside_the_form(carrier: San
 
 
 @pytest.mark.parametrize(
-    ("changes", "told", "at"),
+    ("changes", "given", "at"),
     [
         ({"weight_kg": "1,4"}, "one fix away Check the weight. Use a dot: 1.4. Weight needs a fix first.", "weight_kg"),
         ({"receiver_email": "foo"}, "Check the email. Enter a full email address", "receiver_email"),
@@ -112,10 +112,10 @@ def test_a_place_off_the_list_brings_its_neighbours_beside_the_form(carrier: San
     ],
 )
 def test_beside_the_form_the_field_to_fix_is_named_in_its_own_words(
-    listed: Client, changes: dict[str, str], told: str, at: str
+    listed: Client, changes: dict[str, str], given: str, at: str
 ) -> None:
     typed = {**AT_HOME, **changes}
-    assert told in text(beside(listed, typed))
+    assert given in text(beside(listed, typed))
     answer = listed.post("/parcels/new/", typed, headers=BY_SCRIPT)
     assert answer.status_code == 200  # an answer, and nothing for a browser's console
     told_there = messages_at(listed.post("/parcels/new/", typed), at)

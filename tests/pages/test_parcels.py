@@ -39,7 +39,7 @@ def test_an_empty_list_leads_to_the_first_parcel(page: Client, vic: User, visit:
 def test_a_row_says_who_where_when_and_how_much(page: Client, order: Callable[..., Order]) -> None:
     made = order()
     words = text(page.get("/parcels/"))
-    for part in (str(made), "PORTAL-100234", "Noor Tamsin", "HOBART TAS 7000", "Booked", "$12.08", "1 parcel"):
+    for part in (str(made), "PORTAL-100234", "Noor Tamsin", "HOBART TAS", "Booked", "$12.08", "1 parcel"):
         assert part in words
 
 
@@ -157,4 +157,4 @@ def test_queries_are_the_same_few_for_any_length(page: Client, order: Callable[.
     page.get("/parcels/")  # makes the carrier account's row
     with CaptureQueriesContext(connection) as queries:
         page.get("/parcels/?q=noor&status=waiting")
-    assert len(queries) == 13, [query["sql"][:90] for query in queries]
+    assert len(queries) == 9, [query["sql"][:90] for query in queries]

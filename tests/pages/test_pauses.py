@@ -23,7 +23,7 @@ def page(alice: User, visit: Callable[[User], Client]) -> Client:
 
 
 @pytest.fixture
-def owed(quill: Sender, alice: User) -> Order:
+def due(quill: Sender, alice: User) -> Order:
     return factories.order(quill, alice, status="booking", due_at=timezone.now())
 
 
@@ -94,19 +94,19 @@ def test_words_of_an_operator_are_text_and_no_markup(page: Client) -> None:
     assert "&lt;b&gt;Closed&lt;/b&gt;" in page.get("/parcels/").content.decode()
 
 
-def test_an_owed_bookings_pages_say_that_it_waits_because_bookings_are_paused(page: Client, owed: Order) -> None:
+def test_a_due_bookings_pages_say_that_it_waits_because_bookings_are_paused(page: Client, due: Order) -> None:
     pause("bookings")
-    waiting = text(page.get(f"/parcels/{owed.uuid}/booking/"))
+    waiting = text(page.get(f"/parcels/{due.uuid}/booking/"))
     assert "Bookings are paused, so this one waits. The depot is flooded." in waiting
     assert "Nothing is booked yet and nothing is charged." in waiting
-    assert "Bookings are paused, so this booking waits." in text(page.get(f"/parcels/{owed.uuid}/"))
+    assert "Bookings are paused, so this booking waits." in text(page.get(f"/parcels/{due.uuid}/"))
 
 
-def test_an_owed_booking_whose_price_is_too_old_waits_for_prices(page: Client, owed: Order) -> None:
+def test_a_due_booking_whose_price_is_too_old_waits_for_prices(page: Client, due: Order) -> None:
     pause("quotes", ends_in=HOUR)
-    assert "waits" not in text(page.get(f"/parcels/{owed.uuid}/booking/"))
+    assert "waits" not in text(page.get(f"/parcels/{due.uuid}/booking/"))
     Order.objects.update(quoted_at=timezone.now() - HOUR)
-    words = text(page.get(f"/parcels/{owed.uuid}/booking/"))
+    words = text(page.get(f"/parcels/{due.uuid}/booking/"))
     assert "Prices are paused, so this booking waits" in words
     assert "It goes out from" in words
 
@@ -118,12 +118,12 @@ def test_a_booking_that_had_left_before_the_pause_is_not_said_to_wait(page: Clie
 
 
 @pytest.mark.parametrize("address", ["", "booking/"])
-def test_an_open_page_is_told_when_a_pause_begins_and_when_it_ends(page: Client, owed: Order, address: str) -> None:
-    url = f"/parcels/{owed.uuid}/{address}"
+def test_an_open_page_is_told_when_a_pause_begins_and_when_it_ends(page: Client, due: Order, address: str) -> None:
+    url = f"/parcels/{due.uuid}/{address}"
     open_state = page.get(url).context["state"]
     assert page.get(url, {"seen": open_state}).status_code == 204
     pause("bookings", ends_in=HOUR)
-    told = page.get(url, {"seen": open_state})
-    assert "Bookings are paused" in told.content.decode()
+    found = page.get(url, {"seen": open_state})
+    assert "Bookings are paused" in found.content.decode()
     pause("bookings", ends_in=-dt.timedelta(seconds=1))
-    assert "paused" not in text(page.get(url, {"seen": told.context["state"]}))
+    assert "paused" not in text(page.get(url, {"seen": found.context["state"]}))

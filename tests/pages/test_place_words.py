@@ -74,8 +74,8 @@ def test_a_line_that_repeats_the_place_names_the_field_as_it_is_labelled(
         "receiver_postcode": postcode,
     }
     typed = {**FROM_OHIO, **place, "receiver_line2": f"Floor 2, {suburb}"}
-    told = messages_at(ohio.post("/parcels/new/", typed), "receiver_line2")
-    assert told == [f"Leave out “{suburb}” here. It's printed from the {part} field."]
+    seen = messages_at(ohio.post("/parcels/new/", typed), "receiver_line2")
+    assert seen == [f"Leave out “{suburb}” here. It's printed from the {part} field."]
 
 
 def known(sender: Sender, by: User) -> str:
@@ -136,9 +136,9 @@ def test_the_page_brings_the_words_of_every_country_for_its_script(
     body = listed.get(page(quill, alice), follow=True).content.decode()
     found = re.search(r'<form[^>]* data-words="([^"]*)"', body)
     assert found
-    told = json.loads(unescape(found[1]))
+    seen = json.loads(unescape(found[1]))
     for country, said in LABELS.items():
-        words = told.get(country, told[""])
+        words = seen.get(country, seen[""])
         assert tuple(words[name] for name in PLACE) == said
         assert words["hint"].endswith(ASKED[country][2])
 

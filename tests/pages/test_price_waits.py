@@ -35,7 +35,7 @@ def asked_again(one: PriceWait, *, after: dt.timedelta = dt.timedelta(minutes=2)
     awaiting_prices.ask_for_due_prices(one.pk)
 
 
-def told() -> list[str]:
+def recorded() -> list[str]:
     return list(Notification.objects.filter(kind="prices").order_by("pk").values_list("line", flat=True))
 
 
@@ -69,9 +69,11 @@ def test_who_asked_hears_it_once_and_nobody_else_does(
     [notice] = Notification.objects.filter(kind="prices")
     assert notice.user == alice
     assert notice.path == f"/parcels/drafts/{one.draft.uuid}/"
-    assert told() == ["The carrier gives prices again. Your draft for P. Nair is as you left it; nothing is booked."]
+    assert recorded() == [
+        "The carrier gives prices again. Your draft for P. Nair is as you left it; nothing is booked."
+    ]
     awaiting_prices.ask_for_due_prices(one.pk)
-    assert len(told()) == 1
+    assert len(recorded()) == 1
     assert Quote.objects.exists()
 
 
@@ -84,7 +86,7 @@ def test_while_the_carrier_is_away_nobody_is_told_and_it_is_asked_ever_more_rare
         asked_again(one, after=dt.timedelta(minutes=minutes))
         one.refresh_from_db()
         waits.append(one.due_at - timezone.now())
-    assert told() == []
+    assert recorded() == []
     assert waits == sorted(waits)
     assert waits[-1] <= dt.timedelta(hours=1)
 
@@ -92,7 +94,7 @@ def test_while_the_carrier_is_away_nobody_is_told_and_it_is_asked_ever_more_rare
 def test_after_three_days_it_is_given_up_and_said(carrier: SandboxCarrier, listed: Client) -> None:
     carrier.trouble("quote", "503", count=99)
     asked_again(wait(listed), after=dt.timedelta(days=3, minutes=1))
-    assert told() == [
+    assert recorded() == [
         "The carrier gave no prices for three days, so we stopped asking. Your draft for P. Nair is kept."
     ]
     assert not PriceWait.objects.exists()
@@ -105,23 +107,23 @@ def test_what_the_operator_paused_is_waited_for_too(carrier: SandboxCarrier, lis
     assert TELL in text(ask(listed))
     one = wait(listed)
     asked_again(one)
-    assert told() == []
+    assert recorded() == []
     CarrierAccount.objects.update(paused_at=None, quotes_paused_at=None)
     asked_again(one)
-    assert len(told()) == 1
+    assert len(recorded()) == 1
 
 
 def test_a_no_is_an_answer(carrier: SandboxCarrier, listed: Client) -> None:
     carrier.trouble("quote", "422")
     asked_again(wait(listed))
-    assert len(told()) == 1
+    assert len(recorded()) == 1
 
 
 def test_a_draft_that_is_half_typed_by_now_is_not_waited_for(carrier: SandboxCarrier, listed: Client) -> None:
     one = wait(listed)
     Draft.objects.update(values={**AT_HOME, "receiver_name": ""})
     asked_again(one)
-    assert told() == []
+    assert recorded() == []
     assert not PriceWait.objects.exists()
 
 
@@ -136,7 +138,7 @@ def test_a_draft_that_is_booked_while_the_carrier_answers_is_no_news(
 ) -> None:
     monkeypatch.setattr(asking, "ask_for_prices", lambda *_, **__: Draft.objects.all().delete())
     asked_again(wait(listed))
-    assert told() == []
+    assert recorded() == []
 
 
 def test_a_sender_who_may_book_no_more_today_waits_on(carrier: SandboxCarrier, listed: Client) -> None:
@@ -154,13 +156,13 @@ def test_an_account_that_waits_for_approval_asks_for_prices_and_hears_of_them(
     assert ask(listed).status_code == 302
     Quote.objects.all().delete()
     asked_again(wait(listed))
-    assert len(told()) == 1
+    assert len(recorded()) == 1
 
 
 def test_asking_again_turns_mails_on_that_were_off(carrier: SandboxCarrier, listed: Client, alice: User) -> None:
     outbox.choose_when(alice, "prices", "off", now=timezone.now())
     asked_again(wait(listed))
-    assert len(told()) == 1
+    assert len(recorded()) == 1
 
 
 def test_two_presses_are_one_wait(listed: Client) -> None:

@@ -155,7 +155,7 @@ def test_price_and_owner_in_the_post_are_ignored(page: Client, quote: Quote, qui
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "told"),
+    ("field", "value", "found"),
     [
         ("product", "", "Choose a service."),
         ("product", "STANDARD-DDP-PICKUP", "That service is not among the offers for this parcel."),
@@ -169,11 +169,11 @@ def test_price_and_owner_in_the_post_are_ignored(page: Client, quote: Quote, qui
     ],
 )
 def test_a_wrong_choice_is_told_and_nothing_is_booked(
-    page: Client, quote: Quote, field: str, value: str, told: str
+    page: Client, quote: Quote, field: str, value: str, found: str
 ) -> None:
     answer = book(page, quote, **{field: value})
     assert answer.status_code == 422
-    assert told in text(answer)
+    assert found in text(answer)
     assert title(answer).startswith("Error: ")
     assert not Order.objects.exists()
 
@@ -233,8 +233,8 @@ def test_a_paused_carrier_is_told_everywhere_and_books_nothing(page: Client, quo
 
 def test_the_daily_limit_is_told(page: Client, quote: Quote, quill: Sender) -> None:
     Sender.objects.filter(pk=quill.pk).update(bookings_a_day=0)
-    told = text(book(page, quote))
-    assert "This account books at most 0 parcels a day; 0 are booked today. Nothing was booked" in told
+    found = text(book(page, quote))
+    assert "This account books at most 0 parcels a day; 0 are booked today. Nothing was booked" in found
 
 
 def test_the_limit_of_all_senders_is_told(page: Client, quote: Quote, settings: Any) -> None:

@@ -4,9 +4,11 @@ import datetime as dt
 import re
 import uuid
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from django.db import connection
+from django.http import HttpResponse
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
@@ -50,7 +52,7 @@ def test_the_bench_lists_each_label_with_its_box_and_its_own_file(order: Order, 
     assert "0 of 1 printed" in said
     assert "Priya Nair" in said
     assert "32 × 24 × 11 cm, 2.4 kg" in said
-    assert f'href="/parcels/{order.uuid}/label/full.pdf"' in answer.content.decode()
+    assert f'href="/parcels/{order.uuid}/label/full.pdf?print=1"' in answer.content.decode()
     assert answer["Cache-Control"] == "private, no-store"
 
 
@@ -60,6 +62,49 @@ def test_mark_printed_takes_it_off_the_queue_and_names_who(order: Order, ana: Us
     assert answer["Location"] == "/parcels/print/?view=labels-to-print"
     assert "No labels to print" in text(client.get(answer["Location"]))
     assert "Printed by Ana, " in text(client.get(f"/parcels/{order.uuid}/"))
+
+
+@pytest.mark.parametrize(
+    ("opened", "asked"), [(0, "is not asked"), (1, "Did it come out?"), (2, "Did all 2 come out?")]
+)
+def test_only_a_label_that_was_opened_is_asked_about(
+    order: Order, quill: Sender, alice: User, visit: Visit, opened: int, asked: str
+) -> None:
+    client, orders = visit(alice), [order, ready(quill, alice), ready(quill, alice)]
+    assert "go" in classes(client.get(BENCH), "to-print"), "Print comes first"
+    for one in orders[:opened]:
+        client.get(f"/parcels/{one.uuid}/label/full.pdf?print=1")
+    answer = client.get(BENCH)
+    assert ("unasked" in classes(answer, "card ask")) is (opened == 0)
+    assert (asked in text(answer)) is (opened > 0)
+    ticked = re.findall(r'name="order" value="([^"]+)" checked', answer.content.decode())
+    assert ticked == [str(one.uuid) for one in orders[: opened or 3]]
+
+
+def test_looking_at_a_label_is_not_printing_it(order: Order, alice: User, visit: Visit) -> None:
+    client = visit(alice)
+    client.get(f"/parcels/{order.uuid}/label/full.pdf")
+    assert "unasked" in classes(client.get(BENCH), "card ask")
+
+
+def classes(answer: HttpResponse, of: str) -> str:
+    """The classes of the first element that has these."""
+    found = re.search(rf'class="([^"]*\b{of}\b[^"]*)"', answer.content.decode())
+    return found[1] if found else ""
+
+
+def test_a_parcel_that_was_collected_or_cancelled_has_no_buttons_of_its_print(
+    order: Order, quill: Sender, alice: User, visit: Visit
+) -> None:
+    client = visit(alice)
+    collected = ready(quill, alice, progress="collected", printed_at=timezone.now(), printed_by=alice)
+    said = text(client.get(f"/parcels/{collected.uuid}/"))
+    assert "Print again" not in said
+    assert "Printed again" not in said
+    cancelled = factories.order(quill, alice, status="cancelled")
+    said = text(client.get(f"/parcels/{cancelled.uuid}/"))
+    assert "No scan yet" not in said
+    assert said.count("Throw away the label") == 1
 
 
 def test_the_parcels_page_leads_back_to_itself_and_takes_a_mark_back(order: Order, alice: User, visit: Visit) -> None:
@@ -151,9 +196,42 @@ def test_the_handover_sheet_lists_what_the_driver_takes_and_has_a_line_to_sign_o
     assert "This is not a shipping label." in said
 
 
+SLIPS = "/parcels/print/packing-slips/"
+
+
+def slips_of(answer: Any) -> list[str]:
+    parts = re.findall(rb"<article.*?</article>", answer.content, re.DOTALL)
+    return [text(HttpResponse(part)) for part in parts]
+
+
+def test_a_packing_slip_says_what_is_in_the_box_and_no_price(quill: Sender, alice: User, visit: Visit) -> None:
+    day = dt.date(2026, 12, 1)
+    first = ready(quill, alice, carrier_pickup_date=day, contents=ITEMS, customer_reference="WC-9", price="12.08")
+    second = ready(quill, alice, carrier_pickup_date=day, description="A <b>jug</b>")
+    elsewhen = ready(quill, alice, carrier_pickup_date=day + dt.timedelta(days=1))
+    browser = visit(alice)
+    of_day = slips_of(browser.get(SLIPS, {"day": "2026-12-01"}))
+    assert len(of_day) == 2
+    for words in (quill.name, "Order WC-9", "Noor Tamsin", first.carrier_reference, "Fig candle 2 Wick 1"):
+        assert words in of_day[0]
+    assert "A <b>jug</b> 1" in of_day[1]
+    assert not re.search(r"12\.08|\$|\b20\b|\b9\b", of_day[0].replace("WC-9", ""))
+    assert slips_of(browser.get(SLIPS, {"parcel": elsewhen.uuid})) != of_day[:1]
+    assert len(slips_of(browser.post(SLIPS, {"order": [first.uuid, second.uuid, elsewhen.uuid, "nonsense"]}))) == 3
+
+
+def test_slips_of_nothing_chosen_lead_to_the_list_and_others_are_not_found(
+    order: Order, alice: User, bob: User, visit: Visit
+) -> None:
+    assert 'href="/parcels/"' in visit(alice).post(SLIPS).content.decode().split("<main")[1]
+    for named in (order.uuid, uuid.uuid4(), "nonsense", ""):
+        assert visit(bob).get(SLIPS, {"parcel": named}).status_code == 404
+    assert slips_of(visit(bob).post(SLIPS, {"order": order.uuid})) == []
+
+
 @pytest.mark.parametrize("day", ["2026-02-31", "soon", "2026-12-24"])
 def test_a_day_without_a_pickup_is_told_and_nonsense_is_today(alice: User, visit: Visit, day: str) -> None:
-    for sheet in ("pick-list", "handover"):
+    for sheet in ("pick-list", "packing-slips", "handover"):
         assert "No pickup that day" in text(visit(alice).get(f"/parcels/print/{sheet}/", {"day": day}))
 
 

@@ -308,8 +308,8 @@ def test_a_row_refused_when_it_was_booked_is_told_in_the_imports_result(
     assert WRAPPER not in words
     Import.objects.update(begun_at=timezone.now(), begun_by=alice)
     finishing.look(timezone.now())
-    told = Notification.objects.get(dedupe_key__startswith="import:").line
-    assert told == "orders.csv: 0 booked, 1 not. Row 2: Name: must be written in Latin letters."
+    seen = Notification.objects.get(dedupe_key__startswith="import:").line
+    assert seen == "orders.csv: 0 booked, 1 not. Row 2: Name: must be written in Latin letters."
 
 
 def test_many_messages_are_shortened_where_there_is_little_room(

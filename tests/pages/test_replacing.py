@@ -1,4 +1,4 @@
-"""Fix a mistake: the form as it was booked, what changes, one button, and what became of it."""
+"""Fix a mistake: the form as it was booked, what changes, one button, and the outcome."""
 
 import datetime as dt
 from collections.abc import Callable
@@ -63,7 +63,7 @@ def test_every_field_is_filled_in_as_it_was_booked(page: Client, order: Order) -
     assert typed["delivery_choice"] == "authority_to_leave"
 
 
-def test_the_mended_form_leads_to_what_changes_and_one_button_with_the_price(page: Client, order: Order) -> None:
+def test_the_corrected_form_leads_to_what_changes_and_one_button_with_the_price(page: Client, order: Order) -> None:
     mended = typed_as_booked(page, order) | {"receiver_line1": "44 Sample Street"}
     answer = page.post(f"/parcels/{order.uuid}/replace/", mended)
     words = text(page.get(answer["Location"]))
@@ -100,7 +100,7 @@ def test_a_booking_that_failed_afterwards_keeps_everything_typed(
     assert f"/parcels/new/?quote={replacement.quote.uuid}" in answer.content.decode()
 
 
-def test_once_the_new_one_is_owed_the_page_leads_to_it(
+def test_once_the_new_one_is_due_the_page_leads_to_it(
     page: Client, order: Order, replacement: Replacement, quill: Sender, alice: User
 ) -> None:
     new = factories.order(quill, alice, status="booking", replaces=order)

@@ -161,8 +161,8 @@ def test_r16_nothing_the_table_holds_is_missing_in_the_picture(page: Client, qui
         ("size-charges", {"Rate, %"}),
     ):
         part = section(body, slug)
-        told = {cell for cell in cells(tabled(part)) if cell[2] in columns and cell[3] not in {"", "0", "0.00"}}
-        assert {cell for cell in told if cell[1] != "The weeks before"} <= drawn(part)
+        seen = {cell for cell in cells(tabled(part)) if cell[2] in columns and cell[3] not in {"", "0", "0.00"}}
+        assert {cell for cell in seen if cell[1] != "The weeks before"} <= drawn(part)
 
 
 def test_r16_fewer_than_five_parcels_show_no_figures(page: Client, quill: Sender, alice: User) -> None:

@@ -1,4 +1,4 @@
-"""Static files as collectstatic leaves them: brotli for whoever takes it, gzip for most, as they are for the rest."""
+"""Static files as collectstatic leaves them: brotli for browsers that accept it, gzip for most, unchanged for the rest."""
 
 import gzip
 from pathlib import Path

@@ -29,6 +29,7 @@ REFUSED = {
     "older_paste",
     "older_drafts",
     "book_import",
+    "send_back",
     "watched",
 }
 # They make no parcel: one's own account, lists and notes, what is printed or cancelled, files that are looked at.
@@ -36,13 +37,13 @@ ALLOWED = {
     "pickup_address", "add_pickup_address", "edit_pickup_address", "change_pickup_address", "profile", "appearance",
     "keyboard", "security", "business", "booking_rules", "own_limits", "label_size", "team", "second_factor_rule",
     "change_member", "change_invitation", "notifications", "confirm_price", "cancel", "print_queue", "originals",
-    "printed_many", "add_receiver", "take_left_out", "price_import_again", "answer_import", "save_rows",
+    "printed_many", "print_stations", "print_at_station", "stop_station", "withdraw_prints", "add_receiver", "take_left_out", "price_import_again", "answer_import", "save_rows",
     "choose_services", "decide_import", "remove_import",
     "merge_receivers", "edit_receiver", "delete_receiver", "add_size", "edit_size", "change_size", "delete_size",
     "new_import", "import", "match_columns", "import_row", "cancel_many", "note_many", "send_again", "export",
-    "save_view", "stop_watching", "delete_draft", "charge_is_wrong", "pack_proof", "pack_everything",
+    "save_view", "choose_columns", "packing_slips", "stop_watching", "delete_draft", "charge_is_wrong", "pack_proof", "pack_everything",
     "close_account", "api_tokens", "change_token", "promise",
-    "webhooks", "webhook_endpoint", "rotate_webhook", "change_webhook", "receiver_page",
+    "webhooks", "webhook_endpoint", "rotate_webhook", "change_webhook", "receiver_page", "return_link",
 }  # fmt: skip
 ROUTES = [(route, details) for route, details in OURS if "owner" in audience(details)]
 

@@ -370,12 +370,12 @@ def test_with_one_account_nobody_is_asked_while_the_page_waits(page, carrier, se
 
 
 def test_operators_see_both_as_taking_orders(orders, sam, visit):
-    desk = visit(sam)
-    accounts = desk.get(reverse("admin:orders_carrieraccount_changelist")).content.decode()
+    staff = visit(sam)
+    accounts = staff.get(reverse("admin:orders_carrieraccount_changelist")).content.decode()
     assert accounts.count("Takes new orders") == 2
     for action in ("pause-bookings", "pause-quotes"):
         url = reverse("admin:orders_carrieraccount_act", args=[other.account().pk, action])
-        assert desk.get(url).status_code == 200
+        assert staff.get(url).status_code == 200
 
 
 def test_operators_filter_orders_by_account(orders, sam, visit):

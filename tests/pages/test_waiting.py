@@ -87,7 +87,7 @@ def test_prices_checked_again_stay_on_their_page(page: Client, alice: User, quil
     assert f"{PROCESS} {AGAIN}" in text(answer)
 
 
-def test_a_parcel_that_is_mended_keeps_its_form(page: Client, alice: User, quill: Sender, full: None) -> None:
+def test_a_parcel_that_is_corrected_keeps_its_form(page: Client, alice: User, quill: Sender, full: None) -> None:
     order = factories.order(quill, alice, status="booked")
     answer = page.post(f"/parcels/{order.uuid}/replace/", AT_HOME)
     assert (answer.status_code, answer["Retry-After"]) == (503, "5")

@@ -35,7 +35,7 @@ def test_a_reference_or_its_pages_address_is_followed(page: Client, typed: str) 
 
 
 @pytest.mark.parametrize(
-    ("typed", "told"),
+    ("typed", "given"),
     [
         ("", "Enter the reference, such as S7K2QX."),
         ("X123456", "This holds no reference. One looks like S7K2QX."),
@@ -43,10 +43,10 @@ def test_a_reference_or_its_pages_address_is_followed(page: Client, typed: str) 
         ("S" * 501, "Enter the reference alone, such as S7K2QX."),
     ],
 )
-def test_what_is_no_reference_is_told_at_the_field(page: Client, typed: str, told: str) -> None:
+def test_what_is_no_reference_is_told_at_the_field(page: Client, typed: str, given: str) -> None:
     answer = page.post("/watch/", {"reference": typed})
     assert answer.status_code == 422
-    assert told in messages_at(answer, "reference")
+    assert given in messages_at(answer, "reference")
     assert not Watch.objects.exists()
 
 

@@ -93,9 +93,9 @@ def log_in(email: str = "") -> dict[str, str]:
     return {"cookie": session.session_key, "csrf": secret}
 
 
-def settle_people() -> list[tuple[str, str]]:
+def make_people() -> list[tuple[str, str]]:
     """Several businesses with an owner each; their emails and passwords."""
-    return [(person.email, person.password) for person in people.settle()]
+    return [(person.email, person.password) for person in people.make_people()]
 
 
 def hand_over() -> int:
@@ -182,7 +182,7 @@ def export_state(key: str) -> dict[str, Any]:
 
 
 def skip_waits(longer: int) -> int:
-    """What is owed in more than so many seconds is owed now, as if the time had passed; how many."""
+    """Make due now what is due later than this many seconds, as if the time had passed; return how many."""
     now = timezone.now()
     waiting = Order.objects.filter(status="unconfirmed", due_at__gt=now + dt.timedelta(seconds=longer))
     return waiting.update(due_at=now)
@@ -227,7 +227,7 @@ COMMANDS: dict[str, Any] = {
     "submit": submit,
     "quotes": quotes,
     "log in": log_in,
-    "settle people": settle_people,
+    "resolve people": make_people,
     "booked as": booked_as,
     "hand over": hand_over,
     "orders": states,

@@ -84,7 +84,7 @@ def a_site(folder: Path, *, threads: int = 16, has_own_server: bool = False) -> 
             "DRAIN_SECONDS": str(DRAIN_SECONDS),
         }
         with proxy, portal:
-            site = Site(portal, proxy, carrier, ports, servers, [Person(*pair) for pair in portal.settle_people()])
+            site = Site(portal, proxy, carrier, ports, servers, [Person(*pair) for pair in portal.make_people()])
             for web in WEBS:
                 site.start(web)
             secret = settings.WEBHOOK_SECRETS[0]

@@ -133,9 +133,9 @@ class Portal:
         """Run a few lines of Python on the portal's database, without the start of a process; what they print."""
         return str(self._act("run code", code))
 
-    def settle_people(self) -> list[tuple[str, str]]:
+    def make_people(self) -> list[tuple[str, str]]:
         """Several businesses with an owner each; their emails and passwords."""
-        made: list[tuple[str, str]] = self._act("settle people")
+        made: list[tuple[str, str]] = self._act("resolve people")
         return made
 
     def hand_over(self) -> int:

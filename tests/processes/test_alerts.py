@@ -58,7 +58,7 @@ class Night:
     receiver: Receiver
     mails: Path
 
-    def told(self, state: str) -> dict[str, dict[str, Any]]:
+    def recorded(self, state: str) -> dict[str, dict[str, Any]]:
         """What the webhook was told of each cause, once each. The mails say the same."""
         said = [json.loads(request.body) for request in self.receiver.requests if request.method == "POST"]
         found = [one for one in said if one["state"] == state]
@@ -74,7 +74,7 @@ class Night:
         return sum(request.method == "GET" for request in self.receiver.requests)
 
     def falls_silent(self) -> None:
-        """Whoever waits for the heartbeat hears nothing for five minutes, which is when they wake somebody."""
+        """The heartbeat's monitor hears nothing for five minutes, which is when it alerts somebody."""
         time.sleep(1)  # one may be under way
         beats = self.beats()
         time.sleep(5)
@@ -125,13 +125,13 @@ def test_each_cause_calls_once_within_its_term_says_what_to_do_and_clears_once(n
     until(lambda: portal.orders()[refused[0]] == "rejected", seconds=60, what="it is refused for a fault of ours")
     carrier.trouble("book", "401", count=999)
     portal.submit(3)
-    until(lambda: "carrieraccount-stopped" in night.told("opened"), seconds=60, what="the stopped account pages")
+    until(lambda: "carrieraccount-stopped" in night.recorded("opened"), seconds=60, what="the stopped account pages")
     until(lambda: night.subjects(), seconds=30, what="its mail is sent, so the worker has nothing in hand")
     portal.kill("worker")
     portal.run("-m", "tests.processes.causes", "begin")
 
-    until(lambda: night.told("opened").keys() >= CAUSES.keys(), seconds=180, what="each cause calls")
-    opened = night.told("opened")
+    until(lambda: night.recorded("opened").keys() >= CAUSES.keys(), seconds=180, what="each cause calls")
+    opened = night.recorded("opened")
     assert opened.keys() == CAUSES.keys()
     for name, (severity, minutes, words) in CAUSES.items():
         said = opened[name]
@@ -152,8 +152,8 @@ def test_each_cause_calls_once_within_its_term_says_what_to_do_and_clears_once(n
     portal.run("-m", "tests.processes.causes", "end")
     portal.start_workers()
 
-    until(lambda: night.told("closed").keys() >= CAUSES.keys(), seconds=180, what="each of them clears")
-    assert night.told("opened").keys() == night.told("closed").keys() == CAUSES.keys()
+    until(lambda: night.recorded("closed").keys() >= CAUSES.keys(), seconds=180, what="each of them clears")
+    assert night.recorded("opened").keys() == night.recorded("closed").keys() == CAUSES.keys()
     night.beats_again()
     until(lambda: night.subjects().total() >= 2 * len(CAUSES), seconds=60, what="each has its mail")
     assert set(night.subjects().values()) == {1}, night.subjects()
@@ -166,4 +166,4 @@ def test_a_database_that_is_gone_is_a_heartbeat_that_stops_and_comes_back_by_its
     assert night.portal.running["sweep"].poll() is None
     night.servers.start("postgres")
     night.beats_again()
-    assert night.told("opened").keys() <= AT_FIRST
+    assert night.recorded("opened").keys() <= AT_FIRST

@@ -58,7 +58,7 @@ def run(portal: Portal, tmp_path: Path) -> Run:
 
 
 def owner(portal: Portal) -> str:
-    """The address of whoever owns the tables, where that is somebody else than the portal's own role."""
+    """The address of the tables' owner, if that isn't the portal's own role."""
     return getattr(portal, "owner", "") or portal.env["DATABASE_URL"]
 
 

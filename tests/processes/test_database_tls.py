@@ -70,7 +70,7 @@ def portal(address: str) -> "subprocess.CompletedProcess[str]":
 
 
 @pytest.mark.parametrize(
-    ("server", "root", "host", "told"),
+    ("server", "root", "host", "given"),
     [
         ("open", "root", HOST, "server does not support SSL"),
         ("tls", "another root", HOST, "certificate verify failed"),
@@ -79,9 +79,9 @@ def portal(address: str) -> "subprocess.CompletedProcess[str]":
     ],
 )
 def test_the_portal_and_psql_connect_where_the_certificate_is_good_and_nowhere_else(
-    servers: dict[str, str], server: str, root: str, host: str, told: str
+    servers: dict[str, str], server: str, root: str, host: str, given: str
 ) -> None:
     address = servers[server].replace(HOST, host) + f"?sslmode=verify-full&sslrootcert={servers[root]}"
     for done in (psql(address), portal(address)):
-        assert (done.returncode == 0) == (not told), done.stderr
-        assert told in done.stderr if told else done.stdout.strip() == "t"
+        assert (done.returncode == 0) == (not given), done.stderr
+        assert given in done.stderr if given else done.stdout.strip() == "t"

@@ -1,4 +1,4 @@
-"""Sixty-four hostile texts at once over real HTTP: whoever asks whether the web is alive is answered."""
+"""Sixty-four hostile texts at once over real HTTP: a check whether the web server is alive is still answered."""
 
 import threading
 import time

@@ -45,7 +45,7 @@ def killed_midway(portal: Portal, carrier: SandboxCarrier, *, rows: int, bad: in
     portal.book_import(file)
     until(lambda: len(carrier.ledger("booked")) - before >= good // 2, seconds=seconds, what="half is booked")
     restart(portal)
-    until(lambda: settled(portal.import_counts(file), good), seconds=seconds, what="every good row is settled")
+    until(lambda: resolved(portal.import_counts(file), good), seconds=seconds, what="every good row is resolved")
     booked = Counter(line["order_key"] for line in carrier.ledger("booked")[before:])
     assert [key for key, times in booked.items() if times > 1] == []
     found = portal.import_counts(file)
@@ -64,7 +64,7 @@ def restart(portal: Portal) -> None:
     portal.start_workers()
 
 
-def settled(counts: dict[str, int], good: int) -> bool:
+def resolved(counts: dict[str, int], good: int) -> bool:
     return counts["waiting"] == 0 and counts["booked"] + counts["unclear"] == good
 
 

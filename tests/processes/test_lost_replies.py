@@ -24,7 +24,7 @@ def run(folder: Path, *, replays: bool, orders: int, batch: int) -> tuple[dict[s
                 _one_batch(portal, carrier, batch, killed=number % 5 == 0)
             # A replay that met the troubles of later batches again and again has minutes to wait; no lease is as long.
             portal.skip_waits(longer=10)
-            until(lambda: _settled(portal, replays=replays), seconds=120, what="every order settled")
+            until(lambda: _resolved(portal, replays=replays), seconds=120, what="every order resolved")
             assert improper(carrier.requests()) == []
             ledger = Counter(line["order_key"] for line in carrier.ledger("booked"))
             return portal.orders(), ledger
@@ -41,7 +41,7 @@ def _one_batch(portal: Portal, carrier: SandboxCarrier, size: int, *, killed: bo
         portal.start_workers()
 
 
-def _settled(portal: Portal, *, replays: bool) -> bool:
+def _resolved(portal: Portal, *, replays: bool) -> bool:
     return set(portal.orders().values()) == {"booked" if replays else "unconfirmed"}
 
 

@@ -39,8 +39,8 @@ class Web:
                 return
             with line:
                 head, _, body = line.recv(65536).partition(b"\r\n\r\n")
-                told = [row for row in head.split(b"\r\n") if row.lower().startswith(b"content-length:")]
-                length = int(told[0].split(b":")[1]) if told else 0
+                found = [row for row in head.split(b"\r\n") if row.lower().startswith(b"content-length:")]
+                length = int(found[0].split(b":")[1]) if found else 0
                 while len(body) < length:
                     body += line.recv(65536)
                 self.seen.append(head + b"\r\n\r\n" + body)

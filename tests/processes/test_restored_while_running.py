@@ -34,7 +34,7 @@ pytestmark = [
         "postgresql" not in settings.DATABASES["default"]["ENGINE"], reason="SQLite shows nothing of it in between"
     ),
 ]
-OWED = 5
+DUE = 5
 LEFT = ("worker", "sweep", "web")
 KINDS = ("dump", "folder")
 EVERY = [(left, kind) for kind in KINDS for left in LEFT]
@@ -118,7 +118,7 @@ def test_who_was_left_running_books_nothing_twice(
     until_ready(port)
     alice, (quote,) = Visitor(portal, f"http://127.0.0.1:{port}"), portal.quotes(1)
     portal.kill_workers()
-    owed = portal.submit(OWED, "owed")
+    due = portal.submit(DUE, "owed")
     backup_at = timezone.now()
     if kind == "dump":
         back_up(portal, tmp_path / "portal.dump")
@@ -128,7 +128,7 @@ def test_who_was_left_running_books_nothing_twice(
 
     portal.start_workers()
     assert alice.press(quote, token).status == 302
-    until(lambda: len(carrier.ledger("booked")) == OWED + 1, seconds=60, what="all of it is booked")
+    until(lambda: len(carrier.ledger("booked")) == DUE + 1, seconds=60, what="all of it is booked")
     for name in set(LEFT) - {left}:
         portal.kill(name)
     if kind == "dump":
@@ -137,16 +137,16 @@ def test_who_was_left_running_books_nothing_twice(
         server.put_back(tmp_path / "data")
 
     assert ended(portal, left, lambda: provoke(portal, left, alice, quote, token)) == REFUSED
-    assert len(carrier.ledger("booked")) == OWED + 1
+    assert len(carrier.ledger("booked")) == DUE + 1
     portal.run_as_owner("manage.py", "after_restore", f"--backup-at={backup_at.isoformat()}")
     portal.start_workers()
     portal.lift_the_gap()
     sent = portal.submit(1, "after")
     until(lambda: portal.orders()[sent[0]] == "booked", seconds=60, what="bookings go out again")
     # Or a conflict, where the carrier's answer came to a worker after the restore: it is evidence, and a case, too.
-    assert {portal.orders()[key] for key in owed} <= {"unconfirmed", "conflict"}
+    assert {portal.orders()[key] for key in due} <= {"unconfirmed", "conflict"}
     times = Counter(names_at_the_carrier(carrier))
-    assert (len(times), set(times.values())) == (OWED + 2, {1})
+    assert (len(times), set(times.values())) == (DUE + 2, {1})
 
 
 def restore_beside_it(portal: Portal, file: Path) -> None:
@@ -158,7 +158,7 @@ def restore_beside_it(portal: Portal, file: Path) -> None:
 
 
 def provoke(portal: Portal, left: str, alice: Visitor, quote: str, token: uuid.UUID) -> None:
-    """What makes this process book what is owed, or take what was pressed, as long as it runs."""
+    """What makes this process book due orders, or accept a press, as long as it runs."""
     if left == "worker":
         portal.hand_over()
     elif left == "web":

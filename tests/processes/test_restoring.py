@@ -46,13 +46,13 @@ def refused(portal: Portal, name: str) -> bool:
     return "python manage.py after_restore --backup-at TIME" in str(said)
 
 
-def test_what_a_backup_owed_is_booked_once_and_what_it_does_not_know_is_a_case(
+def test_what_a_backup_due_is_booked_once_and_what_it_does_not_know_is_a_case(
     portal: Portal, carrier: SandboxCarrier, tmp_path: Path
 ) -> None:
     file = portal.take_import(MANY, 0)
     until(lambda: portal.import_counts(file)["ready"] == MANY, seconds=60, what="the rows are checked")
     portal.kill_workers()
-    owed = portal.submit(MANY, "owed")
+    due = portal.submit(MANY, "owed")
     portal.book_import(file)
     backup_at = timezone.now()
     back_up(portal, tmp_path / "portal.dump")
@@ -81,7 +81,7 @@ def test_what_a_backup_owed_is_booked_once_and_what_it_does_not_know_is_a_case(
     sent = portal.submit(1, "after")
     until(lambda: portal.orders()[sent[0]] == "booked", seconds=30, what="bookings go out again")
     time.sleep(TEN_SWEEPS)  # whatever is not fenced is due, and is booked now
-    assert {portal.orders()[key] for key in owed} == {"unconfirmed"}
+    assert {portal.orders()[key] for key in due} == {"unconfirmed"}
     assert portal.import_counts(file)["waiting"] == MANY
     times = Counter(names_at_the_carrier(carrier))
     assert (len(times), set(times.values())) == (3 * MANY + 1, {1})

@@ -156,7 +156,9 @@ def rehearse(folder: Path, orders: int, *, say: Callable[[str], None], burst: in
             replace_all(site, by=version)
         stream.end()
         done = stream.done
-        until(lambda: set(site.portal.orders().values()) <= {"booked", "cancelled"}, seconds=120, what="all is settled")
+        until(
+            lambda: set(site.portal.orders().values()) <= {"booked", "cancelled"}, seconds=120, what="all is resolved"
+        )
         keys = list(site.portal.orders())
         unclear = site.portal.ever_unclear(keys)
         say(f"Upgrade rehearsal{' and back' * back}: {stream}, {len(unclear)} unclear")

@@ -11,7 +11,7 @@ ONCE_MORE = 8  # that of a second booking under one key
 KEYS = (1, 2)  # one, and one more after an operator was misled
 JOBS = {"booking": "book", "unconfirmed": "replay", "cancelling": "cancel", "cancel_unconfirmed": "cancel"}
 JOBS |= {"cancel_asked": "cancel"}
-UNTOLD = {"draft", "rejected", "not_booked"}  # whose sender was told that nothing is booked
+UNSIGNED = {"draft", "rejected", "not_booked"}  # whose sender was told that nothing is booked
 
 
 class Rows(NamedTuple):
@@ -21,7 +21,7 @@ class Rows(NamedTuple):
     key: int = 0  # of its last attempt
     attempt: str = ""  # the state of that while it is live: in_flight, unknown, accepted
     cancel: str = ""  # the state of its live cancellation: wanted, in_flight, unknown
-    due: str = ""  # nothing is owed, or "now", or it is "leased"
+    due: str = ""  # nothing is due, or "now", or it is "leased"
     reference: int = 0  # the key under which the carrier made what we hold
     is_adopted: bool = False
     is_paused: bool = False  # from a restore until an operator lifts it
@@ -70,8 +70,8 @@ def move(rows: Rows, *path: str, **changes: Any) -> Rows:
     return rows._replace(status=path[-1], **changes)
 
 
-def settle(rows: Rows, key: int, answer: str, *, replays: bool) -> Rows:
-    """What an answer to a booking does: orders/booking/settling.py."""
+def resolve(rows: Rows, key: int, answer: str, *, replays: bool) -> Rows:
+    """What an answer to a booking does: orders/booking/recording.py."""
     is_in_flight = (rows.key, rows.attempt) == (key, "in_flight")
     is_awaited = is_in_flight or (rows.key, rows.attempt, rows.status) == (key, "unknown", "unconfirmed")
     is_unsent = (rows.status, rows.attempt) == ("booking", "")
@@ -86,12 +86,12 @@ def settle(rows: Rows, key: int, answer: str, *, replays: bool) -> Rows:
     if (answer == "conflict" and is_in_flight) or (answer == "anothers" and is_awaited):
         path = ("unconfirmed", "conflict") if rows.status == "booking" else ("conflict",)
         return move(rows, *path, attempt="unknown", due="")
-    is_late = answer in {"yes", "anothers"} and (is_unsent or rows.status in UNTOLD)
+    is_late = answer in {"yes", "anothers"} and (is_unsent or rows.status in UNSIGNED)
     return move(rows, "conflict", due="") if is_late else rows
 
 
 def store_yes(rows: Rows) -> Rows:
-    """What a carrier's yes to a cancellation does, whoever brings it: orders/cancelling/cancel_outcomes.py."""
+    """The effect of a carrier's acceptance of a cancellation, whether a worker or an operator reports it: orders/cancelling/cancel_outcomes.py."""
     if rows.status == "booked":  # it said no before
         return move(rows, "cancelling", "cancel_unconfirmed", cancel="unknown", due="")
     return move(rows, "cancelled", cancel="", due="now") if JOBS.get(rows.status) == "cancel" else rows
@@ -116,7 +116,7 @@ def fence(backup: Rows) -> Rows:
 
 
 def die(world: World, place: int) -> World:
-    """Requests that left go on without whoever sent them."""
+    """Requests that were sent continue without their sender."""
     at, job, key, *_ = world.workers[place]
     sent = {("cancel" if job == "cancel" else "book", key)} if at == "waiting" else set()
     return write(world, place)._replace(late=world.late | sent)
@@ -177,15 +177,15 @@ def _decisions(world: World) -> Iterator[Step]:
     is_quiet = not world.late and not any(worker.at == "waiting" for worker in world.workers)
     is_there = rows.reference in {*live, ANOTHERS}
 
-    def decide(what: str, told: Rows, *, is_so: bool) -> Step:
-        after = write(world, rows=told)
+    def decide(what: str, shown: Rows, *, is_so: bool) -> Step:
+        after = write(world, rows=shown)
         return ("operator", what, after) if is_so else ("trouble", what, after._replace(is_misled=True))
 
     if rows.status in {"unconfirmed", "conflict"}:
         held = {"attempt": "accepted" if rows.key else "", "is_adopted": True, "due": "now"}
         for key in (*live, ANOTHERS):
-            told = move(rows, "booked", reference=key, **held)
-            yield "operator" if key in live else "trouble", "adopts", write(world, rows=told)
+            shown = move(rows, "booked", reference=key, **held)
+            yield "operator" if key in live else "trouble", "adopts", write(world, rows=shown)
         if not any(worker.at == "sending" and worker.is_in_time for worker in world.workers):
             yield decide("says not booked", move(rows, "not_booked", attempt="", due=""), is_so=is_quiet and not live)
     if rows.status == "booked" and rows.is_adopted:
@@ -196,7 +196,7 @@ def _decisions(world: World) -> Iterator[Step]:
         for status in ("cancelled", "booked"):
             is_so = is_quiet and is_there == (status == "booked")
             yield decide(f"says {status}", move(rows, status, cancel="", due="now"), is_so=is_so)
-    if rows.is_paused and live and rows.status in UNTOLD:
+    if rows.is_paused and live and rows.status in UNSIGNED:
         gone = frozenset((key, "gone") for key, _ in world.made)
         yield "operator", "cancels at the carrier what nobody has", world._replace(made=gone)
     elif rows.is_paused and is_quiet:
@@ -209,11 +209,11 @@ def _takes(world: World, place: int) -> Iterator[Step]:
         begun = Worker("claimed", job, is_in_time=True, has_lease=True)
         yield "worker", "takes it", write(world, place, begun, due="leased")
     elif rows.status == "booked" and world.old_key >= 0 and world.state(rows.reference) == "gone":
-        told = move(rows, "cancelling", "cancel_unconfirmed", "cancelled", due="")
-        yield "worker", "finds it cancelled", write(world, rows=told)
+        shown = move(rows, "cancelling", "cancel_unconfirmed", "cancelled", due="")
+        yield "worker", "finds it cancelled", write(world, rows=shown)
     elif rows.status == "booked" and world.old_key >= 0 and world.state(rows.reference) == "asked":
-        told = move(rows, "cancelling", "cancel_unconfirmed", "cancel_asked", cancel="unknown", due="now")
-        yield "worker", "finds it asked for", write(world, rows=told)
+        shown = move(rows, "cancelling", "cancel_unconfirmed", "cancel_asked", cancel="unknown", due="now")
+        yield "worker", "finds it asked for", write(world, rows=shown)
     else:
         yield "worker", "opens its parcel", write(world, due="")
 
@@ -232,8 +232,8 @@ def _begins(world: World, place: int, worker: Worker) -> Iterator[Step]:
         yield from _is_refused(world, place, asking)  # by the newest scans
         yield "worker", "writes it down", write(world, place, asking._replace(at="sending"), cancel="in_flight")
     elif worker.job == "book" and rows.attempt == "in_flight":
-        told = settle(rows, rows.key, "unknown", replays=world.replays or world.finds)
-        yield "worker", "finds it sent", write(world, place, rows=told)
+        shown = resolve(rows, rows.key, "unknown", replays=world.replays or world.finds)
+        yield "worker", "finds it sent", write(world, place, rows=shown)
     elif worker.job == "book":
         yield "worker", "prepares it", write(world, place, worker._replace(at="prepared"))
         yield from _is_prepared(world, place, worker)
@@ -296,7 +296,7 @@ def _ends(world: World, place: int, worker: Worker) -> Iterator[Step]:
     if worker.job == "replay" and answer not in {"yes", "anothers", "rejected"}:
         yield "worker", "asks again later", write(world, place, due="now" if worker.has_lease else world.rows.due)
     elif worker.job in {"book", "replay"}:
-        rows = settle(world.rows, worker.key, answer, replays=world.replays or world.finds)
+        rows = resolve(world.rows, worker.key, answer, replays=world.replays or world.finds)
         yield "worker", f"stores {answer}", write(world, place, rows=rows)
     elif answer in {"yes", "gone"}:
         yield "worker", "stores the yes", write(world, place, rows=store_yes(world.rows))

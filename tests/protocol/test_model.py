@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from orders.booking import settling
+from orders.booking import recording
 from orders.models import MOVES, BookingAttempt, CancelAttempt, CarrierAccount, Order
 from orders.models.statuses import HELD
 from shipping_portal.accounts.models import Sender, User
@@ -57,7 +57,7 @@ def refute(walk: Walk) -> None:
 
 def _is_wrong(world: World) -> bool:
     live, rows = world.live(), world.rows
-    return len(live) > 1 or (bool(live) and rows.status in model.UNTOLD and not rows.is_paused)
+    return len(live) > 1 or (bool(live) and rows.status in model.UNSIGNED and not rows.is_paused)
 
 
 def under_contracts(*often: Any, seldom: Any) -> Any:
@@ -225,13 +225,13 @@ def test_an_answer_does_to_the_rows_what_the_model_says(
         for answer in ANSWERS
         for key in model.KEYS
         for order in [put(rows)]
-        for found in [_settled(order, key, answer)]
-        for expected in [plain(model.settle(rows, key, answer, replays=replays))]
+        for found in [_resolved(order, key, answer)]
+        for expected in [plain(model.resolve(rows, key, answer, replays=replays))]
         if found != (expected if expected.attempt else expected._replace(key=0))
     ]
     assert not different, "\n".join(different)
 
 
-def _settled(order: Order, key: int, answer: str) -> Rows:
-    settling.record_outcome(order.attempts.get(generation=key), ANSWERS[answer](reference_of(order, key)))
+def _resolved(order: Order, key: int, answer: str) -> Rows:
+    recording.record_outcome(order.attempts.get(generation=key), ANSWERS[answer](reference_of(order, key)))
     return read(order)

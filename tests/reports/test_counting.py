@@ -199,7 +199,7 @@ def test_many_senders_take_turns(quill: Sender, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_who_waits_already_is_not_put_behind(quill: Sender) -> None:
-    counting.owe_days(quill, ago(0.1))
+    counting.schedule_days(quill, ago(0.1))
     due()
     assert Counting.objects.get().due_at == ago(0.1)
 

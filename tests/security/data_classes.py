@@ -28,6 +28,7 @@ SECRETS = {
         PersonalData("accounts.Invitation", "token_hash", "hash of a link", "nobody", "with the invitation"),
         PersonalData("accounts.EntryLink", "token_hash", "hash of a link", "nobody", "a day after its minute"),
         PersonalData("tracking.ReceiverPage", "token_hash nonce", "hash of an address", "nobody", "with the page"),
+        PersonalData("orders.ReturnLink", "token_hash", "hash of a link", "nobody", "14 days after it ended"),
         PersonalData("accounts.ApiToken", "token_hash", "hash of a bearer token", "nobody", "30 days after it ended"),
         PersonalData(
             "accounts.WebhookEndpoint", "secret old_secret", "signs events, encrypted", "nobody", "with the endpoint"
@@ -48,7 +49,7 @@ reason reference customer_reference key billing.WeekSum.amount currency billing.
 TECHNICAL = """jobs.DeadLetter.job last_error accounts.Audit.action subject reason request_id accounts.Sender.zone default_carrier
 accounts.ParcelSize.weight weight_units length width height dimension_units accounts.LocalityList.country source sha256
 accounts.Locality.country suburb state postcode normalised accounts.LocalityAlias.word stands_for
-accounts.NotificationChoice.kind when accounts.Notification.last_error kind batch_key dedupe_key path
+accounts.User.list_columns accounts.NotificationChoice.kind when accounts.Notification.last_error kind batch_key dedupe_key path
 accounts.ApiToken.scopes start accounts.WebhookEndpoint.kinds off_why accounts.WebhookEvent.last_error type about
 accounts.ApprovalRequest.last_error orders.CarrierAccount.fingerprint name stopped_reason fault pause_text
 quotes_pause_text orders.CarrierLine.name had orders.CarrierCall.operation method path outcome orders.Quote.inputs_hash
@@ -57,7 +58,7 @@ orders.Order.last_error receiver_state receiver_country weight_kg length_cm widt
 customer_reference product_code product_name first_mile plan carrier_order_id carrier_reference public_tracking_url
 request_id form_hash orders.BookingAttempt.body_sha256 seen_reference orders.OrderChange.old
 orders.Label.last_error sha256 orders.LabelBytes.address orders.BucketFile.last_error key orders.DatabaseMark.system_identifier timeline stamp orders.PriceWait.last_error
-orders.SavedView.slug orders.Replacement.last_error product_code tracking.Parcel.last_error reference subscription_text
+orders.PrintJob.size orders.SavedView.slug orders.Replacement.last_error product_code tracking.Parcel.last_error reference subscription_text
 tracking.Poll.last_error reply_sha256 tracking.WebhookDelivery.last_error sha256 polled_for reason reference
 tracking.WebhookTally.reason
 tracking.TrackingEvent.fingerprint event_type state country set_aside tracking.EventWord.word spellings

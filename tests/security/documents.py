@@ -353,7 +353,7 @@ def data() -> str:
         "- The audit is for good and holds keys, never a name, email, phone or street.\n"
         "- Logs hold none either, and end after the days you keep them (30 are enough).\n"
         "- Backups end by their own term: keep them no longer than 30 days. What a restore brings back is erased again "
-        "from `ERASED_FILE`, by `after_restore` at once and every hour, an order as soon as it is settled. Keep a copy "
+        "from `ERASED_FILE`, by `after_restore` at once and every hour, an order as soon as it is resolved. Keep a copy "
         "of that file; it names nobody.\n"
         "- Mails that left, printed labels, and what the carrier holds. Ask the carrier to erase it as well.\n"
     )

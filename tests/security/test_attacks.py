@@ -68,7 +68,7 @@ def distinct(found: Iterator[tuple[Client, Form]]) -> list[tuple[Client, Form]]:
     return list(once.values())
 
 
-def desk(browser: Client) -> list[str]:
+def staff(browser: Client) -> list[str]:
     """The admin's pages: its lists, the first things of each, and what can be done with those."""
     found: dict[str, Any] = {ADMIN: None}
     for _ in range(3):
@@ -129,7 +129,7 @@ def every_form(world: World) -> list[tuple[Client, Form]]:  # noqa: F811
     """Those of ours, of the login and of the admin, and what scripts ask."""
     log_in = [reverse(name) for name in ("account_login", "account_signup", "account_reset_password")]
     of_owner = pages(world.client("owner"), [address(route, world.things) for route, _ in OURS])
-    of_operator = pages(world.client("operator"), desk(world.client("operator")))
+    of_operator = pages(world.client("operator"), staff(world.client("operator")))
     return [*distinct(of_owner), *distinct(pages(Client(), log_in)), *distinct(of_operator), *asked(world)]
 
 

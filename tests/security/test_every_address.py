@@ -15,7 +15,15 @@ from tests.access import MEMBERS, OURS, World, address, world  # noqa: F401
 from tests.security.documents import ROOT
 
 pytestmark = pytest.mark.django_db
-TAKES_POSTS_OF_OTHERS = {"webhook", "webhook_token", "webhook_bare", "webhook_token_bare", "csp_report", "unsubscribe"}
+TAKES_POSTS_OF_OTHERS = {
+    "webhook",
+    "webhook_token",
+    "webhook_bare",
+    "webhook_token_bare",
+    "csp_report",
+    "unsubscribe",
+    "return_label",
+}
 
 
 @public
@@ -37,8 +45,8 @@ def every_answer(world: World) -> Iterator[tuple[str, Any]]:  # noqa: F811
     yield "another host", browser.get("/", secure=True, headers={"host": "evil.example"})
     yield "forged", Client(enforce_csrf_checks=True).post("/accounts/login/", {}, secure=True)
     yield "another method", browser.put("/parcels/", secure=True)
-    yield "the desk", world.client("operator").get("/admin/", secure=True)
-    yield "the desk's door", Client().get("/admin/", secure=True)
+    yield "the admin", world.client("operator").get("/admin/", secure=True)
+    yield "the admin’s door", Client().get("/admin/", secure=True)
 
 
 @pytest.mark.urls(__name__)
@@ -50,15 +58,15 @@ def test_every_answer_says_what_it_is_and_what_a_browser_must_not_do(
     statuses = set()
     for name, answer in every_answer(world):
         statuses.add(answer.status_code)
-        told = {key.lower(): value for key, value in answer.headers.items()}
-        assert told.get("strict-transport-security") == "max-age=31536000; includeSubDomains", name
-        assert told["x-content-type-options"] == "nosniff", name
-        assert told["cross-origin-opener-policy"] == "same-origin", name
-        assert told["cross-origin-resource-policy"] == "same-origin", name
-        assert told["referrer-policy"] in {"same-origin", "no-referrer", "strict-origin"}, name
-        assert "default-src 'none'" in told["content-security-policy"] or answer.streaming, name
-        if told.get("content-length") != "0" and answer.status_code not in (204, 304):
-            kind = told["content-type"]
+        found = {key.lower(): value for key, value in answer.headers.items()}
+        assert found.get("strict-transport-security") == "max-age=31536000; includeSubDomains", name
+        assert found["x-content-type-options"] == "nosniff", name
+        assert found["cross-origin-opener-policy"] == "same-origin", name
+        assert found["cross-origin-resource-policy"] == "same-origin", name
+        assert found["referrer-policy"] in {"same-origin", "no-referrer", "strict-origin"}, name
+        assert "default-src 'none'" in found["content-security-policy"] or answer.streaming, name
+        if found.get("content-length") != "0" and answer.status_code not in (204, 304):
+            kind = found["content-type"]
             assert "charset=" in kind or not kind.startswith("text/"), name
     assert statuses >= {200, 302, 400, 403, 404, 405, 500}
 

@@ -123,10 +123,10 @@ def test_what_a_database_quotes_is_cut_and_the_traceback_stays(lines: Any, error
 @pytest.mark.django_db
 def test_no_page_logs_what_it_was_sent(quill: Sender, alice: User, sam: User, lines: Any) -> None:
     things = things_of(quill, alice)
-    desk = [reverse(f"admin:{name}") for name in ("find", "orders_order_changelist", "accounts_sender_changelist")]
+    staff = [reverse(f"admin:{name}") for name in ("find", "orders_order_changelist", "accounts_sender_changelist")]
     pages = [address(route, things) for route, details in OURS if details.name not in {"close_account", "demo_act"}]
     values = dict.fromkeys(FIELDS, " ".join(CANARIES.values()))
-    for who, urls in ((alice, pages), (sam, desk)):
+    for who, urls in ((alice, pages), (sam, staff)):
         client = Client(raise_request_exception=False)
         client.force_login(who, backend="allauth.account.auth_backends.AuthenticationBackend")
         for url in urls:

@@ -75,7 +75,7 @@ def uses() -> set[tuple[str, re.Pattern[str], str]]:
 
 
 def kept() -> Iterator[tuple[str, re.Pattern[str], str]]:
-    """Each expression that a module keeps under a name, alone or among others, whoever uses it."""
+    """Each expression that a module keeps under a name, alone or among others, no matter where it is used."""
     for file, _ in sources():
         path = str(file.relative_to(ROOT))
         module = sys.modules.get(path.removesuffix(".py").removesuffix("/__init__").replace("/", "."))

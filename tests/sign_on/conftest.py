@@ -1,4 +1,4 @@
-"""One provider for all tests of a run: each test says anew whom it knows."""
+"""One provider for all tests of a run: each test sets who it knows."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -33,7 +33,7 @@ CLAIMS = {
     "SSO_BUSINESS_CLAIM": "org",
     "SSO_ROLE_CLAIM": "roles",
     "SSO_ROLES": {"admin": "owner", "packer": "shipper", "accounts": "bookkeeper"},
-    "SSO_STAFF_CLAIM": "desk",
+    "SSO_STAFF_CLAIM": "staff",
     "SSO_STAFF_GROUPS": {"helpers": "Support", "chiefs": "Ops lead"},
 }
 

@@ -14,7 +14,7 @@ GOOD = {
     "SSO_BUSINESS_CLAIM": "org",
     "SSO_ROLE_CLAIM": "roles",
     "SSO_ROLES": {"admin": "owner"},
-    "SSO_STAFF_CLAIM": "desk",
+    "SSO_STAFF_CLAIM": "staff",
     "SSO_STAFF_GROUPS": {"helpers": "Support"},
     "SSO_OPENS_BUSINESSES": True,
     "SSO_COUNTRY": "AU",

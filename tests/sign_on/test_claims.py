@@ -12,7 +12,7 @@ SETTINGS = {
     "SSO_COUNTRY_CLAIM": "country",
     "SSO_ROLE_CLAIM": "realm_access.roles",
     "SSO_ROLES": {"admin": "owner", "packer": "shipper", "accounts": "bookkeeper", "guest": "viewer"},
-    "SSO_STAFF_CLAIM": "https://saltbush.example/desk",
+    "SSO_STAFF_CLAIM": "https://saltbush.example/staff",
     "SSO_STAFF_GROUPS": {"helpers": "Support", "chiefs": "Ops lead"},
     "SSO_SECOND_FACTORS": ["mfa", "urn:acr:2"],
 }
@@ -37,7 +37,7 @@ def test_all_of_them() -> None:
         "org_name": "Marlow Candles",
         "country": "au",
         "realm_access": {"roles": ["packer", "accounts"]},
-        "https://saltbush.example/desk": ["chiefs"],
+        "https://saltbush.example/staff": ["chiefs"],
         "acr": "urn:acr:2",
     }
     assert read_claims(given) == PersonClaims(

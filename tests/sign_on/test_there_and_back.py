@@ -209,7 +209,7 @@ def groups(db: None) -> None:
 
 @pytest.mark.usefixtures("groups")
 def test_an_operator_signs_on_and_sets_up_a_second_factor(somebody: Somebody) -> None:
-    sam = somebody("sam", email="sam@portal.example", org=None, roles=None, desk=["helpers"])
+    sam = somebody("sam", email="sam@portal.example", org=None, roles=None, staff=["helpers"])
     assert sam.sign_on()["Location"] == "/admin/"
     person = User.objects.get(email="sam@portal.example")
     assert (person.is_staff, [group.name for group in person.groups.all()]) == (True, ["Support"])
@@ -221,7 +221,7 @@ def test_an_operator_signs_on_and_sets_up_a_second_factor(somebody: Somebody) ->
 def test_the_second_factor_of_here_is_kept(somebody: Somebody) -> None:
     person = factories.user("sam@portal.example", is_staff=True)
     secret = factories.second_factor(person)
-    sam = somebody("sam", email="sam@portal.example", org=None, roles=None, desk=["helpers"], acr="mfa")
+    sam = somebody("sam", email="sam@portal.example", org=None, roles=None, staff=["helpers"], acr="mfa")
     assert sam.sign_on()["Location"] == "/accounts/2fa/authenticate/"
     assert sam.portal.get("/admin/").status_code == 302
     assert "eyJ" not in str(sam.portal.session.load())  # no token waits with the login
@@ -238,7 +238,7 @@ def test_the_issuers_second_factor_counts_if_a_setting_names_it(
     somebody: Somebody, settings: Any, claims: Any, status: int
 ) -> None:
     settings.SSO_SECOND_FACTORS = ["mfa", "hwk"]
-    sam = somebody("sam", email="sam@portal.example", org=None, roles=None, desk=["helpers"], **claims)
+    sam = somebody("sam", email="sam@portal.example", org=None, roles=None, staff=["helpers"], **claims)
     sam.sign_on()
     assert sam.portal.get("/admin/").status_code == status
     settings.SSO_SECOND_FACTORS = []
@@ -248,7 +248,7 @@ def test_the_issuers_second_factor_counts_if_a_setting_names_it(
 @pytest.mark.usefixtures("groups")
 def test_it_counts_for_that_login_alone(somebody: Somebody, settings: Any) -> None:
     settings.SSO_SECOND_FACTORS = ["mfa"]
-    claims = {"email": "sam@portal.example", "org": None, "roles": None, "desk": ["helpers"]}
+    claims = {"email": "sam@portal.example", "org": None, "roles": None, "staff": ["helpers"]}
     sam = somebody("sam", **claims, acr="mfa")
     sam.sign_on()
     person = User.objects.get(email="sam@portal.example")
@@ -264,8 +264,8 @@ def test_it_counts_for_that_login_alone(somebody: Somebody, settings: Any) -> No
 @pytest.mark.usefixtures("groups")
 def test_who_is_no_operator_any_more_is_none_at_the_next_sign_on(somebody: Somebody) -> None:
     claims = {"email": "sam@portal.example", "org": None, "roles": None}
-    somebody("sam", **claims, desk=["helpers"]).sign_on()
-    somebody("sam", **claims, desk=["chiefs"]).sign_on()
+    somebody("sam", **claims, staff=["helpers"]).sign_on()
+    somebody("sam", **claims, staff=["chiefs"]).sign_on()
     person = User.objects.get(email="sam@portal.example")
     assert [group.name for group in person.groups.all()] == ["Ops lead"]
     assert somebody("sam", **claims).sign_on()["Location"] == "/help/no-account/"
@@ -276,7 +276,7 @@ def test_who_is_no_operator_any_more_is_none_at_the_next_sign_on(somebody: Someb
 @pytest.mark.usefixtures("groups")
 def test_who_ships_becomes_no_operator(somebody: Somebody, mia: Person) -> None:
     mia.sign_on()
-    assert somebody(desk=["helpers"]).sign_on().status_code == 403
+    assert somebody(staff=["helpers"]).sign_on().status_code == 403
     assert not User.objects.get(email="mia@marlow.example").is_staff
 
 

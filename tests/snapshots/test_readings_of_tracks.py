@@ -27,7 +27,7 @@ RECEIVED = 6 * HOUR
 def folded(*scans: tuple[float, str]) -> str:
     """The same in whatever order they arrive, and however often."""
     steps = [progress.Step(T + hours * HOUR, f"{n}", word, T + RECEIVED) for n, (hours, word) in enumerate(scans)]
-    results = {text_of(progress.fold_steps([*order, *order[:1]])) for order in permutations(steps)}
+    results = {text_of(progress.project_steps([*order, *order[:1]])) for order in permutations(steps)}
     return " or ".join(sorted(results))
 
 

@@ -120,7 +120,7 @@ def test_one_parcel_from_the_price_to_the_bill(
     with story.step("a parcel abroad is booked, and the carrier's answer is lost"):
         carrier.trouble("book", "commit-close", count=1)
         lost = booked(page, ABROAD)
-    with story.step("it is settled as the carrier says: booked"):
+    with story.step("it is resolved as the carrier says: booked"):
         held = carrier.ledger("booked")[-1]
         visit(sam).post(
             reverse("admin:orders_order_resolve", args=[lost.pk]),

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from orders.models import Order
+from orders.models import Order, PrintStation
 from shipping_portal.accounts.models import Audit, Role, Sender, User
 from shipping_portal.accounts.teams import team
 from shipping_portal.billing.models import Dispute, DisputePhoto
@@ -190,11 +190,12 @@ def things_of(of: Sender, people: list[User], *, mark: str, others: list[Order])
     if others:
         bills(made, others, person)
     factories.count_days(of)
+    token = factories.api_token(person)
     return {
         "file": row.file, "row": row, "export": export, "order": made[3], "quote": made[0].quote, "watch": watches[1],
         "label": made[0].labels.get(), "member": of.memberships.get(user=person), "size": sizes[0],
         "draft": factories.draft(of, person, made[0].quote, receiver_name=f"Priya {mark}"), "receiver": receivers[0],
-        "token": factories.api_token(person),
+        "token": token, "station": PrintStation.objects.create(sender=of, token=token, name=f"Bench {mark}"),
         "endpoint": factories.webhook_endpoint(of, person),
         "address": of.pickup_address(), "charge": of.charges.order_by("pk").first(),
         "photo": DisputePhoto.objects.create(sender=of, kind="png", content=b"x"), "orders": made,

@@ -26,7 +26,7 @@ REASON = "the carrier told us on the phone"
 
 
 @pytest.fixture
-def desk(visit: Callable[[User], Client], sam: User) -> Client:
+def staff(visit: Callable[[User], Client], sam: User) -> Client:
     """Sam's browser."""
     return visit(sam)
 

@@ -26,14 +26,16 @@ def _last() -> Audit:
     return Audit.objects.latest("pk")
 
 
-def test_a_sender_is_suspended_with_a_text_and_reinstated_with_a_reason(desk: Client, quill: Sender, sam: User) -> None:
-    desk.post(_act(quill, "suspend"), SUSPENSION)
+def test_a_sender_is_suspended_with_a_text_and_reinstated_with_a_reason(
+    staff: Client, quill: Sender, sam: User
+) -> None:
+    staff.post(_act(quill, "suspend"), SUSPENSION)
     quill.refresh_from_db()
     assert quill.is_suspended
     assert quill.suspension_text == SUSPENSION["text"]
     assert (_last().action, _last().actor) == ("sender suspended", sam)
 
-    desk.post(_act(quill, "reinstate"), {"reason": REASON})
+    staff.post(_act(quill, "reinstate"), {"reason": REASON})
     quill.refresh_from_db()
     assert not quill.is_suspended
     assert _last().reason == REASON
@@ -42,151 +44,151 @@ def test_a_sender_is_suspended_with_a_text_and_reinstated_with_a_reason(desk: Cl
 
 
 @pytest.mark.parametrize("missing", ["category", "text"])
-def test_a_suspension_without_a_category_or_a_text_is_asked_again(desk: Client, quill: Sender, missing: str) -> None:
-    page = desk.post(_act(quill, "suspend"), {**SUSPENSION, missing: ""})
+def test_a_suspension_without_a_category_or_a_text_is_asked_again(staff: Client, quill: Sender, missing: str) -> None:
+    page = staff.post(_act(quill, "suspend"), {**SUSPENSION, missing: ""})
     assert page.status_code == 200
     assert page.context["form"].errors[missing]
     quill.refresh_from_db()
     assert not quill.is_suspended
 
 
-def test_the_second_operator_reads_that_it_was_done_already(desk: Client, quill: Sender) -> None:
-    desk.post(_act(quill, "suspend"), SUSPENSION)
-    answer = desk.post(_act(quill, "suspend"), SUSPENSION)
+def test_the_second_operator_reads_that_it_was_done_already(staff: Client, quill: Sender) -> None:
+    staff.post(_act(quill, "suspend"), SUSPENSION)
+    answer = staff.post(_act(quill, "suspend"), SUSPENSION)
     assert answer.status_code == 409
     assert "already been done" in answer.content.decode()
     assert Audit.objects.filter(action="sender suspended").count() == 1
 
 
 @pytest.mark.parametrize("reason", ["", "because", "         x"])
-def test_a_short_reason_is_refused_and_nothing_changes(desk: Client, db: None, reason: str) -> None:
+def test_a_short_reason_is_refused_and_nothing_changes(staff: Client, db: None, reason: str) -> None:
     account = factories.account()
-    page = desk.post(_act(account, "pause-bookings"), {"text": "Booking is paused.", "reason": reason})
+    page = staff.post(_act(account, "pause-bookings"), {"text": "Booking is paused.", "reason": reason})
     assert page.context["form"].errors["reason"]
     account.refresh_from_db()
     assert account.paused_at is None
 
 
-def test_the_carrier_is_paused_for_everybody_and_resumed(desk: Client, sam: User) -> None:
+def test_the_carrier_is_paused_for_everybody_and_resumed(staff: Client, sam: User) -> None:
     account = factories.account()
-    desk.post(_act(account, "pause-bookings"), {"text": "Booking is paused.", "reason": REASON})
+    staff.post(_act(account, "pause-bookings"), {"text": "Booking is paused.", "reason": REASON})
     account.refresh_from_db()
     assert account.holds_until(timezone.now())
     assert account.pause_text == "Booking is paused."
 
-    desk.post(_act(account, "resume-bookings"), {"reason": REASON})
+    staff.post(_act(account, "resume-bookings"), {"reason": REASON})
     account.refresh_from_db()
     assert account.holds_until(timezone.now()) is None
     assert list(Audit.objects.values_list("action", flat=True)) == ["bookings paused", "bookings resumed"]
 
 
-def test_a_stopped_account_is_asked_again_at_once(desk: Client, sam: User) -> None:
+def test_a_stopped_account_is_asked_again_at_once(staff: Client, sam: User) -> None:
     account = factories.account()
     account.stop("402 no payment method", timezone.now())
-    desk.post(_act(account, "try-now"), {"reason": REASON})
+    staff.post(_act(account, "try-now"), {"reason": REASON})
     account.refresh_from_db()
     assert account.take_probe(timezone.now())
 
 
-def test_a_senders_limits_are_set(desk: Client, quill: Sender) -> None:
+def test_a_senders_limits_are_set(staff: Client, quill: Sender) -> None:
     limits = {"bookings_a_day": 5000, "quotes_a_minute": 90, "pickup_days_ahead": 5}
     money = {"money_a_day": "800.50", "unbilled_limit": ""}
-    desk.post(_act(quill, "limits"), {**limits, **money, "reason": REASON})
+    staff.post(_act(quill, "limits"), {**limits, **money, "reason": REASON})
     quill.refresh_from_db()
     assert (quill.bookings_a_day, quill.pickup_days_ahead) == (5000, 5)
     assert (quill.money_a_day, quill.unbilled_limit) == (Decimal("800.50"), None)
     assert "bookings a day 5000, money a day 800.50, unbilled limit none" in _last().reason
 
 
-def test_a_senders_page_says_how_much_of_its_limits_is_used(desk: Client, quill: Sender) -> None:
+def test_a_senders_page_says_how_much_of_its_limits_is_used(staff: Client, quill: Sender) -> None:
     today = timezone.now().astimezone(quill.tzinfo).date()
     Sender.objects.update(counted_on=today, booked_today=7, spent_today="84.56", own_money_a_day=90)
-    page = desk.get(f"/admin/accounts/sender/{quill.pk}/change/").content.decode()
+    page = staff.get(f"/admin/accounts/sender/{quill.pk}/change/").content.decode()
     assert "Parcels today: 7 of 2,000" in page
     assert "$84.56 AUD of $25,000.00 AUD; the owner's limit is $90.00 AUD" in page
 
 
-def test_a_person_is_turned_off_and_on_again(desk: Client, alice: User, bob: User) -> None:
-    desk.post(_act(alice, "turn-off"), {"reason": REASON})
+def test_a_person_is_turned_off_and_on_again(staff: Client, alice: User, bob: User) -> None:
+    staff.post(_act(alice, "turn-off"), {"reason": REASON})
     alice.refresh_from_db()
     assert not alice.is_active
     assert (_last().action, _last().subject) == ("account turned off", f"user {alice.pk}")
     assert User.objects.get(pk=bob.pk).is_active
-    desk.post(_act(alice, "turn-on"), {"reason": REASON})
+    staff.post(_act(alice, "turn-on"), {"reason": REASON})
     alice.refresh_from_db()
     assert alice.is_active
 
 
 def test_a_person_is_logged_out_everywhere_and_nobody_else_is(
-    desk: Client, visit: Callable[[User], Client], alice: User, bob: User
+    staff: Client, visit: Callable[[User], Client], alice: User, bob: User
 ) -> None:
     at_work, at_home, elsewhere = visit(alice), visit(alice), visit(bob)
-    desk.post(_act(alice, "log-out"), {"reason": REASON})
+    staff.post(_act(alice, "log-out"), {"reason": REASON})
     assert [browser.get("/parcels/").status_code for browser in (at_work, at_home, elsewhere)] == [302, 302, 200]
-    assert desk.get("/admin/").status_code == 200
+    assert staff.get("/admin/").status_code == 200
     assert _last().reason == f"2 sessions: {REASON}"
     assert visit(alice).get("/parcels/").status_code == 200
 
 
-def test_nobody_turns_off_their_own_account(desk: Client, sam: User) -> None:
-    page = desk.post(_act(sam, "turn-off"), {"reason": REASON})
+def test_nobody_turns_off_their_own_account(staff: Client, sam: User) -> None:
+    page = staff.post(_act(sam, "turn-off"), {"reason": REASON})
     assert "your own account" in page.content.decode()
     sam.refresh_from_db()
     assert sam.is_active
 
 
-def test_a_lost_second_factor_is_removed_and_the_person_is_told(desk: Client, alice: User) -> None:
+def test_a_lost_second_factor_is_removed_and_the_person_is_told(staff: Client, alice: User) -> None:
     factories.second_factor(alice)
-    desk.post(_act(alice, "reset-second-factor"), {"reason": REASON})
+    staff.post(_act(alice, "reset-second-factor"), {"reason": REASON})
     assert not alice.authenticator_set.exists()
     assert [message.to for message in mail.outbox] == [[alice.email]]
     assert "reply to this email now" in mail.outbox[0].body
-    assert desk.get("/admin/").status_code == 200  # the operator's own is still there
+    assert staff.get("/admin/").status_code == 200  # the operator's own is still there
 
 
-def test_a_label_that_failed_is_owed_again(desk: Client, quill: Sender, alice: User) -> None:
+def test_a_label_that_failed_is_due_again(staff: Client, quill: Sender, alice: User) -> None:
     order = factories.order(quill, alice, status="booked")
     label = Label.objects.create(order=order, size="full", state="failed", tries=12)
-    desk.post(_act(label, "fetch-again"), {"reason": REASON})
+    staff.post(_act(label, "fetch-again"), {"reason": REASON})
     label.refresh_from_db()
     assert (label.state, label.tries) == ("pending", 0)
     assert label.due_at <= timezone.now()
 
 
-def test_a_stored_label_is_never_fetched_again(desk: Client, quill: Sender, alice: User) -> None:
+def test_a_stored_label_is_never_fetched_again(staff: Client, quill: Sender, alice: User) -> None:
     order = factories.order(quill, alice, status="booked")
     label = Label.objects.create(
         order=order, size="full", state="stored", sha256="0" * 64, length=9, stored_at=timezone.now()
     )
-    assert desk.post(_act(label, "fetch-again"), {"reason": REASON}).status_code == 409
+    assert staff.post(_act(label, "fetch-again"), {"reason": REASON}).status_code == 409
 
 
-def test_an_alias_is_kept_as_the_lists_write_words(desk: Client, sam: User) -> None:
-    desk.post(reverse("admin:accounts_localityalias_add"), {"word": " xy ", "stands_for": "Mount", "reason": REASON})
+def test_an_alias_is_kept_as_the_lists_write_words(staff: Client, sam: User) -> None:
+    staff.post(reverse("admin:accounts_localityalias_add"), {"word": " xy ", "stands_for": "Mount", "reason": REASON})
     alias = LocalityAlias.objects.latest("pk")
     assert (alias.word, alias.stands_for) == ("XY", "MOUNT")
     assert (_last().action, _last().reason) == ("alias saved", f"XY for MOUNT: {REASON}")
 
 
-def test_an_unknown_act_is_not_found(desk: Client, quill: Sender) -> None:
-    assert desk.post(_act(quill, "delete-everything"), {"reason": REASON}).status_code == 404
+def test_an_unknown_act_is_not_found(staff: Client, quill: Sender) -> None:
+    assert staff.post(_act(quill, "delete-everything"), {"reason": REASON}).status_code == 404
 
 
-def test_an_order_offers_no_act_but_resolving(desk: Client, quill: Sender, alice: User) -> None:
+def test_an_order_offers_no_act_but_resolving(staff: Client, quill: Sender, alice: User) -> None:
     order = factories.order(quill, alice, status="booked")
-    page = desk.get(reverse("admin:orders_order_change", args=[order.pk])).content.decode()
+    page = staff.get(reverse("admin:orders_order_change", args=[order.pk])).content.decode()
     assert "Resolve" not in page
 
 
-def test_what_is_done_to_one_sender_leaves_another_as_it_is(desk: Client, quill: Sender, bob: User, sam: User) -> None:
+def test_what_is_done_to_one_sender_leaves_another_as_it_is(staff: Client, quill: Sender, bob: User, sam: User) -> None:
     other = Sender.objects.get(memberships__user=bob)
     before = Sender.objects.filter(pk=other.pk).values().get()
     limits = {"bookings_a_day": 5, "quotes_a_minute": 9, "pickup_days_ahead": 5, "money_a_day": "8"}
-    assert desk.post(_act(quill, "limits"), {**limits, "reason": REASON}).status_code == 302
-    assert desk.post(_act(quill, "suspend"), SUSPENSION).status_code == 302
+    assert staff.post(_act(quill, "limits"), {**limits, "reason": REASON}).status_code == 302
+    assert staff.post(_act(quill, "suspend"), SUSPENSION).status_code == 302
     assert Sender.objects.filter(pk=other.pk).values().get() == before
     other.suspend(by=sam, category="terms", text="As for the other.", note="", at=timezone.now())
-    assert desk.post(_act(quill, "reinstate"), {"reason": REASON}).status_code == 302
+    assert staff.post(_act(quill, "reinstate"), {"reason": REASON}).status_code == 302
     assert Sender.objects.get(pk=other.pk).suspension_text == "As for the other."
 
 

@@ -65,17 +65,17 @@ def stop(account: CarrierAccount, at: dt.datetime | None) -> None:
 
 
 def sent() -> list[str]:
-    """The subjects of all mails, once a worker has tried everything that is owed."""
-    owed = AlertMessage.objects.filter(due_at__isnull=False)
-    owed.update(due_at=timezone.now())
-    for message in owed.order_by("pk"):
+    """The subjects of all mails, once a worker has tried everything that is due."""
+    due = AlertMessage.objects.filter(due_at__isnull=False)
+    due.update(due_at=timezone.now())
+    for message in due.order_by("pk"):
         with suppress(outgoing.Undelivered):
             alerting.send_due_message(message.pk)
     return [message.subject for message in mail.outbox]
 
 
 def look(*minutes: int) -> list[str]:
-    """Look so many minutes from now, and send what is owed for it; all subjects so far."""
+    """Check conditions this many minutes from now, and send the messages; return all subjects so far."""
     for later in minutes:
         alerting.check_conditions(timezone.now() + later * MINUTE)
         sent()

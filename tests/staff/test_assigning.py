@@ -1,4 +1,4 @@
-"""Many lines of nobody's are given to one sender at once; what may answer an unclear booking is settled one by one."""
+"""Many lines of nobody's are given to one sender at once; what may answer an unclear booking is resolved one by one."""
 
 import datetime as dt
 from collections.abc import Callable
@@ -28,12 +28,12 @@ def ticks(page: Any) -> list[str]:
     return [f"{line.charge.pk}:{line.goes_to}" for line in page.context["lines"] if not line.left]
 
 
-def preview(desk: Client, sender: Sender, *charges: Charge) -> Any:
-    return desk.post(PAGE, {"line": [f"{charge.pk}:" for charge in charges], "sender": sender.number, "preview": "1"})
+def preview(staff: Client, sender: Sender, *charges: Charge) -> Any:
+    return staff.post(PAGE, {"line": [f"{charge.pk}:" for charge in charges], "sender": sender.number, "preview": "1"})
 
 
-def assign(desk: Client, page: Any, sender: Sender, reason: str = REASON) -> Any:
-    return desk.post(PAGE, {"line": ticks(page), "sender": sender.number, "reason": reason, "assign": "1"})
+def assign(staff: Client, page: Any, sender: Sender, reason: str = REASON) -> Any:
+    return staff.post(PAGE, {"line": ticks(page), "sender": sender.number, "reason": reason, "assign": "1"})
 
 
 def line(page: Any, charge: Charge) -> Any:
@@ -57,19 +57,19 @@ def order(quill: Sender, alice: User) -> Order:
 
 
 def test_lines_are_ticked_in_the_list_looked_at_and_assigned_with_one_row_of_the_audit_each(
-    desk: Client, sam: User, quill: Sender, alice: User
+    staff: Client, sam: User, quill: Sender, alice: User
 ) -> None:
     lines = [stray("SSTRAY001"), stray("SSTRAY002", "3.00"), stray("SSTRAY003", "9.00", currency="NZD")]
-    listed = desk.post(LIST, {"action": "assign_lines", "_selected_action": [it.pk for it in lines]})
+    listed = staff.post(LIST, {"action": "assign_lines", "_selected_action": [it.pk for it in lines]})
     assert [it.charge for it in listed.context["lines"]] == lines
 
-    page = preview(desk, quill, *lines)
+    page = preview(staff, quill, *lines)
     assert {currency: str(amount) for currency, amount in page.context["sums"].items()} == {
         "AUD": "15.08", "NZD": "9.00",
     }  # fmt: skip
     assert not Charge.objects.for_user(alice).exists()
 
-    assert assign(desk, page, quill).status_code == 302
+    assert assign(staff, page, quill).status_code == 302
     assert set(Charge.objects.for_user(alice)) == set(lines)
     rows = Audit.objects.filter(action="charge assigned")
     assert sorted((row.subject, row.actor, row.sender) for row in rows) == [
@@ -79,41 +79,41 @@ def test_lines_are_ticked_in_the_list_looked_at_and_assigned_with_one_row_of_the
 
 
 def test_a_line_goes_to_the_parcel_whose_customer_reference_it_has(
-    desk: Client, order: Order, alice: User, wren: Sender, bob: User
+    staff: Client, order: Order, alice: User, wren: Sender, bob: User
 ) -> None:
     factories.order(wren, bob, status="booked", customer_reference="PO 118")
     today = timezone.now().date()
     own, anothers = stray(customer_reference="po 117", day=today), stray(customer_reference="PO 118", day=today)
-    page = preview(desk, order.sender, own, anothers)
+    page = preview(staff, order.sender, own, anothers)
     assert (line(page, own).order, line(page, anothers).order) == (order, None)
-    assign(desk, page, order.sender)
+    assign(staff, page, order.sender)
     own.refresh_from_db()
     assert own.order == order
 
 
-def test_a_customer_reference_of_two_parcels_names_neither(desk: Client, order: Order, alice: User) -> None:
+def test_a_customer_reference_of_two_parcels_names_neither(staff: Client, order: Order, alice: User) -> None:
     factories.order(order.sender, alice, status="booked", customer_reference="PO 117")
     charge = stray(customer_reference="PO 117", day=timezone.now().date())
-    assert line(preview(desk, order.sender, charge), charge).order is None
+    assert line(preview(staff, order.sender, charge), charge).order is None
 
 
 def test_a_line_with_the_reference_of_another_senders_parcel_is_left(
-    desk: Client, order: Order, wren: Sender, bob: User
+    staff: Client, order: Order, wren: Sender, bob: User
 ) -> None:
     factories.order(wren, bob, status="booked", carrier_reference="SWREN0001")
     charge, other = stray("SWREN0001"), stray()
-    page = preview(desk, order.sender, charge, other)
+    page = preview(staff, order.sender, charge, other)
     assert "another sender's" in line(page, charge).left
-    assign(desk, page, order.sender)
+    assign(staff, page, order.sender)
     assert list(Charge.objects.unmatched()) == [charge]
 
 
-def test_the_cover_in_the_same_price_goes_along_and_is_in_the_sum(desk: Client, quill: Sender) -> None:
+def test_the_cover_in_the_same_price_goes_along_and_is_in_the_sum(staff: Client, quill: Sender) -> None:
     cost = stray(line=2)
     cover = stray(kind="cover", amount="2.00", report=cost.report, line=2, part=1)
-    page = preview(desk, quill, cost, cover)
+    page = preview(staff, quill, cost, cover)
     assert [str(it.amount) for it in page.context["lines"]] == ["14.08"]
-    assign(desk, page, quill)
+    assign(staff, page, quill)
     assert set(Charge.objects.filter(sender=quill)) == {cost, cover}
     assert Audit.objects.filter(action="charge assigned").count() == 1
 
@@ -121,18 +121,18 @@ def test_the_cover_in_the_same_price_goes_along_and_is_in_the_sum(desk: Client, 
 @pytest.mark.postgres
 @pytest.mark.parametrize("status", ["unconfirmed", "conflict"])
 def test_a_line_that_may_answer_an_unclear_booking_is_left_with_a_link_and_the_others_go_on(
-    desk: Client, quill: Sender, wren: Sender, bob: User, status: str
+    staff: Client, quill: Sender, wren: Sender, bob: User, status: str
 ) -> None:
     """Even if it was ticked as if the page had shown it to go there."""
     booking = cases.unclear(wren, bob, status=status)
     may_be = stray("SFOUND001", day=timezone.now().date())
     other = stray("SLONGAGO1", day=timezone.now().date() - dt.timedelta(days=30))
-    page = preview(desk, quill, may_be, other)
+    page = preview(staff, quill, may_be, other)
     assert line(page, may_be).unclear == booking
     assert f'href="{reverse("admin:orders_order_change", args=[booking.pk])}"' in page.content.decode()
 
     forged = {"line": [f"{it.pk}:{quill.pk}-" for it in (may_be, other)], "sender": quill.number, "reason": REASON}
-    rest = desk.post(PAGE, {**forged, "assign": "1"})
+    rest = staff.post(PAGE, {**forged, "assign": "1"})
     assert [it.charge for it in rest.context["lines"]] == [may_be]
     assert list(Charge.objects.unmatched()) == [may_be]
 
@@ -155,7 +155,7 @@ def test_a_line_that_may_answer_an_unclear_booking_is_left_with_a_link_and_the_o
     ],
 )  # fmt: skip
 def test_what_may_answer_a_booking_is_told_by_its_names_else_by_its_day(
-    desk: Client, order: Order, wren: Sender, bob: User, fields: Any, attempt: Any, may_be: bool
+    staff: Client, order: Order, wren: Sender, bob: User, fields: Any, attempt: Any, may_be: bool
 ) -> None:
     booking = factories.order(wren, bob, status="unconfirmed", customer_reference="PO 200")
     cases.attempt(booking, **attempt)
@@ -163,112 +163,112 @@ def test_what_may_answer_a_booking_is_told_by_its_names_else_by_its_day(
     day = now.date() - dt.timedelta(days=fields["day"]) if fields["day"] is not None else None
     week = factories.billing_report(week=now.date() - dt.timedelta(days=now.weekday()), uploaded_at=now)
     charge = stray(**{"reference": "SFOUND001", **fields, "day": day, "report": week})
-    assert bool(line(preview(desk, order.sender, charge), charge).unclear) is may_be
+    assert bool(line(preview(staff, order.sender, charge), charge).unclear) is may_be
 
 
-def test_what_was_charged_before_the_booking_was_sent_is_not_its(desk: Client, quill: Sender, unclear: Any) -> None:
+def test_what_was_charged_before_the_booking_was_sent_is_not_its(staff: Client, quill: Sender, unclear: Any) -> None:
     unclear()
     report = factories.billing_report(uploaded_at=timezone.now() - dt.timedelta(hours=1))
     charge = stray(day=timezone.now().date(), report=report)
-    assert line(preview(desk, quill, charge), charge).unclear is None
+    assert line(preview(staff, quill, charge), charge).unclear is None
 
 
-def test_another_accounts_unclear_booking_holds_no_line_back(desk: Client, quill: Sender, unclear: Any) -> None:
+def test_another_accounts_unclear_booking_holds_no_line_back(staff: Client, quill: Sender, unclear: Any) -> None:
     unclear()
     other = gateway.current_account()
     other.pk, other.fingerprint = None, "another"
     other.save()
     charge = stray(day=timezone.now().date(), report=factories.billing_report(account=other))
-    assert line(preview(desk, quill, charge), charge).unclear is None
+    assert line(preview(staff, quill, charge), charge).unclear is None
 
 
 def test_a_line_that_changed_meanwhile_is_told_and_left_and_the_others_go_on(
-    desk: Client, quill: Sender, wren: Sender
+    staff: Client, quill: Sender, wren: Sender
 ) -> None:
     taken, other = stray("SSTRAY001"), stray("SSTRAY002")
-    page = preview(desk, quill, taken, other)
+    page = preview(staff, quill, taken, other)
     matching.assign_charge(taken, sender=wren)
-    rest = assign(desk, page, quill)
+    rest = assign(staff, page, quill)
     assert line(rest, taken).left == "It has already been assigned, or its report isn't posted."
     assert Charge.objects.get(sender=quill) == other
     assert Charge.objects.get(sender=wren) == taken
 
 
 def test_a_line_taken_in_the_very_moment_is_told_too(
-    desk: Client, quill: Sender, monkeypatch: pytest.MonkeyPatch
+    staff: Client, quill: Sender, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     taken, other = stray("SSTRAY001"), stray("SSTRAY002")
-    page = preview(desk, quill, taken, other)
+    page = preview(staff, quill, taken, other)
     attach = matching._attach_charge
     monkeypatch.setattr(matching, "_attach_charge", lambda charge, *to: charge != taken and attach(charge, *to))
-    rest = assign(desk, page, quill)
+    rest = assign(staff, page, quill)
     assert line(rest, taken).left == "This charge has already been assigned."
     assert list(Charge.objects.unmatched()) == [taken]
     assert Audit.objects.filter(action="charge assigned").count() == 1
 
 
 def test_nothing_goes_where_the_page_did_not_show_it_to_go(
-    desk: Client, quill: Sender, wren: Sender, order: Order, alice: User
+    staff: Client, quill: Sender, wren: Sender, order: Order, alice: User
 ) -> None:
     charge = stray(customer_reference="PO 300", day=timezone.now().date())
-    page = preview(desk, quill, charge)
-    changed = assign(desk, page, wren)
+    page = preview(staff, quill, charge)
+    changed = assign(staff, page, wren)
     assert line(changed, charge).goes_to == f"{wren.pk}-"
     factories.order(quill, alice, status="booked", customer_reference="PO 300")
-    assert assign(desk, page, quill).status_code == 200
+    assert assign(staff, page, quill).status_code == 200
     assert Charge.objects.unmatched().get() == charge
 
 
-def test_the_page_keeps_what_was_typed_and_asks_why_only_when_it_assigns(desk: Client, quill: Sender) -> None:
+def test_the_page_keeps_what_was_typed_and_asks_why_only_when_it_assigns(staff: Client, quill: Sender) -> None:
     charge = stray()
-    wrong = desk.post(PAGE, {"line": f"{charge.pk}:", "sender": "A-9999", "reason": "As told by", "preview": "1"})
+    wrong = staff.post(PAGE, {"line": f"{charge.pk}:", "sender": "A-9999", "reason": "As told by", "preview": "1"})
     assert wrong.context["form"].errors == {"sender": ["No sender has this number."]}
     assert "As told by" in wrong.content.decode()
     assert wrong.context["form"]["sender"].value() == "A-9999"
-    unsaid = assign(desk, preview(desk, quill, charge), quill, reason="")
+    unsaid = assign(staff, preview(staff, quill, charge), quill, reason="")
     assert list(unsaid.context["form"].errors) == ["reason"]
     assert Charge.objects.unmatched().exists()
 
 
-def test_what_was_not_ticked_stays(desk: Client, quill: Sender) -> None:
+def test_what_was_not_ticked_stays(staff: Client, quill: Sender) -> None:
     ticked, other = stray("SSTRAY001"), stray("SSTRAY002")
-    page = preview(desk, quill, ticked, other)
-    desk.post(PAGE, {"line": ticks(page)[:1], "sender": quill.number, "reason": REASON, "assign": "1"})
+    page = preview(staff, quill, ticked, other)
+    staff.post(PAGE, {"line": ticks(page)[:1], "sender": quill.number, "reason": REASON, "assign": "1"})
     assert Charge.objects.get(sender=quill) == ticked
 
 
 def test_more_than_a_hundred_or_none_are_refused_in_a_sentence(
-    desk: Client, quill: Sender, monkeypatch: pytest.MonkeyPatch
+    staff: Client, quill: Sender, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     form = {"sender": quill.number, "reason": REASON, "assign": "1"}
-    many = desk.post(PAGE, {"line": [f"{pk}:" for pk in range(1, 102)], **form}, follow=True)
+    many = staff.post(PAGE, {"line": [f"{pk}:" for pk in range(1, 102)], **form}, follow=True)
     assert "You can assign up to 100 lines at once." in many.content.decode()
-    assert "No lines selected." in desk.post(PAGE, {"line": ["x:", "-1:"], **form}, follow=True).content.decode()
+    assert "No lines selected." in staff.post(PAGE, {"line": ["x:", "-1:"], **form}, follow=True).content.decode()
     monkeypatch.setattr("shipping_portal.staff.assigning.MOST", 1)
     lines = [stray("SSTRAY001"), stray("SSTRAY002")]
     sent = {"action": "assign_lines", "_selected_action": [it.pk for it in lines]}
-    assert "up to 100 lines" in desk.post(LIST, sent, follow=True).content.decode()
+    assert "up to 100 lines" in staff.post(LIST, sent, follow=True).content.decode()
     assert not Charge.objects.exclude(sender=None).exists()
 
 
-def test_a_line_whose_report_is_not_posted_is_left(desk: Client, quill: Sender) -> None:
+def test_a_line_whose_report_is_not_posted_is_left(staff: Client, quill: Sender) -> None:
     charge = stray(posted_at=None)
-    assert line(preview(desk, quill, charge), charge).left
+    assert line(preview(staff, quill, charge), charge).left
 
 
 def test_ticks_are_only_in_the_list_of_nobodys_and_for_those_who_may_assign(
-    desk: Client, operator: Callable[[str], Client], db: None
+    staff: Client, operator: Callable[[str], Client], db: None
 ) -> None:
     stray()
-    assert 'name="_selected_action"' in desk.get(LIST).content.decode()
-    assert 'name="_selected_action"' not in desk.get("/admin/billing/charge/").content.decode()
+    assert 'name="_selected_action"' in staff.get(LIST).content.decode()
+    assert 'name="_selected_action"' not in staff.get("/admin/billing/charge/").content.decode()
     assert 'name="_selected_action"' not in operator("Support").get(LIST).content.decode()
-    assert desk.get(PAGE).status_code == 405
+    assert staff.get(PAGE).status_code == 405
 
 
 @pytest.mark.postgres
 def test_the_page_asks_no_more_for_thirty_lines_than_for_two(
-    desk: Client, quill: Sender, alice: User, unclear: Any
+    staff: Client, quill: Sender, alice: User, unclear: Any
 ) -> None:
     counts = []
     for upto in (2, 30):
@@ -277,6 +277,6 @@ def test_the_page_asks_no_more_for_thirty_lines_than_for_two(
             factories.order(quill, alice, status="booked", customer_reference=f"PO {number}")
             stray(f"SSTRAY{number:03d}", customer_reference=f"PO {number}", day=timezone.now().date())
         with CaptureQueriesContext(connection) as asked:
-            preview(desk, quill, *Charge.objects.all())
+            preview(staff, quill, *Charge.objects.all())
         counts.append(len(asked))
     assert counts[1] <= counts[0]

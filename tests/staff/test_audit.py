@@ -143,7 +143,7 @@ def imported(**fields: Any) -> Import:
 
 
 def held_import() -> Restore:
-    """A restore that holds an import of one owed row."""
+    """A restore that holds an import of one due row."""
     restore: Restore = factories.restore()
     file = imported(restore=restore, hold="We compare it first.", paused_at=timezone.now())
     file.rows.update(state="owed")
@@ -184,7 +184,7 @@ def dispute() -> Dispute:
     )
 
 
-# For every act at the desk: what it is done to, and what else its form asks.
+# For every act in the admin: what it is done to, and what else its form asks.
 SCENES: dict[tuple[str, str], tuple[Callable[[], Any], dict[str, Any]]] = {
     ("accounts.user", "turn-off"): (person, {}),
     ("accounts.user", "turn-on"): (lambda: person(is_active=False), {}),
@@ -246,7 +246,7 @@ SCENES: dict[tuple[str, str], tuple[Callable[[], Any], dict[str, Any]]] = {
     ("orders.order", "add-order-id"): (adopted, {"carrier_order_id": "id-1"}),
     ("orders.order", "undo-adoption"): (adopted_by_somebody, {}),
     ("orders.order", "contest-adoption"): (adopted_and_printed, {}),
-    ("orders.order", "second-order-settled"): (made_twice, {}),
+    ("orders.order", "second-order-resolved"): (made_twice, {}),
     ("orders.order", "cancel"): (lambda: made_by_somebody(status="booked"), {}),
     ("orders.order", "carrier-cancelled-it"): (unclear_cancel, {}),
     ("orders.order", "still-booked"): (unclear_cancel, {}),
@@ -261,12 +261,12 @@ def registered() -> list[tuple[type[Model], AdminAction]]:
 @pytest.mark.parametrize(
     ("model", "act"), registered(), ids=[f"{m._meta.model_name} {act.name}" for m, act in registered()]
 )
-def test_every_act_leaves_exactly_one_row(desk: Client, sam: User, model: type[Model], act: AdminAction) -> None:
-    """An act without a scene fails here: whoever adds one says how it is done."""
+def test_every_act_leaves_exactly_one_row(staff: Client, sam: User, model: type[Model], act: AdminAction) -> None:
+    """An act without a scene fails here: its author has to add how it is done."""
     prepare, form = SCENES[model._meta.label_lower, act.name]
     thing, began_at = prepare(), timezone.now()
     url = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_act", args=[thing.pk, act.name])
-    assert desk.post(url, {**form, "reason": REASON}).status_code == 302
+    assert staff.post(url, {**form, "reason": REASON}).status_code == 302
     row = Audit.objects.get()
     assert (row.actor, row.subject) == (sam, subject_of(thing))
     assert row.action
@@ -278,27 +278,27 @@ def test_every_act_leaves_exactly_one_row(desk: Client, sam: User, model: type[M
 @pytest.mark.parametrize(
     ("model", "act"), registered(), ids=[f"{m._meta.model_name} {act.name}" for m, act in registered()]
 )
-def test_every_act_asks_why_and_without_it_changes_nothing(desk: Client, model: type[Model], act: AdminAction) -> None:
+def test_every_act_asks_why_and_without_it_changes_nothing(staff: Client, model: type[Model], act: AdminAction) -> None:
     prepare, form = SCENES[model._meta.label_lower, act.name]
     thing = prepare()
     before = model._default_manager.filter(pk=thing.pk).values().get()
     url = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_act", args=[thing.pk, act.name])
-    answer = desk.post(url, {**form, "reason": "", "text": ""})
+    answer = staff.post(url, {**form, "reason": "", "text": ""})
     assert answer.context["form"].errors
     assert model._default_manager.filter(pk=thing.pk).values().get() == before
     assert not Audit.objects.exists()
 
 
-def test_a_reason_that_holds_a_link_is_asked_again(desk: Client, quill: Sender) -> None:
+def test_a_reason_that_holds_a_link_is_asked_again(staff: Client, quill: Sender) -> None:
     url = reverse("admin:accounts_sender_act", args=[quill.pk, "limits"])
-    page = desk.post(url, {**LIMITS, "reason": f"see https://carrier.example/t/?token={JWT}"})
+    page = staff.post(url, {**LIMITS, "reason": f"see https://carrier.example/t/?token={JWT}"})
     assert "Remove the link" in page.content.decode()
     assert not Audit.objects.exists()
 
 
-def test_a_reason_that_holds_an_e_mail_is_asked_again(desk: Client, quill: Sender) -> None:
+def test_a_reason_that_holds_an_e_mail_is_asked_again(staff: Client, quill: Sender) -> None:
     url = reverse("admin:accounts_sender_act", args=[quill.pk, "limits"])
-    page = desk.post(url, {**LIMITS, "reason": "alice@quill.example asked for it"})
+    page = staff.post(url, {**LIMITS, "reason": "alice@quill.example asked for it"})
     assert "Remove the email address" in page.content.decode()
     assert not Audit.objects.exists()
 
@@ -309,8 +309,8 @@ def test_what_a_team_does_names_nobody_in_the_audit(quill: Sender, alice: User, 
     team.revoke_invitation(made, by=alice, now=now)
     team.set_role(member, "viewer", by=alice, now=now)
     team.remove_member(member, by=alice, now=now)
-    told = [(row.action, row.subject, row.reason) for row in Audit.objects.order_by("pk")]
-    assert told == [
+    found = [(row.action, row.subject, row.reason) for row in Audit.objects.order_by("pk")]
+    assert found == [
         ("invited", f"invitation {made.pk}", "viewer"),
         ("invitation revoked", f"invitation {made.pk}", ""),
         ("role changed", f"user {ana.pk}", "shipper → viewer"),
@@ -318,15 +318,15 @@ def test_what_a_team_does_names_nobody_in_the_audit(quill: Sender, alice: User, 
     ]
 
 
-def test_a_search_for_an_address_is_in_the_audit_by_its_keyed_hash(desk: Client, history: Order) -> None:
-    exported(desk, {"q": "alice@quill.example"})
+def test_a_search_for_an_address_is_in_the_audit_by_its_keyed_hash(staff: Client, history: Order) -> None:
+    exported(staff, {"q": "alice@quill.example"})
     assert Audit.objects.latest("pk").reason == f"q={hash_of('alice@quill.example')}"
 
 
 @pytest.mark.parametrize("where", ["text", "note"])
-def test_a_suspension_keeps_no_signed_link(desk: Client, quill: Sender, where: str) -> None:
+def test_a_suspension_keeps_no_signed_link(staff: Client, quill: Sender, where: str) -> None:
     url = reverse("admin:accounts_sender_act", args=[quill.pk, "suspend"])
-    page = desk.post(url, {**SUSPENSION, where: f"https://carrier.example/t/?token={JWT}"})
+    page = staff.post(url, {**SUSPENSION, where: f"https://carrier.example/t/?token={JWT}"})
     assert "Leave this link out" in page.content.decode()
     assert not Audit.objects.exists()
 
@@ -341,65 +341,65 @@ def test_the_note_of_a_suspension_outlives_it_in_the_audit(quill: Sender, sam: U
 # -- What is changed or shown on pages that are no act ------------------------------------------
 
 
-def test_a_test_of_the_listener_leaves_a_row(desk: Client, sam: User, monkeypatch: Any) -> None:
-    monkeypatch.setattr("shipping_portal.staff.carrier.listener.send_test_event", lambda told: "200 stored")
-    desk.post("/admin/listener/")
+def test_a_test_of_the_listener_leaves_a_row(staff: Client, sam: User, monkeypatch: Any) -> None:
+    monkeypatch.setattr("shipping_portal.staff.carrier.listener.send_test_event", lambda found: "200 stored")
+    staff.post("/admin/listener/")
     row = Audit.objects.get()
     assert (row.action, row.actor) == ("listener tested", sam)
     assert row.subject == f"carrier account {CarrierAccount.objects.get().pk}"
 
 
 def test_an_imported_list_leaves_a_row_for_each_country_with_the_reason(
-    desk: Client, sam: User, localities: None
+    staff: Client, sam: User, localities: None
 ) -> None:
     content = "country,suburb,state,postcode\nAU,HOBART,TAS,7000\nUS,PORTLAND,OR,97206\n"
-    desk.post("/admin/accounts/localitylist/import/", {"content": content, "source": "a.csv", "reason": REASON})
+    staff.post("/admin/accounts/localitylist/import/", {"content": content, "source": "a.csv", "reason": REASON})
     rows = Audit.objects.filter(action="locality list imported", actor=sam)
     assert [REASON in row.reason for row in rows] == [True, True]
 
 
-def test_a_billing_report_that_is_taken_leaves_a_row(desk: Client, sam: User) -> None:
+def test_a_billing_report_that_is_taken_leaves_a_row(staff: Client, sam: User) -> None:
     file = SimpleUploadedFile("billing-2026-11-23.csv", b"Type,Reference,Price,Currency\n")
-    desk.post("/admin/billing/billingreport/upload/", {"file": file, "account": factories.account().pk})
+    staff.post("/admin/billing/billingreport/upload/", {"file": file, "account": factories.account().pk})
     row = Audit.objects.get()
     assert (row.action, row.actor, row.reason) == (
         "billing report taken", sam, "billing-2026-11-23.csv, 2026-11-16",
     )  # fmt: skip
 
 
-def test_columns_that_are_set_leave_a_row_and_columns_that_are_tried_none(desk: Client, sam: User) -> None:
+def test_columns_that_are_set_leave_a_row_and_columns_that_are_tried_none(staff: Client, sam: User) -> None:
     profile = profile_of(factories.account())
     url = reverse("admin:billing_billingprofile_columns", args=[profile.pk])
     form = {"column_type": "Art", "column_reference": "Ref", "column_price": "P", "column_currency": "C"}
     form |= {"delimiter": ";", "date_form": "%Y-%m-%d", "total_word": ""}
-    desk.post(url, {**form, "try": "yes"})
+    staff.post(url, {**form, "try": "yes"})
     assert not Audit.objects.exists()
-    desk.post(url, {**form, "reason": REASON})
+    staff.post(url, {**form, "reason": REASON})
     row = Audit.objects.get()
     assert (row.action, row.actor, row.subject) == ("report columns set", sam, subject_of(profile))
     assert REASON in row.reason
 
 
-def test_a_changed_alias_leaves_a_row(desk: Client, sam: User) -> None:
+def test_a_changed_alias_leaves_a_row(staff: Client, sam: User) -> None:
     alias = LocalityAlias.objects.first()
     form = {"word": "XY", "stands_for": "Mount", "reason": REASON}
-    desk.post(reverse("admin:accounts_localityalias_change", args=[alias.pk]), form)
+    staff.post(reverse("admin:accounts_localityalias_change", args=[alias.pk]), form)
     row = Audit.objects.get()
     assert (row.action, row.actor, row.reason) == ("alias saved", sam, f"XY for MOUNT: {REASON}")
 
 
-def test_a_decided_word_leaves_a_row(desk: Client, sam: User) -> None:
+def test_a_decided_word_leaves_a_row(staff: Client, sam: User) -> None:
     word = EventWord.objects.create(word="with sorter", first_seen_at=timezone.now())
-    desk.post(reverse("admin:tracking_eventword_decide", args=[word.pk]), {"progress": "", "reason": REASON})
+    staff.post(reverse("admin:tracking_eventword_decide", args=[word.pk]), {"progress": "", "reason": REASON})
     row = Audit.objects.get()
     assert (row.action, row.actor, row.subject) == ("word decided", sam, subject_of(word))
 
 
 @pytest.mark.parametrize("decision", ["not_booked", "keep_waiting"])
-def test_a_resolved_order_leaves_a_row(desk: Client, sam: User, unclear: Callable[..., Order], decision: str) -> None:
+def test_a_resolved_order_leaves_a_row(staff: Client, sam: User, unclear: Callable[..., Order], decision: str) -> None:
     order = unclear()
     url = reverse("admin:orders_order_resolve", args=[order.pk])
-    desk.post(url, {"decision": decision, f"{decision}-reason": REASON})
+    staff.post(url, {"decision": decision, f"{decision}-reason": REASON})
     row = Audit.objects.get()
     assert (row.actor, row.subject, row.sender, row.reason) == (sam, subject_of(order), order.sender, REASON)
 
@@ -458,17 +458,17 @@ def history(sam: User, alice: User, quill: Sender) -> Order:
     ],
 )
 def test_it_is_filtered_by_actor_action_and_day_and_searched_by_object(
-    desk: Client, history: Order, query: dict[str, str], actions: list[str]
+    staff: Client, history: Order, query: dict[str, str], actions: list[str]
 ) -> None:
     Order.objects.filter(pk=history.pk).update(carrier_reference="STEST00000")
     query = {key: value.replace("ORDER 1", f"ORDER {history.pk}") for key, value in query.items()}
-    shown = desk.get(LIST, query).context["cl"].result_list
+    shown = staff.get(LIST, query).context["cl"].result_list
     assert [row.action for row in shown] == actions
-    assert [line[4] for line in exported(desk, query)[1:] if line[4] != "audit exported"] == actions
+    assert [line[4] for line in exported(staff, query)[1:] if line[4] != "audit exported"] == actions
 
 
-def test_one_operator_is_a_filter(desk: Client, history: Order, sam: User) -> None:
-    shown = desk.get(LIST, {"by": str(sam.pk)}).context["cl"].result_list
+def test_one_operator_is_a_filter(staff: Client, history: Order, sam: User) -> None:
+    shown = staff.get(LIST, {"by": str(sam.pk)}).context["cl"].result_list
     assert [row.action for row in shown] == ["sender suspended"]
 
 
@@ -485,10 +485,10 @@ def exported(browser: Client, query: dict[str, str] | None = None) -> list[list[
 @pytest.mark.parametrize(
     "typed", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1+1", "＋1", "－1", "＠SUM(A1)"]
 )
-def test_no_cell_of_the_file_is_a_formula(desk: Client, history: Order, quill: Sender, typed: str) -> None:
+def test_no_cell_of_the_file_is_a_formula(staff: Client, history: Order, quill: Sender, typed: str) -> None:
     Sender.objects.filter(pk=quill.pk).update(name=typed)
     Audit.write("looked", history, by=None, at=timezone.now(), sender=quill, reason=typed)
-    [line] = [line for line in exported(desk) if line[4] == "looked"]
+    [line] = [line for line in exported(staff) if line[4] == "looked"]
     assert (line[3], line[6]) == (f"'{typed}", f"'{typed}")
 
 
@@ -498,50 +498,50 @@ def test_other_cells_are_left_alone() -> None:
     ]  # fmt: skip
 
 
-def test_the_file_is_a_download_that_nothing_keeps(desk: Client, history: Order) -> None:
-    answer = desk.get(EXPORT)
+def test_the_file_is_a_download_that_nothing_keeps(staff: Client, history: Order) -> None:
+    answer = staff.get(EXPORT)
     assert answer["Content-Type"] == "text/csv; charset=utf-8"
     assert answer["Content-Disposition"].startswith('attachment; filename="audit-')
     assert "no-store" in answer["Cache-Control"]
 
 
-def test_the_file_holds_no_signed_link(desk: Client, history: Order) -> None:
+def test_the_file_holds_no_signed_link(staff: Client, history: Order) -> None:
     pasted = f"he sent https://carrier.example/t/?token={JWT}"
     Audit.write("looked", history, by=None, at=timezone.now(), reason=pasted)
-    assert JWT not in str(exported(desk))
-    assert JWT not in str(exported(desk, {"q": pasted}) + exported(desk))
+    assert JWT not in str(exported(staff))
+    assert JWT not in str(exported(staff, {"q": pasted}) + exported(staff))
 
 
-def test_taking_it_away_is_in_the_audit_itself(desk: Client, history: Order, sam: User) -> None:
-    exported(desk, {"by": "operators"})
+def test_taking_it_away_is_in_the_audit_itself(staff: Client, history: Order, sam: User) -> None:
+    exported(staff, {"by": "operators"})
     row = Audit.objects.latest("pk")
     assert (row.action, row.actor, row.reason) == ("audit exported", sam, "by=operators")
 
 
 @pytest.mark.postgres
-def test_the_file_costs_the_same_queries_at_any_length(desk: Client, history: Order) -> None:
-    exported(desk)
+def test_the_file_costs_the_same_queries_at_any_length(staff: Client, history: Order) -> None:
+    exported(staff)
     with CaptureQueriesContext(connection) as short:
-        exported(desk)
+        exported(staff)
     for _ in range(30):
         Audit.write("looked", history, by=history.made_by, at=timezone.now(), sender=history.sender)
     with CaptureQueriesContext(connection) as long:
-        exported(desk)
+        exported(staff)
     assert len(long) == len(short)
 
 
 @pytest.mark.parametrize("query", [{"actor__password__startswith": "argon2"}, {"no_such": "1"}])
 def test_a_lookup_through_the_export_is_refused_like_one_in_the_list(
-    desk: Client, history: Order, query: dict[str, str]
+    staff: Client, history: Order, query: dict[str, str]
 ) -> None:
-    assert desk.get(EXPORT, query).status_code in {302, 400}
+    assert staff.get(EXPORT, query).status_code in {302, 400}
     assert not Audit.objects.filter(action="audit exported").exists()
 
 
 @pytest.mark.parametrize(
     "typed", ["at__year=99999999999", "at__gte=99999-01-01", "p=99999999999999999999", "by=" + "9" * 40]
 )
-def test_an_address_typed_by_hand_is_no_fault_of_ours(desk: Client, typed: str) -> None:
-    answer = desk.get(f"{reverse('admin:accounts_audit_changelist')}?{typed}")
+def test_an_address_typed_by_hand_is_no_fault_of_ours(staff: Client, typed: str) -> None:
+    answer = staff.get(f"{reverse('admin:accounts_audit_changelist')}?{typed}")
     assert answer.status_code in {200, 302, 400}
-    assert desk.get(f"{reverse('admin:accounts_audit_export')}?{typed}").status_code in {200, 302, 400}
+    assert staff.get(f"{reverse('admin:accounts_audit_export')}?{typed}").status_code in {200, 302, 400}

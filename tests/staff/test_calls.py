@@ -57,9 +57,9 @@ def calls(quill: Sender, alice: User) -> Order:
     ],
 )
 def test_calls_are_found_by_operation_answer_and_slowness(
-    desk: Client, calls: Order, query: str, found: set[str]
+    staff: Client, calls: Order, query: str, found: set[str]
 ) -> None:
-    rows = desk.get(f"{LIST}?{query}").context["cl"].result_list
+    rows = staff.get(f"{LIST}?{query}").context["cl"].result_list
     assert {row.operation for row in rows} == found
 
 
@@ -70,12 +70,12 @@ def test_every_operation_the_contract_may_name_is_offered() -> None:
     assert named == {"quote", "quote_contents", "book", "view", "cancel", "track", "subscribe", "ping"}
 
 
-def test_a_call_leads_to_its_order(desk: Client, calls: Order) -> None:
-    assert f'href="/admin/orders/order/{calls.pk}/change/"' in desk.get(LIST).content.decode()
+def test_a_call_leads_to_its_order(staff: Client, calls: Order) -> None:
+    assert f'href="/admin/orders/order/{calls.pk}/change/"' in staff.get(LIST).content.decode()
 
 
-def test_an_orders_page_leads_to_its_calls(desk: Client, calls: Order) -> None:
-    rows = desk.get(f"{LIST}?order__id__exact={calls.pk}").context["cl"].result_list
+def test_an_orders_page_leads_to_its_calls(staff: Client, calls: Order) -> None:
+    rows = staff.get(f"{LIST}?order__id__exact={calls.pk}").context["cl"].result_list
     assert [row.operation for row in rows] == ["book"]
 
 

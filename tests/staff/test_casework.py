@@ -36,24 +36,24 @@ def url(thing: Any, page: str) -> str:
 # -- Notes --------------------------------------------------------------------------------------
 
 
-def test_a_note_about_an_order_is_read_on_its_page_and_on_its_senders(desk: Client, sam: User, order: Order) -> None:
-    desk.post(url(order, "note"), {"text": SECRET})
+def test_a_note_about_an_order_is_read_on_its_page_and_on_its_senders(staff: Client, sam: User, order: Order) -> None:
+    staff.post(url(order, "note"), {"text": SECRET})
     for page in (url(order, "change"), url(order.sender, "change")):
-        assert SECRET in text(desk.get(page))
+        assert SECRET in text(staff.get(page))
     row = Audit.objects.get()
     assert (row.action, row.actor, row.subject, row.sender) == ("note added", sam, subject_of(order), order.sender)
     assert SECRET not in row.reason
 
 
-def test_a_note_about_a_sender_stands_on_its_own_page(desk: Client, order: Order) -> None:
-    desk.post(url(order.sender, "note"), {"text": SECRET})
-    assert SECRET in text(desk.get(url(order.sender, "change")))
-    assert SECRET not in text(desk.get(url(order, "change")))
+def test_a_note_about_a_sender_stands_on_its_own_page(staff: Client, order: Order) -> None:
+    staff.post(url(order.sender, "note"), {"text": SECRET})
+    assert SECRET in text(staff.get(url(order.sender, "change")))
+    assert SECRET not in text(staff.get(url(order, "change")))
 
 
-def test_no_sender_reads_a_note(desk: Client, visit: Visit, alice: User, order: Order) -> None:
-    desk.post(url(order, "note"), {"text": SECRET})
-    desk.post(url(order.sender, "note"), {"text": SECRET})
+def test_no_sender_reads_a_note(staff: Client, visit: Visit, alice: User, order: Order) -> None:
+    staff.post(url(order, "note"), {"text": SECRET})
+    staff.post(url(order.sender, "note"), {"text": SECRET})
     browser = visit(alice)
     for page in (f"/parcels/{order.uuid}/", "/parcels/", reverse("today"), reverse("settings")):
         assert SECRET not in browser.get(page).content.decode()
@@ -63,9 +63,9 @@ def test_no_sender_reads_a_note(desk: Client, visit: Visit, alice: User, order: 
     ("typed", "said"), [("", "required"), (f"see {SIGNED}", "Leave this link out"), ("x" * 2001, "2000")]
 )
 def test_a_note_with_a_mistake_says_so_and_keeps_what_was_typed(
-    desk: Client, order: Order, typed: str, said: str
+    staff: Client, order: Order, typed: str, said: str
 ) -> None:
-    page = desk.post(url(order, "note"), {"text": typed})
+    page = staff.post(url(order, "note"), {"text": typed})
     assert said in str(page.context["form"].errors["text"])
     assert page.context["form"]["text"].value() == typed
     assert not Note.objects.exists()
@@ -82,40 +82,42 @@ def test_a_note_is_never_changed(order: Order, sam: User) -> None:
 # -- Whose case it is ---------------------------------------------------------------------------
 
 
-def listed(desk: Client, case: str) -> list[Order]:
-    return list(desk.get(reverse("admin:orders_order_changelist"), {"case": case}).context["cl"].result_list)
+def listed(staff: Client, case: str) -> list[Order]:
+    return list(staff.get(reverse("admin:orders_order_changelist"), {"case": case}).context["cl"].result_list)
 
 
-def test_a_case_is_taken_given_to_somebody_and_given_back(desk: Client, sam: User, order: Order) -> None:
+def test_a_case_is_taken_given_to_somebody_and_given_back(staff: Client, sam: User, order: Order) -> None:
     ida = factories.user("ida@portal.example", is_staff=True, is_superuser=True)
     for form, whose in (({"mine": "yes"}, "mine"), ({"operator": ida.pk}, "others"), ({"operator": ""}, "nobody")):
-        desk.post(url(order, "assign"), form)
-        assert {case for case in ("mine", "others", "nobody") if listed(desk, case) == [order]} == {whose}
-    told = Audit.objects.order_by("pk").values_list("action", "subject", "reason")
+        staff.post(url(order, "assign"), form)
+        assert {case for case in ("mine", "others", "nobody") if listed(staff, case) == [order]} == {whose}
+    found = Audit.objects.order_by("pk").values_list("action", "subject", "reason")
     subject = subject_of(order)
-    assert list(told) == [
+    assert list(found) == [
         ("case assigned", subject, f"to user {sam.pk}"),
         ("case assigned", subject, f"to user {ida.pk}"),
         ("case assigned", subject, "to nobody"),
     ]
 
 
-def test_the_list_and_the_page_say_whose_case_it_is(desk: Client, sam: User, order: Order) -> None:
+def test_the_list_and_the_page_say_whose_case_it_is(staff: Client, sam: User, order: Order) -> None:
     casework.give_case(order, sam, by=sam, now=timezone.now())
-    assert sam.email in text(desk.get(reverse("admin:orders_order_changelist"), {"case": "mine"}))
-    assert desk.get(url(order, "change")).context["assigned"].operator == sam
+    assert sam.email in text(staff.get(reverse("admin:orders_order_changelist"), {"case": "mine"}))
+    assert staff.get(url(order, "change")).context["assigned"].operator == sam
 
 
-def test_ones_own_cases_are_counted_on_the_first_page_and_one_click_away(desk: Client, sam: User, order: Order) -> None:
+def test_ones_own_cases_are_counted_on_the_first_page_and_one_click_away(
+    staff: Client, sam: User, order: Order
+) -> None:
     for whose, count in ((None, 0), (sam, 1)):
         casework.give_case(order, whose, by=sam, now=timezone.now())
         link = f'<a href="{reverse("admin:orders_order_changelist")}?case=mine">My cases: {count}</a>'
-        assert link in desk.get(reverse("admin:index")).content.decode()
-    assert listed(desk, "mine") == [order]
+        assert link in staff.get(reverse("admin:index")).content.decode()
+    assert listed(staff, "mine") == [order]
 
 
-def test_no_case_is_given_to_who_is_no_operator(desk: Client, alice: User, order: Order) -> None:
-    page = desk.post(url(order, "assign"), {"operator": alice.pk}, follow=True)
+def test_no_case_is_given_to_who_is_no_operator(staff: Client, alice: User, order: Order) -> None:
+    page = staff.post(url(order, "assign"), {"operator": alice.pk}, follow=True)
     assert "no longer an operator" in text(page)
     assert not Assignment.objects.exists()
 
@@ -123,16 +125,16 @@ def test_no_case_is_given_to_who_is_no_operator(desk: Client, alice: User, order
 # -- Emails to the sender ----------------------------------------------------------------------
 
 
-def written(desk: Client, order: Order, **fields: Any) -> Any:
+def written(staff: Client, order: Order, **fields: Any) -> Any:
     values = {"to": order.made_by_id, "about": "missed", "text": "The driver comes on Friday."}
-    return desk.post(url(order, "mail"), values | fields)
+    return staff.post(url(order, "mail"), values | fields)
 
 
 @pytest.mark.parametrize("about", SenderMail.About.values)
 def test_each_prepared_text_begins_with_the_parcel_and_no_receivers_name(
-    about: str, desk: Client, order: Order
+    about: str, staff: Client, order: Order
 ) -> None:
-    page = desk.get(url(order, "mail"), {"about": about})
+    page = staff.get(url(order, "mail"), {"about": about})
     begun = page.context["form"]["text"].value()
     assert order.receiver_name not in begun
     assert about == "other" or str(order.carrier_reference) in begun
@@ -140,24 +142,24 @@ def test_each_prepared_text_begins_with_the_parcel_and_no_receivers_name(
     assert page.context["form"]["to"].value() == order.made_by_id
 
 
-def test_an_email_leaves_once_with_the_way_to_the_parcel(desk: Client, sam: User, order: Order, alice: User) -> None:
-    written(desk, order)
-    owed = SenderMail.objects.get()
+def test_an_email_leaves_once_with_the_way_to_the_parcel(staff: Client, sam: User, order: Order, alice: User) -> None:
+    written(staff, order)
+    due = SenderMail.objects.get()
     assert mail.outbox == []
-    casework.send_due_mail(owed.pk)
-    casework.send_due_mail(owed.pk)
+    casework.send_due_mail(due.pk)
+    casework.send_due_mail(due.pk)
     [sent] = mail.outbox
     assert sent.to == [alice.email]
     assert str(order.carrier_reference) in sent.subject
     assert "The driver comes on Friday." in sent.body
     assert reverse("parcel", args=[order.uuid]) in sent.body
     assert order.receiver_name not in sent.subject + sent.body
-    page = text(desk.get(url(order, "change")))
+    page = text(staff.get(url(order, "change")))
     assert "The driver didn't come, sent" in page
     assert "The driver comes on Friday." in page
     row = Audit.objects.get()
     assert (row.action, row.actor, row.subject) == ("mail to the sender", sam, subject_of(order))
-    assert row.reason == f"{owed}: missed"
+    assert row.reason == f"{due}: missed"
 
 
 @pytest.mark.parametrize(
@@ -165,38 +167,38 @@ def test_an_email_leaves_once_with_the_way_to_the_parcel(desk: Client, sam: User
     [({"text": ""}, "text"), ({"text": f"see {SIGNED}"}, "text"), ({"to": "999999"}, "to"), ({"about": "x"}, "about")],
 )
 def test_what_is_wrong_with_an_email_is_said_at_its_field(
-    fields: dict[str, str], at: str, desk: Client, order: Order
+    fields: dict[str, str], at: str, staff: Client, order: Order
 ) -> None:
-    page = written(desk, order, **fields)
+    page = written(staff, order, **fields)
     assert page.context["form"].errors[at]
     assert not SenderMail.objects.exists()
     assert not Audit.objects.exists()
 
 
 @pytest.mark.parametrize("role", [Role.BOOKKEEPER, Role.VIEWER])
-def test_only_owners_and_shippers_are_written_to(role: str, desk: Client, order: Order, alice: User) -> None:
+def test_only_owners_and_shippers_are_written_to(role: str, staff: Client, order: Order, alice: User) -> None:
     Membership.objects.filter(user=alice).update(role=role)
-    assert written(desk, order).context["form"].errors["to"]
+    assert written(staff, order).context["form"].errors["to"]
 
 
-def test_who_has_left_meanwhile_gets_nothing(desk: Client, order: Order, alice: User) -> None:
-    written(desk, order)
+def test_who_has_left_meanwhile_gets_nothing(staff: Client, order: Order, alice: User) -> None:
+    written(staff, order)
     Membership.objects.filter(user=alice).delete()
     casework.send_due_mail(SenderMail.objects.get().pk)
     assert mail.outbox == []
     kept = SenderMail.objects.get()
     assert (kept.sent_at, kept.due_at, kept.last_error) == (None, None, casework.LEFT)
-    assert "not sent: the person left" in text(desk.get(url(order, "change")))
+    assert "not sent: the person left" in text(staff.get(url(order, "change")))
 
 
 def test_a_mail_server_that_is_away_is_tried_again(order: Order, sam: User, alice: User, monkeypatch: Any) -> None:
     def away(*_: Any) -> None:
         raise ConnectionRefusedError
 
-    owed = casework.queue_mail(order, to=alice, about="other", text="-", by=sam, now=timezone.now())
+    due = casework.queue_mail(order, to=alice, about="other", text="-", by=sam, now=timezone.now())
     monkeypatch.setattr("django.core.mail.EmailMessage.send", away)
-    casework.send_due_mail(owed.pk)
-    owed.refresh_from_db()
-    assert owed.sent_at is None
-    assert owed.tries == 1
-    assert owed.due_at > timezone.now()
+    casework.send_due_mail(due.pk)
+    due.refresh_from_db()
+    assert due.sent_at is None
+    assert due.tries == 1
+    assert due.due_at > timezone.now()

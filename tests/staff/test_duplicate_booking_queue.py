@@ -1,4 +1,4 @@
-"""The admin tells of a second carrier order on the order's own page, and of nothing once it is settled."""
+"""The admin tells of a second carrier order on the order's own page, and of nothing once it is resolved."""
 
 from collections.abc import Callable
 
@@ -18,22 +18,22 @@ def twice(unclear: Callable[..., Order]) -> Order:
     return order
 
 
-def page(desk: Client, order: Order) -> str:
-    return desk.get(reverse("admin:orders_order_change", args=[order.pk])).content.decode()
+def page(staff: Client, order: Order) -> str:
+    return staff.get(reverse("admin:orders_order_change", args=[order.pk])).content.decode()
 
 
-def test_the_orders_page_says_what_happened_and_what_to_do(desk: Client, twice: Order) -> None:
-    text = page(desk, twice)
+def test_the_orders_page_says_what_happened_and_what_to_do(staff: Client, twice: Order) -> None:
+    text = page(staff, twice)
     assert "this order has SOURS00001, but the carrier&#x27;s answer to attempt 1 named SSECOND001" in text
     assert "The carrier may charge for both. Ask it to void the unused one" in text
 
 
-def test_settled_with_a_reason_it_is_said_no_more(desk: Client, twice: Order) -> None:
-    act = reverse("admin:orders_order_act", args=[twice.pk, "second-order-settled"])
-    assert act in page(desk, twice)
-    desk.post(act, {"reason": REASON})
-    text = page(desk, twice)
+def test_resolved_with_a_reason_it_is_said_no_more(staff: Client, twice: Order) -> None:
+    act = reverse("admin:orders_order_act", args=[twice.pk, "second-order-resolved"])
+    assert act in page(staff, twice)
+    staff.post(act, {"reason": REASON})
+    text = page(staff, twice)
     assert "Second carrier order:" not in text
     assert act not in text
     assert Order.objects.get(pk=twice.pk).carrier_reference == "SOURS00001"
-    assert desk.post(act, {"reason": REASON}).status_code == 409
+    assert staff.post(act, {"reason": REASON}).status_code == 409

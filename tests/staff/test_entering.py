@@ -15,8 +15,8 @@ from tests import factories
 Visit = Callable[[User], Client]
 
 
-def test_an_operator_with_a_second_factor_reads_what_needs_a_person(desk: Client) -> None:
-    page = desk.get("/admin/")
+def test_an_operator_with_a_second_factor_reads_what_needs_a_person(staff: Client) -> None:
+    page = staff.get("/admin/")
     assert page.status_code == 200
     assert "Someone’s on the phone?" in page.content.decode()
 
@@ -27,12 +27,12 @@ def test_a_visitor_is_sent_to_the_portals_own_log_in_and_back(client: Client, db
     assert answer["Location"] == f"{reverse('account_login')}?next=/admin/orders/order/"
 
 
-def test_the_desks_log_in_page_is_the_portals(client: Client, db: None) -> None:
+def test_the_admins_log_in_page_is_the_portals(client: Client, db: None) -> None:
     answer = client.get("/admin/login/?next=/admin/orders/order/")
     assert answer["Location"] == f"{reverse('account_login')}?next=/admin/orders/order/"
 
 
-def test_for_a_sender_there_is_no_desk(visit: Visit, alice: User) -> None:
+def test_for_a_sender_there_is_no_admin(visit: Visit, alice: User) -> None:
     answer = visit(alice).get("/admin/orders/order/", follow=True)
     assert answer.status_code == 404
 
@@ -43,9 +43,9 @@ def test_an_operator_without_a_second_factor_sets_one_up_first(visit: Visit, db:
     assert answer["Location"] == reverse("mfa_activate_totp")
 
 
-def test_a_deactivated_operator_is_out_with_the_next_request(desk: Client, sam: User) -> None:
+def test_a_deactivated_operator_is_out_with_the_next_request(staff: Client, sam: User) -> None:
     User.objects.filter(pk=sam.pk).update(is_active=False)
-    assert desk.get("/admin/").status_code == 302
+    assert staff.get("/admin/").status_code == 302
 
 
 def test_an_operator_who_may_only_read_meets_no_acts(visit: Visit, alice: User) -> None:
@@ -73,15 +73,17 @@ def test_an_operator_in_no_group_sees_not_even_how_much_waits(visit: Visit, db: 
 
 
 @pytest.mark.parametrize("library", ["mfa/authenticator", "account/emailaddress", "auth/group"])
-def test_no_librarys_own_page_is_at_the_desk(desk: Client, library: str) -> None:
-    assert desk.get(f"/admin/{library}/").status_code == 404
+def test_no_librarys_own_page_is_in_the_admin(staff: Client, library: str) -> None:
+    assert staff.get(f"/admin/{library}/").status_code == 404
 
 
-def test_every_time_at_the_desk_is_written_in_one_form_with_its_zone(desk: Client, quill: Sender, alice: User) -> None:
+def test_every_time_in_the_admin_is_written_in_one_form_with_its_zone(
+    staff: Client, quill: Sender, alice: User
+) -> None:
     order = factories.order(quill, alice, status="booked", created_at=dt.datetime(2026, 11, 22, 20, 5, tzinfo=dt.UTC))
     for page in ("changelist", "change"):
         args = [order.pk] if page == "change" else []
-        shown = desk.get(reverse(f"admin:orders_order_{page}", args=args)).content.decode()
+        shown = staff.get(reverse(f"admin:orders_order_{page}", args=args)).content.decode()
         assert "22 Nov 2026, 20:05 UTC" in shown, page
         assert not re.search(r"[ap]\.m\.", shown), page
 

@@ -18,8 +18,8 @@ pytestmark = pytest.mark.django_db
 DAY = dt.date(2026, 11, 20)
 
 
-def listed(desk: Client, address: str) -> list[object]:
-    return list(desk.get(f"/admin/{address}").context["cl"].result_list)
+def listed(staff: Client, address: str) -> list[object]:
+    return list(staff.get(f"/admin/{address}").context["cl"].result_list)
 
 
 @pytest.mark.parametrize(
@@ -35,10 +35,10 @@ def listed(desk: Client, address: str) -> list[object]:
     ],
 )
 def test_parcels_are_found_by_the_day_they_were_booked_in_utc(
-    desk: Client, quill: Sender, alice: User, hour: str, query: str, is_found: bool
+    staff: Client, quill: Sender, alice: User, hour: str, query: str, is_found: bool
 ) -> None:
     order = factories.order(quill, alice, status="booked", submitted_at=dt.datetime.fromisoformat(hour))
-    assert listed(desk, f"orders/order/?{query}") == ([order] if is_found else [])
+    assert listed(staff, f"orders/order/?{query}") == ([order] if is_found else [])
 
 
 @pytest.mark.parametrize(
@@ -52,13 +52,13 @@ def test_parcels_are_found_by_the_day_they_were_booked_in_utc(
     ],
 )
 def test_parcels_are_found_by_the_pickup_day_they_wait_for(
-    desk: Client, quill: Sender, alice: User, fields: dict[str, object], is_found: bool
+    staff: Client, quill: Sender, alice: User, fields: dict[str, object], is_found: bool
 ) -> None:
     order = factories.order(quill, alice, **{"status": "booked", "carrier_pickup_date": DAY} | fields)
-    assert listed(desk, f"orders/order/?pickup={DAY}") == ([order] if is_found else [])
+    assert listed(staff, f"orders/order/?pickup={DAY}") == ([order] if is_found else [])
 
 
-def test_the_lists_of_a_sender_are_of_that_sender_alone(desk: Client, quill: Sender, alice: User) -> None:
+def test_the_lists_of_a_sender_are_of_that_sender_alone(staff: Client, quill: Sender, alice: User) -> None:
     other = factories.sender()
     factories.pickup_address(other, email="other@example.org", is_default=True)
     made = {}
@@ -66,12 +66,12 @@ def test_the_lists_of_a_sender_are_of_that_sender_alone(desk: Client, quill: Sen
         order = factories.order(sender, alice, status="booked")
         made[sender] = factories.charge(order, line=sender.pk)
         Audit.write("looked", order, by=alice, at=order.created_at, sender=sender)
-    page = desk.get(f"/admin/accounts/sender/{quill.pk}/change/")
+    page = staff.get(f"/admin/accounts/sender/{quill.pk}/change/")
     for words, url in page.context["lists"]:
-        rows = list(desk.get(url).context["cl"].result_list)
+        rows = list(staff.get(url).context["cl"].result_list)
         assert {row.sender for row in rows} <= {quill}, words
-    assert listed(desk, f"billing/charge/?sender={quill.number}") == [made[quill]]
-    assert listed(desk, "billing/charge/?sender=A-999999") == []
+    assert listed(staff, f"billing/charge/?sender={quill.number}") == [made[quill]]
+    assert listed(staff, "billing/charge/?sender=A-999999") == []
 
 
 @pytest.mark.postgres
@@ -94,8 +94,8 @@ def test_a_day_is_looked_up_by_an_index(rule: Q, name: str) -> None:
 @pytest.mark.parametrize(
     ("query", "refusal"), [("sender=nobody", "an A-number"), ("day=monday", "a date"), ("pickup=31 May", "a date")]
 )
-def test_what_is_no_value_finds_nothing_and_is_told_at_its_field(desk: Client, query: str, refusal: str) -> None:
-    page = desk.get(f"/admin/orders/order/?{query}")
+def test_what_is_no_value_finds_nothing_and_is_told_at_its_field(staff: Client, query: str, refusal: str) -> None:
+    page = staff.get(f"/admin/orders/order/?{query}")
     assert page.context["cl"].result_count == 0
     assert f"Enter {refusal}, like " in page.content.decode()
-    assert "That is no" not in desk.get("/admin/orders/order/").content.decode()
+    assert "That is no" not in staff.get("/admin/orders/order/").content.decode()

@@ -31,14 +31,14 @@ def order(quill: Sender, alice: User, bob: User) -> Order:
     return made
 
 
-def found(desk: Client, said: str) -> Any:
-    return desk.get("/admin/find/", {"q": said})
+def found(staff: Client, said: str) -> Any:
+    return staff.get("/admin/find/", {"q": said})
 
 
 @pytest.mark.postgres
 @pytest.mark.parametrize("said", ["0491 570 156", "0491570156", "+61491570156", "+61 491 570 156", "(0491) 570-156"])
-def test_a_phone_number_is_found_however_it_is_spelled(desk: Client, order: Order, said: str) -> None:
-    assert found(desk, said).context["orders"] == [order]
+def test_a_phone_number_is_found_however_it_is_spelled(staff: Client, order: Order, said: str) -> None:
+    assert found(staff, said).context["orders"] == [order]
 
 
 @pytest.mark.postgres
@@ -51,15 +51,33 @@ def test_a_phone_number_is_found_however_it_is_spelled(desk: Client, order: Orde
         "{reference} noor", "{pk} noor", "7000 12345", "12345 7000",
     ],
 )  # fmt: skip
-def test_a_parcel_is_found_by_what_a_caller_says(desk: Client, order: Order, said: str) -> None:
+def test_a_parcel_is_found_by_what_a_caller_says(staff: Client, order: Order, said: str) -> None:
     text = said.format(number=1000 + order.sender_id, reference=order.carrier_reference, pk=order.pk)
-    assert found(desk, text).context["orders"] == [order]
+    assert found(staff, text).context["orders"] == [order]
+
+
+@pytest.mark.postgres
+def test_a_return_is_found_by_whoever_sends_it_and_named_after_them(staff: Client, quill: Sender, alice: User) -> None:
+    sent = factories.order(quill, alice, status="booked", progress="delivered", progress_at=timezone.now())
+    made = factories.order(
+        quill, alice, status="booked", returns=sent, pickup=vars(factories.receiver()), receiver_name="Alice of Quill",
+        receiver_phone="0491 570 158",
+    )  # fmt: skip
+    made.search = made.search_text()
+    made.save()
+    Order.objects.filter(pk=sent.pk).update(search="")
+    for said in ("Noor Tamsin", "noor.tamsin@example.net", "0491 570 156", "+61491570156"):
+        page = found(staff, said)
+        assert page.context["orders"] == [made], said
+        assert "back from Noor Tamsin, HOBART 7000" in page.content.decode()
+    for said in ("0491 570 158", "1570156", "noor.tamsin@example", "0156"):
+        assert not found(staff, said).context["orders"], said
 
 
 @pytest.mark.postgres
 @pytest.mark.parametrize("said", ["oor", "oo", "am sin", "Noor Nobody", "7000 54321", "&", "%", "_", "A-9999"])
-def test_what_is_not_there_is_not_found(desk: Client, order: Order, said: str) -> None:
-    page = found(desk, said)
+def test_what_is_not_there_is_not_found(staff: Client, order: Order, said: str) -> None:
+    page = found(staff, said)
     assert page.context["orders"] == ([order] if said == "oor" else [])
 
 
@@ -82,37 +100,37 @@ def test_two_numbers_are_two_words_and_a_spaced_phone_is_one(said: str, words: l
     assert finding.search_words(said) == words
 
 
-def test_a_whole_number_or_reference_leads_to_its_page(desk: Client, order: Order, quill: Sender) -> None:
+def test_a_whole_number_or_reference_leads_to_its_page(staff: Client, order: Order, quill: Sender) -> None:
     page = reverse("admin:orders_order_change", args=[order.pk])
     reference = str(order.carrier_reference)
     for said in (reference, reference.lower(), str(order.uuid), "12345", str(order.pk), f"order {order.pk}"):
-        assert found(desk, said)["Location"] == page, said
+        assert found(staff, said)["Location"] == page, said
     account = reverse("admin:accounts_sender_change", args=[quill.pk])
     for said in (quill.number, quill.number.lower(), f" {quill.number} "):
-        assert found(desk, said)["Location"] == account, said
+        assert found(staff, said)["Location"] == account, said
 
 
 def test_a_parcel_is_found_by_its_senders_name_whose_words_many_share(
-    desk: Client, order: Order, quill: Sender, monkeypatch: pytest.MonkeyPatch
+    staff: Client, order: Order, quill: Sender, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(finding, "MOST_SENDERS", 2)
     for number in range(3):
         factories.sender(name=f"Shop {number} Candles")
     Sender.objects.filter(pk=quill.pk).update(name="Marlow Candles")
-    assert found(desk, "candles marlow").context["orders"] == [order]
+    assert found(staff, "candles marlow").context["orders"] == [order]
 
 
-def test_a_number_that_means_two_things_is_a_list(desk: Client, order: Order, bob: User) -> None:
+def test_a_number_that_means_two_things_is_a_list(staff: Client, order: Order, bob: User) -> None:
     other = factories.order(bob.membership.sender, bob, search="somebody 12345")
-    assert found(desk, "12345").context["orders"] == [other, order]
+    assert found(staff, "12345").context["orders"] == [other, order]
     Order.objects.filter(pk=other.pk).update(search="somebody")
     factories.sender(name="12345 Pty Ltd")
-    assert found(desk, "12345").context["orders"] == [order]
+    assert found(staff, "12345").context["orders"] == [order]
 
 
 @pytest.mark.parametrize("said", ["A-9999", "SNOBODY001", "987654321", "&", "order "])
-def test_a_number_that_nobody_has_is_said_so(desk: Client, order: Order, said: str) -> None:
-    assert "No matches" in found(desk, said).content.decode()
+def test_a_number_that_nobody_has_is_said_so(staff: Client, order: Order, said: str) -> None:
+    assert "No matches" in found(staff, said).content.decode()
 
 
 def test_a_number_leads_nowhere_an_operator_may_not_look(
@@ -132,25 +150,25 @@ def test_a_number_leads_nowhere_an_operator_may_not_look(
     ],
 )  # fmt: skip
 def test_a_sender_is_found_by_its_name_its_people_and_its_pickup_place(
-    desk: Client, quill: Sender, alice: User, said: str
+    staff: Client, quill: Sender, alice: User, said: str
 ) -> None:
     factories.sender(name="Somebody Else")
     factories.pickup_address(quill, email="shop@quill.example", phone="0491 570 006")
-    assert found(desk, said).context["senders"] == [quill]
+    assert found(staff, said).context["senders"] == [quill]
 
 
 @pytest.mark.postgres
 @pytest.mark.parametrize("said", ["alice", "ALICE@quill.example", "al", "{last} alice"])
-def test_a_person_is_found_by_name_and_whole_email(desk: Client, alice: User, bob: User, said: str) -> None:
+def test_a_person_is_found_by_name_and_whole_email(staff: Client, alice: User, bob: User, said: str) -> None:
     last = alice.name.split()[-1]
-    assert [person for person, _ in found(desk, said.format(last=last)).context["people"]] == [alice]
-    assert found(desk, "quill.example").context["people"] == []
+    assert [person for person, _ in found(staff, said.format(last=last)).context["people"]] == [alice]
+    assert found(staff, "quill.example").context["people"] == []
 
 
 def test_people_are_shown_masked_and_only_to_who_may_see_them(
-    desk: Client, operator: Callable[[str], Client], order: Order
+    staff: Client, operator: Callable[[str], Client], order: Order
 ) -> None:
-    page = found(desk, "alice@quill.example").content.decode()
+    page = found(staff, "alice@quill.example").content.decode()
     assert "a•••@quill.example" in page
     assert page.count("alice@quill.example") == 1  # in the box
     assert "people" not in found(operator("Billing"), "alice@quill.example").context
@@ -181,11 +199,11 @@ def reads(plan: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 @pytest.mark.postgres
 @pytest.mark.skipif("connection.vendor == 'sqlite'", reason="SQLite is for the demo, and reads every row")
-def test_each_search_has_an_index_for_all_it_looks_at(desk: Client, order: Order) -> None:
-    found(desk, "x")
+def test_each_search_has_an_index_for_all_it_looks_at(staff: Client, order: Order) -> None:
+    found(staff, "x")
     with CaptureQueriesContext(connection) as queries:
         for said in ("Noor Tamsin", "no ta", "+61491570156", "A-9999", "12", "7000 12345", str(uuid.uuid4()), "&"):
-            found(desk, said)
+            found(staff, said)
     many_accounts()
     seen: set[tuple[str, str]] = set()
     with connection.cursor() as cursor:
@@ -199,10 +217,10 @@ def test_each_search_has_an_index_for_all_it_looks_at(desk: Client, order: Order
     assert seen == {(table, "Bitmap Heap Scan") for table in SEARCHED}
 
 
-def test_a_lists_sender_is_chosen_by_the_number_it_quotes(desk: Client, order: Order, quill: Sender) -> None:
-    page = desk.get("/admin/orders/order/", {"sender": quill.number})
+def test_a_lists_sender_is_chosen_by_the_number_it_quotes(staff: Client, order: Order, quill: Sender) -> None:
+    page = staff.get("/admin/orders/order/", {"sender": quill.number})
     assert list(page.context["cl"].result_list) == [order]
-    assert desk.get("/admin/orders/order/", {"sender": "nobody"}).context["cl"].result_count == 0
+    assert staff.get("/admin/orders/order/", {"sender": "nobody"}).context["cl"].result_count == 0
 
 
 def test_the_day_is_counted_by_the_hour_it_was_sent_in(quill: Sender, alice: User) -> None:

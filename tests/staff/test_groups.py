@@ -27,7 +27,7 @@ Operator = Callable[[str], Client]
 Row = Callable[[], None]
 MODELS: list[type[Model]] = sorted(admin.site._registry, key=lambda model: model._meta.label)
 DJANGOS = {"changelist", "add", "history", "delete", "change"}  # the pages every model has
-# Pages of the desk that are no act of a model, and what each needs: (method, name, what stands in its address).
+# Pages of the admin that are no act of a model, and what each needs: (method, name, what stands in its address).
 PAGES: list[tuple[str, str, type[Model] | None, str]] = [
     ("GET", "orders_order_resolve", Order, "resolve"),
     ("GET", "orders_order_erase", None, "erase"),
@@ -69,7 +69,7 @@ def is_shown(group: str, model: type[Model]) -> bool:
 
 @pytest.fixture(autouse=True)
 def _no_listener(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shipping_portal.staff.carrier.listener.send_test_event", lambda told: "200 stored")
+    monkeypatch.setattr("shipping_portal.staff.carrier.listener.send_test_event", lambda found: "200 stored")
 
 
 @pytest.mark.parametrize("group", permissions.GROUPS)
@@ -121,7 +121,7 @@ def test_who_may_not_read_the_audit_takes_no_copy_of_it_away(operator: Operator,
     assert operator(group).get(reverse("admin:accounts_audit_export")).status_code == status
 
 
-def test_every_page_of_the_desk_is_in_this_modules_tables() -> None:
+def test_every_page_of_the_admin_is_in_this_modules_tables() -> None:
     """A new page without a row fails here, as in the access matrix."""
     known = {name for _, name, _, _ in PAGES} | READ_BY_ALL
     own = set()
@@ -208,8 +208,8 @@ def test_an_ops_lead_makes_somebody_an_operator_and_takes_it_back(operator: Oper
     assert not person.is_staff
     assert not person.groups.exists()
     assert User.objects.get(groups__name=permissions.OPS_LEAD).is_staff
-    told = Audit.objects.filter(action="operator groups set").order_by("pk").values_list("reason", flat=True)
-    assert list(told) == [f"Support, Billing: {REASON}", f"no operator any more: {REASON}"]
+    found = Audit.objects.filter(action="operator groups set").order_by("pk").values_list("reason", flat=True)
+    assert list(found) == [f"Support, Billing: {REASON}", f"no operator any more: {REASON}"]
 
 
 def test_a_new_operator_sets_a_new_password_which_an_operator_of_old_keeps(operator: Operator, mailoutbox: Any) -> None:
@@ -237,9 +237,9 @@ def test_nobody_sets_their_own_groups(operator: Operator) -> None:
     assert me.groups.get().name == permissions.OPS_LEAD
 
 
-def test_who_ships_for_a_sender_is_made_no_operator(desk: Client, alice: User) -> None:
+def test_who_ships_for_a_sender_is_made_no_operator(staff: Client, alice: User) -> None:
     url = address(User, "act", alice.pk, "groups")
-    assert desk.post(url, {"groups": [permissions.SUPPORT], "reason": REASON}).status_code == 409
+    assert staff.post(url, {"groups": [permissions.SUPPORT], "reason": REASON}).status_code == 409
 
 
 @pytest.mark.parametrize("act", ["turn-off", "log-out", "reset-second-factor"])

@@ -19,16 +19,16 @@ def _upload(content: bytes) -> dict[str, Any]:
     return {"file": SimpleUploadedFile("au.csv", content, content_type="text/csv")}
 
 
-def _checked(desk: Client, content: bytes) -> dict[str, Any]:
+def _checked(staff: Client, content: bytes) -> dict[str, Any]:
     """What the page carries on from the check to the import."""
-    carried: dict[str, Any] = desk.post(URL, _upload(content)).context["checked"].initial
+    carried: dict[str, Any] = staff.post(URL, _upload(content)).context["checked"].initial
     return carried
 
 
 def test_checking_a_file_tells_what_would_change_and_changes_nothing(
-    desk: Client, alice: User, localities: None
+    staff: Client, alice: User, localities: None
 ) -> None:
-    page = desk.post(URL, _upload(HOBART_ONLY))
+    page = staff.post(URL, _upload(HOBART_ONLY))
     preview = page.context["previews"][0]
     assert (preview.change.rows, preview.change.added, preview.change.removed) == (1, 0, 4)
     assert [address.suburb for address in preview.stranded] == ["FITZROY"]
@@ -36,34 +36,34 @@ def test_checking_a_file_tells_what_would_change_and_changes_nothing(
     assert places.check_pair("AU", "Fitzroy", "3065").place
 
 
-def test_a_checked_file_is_used_after_a_yes(desk: Client, localities: None) -> None:
-    answer = desk.post(URL, _checked(desk, HOBART_ONLY) | {"reason": REASON})
+def test_a_checked_file_is_used_after_a_yes(staff: Client, localities: None) -> None:
+    answer = staff.post(URL, _checked(staff, HOBART_ONLY) | {"reason": REASON})
     assert answer["Location"] == reverse("admin:accounts_localitylist_changelist")
     assert places.check_pair("AU", "Fitzroy", "3065").place is None
     assert places.check_pair("AU", "Hobart", "7000").place
     assert places.check_pair("US", "Portland", "97205").place
 
 
-def test_without_a_reason_the_same_check_is_shown_again(desk: Client, localities: None) -> None:
-    page = desk.post(URL, _checked(desk, HOBART_ONLY) | {"reason": "because"})
+def test_without_a_reason_the_same_check_is_shown_again(staff: Client, localities: None) -> None:
+    page = staff.post(URL, _checked(staff, HOBART_ONLY) | {"reason": "because"})
     assert page.context["previews"][0].change.rows == 1
     assert page.context["checked"].errors["reason"]
     assert places.check_pair("AU", "Fitzroy", "3065").place
 
 
-def test_a_file_that_is_not_the_checked_one_is_chosen_anew(desk: Client, localities: None) -> None:
-    page = desk.post(URL, {"content": "nonsense", "source": "x", "reason": REASON})
+def test_a_file_that_is_not_the_checked_one_is_chosen_anew(staff: Client, localities: None) -> None:
+    page = staff.post(URL, {"content": "nonsense", "source": "x", "reason": REASON})
     assert "previews" not in page.context
     assert LocalityList.objects.count() == 3
 
 
-def test_the_list_before_is_used_again(desk: Client, localities: None) -> None:
+def test_the_list_before_is_used_again(staff: Client, localities: None) -> None:
     before = LocalityList.objects.get(country="AU")
-    desk.post(URL, _checked(desk, HOBART_ONLY) | {"reason": REASON})
+    staff.post(URL, _checked(staff, HOBART_ONLY) | {"reason": REASON})
     act = reverse("admin:accounts_localitylist_act", args=[before.pk, "use-again"])
-    desk.post(act, {"reason": REASON})
+    staff.post(act, {"reason": REASON})
     assert places.check_pair("AU", "Fitzroy", "3065").place
-    assert desk.post(act, {"reason": REASON}).status_code == 409
+    assert staff.post(act, {"reason": REASON}).status_code == 409
 
 
 @pytest.mark.parametrize(
@@ -77,8 +77,8 @@ def test_the_list_before_is_used_again(desk: Client, localities: None) -> None:
     ],
     ids=["columns", "country", "encoding", "size", "empty"],
 )
-def test_a_file_that_cannot_be_used_says_why(desk: Client, localities: None, content: bytes, words: str) -> None:
-    page = desk.post(URL, _upload(content))
+def test_a_file_that_cannot_be_used_says_why(staff: Client, localities: None, content: bytes, words: str) -> None:
+    page = staff.post(URL, _upload(content))
     assert words in page.content.decode()
     assert "previews" not in page.context
     assert LocalityList.objects.filter(is_active=True).count() == 3

@@ -21,18 +21,18 @@ def act(file: Import, name: str) -> str:
 
 
 def test_an_operator_holds_an_import_and_its_sender_cannot_go_on(
-    desk: Client, quill: Sender, alice: User, sam: User
+    staff: Client, quill: Sender, alice: User, sam: User
 ) -> None:
     file = factories.import_file(quill, alice, state="booking")
     factories.import_row(quill, alice, file=file, state="owed", due_at=timezone.now(), problems={})
-    desk.post(act(file, "hold"), {"text": TEXT, "reason": REASON})
+    staff.post(act(file, "hold"), {"text": TEXT, "reason": REASON})
     file.refresh_from_db()
     assert file.hold == TEXT
     assert not importing.resume(file)
-    told = Audit.objects.get(action="import held")
-    assert (told.actor, told.sender) == (sam, quill)
+    found = Audit.objects.get(action="import held")
+    assert (found.actor, found.sender) == (sam, quill)
 
-    desk.post(act(file, "let-go"), {"reason": REASON})
+    staff.post(act(file, "let-go"), {"reason": REASON})
     file.refresh_from_db()
     assert (file.hold, file.paused_at) == ("", None)
     assert Audit.objects.filter(action="import let go", actor=sam).exists()
@@ -53,16 +53,16 @@ def test_the_sender_of_a_held_import_reads_why_and_sees_no_button(
     assert file.paused_at is not None
 
 
-def test_failed_rows_are_checked_again_for_a_sender(desk: Client, quill: Sender, alice: User) -> None:
+def test_failed_rows_are_checked_again_for_a_sender(staff: Client, quill: Sender, alice: User) -> None:
     row = factories.import_row(quill, alice, state="failed", problems={"": ["Booking was off."]})
-    desk.post(act(row.file, "try-again"), {"reason": REASON})
+    staff.post(act(row.file, "try-again"), {"reason": REASON})
     row.refresh_from_db()
     assert row.state == "new"
-    assert desk.post(act(row.file, "try-again"), {"reason": REASON}).status_code == 409
+    assert staff.post(act(row.file, "try-again"), {"reason": REASON}).status_code == 409
 
 
-def test_the_desk_reads_counts_and_no_rows(desk: Client, quill: Sender, alice: User) -> None:
+def test_the_admin_reads_counts_and_no_rows(staff: Client, quill: Sender, alice: User) -> None:
     row = factories.import_row(quill, alice)
-    page = desk.get(reverse("admin:importing_import_change", args=[row.file.pk])).content.decode()
+    page = staff.get(reverse("admin:importing_import_change", args=[row.file.pk])).content.decode()
     assert "1: 1 to fix" in page
     assert "noor@example.net" not in page

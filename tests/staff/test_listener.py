@@ -115,17 +115,17 @@ def test_without_a_secret_there_is_no_address(settings: Any) -> None:
         call_command("webhook_url")
 
 
-def test_the_desks_page_shows_the_address_without_its_secret(desk: Client) -> None:
-    text = desk.get("/admin/listener/").content.decode()
+def test_the_admins_page_shows_the_address_without_its_secret(staff: Client) -> None:
+    text = staff.get("/admin/listener/").content.decode()
     assert "/webhooks/tracking/" in text
     assert NEWEST not in text
 
 
-def test_the_desks_page_sends_a_test_event(desk: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_admins_page_sends_a_test_event(staff: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "shipping_portal.staff.carrier.listener.send_test_event", lambda told: f"200 stored for {told.prefix}"
+        "shipping_portal.staff.carrier.listener.send_test_event", lambda found: f"200 stored for {found.prefix}"
     )
-    assert "200 stored for CARRIER." in desk.post("/admin/listener/", follow=True).content.decode()
+    assert "200 stored for CARRIER." in staff.post("/admin/listener/", follow=True).content.decode()
 
 
 @pytest.fixture
@@ -176,23 +176,25 @@ def test_an_older_accounts_test_event_has_its_own_form_and_secret(
     assert "when" in json.loads(request.data)
 
 
-def test_the_desks_page_has_each_accounts_address_and_test(
-    desk: Client, old: CarrierAccount, monkeypatch: pytest.MonkeyPatch
+def test_the_admins_page_has_each_accounts_address_and_test(
+    staff: Client, old: CarrierAccount, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    page = desk.get("/admin/listener/").content.decode()
+    page = staff.get("/admin/listener/").content.decode()
     assert "older-account at https://older.example/api, an older account" in page
     assert page.count('value="Send a test event"') == 2
     assert older.WEBHOOK_SECRET not in page
-    monkeypatch.setattr("shipping_portal.staff.carrier.listener.send_test_event", lambda told: f"200 for {told.prefix}")
-    answer = desk.post("/admin/listener/", {"account": "CARRIER_OLD"}, follow=True)
+    monkeypatch.setattr(
+        "shipping_portal.staff.carrier.listener.send_test_event", lambda found: f"200 for {found.prefix}"
+    )
+    answer = staff.post("/admin/listener/", {"account": "CARRIER_OLD"}, follow=True)
     assert "200 for CARRIER_OLD." in answer.content.decode()
     assert Audit.objects.get().subject == subject_of(old)
 
 
-def test_what_a_poll_brought_unread_is_no_delivery(desk: Client) -> None:
+def test_what_a_poll_brought_unread_is_no_delivery(staff: Client) -> None:
     factories.delivery(state="quarantined", polled_for="SPOLLED001")
-    assert "Last delivery" not in text(desk.get("/admin/listener/"))
+    assert "Last delivery" not in text(staff.get("/admin/listener/"))
     pushed = factories.delivery(received_at=timezone.now() - dt.timedelta(hours=3))
-    page = desk.get("/admin/listener/")
+    page = staff.get("/admin/listener/")
     assert "Last delivery 3 hours ago" in text(page)
     assert f"/admin/tracking/webhookdelivery/{pushed.pk}/change/" in page.content.decode()

@@ -317,13 +317,13 @@ def used(expression: str) -> tuple[set[str], set[tuple[str, str]], set[str]]:
 def test_each_rule_reads_what_is_really_told(rule: dict[str, Any], real: dict[str, set[str]]) -> None:
     names, matched, summed = used(rule["expr"])
     assert names
-    told = names - set(RECORDED)
-    assert told <= set(real)
+    shown = names - set(RECORDED)
+    assert shown <= set(real)
     for name in names & set(RECORDED):
         assert used(RECORDED[name])[0] <= set(real), "a recorded figure is made of what is told"
     for name, label in matched:
         assert label in real[name], f"{name} has no label {label}"
-    for name in told:
+    for name in shown:
         assert summed <= real[name], f"{name} has not the labels {summed}"
     mentioned = set(re.findall(r"\$labels\.(\w+)", str(rule.get("annotations", {}))))
     for label in mentioned:

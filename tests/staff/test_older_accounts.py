@@ -34,8 +34,8 @@ def old(settings: Any, tmp_path: Path) -> CarrierAccount:
     return older.named(settings, CONTRACT=str(file))
 
 
-def shown(desk: Client, url: str, *arguments: Any) -> str:
-    answer = desk.get(reverse(url, args=arguments) if ":" in url else url)
+def shown(staff: Client, url: str, *arguments: Any) -> str:
+    answer = staff.get(reverse(url, args=arguments) if ":" in url else url)
     assert answer.status_code == 200
     return " ".join(html.unescape(answer.content.decode()).split())
 
@@ -49,12 +49,12 @@ def left_behind(now: dt.datetime) -> queues.Queue:
 
 
 def test_an_accounts_page_says_which_settings_describe_it_and_never_a_secret(
-    desk: Client, old: CarrierAccount, settings: Any
+    staff: Client, old: CarrierAccount, settings: Any
 ) -> None:
-    page = shown(desk, ACCOUNT, old.pk)
+    page = shown(staff, ACCOUNT, old.pk)
     for words in ("CARRIER_OLD_…", "No new orders", "older.toml", "1 in CARRIER_OLD_WEBHOOK_SECRETS"):
         assert words in page
-    today = shown(desk, ACCOUNT, gateway.current_account().pk)
+    today = shown(staff, ACCOUNT, gateway.current_account().pk)
     for words in ("CARRIER_…", "Takes new orders", "None: all points as assumed", "2 in WEBHOOK_SECRETS"):
         assert words in today
     secrets = [older.KEY, older.LINK_KEY, older.WEBHOOK_SECRET, settings.CARRIER_KEY, settings.CARRIER_LINK_KEY]
@@ -63,33 +63,33 @@ def test_an_accounts_page_says_which_settings_describe_it_and_never_a_secret(
 
 
 def test_an_account_that_no_settings_name_says_what_that_means_for_its_open_orders(
-    desk: Client, quill: Sender, alice: User
+    staff: Client, quill: Sender, alice: User
 ) -> None:
     gone = older.unnamed()
-    page = shown(desk, ACCOUNT, gone.pk)
+    page = shown(staff, ACCOUNT, gone.pk)
     assert "Not in the settings" in page
     assert "errornote" not in page
     for status in ("booked", "unconfirmed", "cancelled"):
         factories.order(quill, alice, account=gone, status=status)
-    assert "2 of its orders are still open, and we can't ask the carrier about them" in shown(desk, ACCOUNT, gone.pk)
+    assert "2 of its orders are still open, and we can't ask the carrier about them" in shown(staff, ACCOUNT, gone.pk)
 
 
 def test_an_account_whose_key_was_taken_away_says_what_that_means_for_its_open_orders(
-    desk: Client, old: CarrierAccount, quill: Sender, alice: User, settings: Any
+    staff: Client, old: CarrierAccount, quill: Sender, alice: User, settings: Any
 ) -> None:
     factories.order(quill, alice, account=old, status="booked")
-    assert "we can't ask the carrier" not in shown(desk, ACCOUNT, old.pk)
+    assert "we can't ask the carrier" not in shown(staff, ACCOUNT, old.pk)
     settings.OLDER_CARRIERS["OLD"]["KEY"] = ""
-    page = shown(desk, ACCOUNT, old.pk)
+    page = shown(staff, ACCOUNT, old.pk)
     assert "Key removed: its orders can't be checked" in page
     assert "1 of its orders is still open, and we can't ask the carrier about them" in page
     assert left_behind(timezone.now()).count == 1
 
 
-def test_the_list_of_accounts_tells_their_roles(desk: Client, old: CarrierAccount) -> None:
+def test_the_list_of_accounts_tells_their_roles(staff: Client, old: CarrierAccount) -> None:
     gateway.current_account()
     older.unnamed()
-    page = shown(desk, "admin:orders_carrieraccount_changelist")
+    page = shown(staff, "admin:orders_carrieraccount_changelist")
     for role in ("Takes new orders", "No new orders", "Not in the settings"):
         assert role in page
 
@@ -118,19 +118,19 @@ DAYS = dt.timedelta(days=1)
     ],
 )
 def test_orders_still_open_where_no_settings_lead_wait_for_a_person(
-    desk: Client, old: CarrierAccount, quill: Sender, alice: User, order: dict[str, Any], count: int
+    staff: Client, old: CarrierAccount, quill: Sender, alice: User, order: dict[str, Any], count: int
 ) -> None:
     for account in (gateway.current_account(), old, older.unnamed()):
         factories.order(quill, alice, account=account, **order)
     queue = left_behind(timezone.now())
     assert queue.count == count
-    assert desk.get(queue.url).context["cl"].result_count == count
+    assert staff.get(queue.url).context["cl"].result_count == count
 
 
-def test_the_health_page_tells_of_every_account_that_the_settings_name(desk: Client, old: CarrierAccount) -> None:
+def test_the_health_page_tells_of_every_account_that_the_settings_name(staff: Client, old: CarrierAccount) -> None:
     older.unnamed()
     CarrierAccount.objects.filter(pk=old.pk).update(stopped_at=timezone.now(), stopped_reason="closed at midnight")
-    page = shown(desk, "/admin/health/")
+    page = shown(staff, "/admin/health/")
     assert "closed at midnight" in page
     assert f"{gateway.current_account()}" in page
     assert "gone-account" not in page
@@ -157,28 +157,28 @@ def test_the_strip_and_the_queues_cost_the_same_queries_with_older_accounts(
     assert asked() == first
 
 
-def test_only_the_account_that_takes_new_orders_can_be_paused(desk: Client, old: CarrierAccount) -> None:
+def test_only_the_account_that_takes_new_orders_can_be_paused(staff: Client, old: CarrierAccount) -> None:
     for name in ("pause-bookings", "pause-quotes"):
-        assert desk.get(act(gateway.current_account(), name)).status_code == 200
-        assert desk.get(act(old, name)).status_code == 409
-        assert act(old, name) not in shown(desk, ACCOUNT, old.pk)
+        assert staff.get(act(gateway.current_account(), name)).status_code == 200
+        assert staff.get(act(old, name)).status_code == 409
+        assert act(old, name) not in shown(staff, ACCOUNT, old.pk)
 
 
-def test_an_older_accounts_pause_can_still_be_ended(desk: Client, old: CarrierAccount) -> None:
+def test_an_older_accounts_pause_can_still_be_ended(staff: Client, old: CarrierAccount) -> None:
     CarrierAccount.objects.filter(pk=old.pk).update(paused_at=NOW, pause_text="The depot is flooded.")
-    assert desk.post(act(old, "resume-bookings"), {"reason": REASON}).status_code == 302
+    assert staff.post(act(old, "resume-bookings"), {"reason": REASON}).status_code == 302
     old.refresh_from_db()
     assert old.paused_at is None
 
 
 def test_the_stop_of_an_account_that_takes_no_orders_is_taken_away_as_no_booking_will(
-    desk: Client, old: CarrierAccount
+    staff: Client, old: CarrierAccount
 ) -> None:
     gateway.current_account()
     CarrierAccount.objects.update(stopped_at=NOW, stopped_reason="unpaid")
-    assert desk.get(act(gateway.current_account(), "end-stop")).status_code == 409
-    assert desk.get(act(old, "try-now")).status_code == 409
-    assert desk.post(act(old, "end-stop"), {"reason": REASON}).status_code == 302
+    assert staff.get(act(gateway.current_account(), "end-stop")).status_code == 409
+    assert staff.get(act(old, "try-now")).status_code == 409
+    assert staff.post(act(old, "end-stop"), {"reason": REASON}).status_code == 302
     old.refresh_from_db()
     assert (old.stopped_at, old.stopped_reason) == (None, "")
     assert gateway.current_account().stopped_at
@@ -187,17 +187,17 @@ def test_the_stop_of_an_account_that_takes_no_orders_is_taken_away_as_no_booking
     assert queue.count == 1
 
 
-def test_a_fault_at_an_older_account_waits_like_any_other(desk: Client, old: CarrierAccount) -> None:
+def test_a_fault_at_an_older_account_waits_like_any_other(staff: Client, old: CarrierAccount) -> None:
     gateway.current_account()
     old.note_fault("cancel: 404", timezone.now())
     [queue] = [queue for queue in queues.waiting_queues(timezone.now()) if "setup" in queue.title]
     assert queue.count == 1
-    assert "older-account" in shown(desk, queue.url)
+    assert "older-account" in shown(staff, queue.url)
 
 
-def test_an_older_accounts_report_can_be_uploaded_though_it_has_no_row_yet(desk: Client, settings: Any) -> None:
+def test_an_older_accounts_report_can_be_uploaded_though_it_has_no_row_yet(staff: Client, settings: Any) -> None:
     settings.OLDER_CARRIERS = {"OLD": older.described()}
-    form = desk.get(reverse("admin:billing_billingreport_upload")).context["form"]
+    form = staff.get(reverse("admin:billing_billingreport_upload")).context["form"]
     assert [str(account) for account in form.fields["account"].queryset] == [
         str(gateway.current_account()),
         "older-account at https://older.example/api",
@@ -211,7 +211,7 @@ BODY = b'{"to": {"who": "Noor Tamsin"}, "our": {"key": "key-of-ours"}}'
 
 
 def test_a_case_of_an_older_account_is_read_by_its_own_contract(
-    desk: Client, old: CarrierAccount, unclear: Callable[..., Order]
+    staff: Client, old: CarrierAccount, unclear: Callable[..., Order]
 ) -> None:
     order = unclear(body=BODY, response=BODY)
     Order.objects.filter(pk=order.pk).update(account=old)
@@ -220,7 +220,7 @@ def test_a_case_of_an_older_account_is_read_by_its_own_contract(
     for masked in (
         found.request,
         found.response,
-        shown(desk, "admin:orders_bookingattempt_change", order.attempts.get().pk),
+        shown(staff, "admin:orders_bookingattempt_change", order.attempts.get().pk),
     ):
         assert "Noor Tamsin" not in masked
         assert "N•••" in masked
@@ -228,16 +228,16 @@ def test_a_case_of_an_older_account_is_read_by_its_own_contract(
 
 
 def test_adopting_asks_what_the_orders_own_carrier_can_tell(
-    desk: Client, old: CarrierAccount, unclear: Callable[..., Order]
+    staff: Client, old: CarrierAccount, unclear: Callable[..., Order]
 ) -> None:
     order, url = unclear(), "admin:orders_order_resolve"
-    assert "must show our order key" in shown(desk, url, order.pk)
+    assert "must show our order key" in shown(staff, url, order.pk)
     Order.objects.filter(pk=order.pk).update(account=old)
-    assert "Compare the places and the price yourself" in shown(desk, url, order.pk)
+    assert "Compare the places and the price yourself" in shown(staff, url, order.pk)
 
 
 def test_a_revealed_body_is_cut_by_its_own_accounts_contract(
-    desk: Client, settings: Any, tmp_path: Path, unclear: Callable[..., Order]
+    staff: Client, settings: Any, tmp_path: Path, unclear: Callable[..., Order]
 ) -> None:
     file = tmp_path / "older.toml"
     file.write_text(f'{older.LINKED}link_token_query = "pass"\n')
@@ -245,17 +245,17 @@ def test_a_revealed_body_is_cut_by_its_own_accounts_contract(
     order = unclear(response=b'{"a": "https://track.older.example/t/SQ7K2M?pass=s3same"}')
     Order.objects.filter(pk=order.pk).update(account=account)
     url = reverse("admin:orders_order_reveal", args=[order.pk])
-    answer = desk.post(url, {"reveal-reason": REASON}).content.decode()
+    answer = staff.post(url, {"reveal-reason": REASON}).content.decode()
     assert answer.count("track.older.example") == 0
     assert "s3same" not in answer
 
 
-def test_a_link_of_an_older_carrier_gets_into_no_audit(desk: Client, settings: Any, tmp_path: Path) -> None:
+def test_a_link_of_an_older_carrier_gets_into_no_audit(staff: Client, settings: Any, tmp_path: Path) -> None:
     file = tmp_path / "older.toml"
     file.write_text(f'{older.LINKED}link_token_query = "pass"\n')
     older.named(settings, CONTRACT=str(file))
     text = "See https://track.older.example/t/SQ7K2M?pass=s3same"
     pressed = {"text": text, "ends": "30", "reason": REASON}
-    answer = desk.post(act(gateway.current_account(), "pause-bookings"), pressed)
+    answer = staff.post(act(gateway.current_account(), "pause-bookings"), pressed)
     assert "Leave this link out" in answer.content.decode()
     assert not Audit.objects.exists()

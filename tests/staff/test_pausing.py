@@ -58,7 +58,7 @@ def act(name: str) -> str:
     return reverse("admin:orders_carrieraccount_act", args=[factories.account().pk, name])
 
 
-def told() -> list[tuple[str, User | None]]:
+def recorded() -> list[tuple[str, User | None]]:
     return [(row.action, row.actor) for row in Audit.objects.order_by("pk")]
 
 
@@ -80,7 +80,7 @@ def test_without_an_end_it_lasts_until_somebody_resumes_it(
     assert account.pause_of(what, now + dt.timedelta(days=365))
     pausing.resume_account(account, what, by=sam, reason=REASON, now=now)
     assert gateway.current_account().pause_of(what, now) is None
-    assert told() == [(f"{what} paused", sam), (f"{what} resumed", sam)]
+    assert recorded() == [(f"{what} paused", sam), (f"{what} resumed", sam)]
 
 
 def test_bookings_and_prices_are_paused_apart(paused: Pause, now: dt.datetime) -> None:
@@ -88,7 +88,7 @@ def test_bookings_and_prices_are_paused_apart(paused: Pause, now: dt.datetime) -
     assert paused(BOOKINGS, at=now, ends_at=now + HOUR).pause_of(QUOTES, now + 2 * HOUR)
 
 
-def test_owed_bookings_look_again_within_a_minute_and_at_the_latest_at_the_end(paused: Pause, now: dt.datetime) -> None:
+def test_due_bookings_look_again_within_a_minute_and_at_the_latest_at_the_end(paused: Pause, now: dt.datetime) -> None:
     account = paused(BOOKINGS, at=now, ends_at=now + HOUR)
     assert account.holds_until(now) == now + MINUTE
     assert account.holds_until(now + HOUR - MINUTE / 2) == now + HOUR
@@ -113,9 +113,9 @@ def test_until_resumed_is_no_end(now: dt.datetime) -> None:
     assert end_of("", now) is None
 
 
-def test_an_operator_chooses_the_end_on_the_page(desk: Client, now: dt.datetime) -> None:
-    assert "Tomorrow at 8 a.m. in Sydney" in desk.get(act("pause-quotes")).content.decode()
-    desk.post(act("pause-quotes"), {"text": TEXT, "ends": "30", "reason": REASON})
+def test_an_operator_chooses_the_end_on_the_page(staff: Client, now: dt.datetime) -> None:
+    assert "Tomorrow at 8 a.m. in Sydney" in staff.get(act("pause-quotes")).content.decode()
+    staff.post(act("pause-quotes"), {"text": TEXT, "ends": "30", "reason": REASON})
     pause = gateway.current_account().pause_of(QUOTES, timezone.now())
     assert pause
     assert pause.text == TEXT
@@ -123,15 +123,15 @@ def test_an_operator_chooses_the_end_on_the_page(desk: Client, now: dt.datetime)
 
 
 @pytest.mark.parametrize("ends", ["7 years", "America/Nowhere"])
-def test_an_end_that_is_not_offered_pauses_nothing(desk: Client, now: dt.datetime, ends: str) -> None:
-    page = desk.post(act("pause-bookings"), {"text": TEXT, "ends": ends, "reason": REASON})
+def test_an_end_that_is_not_offered_pauses_nothing(staff: Client, now: dt.datetime, ends: str) -> None:
+    page = staff.post(act("pause-bookings"), {"text": TEXT, "ends": ends, "reason": REASON})
     assert page.context["form"].errors["ends"]
     assert gateway.current_account().pause_of(BOOKINGS, timezone.now()) is None
 
 
-def test_senders_are_shown_no_signed_link(desk: Client) -> None:
+def test_senders_are_shown_no_signed_link(staff: Client) -> None:
     text = "See https://carrier.example/t/?token=eyJhbGciOiJIUzI1NiJ9.e30.c2ln"
-    page = desk.post(act("pause-bookings"), {"text": text, "ends": "30", "reason": REASON})
+    page = staff.post(act("pause-bookings"), {"text": text, "ends": "30", "reason": REASON})
     assert "Leave this link out" in page.content.decode()
     assert not Audit.objects.exists()
 
@@ -142,31 +142,31 @@ def test_the_audit_says_until_when_with_which_words_and_why(paused: Pause, now: 
     assert reason == f"until 2 Jan 2030, 03:04 UTC, senders see “{TEXT}”: {REASON}"
 
 
-def test_the_text_changes_and_the_end_stays_as_it_is(desk: Client, paused: Pause, sam: User, now: dt.datetime) -> None:
+def test_the_text_changes_and_the_end_stays_as_it_is(staff: Client, paused: Pause, sam: User, now: dt.datetime) -> None:
     before = paused(BOOKINGS, at=now, ends_at=now + HOUR).kept_pause(BOOKINGS)
-    page = desk.get(act("change-bookings-pause"))
+    page = staff.get(act("change-bookings-pause"))
     asked = {name: page.context["form"].get_initial_for_field(field, name)
              for name, field in page.context["form"].fields.items()}  # fmt: skip
-    desk.post(act("change-bookings-pause"), {**asked, "text": "Back soon.", "reason": REASON})
+    staff.post(act("change-bookings-pause"), {**asked, "text": "Back soon.", "reason": REASON})
     after = gateway.current_account().kept_pause(BOOKINGS)
     assert before
     assert after
     assert (after.since, after.ends_at, after.text) == (before.since, before.ends_at, "Back soon.")
-    assert told()[-1] == ("bookings pause changed", sam)
+    assert recorded()[-1] == ("bookings pause changed", sam)
 
 
-def test_another_end_counts_from_now(desk: Client, paused: Pause, now: dt.datetime) -> None:
+def test_another_end_counts_from_now(staff: Client, paused: Pause, now: dt.datetime) -> None:
     paused(BOOKINGS, at=now - HOUR, ends_at=now + MINUTE)
-    desk.post(act("change-bookings-pause"), {"text": TEXT, "ends": "120", "reason": REASON})
+    staff.post(act("change-bookings-pause"), {"text": TEXT, "ends": "120", "reason": REASON})
     assert gateway.current_account().pause_of(BOOKINGS, now + 119 * MINUTE)
 
 
 @pytest.mark.parametrize("name", ["change-bookings-pause", "resume-bookings"])
 def test_what_ended_by_itself_is_neither_changed_nor_resumed(
-    desk: Client, paused: Pause, now: dt.datetime, name: str
+    staff: Client, paused: Pause, now: dt.datetime, name: str
 ) -> None:
     paused(BOOKINGS, at=now - HOUR, ends_at=now - MINUTE)
-    answer = desk.post(act(name), {"text": TEXT, "ends": "", "reason": REASON})
+    answer = staff.post(act(name), {"text": TEXT, "ends": "", "reason": REASON})
     assert answer.status_code == 409
     assert gateway.current_account().pause_of(BOOKINGS, timezone.now()) is None
 
@@ -202,7 +202,7 @@ def test_the_sweep_writes_down_once_that_a_pause_ended_by_itself(
     paused(QUOTES, at=now - HOUR, ends_at=now - MINUTE)
     house()
     house()
-    assert told() == [("bookings paused", sam), ("quotes paused", sam), ("quotes pause ended", None)]
+    assert recorded() == [("bookings paused", sam), ("quotes paused", sam), ("quotes pause ended", None)]
     account = gateway.current_account()
     assert account.kept_pause(QUOTES) is None
     assert account.kept_pause(BOOKINGS)
@@ -211,34 +211,36 @@ def test_the_sweep_writes_down_once_that_a_pause_ended_by_itself(
 def test_a_new_pause_first_writes_down_how_the_last_one_ended(paused: Pause, sam: User, now: dt.datetime) -> None:
     paused(BOOKINGS, at=now - 2 * HOUR, ends_at=now - HOUR)
     assert paused(BOOKINGS, at=now).pause_of(BOOKINGS, now)
-    assert told() == [("bookings paused", sam), ("bookings pause ended", None), ("bookings paused", sam)]
+    assert recorded() == [("bookings paused", sam), ("bookings pause ended", None), ("bookings paused", sam)]
 
 
 @pytest.mark.parametrize(("ends_in", "waiting"), [(HOUR, 1), (-MINUTE, 0)])
 @pytest.mark.parametrize("what", PAUSABLE)
-def test_the_desk_counts_an_account_as_paused_until_the_end(
-    desk: Client, paused: Pause, now: dt.datetime, what: str, ends_in: dt.timedelta, waiting: int
+def test_the_admin_counts_an_account_as_paused_until_the_end(
+    staff: Client, paused: Pause, now: dt.datetime, what: str, ends_in: dt.timedelta, waiting: int
 ) -> None:
     paused(what, at=now - HOUR, ends_at=now + ends_in)
     queue = next(queue for queue in queues.waiting_queues(now) if "paused" in queue.title)
     assert (queue.count, queue.oldest) == (waiting, now - HOUR if waiting else None)
-    assert desk.get(queue.url).context["cl"].result_count == waiting
+    assert staff.get(queue.url).context["cl"].result_count == waiting
 
 
-def test_the_list_of_accounts_says_what_is_paused_and_until_when(desk: Client, paused: Pause, now: dt.datetime) -> None:
+def test_the_list_of_accounts_says_what_is_paused_and_until_when(
+    staff: Client, paused: Pause, now: dt.datetime
+) -> None:
     paused(QUOTES, at=now)
-    page = desk.get("/admin/orders/carrieraccount/").content.decode()
+    page = staff.get("/admin/orders/carrieraccount/").content.decode()
     assert ">Paused until resumed<" in page
     assert ">On<" in page
     paused(BOOKINGS, at=now, ends_at=now + HOUR)
-    page = desk.get("/admin/orders/carrieraccount/").content.decode()
+    page = staff.get("/admin/orders/carrieraccount/").content.decode()
     assert f">Paused until {now + HOUR:%-d %b %Y, %H:%M} UTC<" in page
 
 
 # -- What a pause holds back --------------------------------------------------------------------
 
 
-def test_an_owed_booking_waits_for_the_end_of_the_pause_and_then_leaves(
+def test_a_due_booking_waits_for_the_end_of_the_pause_and_then_leaves(
     submitted: Callable[..., Order], paused: Pause, now: dt.datetime
 ) -> None:
     order = submitted()
@@ -411,7 +413,7 @@ def test_either_pause_alone_is_written_down_once_it_ended_by_itself(
 ) -> None:
     account = paused(what, at=now - HOUR, ends_at=now - MINUTE)
     pausing.end_what_is_over(now)
-    assert told() == [(f"{what} paused", sam), (f"{what} pause ended", None)]
+    assert recorded() == [(f"{what} paused", sam), (f"{what} pause ended", None)]
     assert f"senders see “{TEXT}”" in Audit.objects.latest("pk").reason
     account.refresh_from_db()
     assert account.kept_pause(what) is None

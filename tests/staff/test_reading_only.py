@@ -26,27 +26,27 @@ def _url(model: Any, page: str, *args: Any) -> str:
     return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_{page}", args=args)
 
 
-def test_nobody_adds_changes_or_deletes_a_fact(desk: Client, row: Callable[[], None]) -> None:
+def test_nobody_adds_changes_or_deletes_a_fact(staff: Client, row: Callable[[], None]) -> None:
     row()
     for model in FACTS:
         fact = model.objects.first()
         rows = model.objects.exclude(action="denied") if model is Audit else model.objects.all()
         before = list(rows.order_by("pk").values())
         everything = {field.name: "7" for field in model._meta.fields}
-        assert desk.get(_url(model, "add")).status_code == 403, model
-        assert desk.post(_url(model, "add"), everything).status_code == 403, model
-        assert desk.post(_url(model, "delete", fact.pk), {"post": "yes"}).status_code == 403, model
-        changed = desk.post(_url(model, "change", fact.pk), everything | {"_save": "Save"})
+        assert staff.get(_url(model, "add")).status_code == 403, model
+        assert staff.post(_url(model, "add"), everything).status_code == 403, model
+        assert staff.post(_url(model, "delete", fact.pk), {"post": "yes"}).status_code == 403, model
+        changed = staff.post(_url(model, "change", fact.pk), everything | {"_save": "Save"})
         assert changed.status_code == 403, model
         assert list(rows.all().order_by("pk").values()) == before, model
 
 
-def test_no_list_deletes_what_is_ticked(desk: Client, row: Callable[[], None]) -> None:
+def test_no_list_deletes_what_is_ticked(staff: Client, row: Callable[[], None]) -> None:
     row()
     for model in [*FACTS, *EDITABLE]:
         before = list(model.objects.order_by("pk").values())
         ticked = {"action": "delete_selected", "_selected_action": [thing["id"] for thing in before], "index": "0"}
-        answer = desk.post(_url(model, "changelist"), ticked | {"post": "yes"})
+        answer = staff.post(_url(model, "changelist"), ticked | {"post": "yes"})
         assert answer.status_code in {200, 302, 403}, model
         assert list(model.objects.order_by("pk").values()) == before, model
 
@@ -72,58 +72,58 @@ def _paths_to_people() -> list[tuple[Any, str]]:
     return found
 
 
-def test_no_list_is_filtered_by_a_password(desk: Client) -> None:
+def test_no_list_is_filtered_by_a_password(staff: Client) -> None:
     for model, path in _paths_to_people():
-        answer = desk.get(_url(model, "changelist"), {f"{path}__password__startswith": "argon2"})
+        answer = staff.get(_url(model, "changelist"), {f"{path}__password__startswith": "argon2"})
         assert answer.status_code == 400, (model, path)
 
 
-def test_every_page_opens_and_every_list_costs_the_same_at_any_length(desk: Client, row: Callable[[], None]) -> None:
+def test_every_page_opens_and_every_list_costs_the_same_at_any_length(staff: Client, row: Callable[[], None]) -> None:
     row()
     for model in admin.site._registry:
         url = _url(model, "change", model.objects.first().pk)
-        assert desk.get(url).status_code == 200, url
-    with_one = _costs_of_lists(desk)
+        assert staff.get(url).status_code == 200, url
+    with_one = _costs_of_lists(staff)
     row()
     row()
-    assert _costs_of_lists(desk) == with_one
+    assert _costs_of_lists(staff) == with_one
     assert not {url: count for url, count in with_one.items() if count > MOST_QUERIES}
 
 
-def _costs_of_lists(desk: Client) -> dict[str, int]:
+def _costs_of_lists(staff: Client) -> dict[str, int]:
     """How many queries each list needs."""
     costs = {}
     for url in (_url(model, "changelist") for model in admin.site._registry):
         with CaptureQueriesContext(connection) as seen:
-            assert desk.get(url).status_code == 200, url
+            assert staff.get(url).status_code == 200, url
         costs[url] = len(seen)
     return costs
 
 
-def test_the_first_page_costs_the_same_however_much_waits(desk: Client, row: Callable[[], None]) -> None:
+def test_the_first_page_costs_the_same_however_much_waits(staff: Client, row: Callable[[], None]) -> None:
     row()
-    desk.get("/admin/")
+    staff.get("/admin/")
     with CaptureQueriesContext(connection) as with_one:
-        desk.get("/admin/")
+        staff.get("/admin/")
     row()
     row()
     with CaptureQueriesContext(connection) as with_three:
-        desk.get("/admin/")
+        staff.get("/admin/")
     assert len(with_three) == len(with_one) <= MOST_ON_THE_FIRST_PAGE
 
 
 def test_an_orders_page_costs_the_same_however_long_its_story(
-    desk: Client, unclear: Callable[..., Order], alice: User
+    staff: Client, unclear: Callable[..., Order], alice: User
 ) -> None:
     order = unclear()
     url = _url(Order, "change", order.pk)
-    desk.get(url)
+    staff.get(url)
     with CaptureQueriesContext(connection) as short:
-        desk.get(url)
+        staff.get(url)
     for _ in range(3):
         order.changes.create(old="booking", new="unconfirmed", at=timezone.now(), reason="r", by=alice)
     with CaptureQueriesContext(connection) as long:
-        desk.get(url)
+        staff.get(url)
     assert len(long) == len(short)
 
 
@@ -132,23 +132,23 @@ def test_an_orders_page_costs_the_same_however_long_its_story(
     ["STEST00000", "stest00000", "noor.tamsin@example.net", "Noor Tamsin", "7000", "Quill", "alice@quill.example"],
 )
 def test_search_finds_the_order_by_what_support_is_told(
-    desk: Client, quill: Sender, alice: User, bob: User, typed: str
+    staff: Client, quill: Sender, alice: User, bob: User, typed: str
 ) -> None:
     order = factories.order(quill, alice, status="booked")
     other = factories.order(bob.membership.sender, bob, search="somebody else", receiver_email="sol@example.net")
-    page = desk.get(_url(Order, "changelist"), {"q": typed}).content.decode()
+    page = staff.get(_url(Order, "changelist"), {"q": typed}).content.decode()
     assert _url(Order, "change", order.pk) in page
     assert _url(Order, "change", other.pk) not in page
 
 
-def test_search_finds_the_order_by_uuid_and_by_a_number(desk: Client, quill: Sender, alice: User) -> None:
+def test_search_finds_the_order_by_uuid_and_by_a_number(staff: Client, quill: Sender, alice: User) -> None:
     order = factories.order(quill, alice)
     for typed in (str(order.uuid), quill.number, str(order.pk)):
-        page = desk.get(_url(Order, "changelist"), {"q": typed}).content.decode()
+        page = staff.get(_url(Order, "changelist"), {"q": typed}).content.decode()
         assert _url(Order, "change", order.pk) in page, typed
 
 
-def test_an_attempts_request_is_shown_with_its_people_masked(desk: Client, unclear: Callable[..., Order]) -> None:
+def test_an_attempts_request_is_shown_with_its_people_masked(staff: Client, unclear: Callable[..., Order]) -> None:
     body = (
         b'{"receiver": {"contact": {"name": "Noor Tamsin", "email": "noor.tamsin@example.net",'
         b' "phone": "0491 570 156", "company": "Tamsin Bakes"},'
@@ -158,7 +158,7 @@ def test_an_attempts_request_is_shown_with_its_people_masked(desk: Client, uncle
     )
     answer = b'{"page": "https://carrier.example/t/?token=eyJabc.def.ghi", "message": "<b>no</b>"}'
     attempt = unclear(body=body, response=answer).attempts.get()
-    page = desk.get(_url(type(attempt), "change", attempt.pk)).content.decode()
+    page = staff.get(_url(type(attempt), "change", attempt.pk)).content.decode()
     assert "HOBART" in page
     assert "7000" in page
     for secret in ("Noor", "noor.tamsin", "570 156", "Bakes", "Sample Street", "Unit 9", "shed", "eyJabc", "<b>no</b>"):

@@ -64,30 +64,30 @@ def lengthen(order: Order, sam: User) -> None:
     casework.queue_mail(order, to=order.made_by, about="missed", text="Friday.", by=sam, now=now)
 
 
-def test_the_parcels_page_says_where_it_stands_and_what_is_next(desk: Client, order: Order) -> None:
-    page = above(desk.get(url(order)))
+def test_the_parcels_page_says_where_it_stands_and_what_is_next(staff: Client, order: Order) -> None:
+    page = above(staff.get(url(order)))
     for said in ("The sender sees Booked", "Print the label", "Not in any queue", "$12.08 AUD", "Size or weight",
                  "$4.13 AUD", "Called twice.", "Friday.", "Too late.", "wrong postcode",
                  order.sender.number):  # fmt: skip
         assert said in page, said
-    assert f'href="{url(order.sender)}"' in desk.get(url(order)).content.decode()
+    assert f'href="{url(order.sender)}"' in staff.get(url(order)).content.decode()
 
 
-def test_an_unclear_parcel_names_its_queue_and_the_next_step(desk: Client, unclear: Callable[..., Order]) -> None:
-    page = above(desk.get(url(unclear())))
+def test_an_unclear_parcel_names_its_queue_and_the_next_step(staff: Client, unclear: Callable[..., Order]) -> None:
+    page = above(staff.get(url(unclear())))
     assert "may or may not be booked" in page
     assert "press Resolve" in page
 
 
 def test_a_parcel_missed_twice_says_so_though_no_column_does(
-    desk: Client, order: Order, monkeypatch: pytest.MonkeyPatch
+    staff: Client, order: Order, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Order, "missed_twice", lambda self, now: True)
-    assert "Ask the carrier about the driver" in above(desk.get(url(order)))
+    assert "Ask the carrier about the driver" in above(staff.get(url(order)))
 
 
-def test_what_is_masked_stays_masked_and_raw_columns_are_folded(desk: Client, order: Order) -> None:
-    page = desk.get(url(order))
+def test_what_is_masked_stays_masked_and_raw_columns_are_folded(staff: Client, order: Order) -> None:
+    page = staff.get(url(order))
     whole = page.content.decode()
     shown = above(page)
     for secret in (order.receiver_email, order.receiver_phone, order.receiver_line1, order.pickup["line1"]):
@@ -106,72 +106,72 @@ def test_billing_sees_neither_attempts_nor_calls(operator: Callable[[str], Clien
 
 
 def test_a_senders_page_has_its_parcels_money_people_and_what_was_written(
-    desk: Client, order: Order, alice: User, sam: User
+    staff: Client, order: Order, alice: User, sam: User
 ) -> None:
     sender = order.sender
     now = timezone.now()
     correcting.credit_sender(sender, 5, "AUD", by=sam, now=now, reason="A credit for the wait.")
     outbox.notify(outbox.Event(sender, "booking", "x", "It was booked once.", "/", now), now=now)
-    shown = above(desk.get(url(sender)))
+    shown = above(staff.get(url(sender)))
     for said in (str(order), "Booked", order.receiver_name, "A credit for the wait.", "Booked, not yet billed",
                  alice.email, "It was booked once.", "Called twice.", "Bookings are on."):  # fmt: skip
         assert said in shown, said
-    page = desk.get(url(sender)).content.decode()
+    page = staff.get(url(sender)).content.decode()
     assert f'href="{url(order)}"' in page
     assert f"{reverse('admin:orders_order_changelist')}?sender={sender.number}" in page
     assert url(Dispute.objects.get()) in page
 
 
-def test_every_list_of_a_sender_is_that_senders_alone(desk: Client, order: Order, bob: User) -> None:
+def test_every_list_of_a_sender_is_that_senders_alone(staff: Client, order: Order, bob: User) -> None:
     factories.order(bob.membership.sender, bob)
-    page = desk.get(url(order.sender))
+    page = staff.get(url(order.sender))
     for words, address in page.context["lists"]:
-        found = desk.get(address)
+        found = staff.get(address)
         assert found.status_code == 200, words
-    shown = desk.get(page.context["lists"][0][1]).context["cl"].result_list
+    shown = staff.get(page.context["lists"][0][1]).context["cl"].result_list
     assert list(shown) == [order]
 
 
-def test_a_suspended_senders_page_says_why(desk: Client, quill: Sender, sam: User) -> None:
+def test_a_suspended_senders_page_says_why(staff: Client, quill: Sender, sam: User) -> None:
     quill.suspend(by=sam, category="terms", text="Unpaid bill.", note="the bank said so", at=timezone.now())
-    shown = above(desk.get(url(quill)))
+    shown = above(staff.get(url(quill)))
     assert "Suspended since" in shown
     assert "Unpaid bill." in shown
     assert "the bank said so" in shown
 
 
 @pytest.mark.parametrize("what", ["order", "sender"])
-def test_a_page_costs_the_same_however_long_its_story(what: str, desk: Client, order: Order, sam: User) -> None:
+def test_a_page_costs_the_same_however_long_its_story(what: str, staff: Client, order: Order, sam: User) -> None:
     address = url(order if what == "order" else order.sender)
-    desk.get(address)
+    staff.get(address)
     with CaptureQueriesContext(connection) as short:
-        desk.get(address)
+        staff.get(address)
     for _ in range(3):
         lengthen(order, sam)
         lengthen(factories.order(order.sender, order.made_by, status="booked"), sam)
     with CaptureQueriesContext(connection) as long:
-        desk.get(address)
+        staff.get(address)
     assert len(long) == len(short)
 
 
 def test_of_a_long_list_the_first_thousand_rows_are_counted_and_the_rest_is_searched_for(
-    desk: Client, order: Order, monkeypatch: pytest.MonkeyPatch
+    staff: Client, order: Order, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in (facts, keyset):
         monkeypatch.setattr(module, "MOST_COUNTED", 3)
-    quiet = text(desk.get("/admin/orders/carriercall/"))
+    quiet = text(staff.get("/admin/orders/carriercall/"))
     assert "Search or filter" not in quiet
     for _ in range(4):
         CarrierCall.objects.create(
             at=timezone.now(), operation="quote", method="GET", path="/x", milliseconds=9, outcome="ok"
         )
-    page = desk.get("/admin/orders/carriercall/")
+    page = staff.get("/admin/orders/carriercall/")
     assert "3+ carrier calls. Search or filter to see the others." in text(page)
 
 
-def test_no_page_for_what_is_not_there(desk: Client) -> None:
+def test_no_page_for_what_is_not_there(staff: Client) -> None:
     for address in ("orders/order/999999999", "accounts/sender/999999999", "accounts/sender/abc"):
-        assert desk.get(f"/admin/{address}/change/").status_code == 302
+        assert staff.get(f"/admin/{address}/change/").status_code == 302
     for page in ("mail", "note", "assign"):
-        assert desk.post(f"/admin/orders/order/999999999/{page}/", {"reason": REASON}).status_code == 404
-    assert desk.post("/admin/accounts/sender/999999999/see_as/", {"reason": REASON}).status_code == 404
+        assert staff.post(f"/admin/orders/order/999999999/{page}/", {"reason": REASON}).status_code == 404
+    assert staff.post("/admin/accounts/sender/999999999/see_as/", {"reason": REASON}).status_code == 404

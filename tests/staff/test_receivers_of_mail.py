@@ -115,7 +115,7 @@ def test_a_reset_of_the_second_factor_is_told_to_who_may_log_in(state: str, orde
 
 @pytest.mark.parametrize("state", ["nobody", *STATES])
 def test_an_invitation_goes_to_an_address_and_tells_nothing_of_who_has_it(state: str, order: Order, bob: User) -> None:
-    """Whoever is turned off is refused where the link leads, which the business that invites is not told."""
+    """A person who is turned off is refused at the link's page, and the inviting business doesn't learn it."""
     address = "nobody@else.example" if state == "nobody" else bob.email
     if state != "nobody":
         factories.member(bob.membership.sender, factories.user("another@bolts.example"))  # an account needs an owner

@@ -13,6 +13,7 @@ from django.contrib.auth.models import Group
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
+from time_machine import TimeMachineFixture
 
 from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.models import Audit, Sender, User
@@ -54,12 +55,18 @@ def chosen_on(page: Any) -> dict[str, str]:
     return {"chosen": found.group(1) if found else "", "reason": REASON}
 
 
-@pytest.mark.parametrize("told", ["2026-11-19T08:21:05+1100", " 2026-11-18T21:21:05Z ", "2026-11-19 08:21:05 +11"])
-def test_a_time_that_could_not_be_read_once_is_read_now(told: str, db: None, sam: User) -> None:
-    old = kept(body(scan_time=told), reason="the scan time is not an RFC 3339 instant")
+@pytest.mark.parametrize("seen", ["2026-11-19T08:21:05+1100", " 2026-11-18T21:21:05Z ", "2026-11-19 08:21:05 +11"])
+def test_a_time_that_could_not_be_read_once_is_read_now(seen: str, db: None, sam: User) -> None:
+    old = kept(body(scan_time=seen), reason="the scan time is not an RFC 3339 instant")
     done = replaying.replay_deliveries([old.pk], by=sam, reason=REASON, now=timezone.now())
     assert (done.read, done.changed) == (1, 1)
     assert TrackingEvent.objects.get().scan_time == dt.datetime(2026, 11, 18, 21, 21, 5, tzinfo=dt.UTC)
+
+
+@pytest.fixture(autouse=True)
+def november(time_machine: TimeMachineFixture) -> None:
+    """Days after the scans: those of long before a booking move nothing."""
+    time_machine.move_to(dt.datetime(2026, 11, 29, 2, tzinfo=dt.UTC))
 
 
 @pytest.fixture
@@ -77,9 +84,9 @@ def waiting(quill: Sender, alice: User) -> Parcel:
 # -- The diff --------------------------------------------------------------------------------------
 
 
-def test_the_page_tells_what_would_change_and_writes_nothing(desk: Client, waiting: Parcel) -> None:
+def test_the_page_tells_what_would_change_and_writes_nothing(staff: Client, waiting: Parcel) -> None:
     before = everything()
-    page = desk.get(URL, {"state": "any"})
+    page = staff.get(URL, {"state": "any"})
     assert everything() == before
     found = page.context["preview"]
     assert [reading.words for reading in found.changing] == ["New scan"] * 3
@@ -89,28 +96,28 @@ def test_the_page_tells_what_would_change_and_writes_nothing(desk: Client, waiti
     assert "5 selected: 3 new scans, 3 webhooks and 1 parcel would change. Nothing has changed yet." in text
 
 
-def test_a_body_that_would_still_not_be_read_says_why(desk: Client, db: None) -> None:
+def test_a_body_that_would_still_not_be_read_says_why(staff: Client, db: None) -> None:
     kept(body(event_id=None))
-    [reading] = desk.get(URL, {"state": "unread"}).context["preview"].readings
+    [reading] = staff.get(URL, {"state": "unread"}).context["preview"].readings
     assert reading.changes
     assert reading.words == "Couldn't be read: the event id is missing"
 
 
-def test_an_id_taken_by_other_content_is_told_before_and_after(desk: Client, db: None) -> None:
+def test_an_id_taken_by_other_content_is_told_before_and_after(staff: Client, db: None) -> None:
     taken = str(uuid.uuid4())
     factories.deliver(body(event_id=taken))
     other = kept(body("SOTHER0001", event_id=taken))
-    [reading] = desk.get(URL, {"state": "quarantined"}).context["preview"].readings
+    [reading] = staff.get(URL, {"state": "quarantined"}).context["preview"].readings
     assert reading.words == f"Same ID, different content: event {taken} is known with other content"
     assert not reading.gives_new_scan
-    desk.post(URL, {"chosen": str(other.pk), "reason": REASON})
+    staff.post(URL, {"chosen": str(other.pk), "reason": REASON})
     other.refresh_from_db()
     assert other.state == "differs"
 
 
-def test_where_nothing_would_change_there_is_no_button(desk: Client, db: None) -> None:
+def test_where_nothing_would_change_there_is_no_button(staff: Client, db: None) -> None:
     factories.deliver(body())
-    page = desk.get(URL, {"state": "stored"})
+    page = staff.get(URL, {"state": "stored"})
     assert page.context["preview"].does_nothing
     assert 'name="reason"' not in page.content.decode()
 
@@ -118,12 +125,12 @@ def test_where_nothing_would_change_there_is_no_button(desk: Client, db: None) -
 # -- The replay ------------------------------------------------------------------------------------
 
 
-def test_what_the_diff_told_is_what_happens(desk: Client, waiting: Parcel, sam: User) -> None:
-    page = desk.get(URL, {"state": "unread"})
-    told = {r.delivery.pk: r.after.state for r in page.context["preview"].readings}
-    answer = desk.post(URL, chosen_on(page), follow=True)
+def test_what_the_diff_told_is_what_happens(staff: Client, waiting: Parcel, sam: User) -> None:
+    page = staff.get(URL, {"state": "unread"})
+    seen = {r.delivery.pk: r.after.state for r in page.context["preview"].readings}
+    answer = staff.post(URL, chosen_on(page), follow=True)
     assert "4 webhooks reprocessed: 3 changed, 1 unchanged." in answer.content.decode()
-    assert {d.pk: d.state for d in WebhookDelivery.objects.filter(pk__in=told)} == told
+    assert {d.pk: d.state for d in WebhookDelivery.objects.filter(pk__in=seen)} == seen
     waiting.refresh_from_db()
     waiting.order.refresh_from_db()
     assert waiting.progress == waiting.order.progress == "delivered"
@@ -131,19 +138,19 @@ def test_what_the_diff_told_is_what_happens(desk: Client, waiting: Parcel, sam: 
     assert EventWord.objects.get().scans == 1
 
 
-def test_the_audit_has_one_row_that_names_the_count(desk: Client, waiting: Parcel, sam: User) -> None:
-    desk.post(URL, chosen_on(desk.get(URL, {"state": "unread"})))
+def test_the_audit_has_one_row_that_names_the_count(staff: Client, waiting: Parcel, sam: User) -> None:
+    staff.post(URL, chosen_on(staff.get(URL, {"state": "unread"})))
     row = Audit.objects.get()
     assert (row.action, row.actor) == ("webhooks read again", sam)
     assert row.reason.startswith("4 webhooks, ")
     assert row.reason.endswith(REASON)
 
 
-def test_pressing_twice_changes_nothing_the_second_time(desk: Client, waiting: Parcel) -> None:
-    post = chosen_on(desk.get(URL, {"state": "any"}))
-    desk.post(URL, post)
+def test_pressing_twice_changes_nothing_the_second_time(staff: Client, waiting: Parcel) -> None:
+    post = chosen_on(staff.get(URL, {"state": "any"}))
+    staff.post(URL, post)
     once = everything()
-    desk.post(URL, post)
+    staff.post(URL, post)
     twice = everything()
     once.pop("accounts.audit")
     twice.pop("accounts.audit")
@@ -197,9 +204,11 @@ def test_an_unreadable_scan_of_another_parcel_stays_set_aside(db: None) -> None:
     assert (delivery.state, delivery.reason) == ("quarantined", "the scan names SOTHER0001")
 
 
-def test_one_that_breaks_does_not_stop_the_rest(desk: Client, waiting: Parcel, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_that_breaks_does_not_stop_the_rest(
+    staff: Client, waiting: Parcel, monkeypatch: pytest.MonkeyPatch
+) -> None:
     first = WebhookDelivery.objects.filter(state="quarantined").order_by("pk")[0]
-    post = chosen_on(desk.get(URL, {"state": "quarantined"}))
+    post = chosen_on(staff.get(URL, {"state": "quarantined"}))
     read = reading.read_deliveries
 
     def breaks(pk: int) -> None:
@@ -208,15 +217,15 @@ def test_one_that_breaks_does_not_stop_the_rest(desk: Client, waiting: Parcel, m
         read(pk)
 
     monkeypatch.setattr(reading, "read_deliveries", breaks)
-    text = desk.post(URL, post, follow=True).content.decode()
+    text = staff.post(URL, post, follow=True).content.decode()
     assert "1 webhook couldn&#x27;t be read because of a bug" in text
     waiting.refresh_from_db()
     assert waiting.progress == "delivered"
 
 
-def test_a_short_reason_is_asked_again_and_the_choice_is_kept(desk: Client, waiting: Parcel) -> None:
-    post = chosen_on(desk.get(URL, {"state": "unread"}))
-    page = desk.post(URL, post | {"reason": "because"})
+def test_a_short_reason_is_asked_again_and_the_choice_is_kept(staff: Client, waiting: Parcel) -> None:
+    post = chosen_on(staff.get(URL, {"state": "unread"}))
+    page = staff.post(URL, post | {"reason": "because"})
     assert page.context["form"].errors["reason"]
     assert chosen_on(page)["chosen"] == post["chosen"]
     assert not Audit.objects.exists()
@@ -224,13 +233,13 @@ def test_a_short_reason_is_asked_again_and_the_choice_is_kept(desk: Client, wait
 
 
 @pytest.mark.parametrize("chosen", ["", "1,x", "1;2", "9" * 40, "1,,2"])
-def test_a_choice_nobody_was_shown_reads_nothing(desk: Client, waiting: Parcel, chosen: str) -> None:
-    assert desk.post(URL, {"chosen": chosen, "reason": REASON}).status_code == 200
+def test_a_choice_nobody_was_shown_reads_nothing(staff: Client, waiting: Parcel, chosen: str) -> None:
+    assert staff.post(URL, {"chosen": chosen, "reason": REASON}).status_code == 200
     assert not Audit.objects.exists()
 
 
-def test_webhooks_that_are_gone_are_told(desk: Client, db: None) -> None:
-    text = desk.post(URL, {"chosen": "12345", "reason": REASON}, follow=True).content.decode()
+def test_webhooks_that_are_gone_are_told(staff: Client, db: None) -> None:
+    text = staff.post(URL, {"chosen": "12345", "reason": REASON}, follow=True).content.decode()
     assert "Nothing was reprocessed." in text
     assert not Audit.objects.exists()
 
@@ -238,13 +247,13 @@ def test_webhooks_that_are_gone_are_told(desk: Client, db: None) -> None:
 # -- Choosing --------------------------------------------------------------------------------------
 
 
-def test_ticked_rows_are_previewed(desk: Client, waiting: Parcel) -> None:
+def test_ticked_rows_are_previewed(staff: Client, waiting: Parcel) -> None:
     ticked = list(WebhookDelivery.objects.filter(state="quarantined").values_list("pk", flat=True)[:2])
-    page = desk.post(LIST, {"action": "read_ticked_again", "_selected_action": ticked})
+    page = staff.post(LIST, {"action": "read_ticked_again", "_selected_action": ticked})
     assert sorted(int(pk) for pk in chosen_on(page)["chosen"].split(",")) == sorted(ticked)
 
 
-def test_a_time_range_and_a_state_choose(desk: Client, db: None) -> None:
+def test_a_time_range_and_a_state_choose(staff: Client, db: None) -> None:
     for hours in (1, 3, 5):
         made = kept(body(f"SHOURS000{hours}"))
         came = timezone.now() - dt.timedelta(hours=hours)
@@ -253,29 +262,29 @@ def test_a_time_range_and_a_state_choose(desk: Client, db: None) -> None:
         name: (timezone.now() - dt.timedelta(hours=hours)).strftime("%Y-%m-%dT%H:%M")
         for name, hours in (("since", 4), ("until", 2))
     }
-    page = desk.get(URL, {"state": "quarantined", **bounds})
+    page = staff.get(URL, {"state": "quarantined", **bounds})
     assert [str(r.after.event.parcel) for r in page.context["preview"].readings] == ["SHOURS0003"]
-    assert "No matching webhooks." in desk.get(URL, {"state": "stored", **bounds}).content.decode()
+    assert "No matching webhooks." in staff.get(URL, {"state": "stored", **bounds}).content.decode()
 
 
-def test_at_most_five_hundred_go_at_once_the_oldest_first(desk: Client, db: None) -> None:
+def test_at_most_five_hundred_go_at_once_the_oldest_first(staff: Client, db: None) -> None:
     account = factories.account()
     WebhookDelivery.objects.bulk_create(
         WebhookDelivery(account=account, received_at=timezone.now(), body=b"{", sha256="0" * 64, state="quarantined")
         for _ in range(505)
     )
-    page = desk.get(URL, {"state": "quarantined"})
+    page = staff.get(URL, {"state": "quarantined"})
     chosen = [int(pk) for pk in chosen_on(page)["chosen"].split(",")]
     assert chosen == sorted(WebhookDelivery.objects.values_list("pk", flat=True))[:500]
     assert "500 selected, the oldest of 505" in " ".join(page.content.decode().split())
 
 
 def test_what_time_did_not_allow_is_left_and_told(
-    desk: Client, waiting: Parcel, monkeypatch: pytest.MonkeyPatch
+    staff: Client, waiting: Parcel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    post = chosen_on(desk.get(URL, {"state": "unread"}))
+    post = chosen_on(staff.get(URL, {"state": "unread"}))
     monkeypatch.setattr(replaying, "SECONDS", -1.0)
-    assert "4 webhooks not reprocessed: time ran out." in desk.post(URL, post, follow=True).content.decode()
+    assert "4 webhooks not reprocessed: time ran out." in staff.post(URL, post, follow=True).content.decode()
     assert WebhookDelivery.objects.filter(state="quarantined").count() == 4
 
 
@@ -283,24 +292,24 @@ def test_what_time_did_not_allow_is_left_and_told(
     ("listed", "leads_to"),
     [("", URL), ("?needs=reading", f"{URL}?state=unread"), ("?state__exact=differs", f"{URL}?state=differs")],
 )
-def test_the_list_leads_to_reading_what_it_shows(desk: Client, db: None, listed: str, leads_to: str) -> None:
-    assert f'href="{leads_to}"' in desk.get(f"{LIST}{listed}").content.decode()
+def test_the_list_leads_to_reading_what_it_shows(staff: Client, db: None, listed: str, leads_to: str) -> None:
+    assert f'href="{leads_to}"' in staff.get(f"{LIST}{listed}").content.decode()
 
 
-def test_one_webhook_leads_to_reading_it(desk: Client, db: None) -> None:
+def test_one_webhook_leads_to_reading_it(staff: Client, db: None) -> None:
     delivery = kept(body())
-    page = desk.get(reverse("admin:tracking_webhookdelivery_change", args=[delivery.pk])).content.decode()
+    page = staff.get(reverse("admin:tracking_webhookdelivery_change", args=[delivery.pk])).content.decode()
     assert f'href="{URL}?ids={delivery.pk}"' in page
-    assert chosen_on(desk.get(URL, {"ids": str(delivery.pk)}))["chosen"] == str(delivery.pk)
+    assert chosen_on(staff.get(URL, {"ids": str(delivery.pk)}))["chosen"] == str(delivery.pk)
 
 
-def test_one_that_gave_no_scan_is_found_by_what_it_says_of_itself(desk: Client, db: None) -> None:
+def test_one_that_gave_no_scan_is_found_by_what_it_says_of_itself(staff: Client, db: None) -> None:
     said = json.loads(body("Sfound0001"))
     factories.deliver(json.dumps(said | {"event_type": 7}).encode())
     factories.deliver(body("SOTHER0001"))
     for typed in ("sFOUND0001", said["event_id"], said["event_id"].upper()):
-        assert desk.get(LIST, {"q": typed}).context["cl"].result_count == 1
-    assert desk.get(LIST, {"q": "SFOUND0002"}).context["cl"].result_count == 0
+        assert staff.get(LIST, {"q": typed}).context["cl"].result_count == 1
+    assert staff.get(LIST, {"q": "SFOUND0002"}).context["cl"].result_count == 0
 
 
 def test_an_operator_who_only_reads_is_offered_nothing_and_refused(db: None, visit: Callable[[User], Client]) -> None:

@@ -35,7 +35,9 @@ def arrived(
 ) -> Delivered:
     where = {"country": "AU", "state": "VIC", **changes}
     at = noon(DAY)
-    return Delivered(1, at, DAY, eta_from, eta_to, where["country"], where["state"], at - dt.timedelta(days=days))
+    return Delivered(
+        1, at, DAY, eta_from, eta_to, where["country"], where["state"], False, at - dt.timedelta(days=days)
+    )
 
 
 def test_a_span_begins_on_a_monday_and_the_one_before_is_as_long() -> None:

@@ -1,4 +1,4 @@
-"""An unclear booking is settled on one page, once, with a reason, from what is known about it."""
+"""An unclear booking is resolved on one page, once, with a reason, from what is known about it."""
 
 import datetime as dt
 import html
@@ -40,48 +40,50 @@ def known(carrier: SandboxCarrier, contract: Callable[[str], None]) -> str:
     return "SFOUND12345"
 
 
-def test_the_page_tells_the_story_and_offers_three_decisions(desk: Client, unclear: Unclear) -> None:
+def test_the_page_tells_the_story_and_offers_three_decisions(staff: Client, unclear: Unclear) -> None:
     order = unclear()
     order.changes.create(old="booking", new="unconfirmed", at=timezone.now(), reason="reset by peer")
-    text = desk.get(_url(order)).content.decode()
+    text = staff.get(_url(order)).content.decode()
     for words in (
         "reset by peer",
         str(order.attempts.get().key),
         "Adopt reference",
-        "Settle as not booked",
+        "Resolve as not booked",
         "Keep waiting",
     ):
         assert words in text, words
     assert "Noor Tamsin" not in text
 
 
-def test_unknown_references_are_proposed_same_postcode_first(desk: Client, unclear: Unclear) -> None:
+def test_unknown_references_are_proposed_same_postcode_first(staff: Client, unclear: Unclear) -> None:
     order = unclear(sent_at=timezone.now() - dt.timedelta(hours=1))
     for reference, postcode in (("SELSE00001", "2000"), ("SNEAR00001", "3065"), ("SOLDER0001", "3065")):
         parcel = factories.parcel(reference=reference, last_scan_at=timezone.now())
         when = timezone.now() - dt.timedelta(days=9 if reference == "SOLDER0001" else 0)
         factories.event(parcel, postcode=postcode, scan_time=when)
     factories.event(factories.parcel(factories.order(order.sender, order.made_by, status="booked")))
-    candidates = desk.get(_url(order)).context["evidence"].candidates
+    candidates = staff.get(_url(order)).context["evidence"].candidates
     assert [candidate.reference for candidate in candidates] == ["SNEAR00001", "SELSE00001"]
     assert [candidate.same_postcode for candidate in candidates] == [True, False]
 
 
-def test_a_proposed_reference_is_picked_with_one_click(desk: Client, unclear: Unclear) -> None:
+def test_a_proposed_reference_is_picked_with_one_click(staff: Client, unclear: Unclear) -> None:
     order = unclear(seen_reference="STOLD00001")
     link = "?reference=STOLD00001"
-    assert link in desk.get(_url(order)).content.decode()
-    assert desk.get(_url(order) + link).context["forms"]["adopt"]["reference"].value() == "STOLD00001"
+    assert link in staff.get(_url(order)).content.decode()
+    assert staff.get(_url(order) + link).context["forms"]["adopt"]["reference"].value() == "STOLD00001"
 
 
-def test_a_reference_that_a_doubtful_answer_named_is_proposed_first(desk: Client, unclear: Unclear) -> None:
+def test_a_reference_that_a_doubtful_answer_named_is_proposed_first(staff: Client, unclear: Unclear) -> None:
     order = unclear(status="conflict", seen_reference="STOLD00001")
-    assert desk.get(_url(order)).context["evidence"].candidates[0].reference == "STOLD00001"
+    assert staff.get(_url(order)).context["evidence"].candidates[0].reference == "STOLD00001"
 
 
-def test_a_reference_that_answers_on_tracking_is_adopted(desk: Client, unclear: Unclear, known: str, sam: User) -> None:
+def test_a_reference_that_answers_on_tracking_is_adopted(
+    staff: Client, unclear: Unclear, known: str, sam: User
+) -> None:
     order = unclear()
-    answer = desk.post(_url(order), _decision("adopt", reference=known))
+    answer = staff.post(_url(order), _decision("adopt", reference=known))
     assert answer["Location"] == reverse("admin:orders_order_change", args=[order.pk])
     order.refresh_from_db()
     assert (order.status, order.carrier_reference) == ("booked", known)
@@ -99,36 +101,36 @@ def test_a_reference_that_answers_on_tracking_is_adopted(desk: Client, unclear: 
     ],
 )
 def test_a_reference_that_cannot_be_right_is_refused(
-    desk: Client, unclear: Unclear, known: str, quill: Sender, alice: User, reference: str, words: str
+    staff: Client, unclear: Unclear, known: str, quill: Sender, alice: User, reference: str, words: str
 ) -> None:
     factories.order(quill, alice, status="booked", carrier_reference="STEST00000")
     order = unclear()
-    page = desk.post(_url(order), _decision("adopt", reference=reference))
+    page = staff.post(_url(order), _decision("adopt", reference=reference))
     assert words in page.content.decode()
     order.refresh_from_db()
     assert order.status == "unconfirmed"
 
 
-def test_a_booking_the_carrier_does_not_have_is_settled_as_not_booked(desk: Client, unclear: Unclear) -> None:
+def test_a_booking_the_carrier_does_not_have_is_resolved_as_not_booked(staff: Client, unclear: Unclear) -> None:
     order = unclear()
-    desk.post(_url(order), _decision("not_booked"))
+    staff.post(_url(order), _decision("not_booked"))
     order.refresh_from_db()
     assert order.status == "not_booked"
     assert order.attempts.get().state == "not_created"
 
 
-def test_waiting_on_keeps_the_case_open_and_the_reason(desk: Client, unclear: Unclear) -> None:
+def test_waiting_on_keeps_the_case_open_and_the_reason(staff: Client, unclear: Unclear) -> None:
     order = unclear()
-    desk.post(_url(order), _decision("keep_waiting"))
+    staff.post(_url(order), _decision("keep_waiting"))
     order.refresh_from_db()
     assert order.status == "unconfirmed"
     assert (Audit.objects.get().action, Audit.objects.get().reason) == ("kept waiting", REASON)
 
 
 @pytest.mark.parametrize("decision", ["adopt", "not_booked", "keep_waiting"])
-def test_every_decision_asks_why(desk: Client, unclear: Unclear, known: str, decision: str) -> None:
+def test_every_decision_asks_why(staff: Client, unclear: Unclear, known: str, decision: str) -> None:
     order = unclear()
-    page = desk.post(_url(order), _decision(decision, reason="because", reference=known))
+    page = staff.post(_url(order), _decision(decision, reason="because", reference=known))
     assert page.context["forms"][decision].errors["reason"]
     order.refresh_from_db()
     assert order.status == "unconfirmed"
@@ -137,11 +139,11 @@ def test_every_decision_asks_why(desk: Client, unclear: Unclear, known: str, dec
 
 @pytest.mark.parametrize("decision", ["adopt", "not_booked", "keep_waiting"])
 def test_the_second_operator_reads_that_it_is_resolved(
-    desk: Client, unclear: Unclear, known: str, decision: str
+    staff: Client, unclear: Unclear, known: str, decision: str
 ) -> None:
     order = unclear()
-    desk.post(_url(order), _decision("not_booked"))
-    answer = desk.post(_url(order), _decision(decision, reference=known))
+    staff.post(_url(order), _decision("not_booked"))
+    answer = staff.post(_url(order), _decision(decision, reference=known))
     assert answer.status_code == 409
     assert "already resolved" in answer.content.decode()
     order.refresh_from_db()
@@ -149,8 +151,8 @@ def test_the_second_operator_reads_that_it_is_resolved(
     assert Audit.objects.count() == 1
 
 
-def test_two_operators_at_the_very_same_moment_settle_it_once(
-    desk: Client, unclear: Unclear, monkeypatch: pytest.MonkeyPatch
+def test_two_operators_at_the_very_same_moment_resolve_it_once(
+    staff: Client, unclear: Unclear, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The other one acts after this page has read the order and before it writes."""
     order = unclear()
@@ -162,7 +164,7 @@ def test_two_operators_at_the_very_same_moment_settle_it_once(
 
     decision = (resolving.DecisionForm, after_the_other, "")
     monkeypatch.setitem(resolving.DECISIONS, "not_booked", decision)
-    page = desk.post(_url(order), _decision("not_booked"))
+    page = staff.post(_url(order), _decision("not_booked"))
     assert "already resolved" in page.content.decode()
     assert Audit.objects.count() == 1
 
@@ -173,13 +175,13 @@ def test_an_operator_without_the_permission_cannot_open_a_case(
     assert operator("Read-only").get(_url(unclear())).status_code == 403
 
 
-def test_an_order_that_is_not_there_is_not_found(desk: Client) -> None:
-    assert desk.get(reverse("admin:orders_order_resolve", args=[999])).status_code == 404
+def test_an_order_that_is_not_there_is_not_found(staff: Client) -> None:
+    assert staff.get(reverse("admin:orders_order_resolve", args=[999])).status_code == 404
 
 
-def test_the_orders_page_leads_to_the_decision(desk: Client, unclear: Unclear) -> None:
+def test_the_orders_page_leads_to_the_decision(staff: Client, unclear: Unclear) -> None:
     order = unclear()
-    page = desk.get(reverse("admin:orders_order_change", args=[order.pk])).content.decode()
+    page = staff.get(reverse("admin:orders_order_change", args=[order.pk])).content.decode()
     assert _url(order) in page
 
 
@@ -189,7 +191,7 @@ def call(order: Order, at: dt.datetime, milliseconds: int, **fields: Any) -> Non
 
 
 def test_the_story_is_one_list_from_the_writing_down_to_the_last_decision(
-    desk: Client, unclear: Unclear, sam: User
+    staff: Client, unclear: Unclear, sam: User
 ) -> None:
     began = timezone.now() - dt.timedelta(hours=1)
 
@@ -222,7 +224,7 @@ def test_the_story_is_one_list_from_the_writing_down_to_the_last_decision(
     assert details[8] == f"{REASON} – sam@portal.example"
 
 
-def test_the_page_costs_the_same_however_much_is_known(desk: Client, unclear: Unclear) -> None:
+def test_the_page_costs_the_same_however_much_is_known(staff: Client, unclear: Unclear) -> None:
     order, found = unclear(), []
     for more in (1, 12):
         for number in range(more):
@@ -231,9 +233,9 @@ def test_the_page_costs_the_same_however_much_is_known(desk: Client, unclear: Un
             call(order, timezone.now(), 100)
             Audit.write("kept waiting", order, by=order.made_by, at=timezone.now(), reason=REASON)
             order.changes.create(old="booking", new="unconfirmed", at=timezone.now(), reason="-", by=order.made_by)
-        desk.get(_url(order))
+        staff.get(_url(order))
         with CaptureQueriesContext(connection) as seen:
-            assert len(desk.get(_url(order)).context["evidence"].candidates) >= more
+            assert len(staff.get(_url(order)).context["evidence"].candidates) >= more
         found.append(len(seen))
     assert found[0] == found[1]
 
@@ -284,17 +286,17 @@ def test_references_of_another_account_are_not_offered(unclear: Unclear, setting
     assert [one.reference for one in reconcile.gather_evidence(order).candidates] == ["SMINE00001"]
 
 
-def test_the_one_likely_reference_is_filled_in(desk: Client, unclear: Unclear) -> None:
+def test_the_one_likely_reference_is_filled_in(staff: Client, unclear: Unclear) -> None:
     order = unclear(sent_at=timezone.now() - dt.timedelta(minutes=5))
     scanned("SELSE00001", "2000")
-    assert desk.get(_url(order)).context["forms"]["adopt"]["reference"].value() == ""
+    assert staff.get(_url(order)).context["forms"]["adopt"]["reference"].value() == ""
     scanned("SNEAR00001")
-    assert desk.get(_url(order)).context["forms"]["adopt"]["reference"].value() == "SNEAR00001"
+    assert staff.get(_url(order)).context["forms"]["adopt"]["reference"].value() == "SNEAR00001"
     scanned("SNEAR00002")
-    assert desk.get(_url(order)).context["forms"]["adopt"]["reference"].value() == ""
+    assert staff.get(_url(order)).context["forms"]["adopt"]["reference"].value() == ""
 
 
-def test_answers_that_disagree_lie_side_by_side_and_none_is_filled_in(desk: Client, unclear: Unclear) -> None:
+def test_answers_that_disagree_lie_side_by_side_and_none_is_filled_in(staff: Client, unclear: Unclear) -> None:
     order = unclear(status="conflict", state="not_created", seen_reference="SLATE00001")
     first = order.attempts.get()
     order.attempts.create(
@@ -302,7 +304,7 @@ def test_answers_that_disagree_lie_side_by_side_and_none_is_filled_in(desk: Clie
         seen_reference="SOTHER0001",
         **{name: getattr(first, name) for name in ("body", "body_sha256", "state", "lease_until", "sent_at")},
     )
-    page = desk.get(_url(order))
+    page = staff.get(_url(order))
     text = page.content.decode()
     assert "Compare references" in text
     assert ("?reference=SLATE00001" in text, "?reference=SOTHER0001" in text) == (True, True)
@@ -310,29 +312,29 @@ def test_answers_that_disagree_lie_side_by_side_and_none_is_filled_in(desk: Clie
 
 
 def test_a_named_reference_that_another_order_has_is_shown_with_that_order_and_not_offered(
-    desk: Client, unclear: Unclear, quill: Sender, alice: User
+    staff: Client, unclear: Unclear, quill: Sender, alice: User
 ) -> None:
     other = factories.order(quill, alice, status="booked", carrier_reference="STAKEN0001")
     order = unclear(status="conflict", seen_reference="STAKEN0001")
-    text = desk.get(_url(order)).content.decode()
+    text = staff.get(_url(order)).content.decode()
     assert f"order {other.pk}" in text
     assert "?reference=STAKEN0001" not in text
 
 
 def test_a_typed_reference_is_adopted_as_its_scans_spell_it(
-    desk: Client, unclear: Unclear, carrier: SandboxCarrier, contract: Callable[[str], None]
+    staff: Client, unclear: Unclear, carrier: SandboxCarrier, contract: Callable[[str], None]
 ) -> None:
     contract('view = ""')
     carrier.foreign("Smixed12345")
     scanned("Smixed12345")
     order = unclear()
-    desk.post(_url(order), _decision("adopt", reference="smixed12345"))
+    staff.post(_url(order), _decision("adopt", reference="smixed12345"))
     order.refresh_from_db()
     assert order.carrier_reference == "Smixed12345"
 
 
 def test_what_was_heard_of_before_the_booking_was_sent_is_neither_offered_nor_taken(
-    desk: Client, unclear: Unclear
+    staff: Client, unclear: Unclear
 ) -> None:
     """Finding: an order made at 11:43:51 was offered a parcel first scanned at 11:29, received at 11:29:50."""
     sent, received = timezone.now(), timezone.now() - dt.timedelta(minutes=14)
@@ -341,28 +343,28 @@ def test_what_was_heard_of_before_the_booking_was_sent_is_neither_offered_nor_ta
         parcel = factories.parcel(reference=reference, last_scan_at=received)
         type(parcel).objects.update(created_at=received)
         factories.event(parcel, scan_time=received)
-    page = desk.get(_url(order))
+    page = staff.get(_url(order))
     [named] = page.context["evidence"].candidates
     assert (named.reference, named.is_strong, page.context["evidence"].likeliest) == ("STOLD00001", False, "")
     assert "?reference=" not in page.content.decode()
     for reference in ("STOOEARLY1", "stold00001"):
-        page = desk.post(_url(order), _decision("adopt", reference=reference, carrier_order_id="id-1"))
+        page = staff.post(_url(order), _decision("adopt", reference=reference, carrier_order_id="id-1"))
         assert "belongs to another parcel: we first saw this reference at" in page.content.decode()
     order.refresh_from_db()
     assert order.status == "unconfirmed"
 
 
 def test_a_watched_reference_was_known_since_somebody_watched_it(
-    desk: Client, unclear: Unclear, quill: Sender, alice: User
+    staff: Client, unclear: Unclear, quill: Sender, alice: User
 ) -> None:
     order, watch = unclear(), factories.watch(quill, alice, reference="SWATCHED01")
     type(watch.parcel).objects.update(created_at=timezone.now() - dt.timedelta(hours=1))
-    page = desk.post(_url(order), _decision("adopt", reference="SWATCHED01", carrier_order_id="id-1"))
+    page = staff.post(_url(order), _decision("adopt", reference="SWATCHED01", carrier_order_id="id-1"))
     assert "belongs to another parcel" in page.content.decode()
 
 
 def test_an_order_without_an_attempt_is_offered_what_came_since_it_was_made(
-    desk: Client, quill: Sender, alice: User
+    staff: Client, quill: Sender, alice: User
 ) -> None:
     """As after a restore from a backup: nothing tells when it was sent."""
     made = timezone.now() - dt.timedelta(hours=3)
@@ -373,7 +375,7 @@ def test_an_order_without_an_attempt_is_offered_what_came_since_it_was_made(
         parcel = factories.parcel(reference=reference, last_scan_at=when)
         type(parcel).objects.filter(pk=parcel.pk).update(created_at=made + dt.timedelta(minutes=known))
         factories.event(parcel, scan_time=when)
-    evidence = desk.get(_url(order)).context["evidence"]
+    evidence = staff.get(_url(order)).context["evidence"]
     assert [candidate.reference for candidate in evidence.candidates] == ["SSINCE0001"]
     assert order.order_key() in evidence.support_text
 
@@ -449,13 +451,19 @@ def reads(browser: Client, order: Order) -> str:
 
 @pytest.mark.parametrize("status", ["unconfirmed", "conflict"])
 @pytest.mark.parametrize("decision", ["adopt", "not_booked"])
-def test_the_sender_reads_what_the_desk_says_they_read_and_will_read(
-    desk: Client, unclear: Unclear, known: str, visit: Callable[[User], Client], alice: User, status: str, decision: str
+def test_the_sender_reads_what_the_admin_says_they_read_and_will_read(
+    staff: Client,
+    unclear: Unclear,
+    known: str,
+    visit: Callable[[User], Client],
+    alice: User,
+    status: str,
+    decision: str,
 ) -> None:
     order, sender = unclear(status=status), visit(alice)
-    evidence = desk.get(_url(order)).context["evidence"]
+    evidence = staff.get(_url(order)).context["evidence"]
     assert html.unescape(evidence.reads_now.sentence) in reads(sender, order)
-    desk.post(_url(order), _decision(decision, reference=known))
+    staff.post(_url(order), _decision(decision, reference=known))
     promised = {"adopt": evidence.reads_if_adopted, "not_booked": evidence.reads_if_not_booked}[decision]
     assert html.unescape(promised.sentence) in reads(sender, order)
     assert promised.chip in reads(sender, order)
@@ -479,17 +487,19 @@ def test_the_text_for_the_carriers_support_has_what_they_need_and_nobody_in_it(u
     assert not [personal for personal in (*receiver, *order.pickup.values()) if personal and personal in text]
 
 
-def test_a_decision_about_an_attempt_that_is_no_longer_the_last_changes_nothing(desk: Client, unclear: Unclear) -> None:
-    """The page was open while another operator settled it and the sender booked again, unclearly too."""
+def test_a_decision_about_an_attempt_that_is_no_longer_the_last_changes_nothing(
+    staff: Client, unclear: Unclear
+) -> None:
+    """The page was open while another operator resolved it and the sender booked again, unclearly too."""
     order = unclear(state="not_created")
-    shown = desk.get(_url(order)).context["evidence"].last_attempt
+    shown = staff.get(_url(order)).context["evidence"].last_attempt
     first = order.attempts.get()
     order.attempts.create(
         generation=2,
         state="unknown",
         **{name: getattr(first, name) for name in ("body", "body_sha256", "lease_until", "sent_at")},
     )
-    answer = desk.post(_url(order), {**_decision("not_booked"), "attempt": shown})
+    answer = staff.post(_url(order), {**_decision("not_booked"), "attempt": shown})
     assert answer.status_code == 409
     assert "newer attempt than the one you saw" in answer.content.decode()
     order.refresh_from_db()
@@ -497,24 +507,24 @@ def test_a_decision_about_an_attempt_that_is_no_longer_the_last_changes_nothing(
     assert not Audit.objects.exists()
 
 
-def test_the_list_leads_straight_to_the_decision(desk: Client, unclear: Unclear, operator: Any) -> None:
+def test_the_list_leads_straight_to_the_decision(staff: Client, unclear: Unclear, operator: Any) -> None:
     order = unclear()
     url = reverse("admin:orders_order_changelist") + "?needs=unconfirmed"
-    assert _url(order) in desk.get(url).content.decode()
+    assert _url(order) in staff.get(url).content.decode()
     assert _url(order) not in operator("Read-only").get(url).content.decode()
 
 
 def test_an_adopted_order_without_the_carriers_order_id_asks_for_it(
-    desk: Client, unclear: Unclear, known: str, settings: Any
+    staff: Client, unclear: Unclear, known: str, settings: Any
 ) -> None:
     order = unclear()
     act = reverse("admin:orders_order_act", args=[order.pk, "add-order-id"])
     page = reverse("admin:orders_order_change", args=[order.pk])
-    assert act not in desk.get(page).content.decode()
-    desk.post(_url(order), _decision("adopt", reference=known))
-    assert act in desk.get(page).content.decode()
+    assert act not in staff.get(page).content.decode()
+    staff.post(_url(order), _decision("adopt", reference=known))
+    assert act in staff.get(page).content.decode()
     settings.CARRIER_CONTRACT = ""  # the file names by now how orders are viewed
-    answer = desk.post(act, {"carrier_order_id": "no-such-id", "reason": REASON})
+    answer = staff.post(act, {"carrier_order_id": "no-such-id", "reason": REASON})
     assert "doesn&#x27;t confirm this order ID" in answer.content.decode()
 
 
@@ -527,10 +537,10 @@ def test_an_adopted_order_without_the_carriers_order_id_asks_for_it(
     ],
 )
 def test_the_page_says_what_the_carrier_is_asked_and_what_nobody_can_compare(
-    desk: Client, unclear: Unclear, contract: Callable[[str], None], toml: str, words: str, but: str
+    staff: Client, unclear: Unclear, contract: Callable[[str], None], toml: str, words: str, but: str
 ) -> None:
     contract(toml)
-    text = html.unescape(desk.get(_url(unclear())).content.decode())
+    text = html.unescape(staff.get(_url(unclear())).content.decode())
     assert (words in text, but in text) == (True, False)
 
 

@@ -1,4 +1,4 @@
-"""The admin while a restore's gap is open: named on every page, settled by acts that ask why and how many."""
+"""The admin while a restore's gap is open: named on every page, resolved by acts that ask why and how many."""
 
 import datetime as dt
 from collections.abc import Callable
@@ -35,8 +35,8 @@ BANNER = "Bookings are paused: only the carrier knows what was booked"
 
 
 @pytest.fixture
-def owed_row(quill: Sender, alice: User) -> Callable[..., ImportRow]:
-    """`owed_row()` is a row of a file whose sender has just pressed Book."""
+def due_row(quill: Sender, alice: User) -> Callable[..., ImportRow]:
+    """`due_row()` is a row of a file whose sender has just pressed Book."""
 
     def make(**fields: Any) -> ImportRow:
         now = timezone.now()
@@ -59,12 +59,12 @@ def act(name: str, of: Any) -> str:
     return reverse(f"admin:{of._meta.app_label}_{of._meta.model_name}_act", args=[of.pk, name])
 
 
-def press(desk: Client, name: str, of: Any, **form: Any) -> Any:
-    return desk.post(act(name, of), {"reason": REASON, **form})
+def press(staff: Client, name: str, of: Any, **form: Any) -> Any:
+    return staff.post(act(name, of), {"reason": REASON, **form})
 
 
-def lift(desk: Client, restore: Restore) -> None:
-    assert press(desk, "lift", restore).status_code == 302
+def lift(staff: Client, restore: Restore) -> None:
+    assert press(staff, "lift", restore).status_code == 302
 
 
 def again(thing: Any) -> Any:
@@ -72,16 +72,16 @@ def again(thing: Any) -> Any:
     return thing
 
 
-def test_every_page_of_the_desk_names_the_gap_until_it_is_lifted(desk: Client, quill: Sender) -> None:
+def test_every_page_of_the_admin_names_the_gap_until_it_is_lifted(staff: Client, quill: Sender) -> None:
     restore = fenced()
     pages = ["/admin/", reverse("admin:accounts_sender_change", args=[quill.pk])]
     pages += [reverse(f"admin:{m._meta.app_label}_{m._meta.model_name}_changelist") for m in admin.site._registry]
     for url in pages:
-        text = desk.get(url).content.decode()
+        text = staff.get(url).content.decode()
         assert BANNER in text, url
         assert date_format(restore.backup_at, "DATETIME_FORMAT") in text
-    lift(desk, restore)
-    assert BANNER not in desk.get("/admin/").content.decode()
+    lift(staff, restore)
+    assert BANNER not in staff.get("/admin/").content.decode()
 
 
 def test_senders_see_no_banner(alice: User, visit: Any) -> None:
@@ -89,7 +89,9 @@ def test_senders_see_no_banner(alice: User, visit: Any) -> None:
     assert BANNER not in visit(alice).get(reverse("parcels")).content.decode()
 
 
-def test_its_links_lead_to_what_was_heard_and_billed_since_the_backup(desk: Client, quill: Sender, alice: User) -> None:
+def test_its_links_lead_to_what_was_heard_and_billed_since_the_backup(
+    staff: Client, quill: Sender, alice: User
+) -> None:
     now = timezone.now()
     old = factories.parcel(reference="SBEFORE001", last_scan_at=now - 2 * HOUR)
     Parcel.objects.filter(pk=old.pk).update(created_at=now - 2 * HOUR)
@@ -98,72 +100,72 @@ def test_its_links_lead_to_what_was_heard_and_billed_since_the_backup(desk: Clie
     fenced()
     factories.parcel(reference="SDURING001", last_scan_at=now)
     factories.charge(None, reference="SDURING001")
-    gap = desk.get("/admin/").context["restore_gaps"][0]
-    assert [str(one) for one in found(desk, gap.scans_url)] == ["SDURING001"]
-    assert [line.reference for line in found(desk, gap.lines_url)] == ["SDURING001"]
-    assert found(desk, gap.unclear_url) == [order]
+    gap = staff.get("/admin/").context["restore_gaps"][0]
+    assert [str(one) for one in found(staff, gap.scans_url)] == ["SDURING001"]
+    assert [line.reference for line in found(staff, gap.lines_url)] == ["SDURING001"]
+    assert found(staff, gap.unclear_url) == [order]
 
 
-def found(desk: Client, url: str) -> list[Any]:
-    return list(desk.get(url).context["cl"].result_list)
+def found(staff: Client, url: str) -> list[Any]:
+    return list(staff.get(url).context["cl"].result_list)
 
 
 def test_bookings_stay_paused_until_the_gap_is_lifted_and_then_go_out(
-    desk: Client, submitted: Callable[..., Order], carrier: SandboxCarrier
+    staff: Client, submitted: Callable[..., Order], carrier: SandboxCarrier
 ) -> None:
     restore = fenced()
     for name, form in {"resume-bookings": {}, "change-bookings-pause": {"text": "-", "ends": "30"}}.items():
-        page = press(desk, name, factories.account(), **form)
+        page = press(staff, name, factories.account(), **form)
         assert "Bookings stay paused until the restore gap is closed" in page.content.decode()
     assert gateway.current_account().pause_of(BOOKINGS, timezone.now() + 999 * HOUR)
-    lift(desk, restore)
+    lift(staff, restore)
     order = submitted()
     bookings.process_booking(order.pk)
     assert again(order).status == "booked"
 
 
-def test_of_two_restores_both_are_lifted_first(desk: Client) -> None:
+def test_of_two_restores_both_are_lifted_first(staff: Client) -> None:
     first, second = fenced(), factories.restore()
-    lift(desk, first)
+    lift(staff, first)
     assert gateway.current_account().paused_at
-    lift(desk, second)
+    lift(staff, second)
     assert not gateway.current_account().paused_at
 
 
 def test_what_is_held_is_released_by_whoever_types_how_many(
-    desk: Client, owed_row: Callable[..., ImportRow], quill: Sender, alice: User, carrier: SandboxCarrier
+    staff: Client, due_row: Callable[..., ImportRow], quill: Sender, alice: User, carrier: SandboxCarrier
 ) -> None:
-    rows = [owed_row(), owed_row()]
+    rows = [due_row(), due_row()]
     cancelled = factories.order(quill, alice, status="cancelled", due_at=None)
     replacement = replaced(cancelled, due_at=timezone.now())
     restore = fenced()
-    page = press(desk, "release", restore, count=2)
+    page = press(staff, "release", restore, count=2)
     assert "3 parcels are held now, but you entered 2. Nothing was changed." in page.content.decode()
     assert Replacement.objects.answered().count() == 0
-    assert press(desk, "release", restore, count=3).status_code == 302
+    assert press(staff, "release", restore, count=3).status_code == 302
     assert Audit.objects.get(action="held parcels released").reason == f"3: {REASON}"
-    lift(desk, restore)
+    lift(staff, restore)
     for row in rows:
         importing.book_row(row.pk)
     assert [again(row).state for row in rows] == ["booked", "booked"]
     assert [one.pk for one in Replacement.objects.answered()] == [replacement]
-    assert act("release", restore) not in page_of(desk, restore)
+    assert act("release", restore) not in page_of(staff, restore)
 
 
-def page_of(desk: Client, thing: Any) -> str:
+def page_of(staff: Client, thing: Any) -> str:
     url = reverse(f"admin:{thing._meta.app_label}_{thing._meta.model_name}_change", args=[thing.pk])
-    return desk.get(url).content.decode()
+    return staff.get(url).content.decode()
 
 
 def test_what_is_left_out_is_never_booked_and_its_sender_reads_why(
-    desk: Client, owed_row: Callable[..., ImportRow], quill: Sender, alice: User, visit: Any
+    staff: Client, due_row: Callable[..., ImportRow], quill: Sender, alice: User, visit: Any
 ) -> None:
-    row = owed_row()
+    row = due_row()
     cancelled = factories.order(quill, alice, status="cancelled", due_at=None)
     replacement = replaced(cancelled, due_at=timezone.now())
     restore = fenced()
-    assert press(desk, "leave-out", restore, count=2).status_code == 302
-    lift(desk, restore)
+    assert press(staff, "leave-out", restore, count=2).status_code == 302
+    lift(staff, restore)
     importing.book_row(row.pk)
     assert again(row).state == "skipped"
     assert "The carrier has this parcel already" in row.problems[""][0]
@@ -171,24 +173,24 @@ def test_what_is_left_out_is_never_booked_and_its_sender_reads_why(
     assert Order.objects.get() == cancelled
 
 
-def test_rows_of_a_held_import_that_were_not_owed_stay_as_they_are_when_it_is_left_out(
-    desk: Client, owed_row: Callable[..., ImportRow], quill: Sender, alice: User
+def test_rows_of_a_held_import_that_were_not_due_stay_as_they_are_when_it_is_left_out(
+    staff: Client, due_row: Callable[..., ImportRow], quill: Sender, alice: User
 ) -> None:
-    row = owed_row()
+    row = due_row()
     order = factories.order(quill, alice, status="booked")
     booked = factories.import_row(quill, alice, file=row.file, state="booked", order=order)
     ready = factories.import_row(quill, alice, file=row.file, state="ready")
-    assert press(desk, "leave-out", fenced(), count=1).status_code == 302
+    assert press(staff, "leave-out", fenced(), count=1).status_code == 302
     assert [again(one).state for one in (row, booked, ready)] == ["skipped", "booked", "ready"]
 
 
 @pytest.mark.parametrize("status", ["cancelled", "cancelling", "booked"])
 def test_the_sender_of_a_replacement_that_is_left_out_is_told_not_to_book_it_again(
-    desk: Client, quill: Sender, alice: User, visit: Any, status: str
+    staff: Client, quill: Sender, alice: User, visit: Any, status: str
 ) -> None:
     order = factories.order(quill, alice, status=status, due_at=None)
     replaced(order, due_at=timezone.now())
-    assert press(desk, "leave-out", fenced(), count=1).status_code == 302
+    assert press(staff, "leave-out", fenced(), count=1).status_code == 302
     notice, parcel = Notification.objects.get(), reverse("parcel", args=[order.uuid])
     assert f"the parcel that replaces {order}: the carrier has it already. Don't book it again" in notice.line
     assert notice.path == parcel
@@ -200,11 +202,11 @@ def test_the_sender_of_a_replacement_that_is_left_out_is_told_not_to_book_it_aga
 
 
 def test_a_parcel_replaced_again_since_says_nothing_of_what_was_left_out(
-    desk: Client, quill: Sender, alice: User, visit: Any
+    staff: Client, quill: Sender, alice: User, visit: Any
 ) -> None:
     order = factories.order(quill, alice, status="cancelled", due_at=None)
     replaced(order, due_at=timezone.now())
-    press(desk, "leave-out", fenced(), count=1)
+    press(staff, "leave-out", fenced(), count=1)
     replaced(order, due_at=timezone.now())
     words = visit(alice).get(reverse("parcel", args=[order.uuid])).content.decode()
     assert "See the new parcel being booked" in words
@@ -212,24 +214,24 @@ def test_a_parcel_replaced_again_since_says_nothing_of_what_was_left_out(
 
 
 def test_one_import_is_left_out_and_the_others_are_released(
-    desk: Client, owed_row: Callable[..., ImportRow], carrier: SandboxCarrier
+    staff: Client, due_row: Callable[..., ImportRow], carrier: SandboxCarrier
 ) -> None:
-    known, unknown = owed_row(), owed_row()
+    known, unknown = due_row(), due_row()
     restore = fenced()
-    assert "(1 rows, of 0\xa0minutes ago)" in page_of(desk, restore)
-    assert press(desk, "leave-out", known.file).status_code == 302
-    assert press(desk, "release", restore, count=1).status_code == 302
-    lift(desk, restore)
+    assert "(1 rows, of 0\xa0minutes ago)" in page_of(staff, restore)
+    assert press(staff, "leave-out", known.file).status_code == 302
+    assert press(staff, "release", restore, count=1).status_code == 302
+    lift(staff, restore)
     for row in (known, unknown):
         importing.book_row(row.pk)
     assert [again(known).state, again(unknown).state] == ["skipped", "booked"]
 
 
-def test_a_held_import_is_not_let_go_by_itself(desk: Client, sam: User, owed_row: Callable[..., ImportRow]) -> None:
-    file = owed_row().file
+def test_a_held_import_is_not_let_go_by_itself(staff: Client, sam: User, due_row: Callable[..., ImportRow]) -> None:
+    file = due_row().file
     fenced()
-    assert act("let-go", file) not in page_of(desk, file)
-    assert press(desk, "let-go", file).status_code == 409
+    assert act("let-go", file) not in page_of(staff, file)
+    assert press(staff, "let-go", file).status_code == 409
     with pytest.raises(holding.HoldRefused):  # from a page that was opened before the restore
         holding.let_go(file, by=sam, reason=REASON, now=timezone.now())
     assert again(file).hold == holding.HELD
@@ -237,54 +239,54 @@ def test_a_held_import_is_not_let_go_by_itself(desk: Client, sam: User, owed_row
 
 @pytest.mark.parametrize("hold", ["", "We look into your file first."])
 def test_an_import_that_was_stopped_before_the_backup_stays_stopped(
-    desk: Client, owed_row: Callable[..., ImportRow], hold: str
+    staff: Client, due_row: Callable[..., ImportRow], hold: str
 ) -> None:
-    file = owed_row(paused_at=timezone.now() - 2 * HOUR, hold=hold).file
+    file = due_row(paused_at=timezone.now() - 2 * HOUR, hold=hold).file
     restore = fenced()
-    press(desk, "release", restore, count=1)
+    press(staff, "release", restore, count=1)
     assert again(file).paused_at
     assert file.hold == hold
 
 
-def test_lifting_shows_the_labels_the_carrier_was_not_asked_about(desk: Client, quill: Sender, alice: User) -> None:
+def test_lifting_shows_the_labels_the_carrier_was_not_asked_about(staff: Client, quill: Sender, alice: User) -> None:
     label = factories.stored_label(factories.order(quill, alice, status="booked", carrier_order_id="id-1"))
     restore = fenced()
     assert again(label).state == "withheld"
-    assert press_fetch(desk, label).status_code == 409
-    lift(desk, restore)
+    assert press_fetch(staff, label).status_code == 409
+    lift(staff, restore)
     assert again(label).is_ready
 
 
-def press_fetch(desk: Client, label: Label) -> Any:
-    return press(desk, "fetch-again", label)
+def press_fetch(staff: Client, label: Label) -> Any:
+    return press(staff, "fetch-again", label)
 
 
 @pytest.mark.parametrize("name", ["release", "leave-out", "lift"])
-def test_only_the_lead_settles_a_restore(operator: Callable[[str], Client], name: str) -> None:
+def test_only_the_lead_resolves_a_restore(operator: Callable[[str], Client], name: str) -> None:
     restore = factories.restore()
     assert operator("Support").post(act(name, restore), {"reason": REASON}).status_code == 403
 
 
 def test_an_operator_sees_before_resuming_how_many_bookings_wait_and_since_when(
-    desk: Client, quill: Sender, alice: User
+    staff: Client, quill: Sender, alice: User
 ) -> None:
     factories.order(quill, alice, status="booking", created_at=timezone.now() - 3 * HOUR)
-    assert "1, oldest 3\xa0hours ago" in page_of(desk, CarrierAccount.objects.get())
+    assert "1, oldest 3\xa0hours ago" in page_of(staff, CarrierAccount.objects.get())
 
 
 def test_bookings_of_another_carrier_account_are_not_counted_among_those_that_resume_sends(
-    desk: Client, quill: Sender, alice: User, settings: Any
+    staff: Client, quill: Sender, alice: User, settings: Any
 ) -> None:
     factories.order(quill, alice, account=older.named(settings), status="booking")
     today = gateway.current_account()
-    assert "the oldest of" not in page_of(desk, today)
+    assert "the oldest of" not in page_of(staff, today)
 
 
 # -- A booking of the backup as a case -------------------------------------------------------------
 
 
 def test_what_the_carrier_booked_since_is_offered_for_a_booking_of_the_backup(
-    desk: Client, quill: Sender, alice: User
+    staff: Client, quill: Sender, alice: User
 ) -> None:
     """There is no attempt that tells when: it may have been sent at any time up to the restore."""
     now = timezone.now()
@@ -295,7 +297,7 @@ def test_what_the_carrier_booked_since_is_offered_for_a_booking_of_the_backup(
     factories.charge(None, reference="SDURING002", day=now.date())
     offered = {found.reference for found in matches.find_candidates(again(order), [])}
     assert offered == {"SDURING001", "SDURING002"}
-    page = desk.get(reverse("admin:orders_order_resolve", args=[order.pk])).content.decode()
+    page = staff.get(reverse("admin:orders_order_resolve", args=[order.pk])).content.decode()
     assert "SDURING001" in page
     assert "the backup is older than the answer" in page
 
@@ -307,23 +309,23 @@ def test_it_is_among_those_not_known_for_long(quill: Sender, alice: User) -> Non
 
 
 def test_what_was_left_out_is_held_no_more(
-    desk: Client, owed_row: Callable[..., ImportRow], quill: Sender, alice: User
+    staff: Client, due_row: Callable[..., ImportRow], quill: Sender, alice: User
 ) -> None:
-    owed_row()
+    due_row()
     replaced(factories.order(quill, alice, status="cancelled", due_at=None), due_at=timezone.now())
     restore = fenced()
     assert restoring.count_held(restore) == 2
-    assert press(desk, "leave-out", restore, count=2).status_code == 302
+    assert press(staff, "leave-out", restore, count=2).status_code == 302
     assert restoring.count_held(restore) == 0
 
 
 def test_what_one_restore_holds_is_not_counted_or_let_go_with_another(
-    desk: Client, owed_row: Callable[..., ImportRow], quill: Sender, alice: User
+    staff: Client, due_row: Callable[..., ImportRow], quill: Sender, alice: User
 ) -> None:
-    row = owed_row()
+    row = due_row()
     replaced(factories.order(quill, alice, status="cancelled", due_at=None), due_at=timezone.now())
     first, second = fenced(), factories.restore()
     assert (restoring.count_held(first), restoring.count_held(second)) == (2, 0)
-    assert press(desk, "release", second, count=2).status_code != 302
-    assert press(desk, "lift", second).status_code == 302
+    assert press(staff, "release", second, count=2).status_code != 302
+    assert press(staff, "lift", second).status_code == 302
     assert (restoring.count_held(first), again(row).state) == (2, "owed")

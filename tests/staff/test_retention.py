@@ -130,11 +130,11 @@ def test_the_command_says_how_much_went(quill: Sender, alice: User, capsys: pyte
 
 def test_exports_go_after_their_week_and_what_was_never_packed_too(quill: Sender, alice: User) -> None:
     fresh = factories.export(quill, alice, expires_at=timezone.now() + dt.timedelta(hours=1), created_at=_ago(8))
-    owed = factories.export(quill, alice, finished_at=None, expires_at=None, due_at=_ago(0))
+    due = factories.export(quill, alice, finished_at=None, expires_at=None, due_at=_ago(0))
     factories.export(quill, alice, expires_at=_ago(0))
     factories.export(quill, alice, finished_at=None, expires_at=None, created_at=_ago(8))
     call_command("retention")
-    assert set(Export.objects.all()) == {fresh, owed}
+    assert set(Export.objects.all()) == {fresh, due}
     assert ExportPart.objects.get().export == fresh
 
 

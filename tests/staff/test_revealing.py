@@ -22,10 +22,10 @@ def _url(order: Order) -> str:
 
 
 def test_for_a_reason_the_exact_bytes_are_shown_once_and_nothing_keeps_them(
-    desk: Client, sam: User, unclear: Unclear
+    staff: Client, sam: User, unclear: Unclear
 ) -> None:
     order = unclear(body=BODY, response=b'{"error": "no street named Sample"}')
-    answer = desk.post(_url(order), {"reveal-reason": REASON})
+    answer = staff.post(_url(order), {"reveal-reason": REASON})
     assert answer.context["attempts"][0]["request"] == BODY.decode()
     assert f"{order.receiver_name}, " in answer.context["people"]["Receiver"]
     assert order.receiver_line1 in answer.content.decode()
@@ -35,14 +35,14 @@ def test_for_a_reason_the_exact_bytes_are_shown_once_and_nothing_keeps_them(
     assert (row.action, row.actor, row.subject) == ("personal data revealed", sam, subject_of(order))
     assert (row.reason, row.sender) == (REASON, order.sender)
     for url in (_url(order), reverse("admin:orders_order_resolve", args=[order.pk])):
-        assert "Noor Tamsin" not in desk.get(url).content.decode()
+        assert "Noor Tamsin" not in staff.get(url).content.decode()
     assert Audit.objects.count() == 1
 
 
 @pytest.mark.parametrize("reason", ["", "because", f"see {SIGNED}"])
-def test_without_a_reason_nothing_is_shown(desk: Client, unclear: Unclear, reason: str) -> None:
+def test_without_a_reason_nothing_is_shown(staff: Client, unclear: Unclear, reason: str) -> None:
     order = unclear(body=BODY)
-    answer = desk.post(_url(order), {"reveal-reason": reason})
+    answer = staff.post(_url(order), {"reveal-reason": reason})
     assert answer.context["form"].errors["reason"]
     assert "Noor Tamsin" not in answer.content.decode()
     assert not Audit.objects.exists()
@@ -51,15 +51,15 @@ def test_without_a_reason_nothing_is_shown(desk: Client, unclear: Unclear, reaso
 @pytest.mark.parametrize(
     "secret", [SIGNED, configured.CARRIER_KEY, configured.SECRET_KEY], ids=["signed link", "our key", "Django's key"]
 )
-def test_signed_links_and_secrets_stay_cut(desk: Client, unclear: Unclear, secret: str) -> None:
+def test_signed_links_and_secrets_stay_cut(staff: Client, unclear: Unclear, secret: str) -> None:
     order = unclear(body=BODY.replace(b"4 Sample", secret.encode()), response=f"<a href='{secret}'>".encode())
-    text = desk.post(_url(order), {"reveal-reason": REASON}).content.decode()
+    text = staff.post(_url(order), {"reveal-reason": REASON}).content.decode()
     assert "Noor Tamsin" in text
     assert secret not in text
     assert "token=" not in text
 
 
-def test_it_is_offered_where_the_case_is_settled(desk: Client, unclear: Unclear) -> None:
+def test_it_is_offered_where_the_case_is_resolved(staff: Client, unclear: Unclear) -> None:
     order = unclear()
-    page = desk.get(reverse("admin:orders_order_resolve", args=[order.pk])).content.decode()
+    page = staff.get(reverse("admin:orders_order_resolve", args=[order.pk])).content.decode()
     assert f'action="{_url(order)}"' in page

@@ -16,7 +16,7 @@ from tests import factories
 from tests.staff.conftest import REASON
 from tracking import word_decisions
 from tracking.models import EventWord, Parcel
-from tracking.scanning import folding
+from tracking.scanning import projecting
 
 LIST = "/admin/tracking/eventword/"
 
@@ -38,7 +38,7 @@ def sorted_parcels(word: EventWord, quill: Sender, alice: User) -> list[Parcel]:
     factories.event(found[1], event_type="Delivered", scan_time=now)
     factories.event(found[2], event_type="Pickup", scan_time=now)
     for parcel in found:
-        folding.project_parcels(parcel.pk)
+        projecting.project_parcels(parcel.pk)
     return found
 
 
@@ -50,16 +50,16 @@ def progress_of(parcels: list[Parcel]) -> list[str]:
     return [Parcel.objects.get(pk=parcel.pk).progress for parcel in parcels]
 
 
-def test_the_list_shows_undecided_words_first_the_most_frequent_on_top(desk: Client, db: None) -> None:
+def test_the_list_shows_undecided_words_first_the_most_frequent_on_top(staff: Client, db: None) -> None:
     for name, seen, known in (("rare", 1, False), ("decided", 90, True), ("frequent", 7, False)):
         EventWord.objects.create(word=name, scans=seen, is_known=known, first_seen_at=timezone.now())
-    assert [row.word for row in desk.get(LIST).context["cl"].result_list] == ["frequent", "rare", "decided"]
+    assert [row.word for row in staff.get(LIST).context["cl"].result_list] == ["frequent", "rare", "decided"]
 
 
 def test_the_page_tells_what_a_meaning_would_change_and_writes_nothing(
-    desk: Client, word: EventWord, sorted_parcels: list[Parcel]
+    staff: Client, word: EventWord, sorted_parcels: list[Parcel]
 ) -> None:
-    page = desk.get(url(word), {"progress": "in_transit"})
+    page = staff.get(url(word), {"progress": "in_transit"})
     effect = page.context["effect"]
     assert (effect.parcels, effect.tried) == (2, 2)
     assert [(m.parcel, m.before, m.after) for m in effect.moves] == [(sorted_parcels[0], "No scan yet", "On the way")]
@@ -70,14 +70,14 @@ def test_the_page_tells_what_a_meaning_would_change_and_writes_nothing(
 
 
 def test_a_decision_is_kept_with_its_reason_and_owes_each_parcel_concerned_a_fold(
-    desk: Client, word: EventWord, sorted_parcels: list[Parcel], sam: User
+    staff: Client, word: EventWord, sorted_parcels: list[Parcel], sam: User
 ) -> None:
-    answer = desk.post(url(word), {"progress": "in_transit", "reason": REASON}, follow=True)
+    answer = staff.post(url(word), {"progress": "in_transit", "reason": REASON}, follow=True)
     assert "Parcels to recalculate in the next few minutes: 2." in answer.content.decode()
-    owed = Parcel.objects.filter(due_at__lte=timezone.now())
-    assert set(owed) == set(sorted_parcels[:2])
-    for parcel in owed:
-        folding.project_parcels(parcel.pk)
+    due = Parcel.objects.filter(due_at__lte=timezone.now())
+    assert set(due) == set(sorted_parcels[:2])
+    for parcel in due:
+        projecting.project_parcels(parcel.pk)
     assert progress_of(sorted_parcels) == ["in_transit", "delivered", "collected"]
     word.refresh_from_db()
     assert (word.progress, word.is_known) == ("in_transit", True)
@@ -86,31 +86,31 @@ def test_a_decision_is_kept_with_its_reason_and_owes_each_parcel_concerned_a_fol
     assert row.reason == f"“with sorter” means On the way, 2 parcels: {REASON}"
 
 
-def test_a_decision_is_about_its_own_word_alone(desk: Client, word: EventWord) -> None:
+def test_a_decision_is_about_its_own_word_alone(staff: Client, word: EventWord) -> None:
     other = EventWord.objects.create(word="at depot", first_seen_at=timezone.now())
-    desk.post(url(word), {"progress": "in_transit", "reason": REASON})
+    staff.post(url(word), {"progress": "in_transit", "reason": REASON})
     other.refresh_from_db()
     assert (other.progress, other.is_known) == ("", False)
 
 
-def test_a_word_may_be_decided_to_say_nothing(desk: Client, word: EventWord) -> None:
-    desk.post(url(word), {"progress": "", "reason": REASON})
+def test_a_word_may_be_decided_to_say_nothing(staff: Client, word: EventWord) -> None:
+    staff.post(url(word), {"progress": "", "reason": REASON})
     word.refresh_from_db()
     assert (word.progress, word.is_known) == ("", True)
 
 
 def test_the_same_meaning_again_is_re_applied_to_the_stored_scans(
-    desk: Client, word: EventWord, sorted_parcels: list[Parcel]
+    staff: Client, word: EventWord, sorted_parcels: list[Parcel]
 ) -> None:
     EventWord.objects.update(progress="in_transit", is_known=True)
-    page = desk.get(url(word))
+    page = staff.get(url(word))
     assert 'value="Re-apply to stored scans"' in page.content.decode()
     assert len(page.context["effect"].moves) == 1  # decided, but not folded since
-    desk.post(url(word), {"progress": "in_transit", "reason": REASON})
+    staff.post(url(word), {"progress": "in_transit", "reason": REASON})
     assert Parcel.objects.exclude(due_at=None).count() == 2
 
 
-def test_folds_are_owed_batch_after_batch_and_none_later_than_before(
+def test_folds_are_due_batch_after_batch_and_none_later_than_before(
     word: EventWord, sam: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(word_decisions, "BATCH", 2)
@@ -125,10 +125,10 @@ def test_folds_are_owed_batch_after_batch_and_none_later_than_before(
 
 
 def test_the_effect_is_tried_on_the_newest_parcels_only(
-    desk: Client, word: EventWord, sorted_parcels: list[Parcel], monkeypatch: pytest.MonkeyPatch
+    staff: Client, word: EventWord, sorted_parcels: list[Parcel], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(word_decisions, "MOST_TRIED", 1)
-    page = desk.get(url(word), {"progress": "in_transit"})
+    page = staff.get(url(word), {"progress": "in_transit"})
     assert (page.context["effect"].parcels, page.context["effect"].tried) == (2, 1)
     assert "0 of the newest 1 would change" in " ".join(page.content.decode().split())
 
@@ -137,9 +137,9 @@ def test_the_effect_is_tried_on_the_newest_parcels_only(
     "post", [{"progress": "in_transit", "reason": "short"}, {"progress": "teleported", "reason": REASON}]
 )
 def test_without_a_reason_or_with_an_unknown_meaning_nothing_is_decided(
-    desk: Client, word: EventWord, post: dict[str, Any]
+    staff: Client, word: EventWord, post: dict[str, Any]
 ) -> None:
-    page = desk.post(url(word), post)
+    page = staff.post(url(word), post)
     assert page.context["form"].errors
     word.refresh_from_db()
     assert not word.is_known
@@ -157,5 +157,5 @@ def test_an_operator_who_only_reads_decides_nothing(word: EventWord, visit: Call
     assert url(word) not in page.get(f"{LIST}{word.pk}/change/").content.decode()
 
 
-def test_a_word_nobody_scanned_is_not_found(desk: Client, db: None) -> None:
-    assert desk.get(f"{LIST}999/decide/").status_code == 404
+def test_a_word_nobody_scanned_is_not_found(staff: Client, db: None) -> None:
+    assert staff.get(f"{LIST}999/decide/").status_code == 404

@@ -23,23 +23,23 @@ def kept() -> list[tuple[str, str]]:
     return [*DeskView.objects.order_by("pk").values_list("name", "query")]
 
 
-def test_the_present_filters_are_saved_and_stand_above_the_list(desk: Client) -> None:
-    form = desk.get(f"{ORDERS}?{STUCK}").context["views"]()["form"]
-    page = desk.post(SAVE, {"name": "Stuck, VIP", "query": form["query"].value()}, follow=True)
+def test_the_present_filters_are_saved_and_stand_above_the_list(staff: Client) -> None:
+    form = staff.get(f"{ORDERS}?{STUCK}").context["views"]()["form"]
+    page = staff.post(SAVE, {"name": "Stuck, VIP", "query": form["query"].value()}, follow=True)
     assert page.redirect_chain == [(f"{ORDERS}?{STUCK}", 302)]
-    html = re.sub(r"\s+(?=[<>])|(?<=>)\s+", "", desk.get(ORDERS).content.decode())
+    html = re.sub(r"\s+(?=[<>])|(?<=>)\s+", "", staff.get(ORDERS).content.decode())
     assert f'<a href="?{STUCK.replace("&", "&amp;")}">Stuck, VIP</a>' in html
-    assert "Stuck, VIP" not in desk.get("/admin/billing/charge/").content.decode()
+    assert "Stuck, VIP" not in staff.get("/admin/billing/charge/").content.decode()
 
 
-def test_a_name_saved_again_has_the_new_filters(desk: Client) -> None:
+def test_a_name_saved_again_has_the_new_filters(staff: Client) -> None:
     for query in ("case=mine", "case=nobody"):
-        desk.post(SAVE, {"name": "Cases", "query": query})
+        staff.post(SAVE, {"name": "Cases", "query": query})
     assert kept() == [("Cases", "case=nobody")]
 
 
-def test_only_filters_of_the_list_are_kept_and_never_what_was_searched_for(desk: Client) -> None:
-    desk.post(SAVE, {"name": "All", "query": f"q=Noor+Tamsin&p=3&e=1&next=//evil.example&{STUCK}&sender=A-1001"})
+def test_only_filters_of_the_list_are_kept_and_never_what_was_searched_for(staff: Client) -> None:
+    staff.post(SAVE, {"name": "All", "query": f"q=Noor+Tamsin&p=3&e=1&next=//evil.example&{STUCK}&sender=A-1001"})
     assert kept() == [("All", f"{STUCK}&sender=A-1001")]
 
 
@@ -53,32 +53,34 @@ def test_only_filters_of_the_list_are_kept_and_never_what_was_searched_for(desk:
         ({"query": f"needs={'x' * 400}"}, "Filter the list first"),
     ],
 )
-def test_what_cannot_be_saved_is_said_and_nothing_typed_is_lost(desk: Client, typed: dict[str, str], said: str) -> None:
+def test_what_cannot_be_saved_is_said_and_nothing_typed_is_lost(
+    staff: Client, typed: dict[str, str], said: str
+) -> None:
     answers = {"name": "Mine", "query": STUCK} | typed
-    page = desk.post(SAVE, answers)
+    page = staff.post(SAVE, answers)
     assert said in str(page.context["form"].errors)
     assert page.context["form"]["name"].value() == answers["name"]
     assert kept() == []
 
 
-def test_a_list_has_a_limited_number_of_views(desk: Client) -> None:
+def test_a_list_has_a_limited_number_of_views(staff: Client) -> None:
     for number in range(saved_views.MOST + 1):
-        page = desk.post(SAVE, {"name": f"View {number}", "query": STUCK})
+        page = staff.post(SAVE, {"name": f"View {number}", "query": STUCK})
     assert "Delete one first" in str(page.context["form"].errors)
     assert len(kept()) == saved_views.MOST
-    assert desk.post(SAVE, {"name": "View 3", "query": "case=mine"}).status_code == 302  # replaced
+    assert staff.post(SAVE, {"name": "View 3", "query": "case=mine"}).status_code == 302  # replaced
 
 
-def test_a_view_is_its_owners_alone_and_deleted_by_its_owner_alone(desk: Client, visit: Visit) -> None:
-    desk.post(SAVE, {"name": "Stuck", "query": STUCK})
+def test_a_view_is_its_owners_alone_and_deleted_by_its_owner_alone(staff: Client, visit: Visit) -> None:
+    staff.post(SAVE, {"name": "Stuck", "query": STUCK})
     delete = reverse("admin:view_delete", args=[DeskView.objects.get().pk])
     other = factories.user("ida@portal.example", is_staff=True, is_superuser=True)
     factories.second_factor(other)
     browser = visit(other)
     assert "Stuck</a>" not in browser.get(ORDERS).content.decode()
     assert browser.post(delete).status_code == 404
-    assert desk.get(delete).status_code == 405
-    assert desk.post(delete).status_code == 302
+    assert staff.get(delete).status_code == 405
+    assert staff.post(delete).status_code == 302
     assert kept() == []
 
 

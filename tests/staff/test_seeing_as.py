@@ -28,10 +28,10 @@ def look(browser: Client, sender: Sender) -> Any:
 
 
 @pytest.fixture
-def looking(desk: Client, quill: Sender) -> Client:
+def looking(staff: Client, quill: Sender) -> Client:
     """Sam's browser, looking at Quill's pages."""
-    assert look(desk, quill).status_code == 302
-    return desk
+    assert look(staff, quill).status_code == 302
+    return staff
 
 
 @pytest.mark.parametrize("url", ["/parcels/{order.uuid}/", "/parcels/{order.carrier_reference}/"])
@@ -52,10 +52,10 @@ def test_the_pages_are_the_senders_and_the_audit_names_the_operator(
     assert (row.actor, row.sender, row.subject, row.reason) == (sam, quill, subject_of(quill), REASON)
 
 
-def test_without_a_reason_nobody_looks(desk: Client, quill: Sender) -> None:
-    page = desk.post(reverse("admin:accounts_sender_see_as", args=[quill.pk]), {"reason": ""})
+def test_without_a_reason_nobody_looks(staff: Client, quill: Sender) -> None:
+    page = staff.post(reverse("admin:accounts_sender_see_as", args=[quill.pk]), {"reason": ""})
     assert page.context["form"].errors["reason"]
-    assert desk.get(TODAY).status_code == 404
+    assert staff.get(TODAY).status_code == 404
     assert not Audit.objects.exists()
 
 
@@ -119,6 +119,6 @@ def test_it_ends_after_half_an_hour_at_log_out_and_when_idle(looking: Client, qu
     assert looking.get(TODAY)["Location"].startswith("/accounts/login/")
 
 
-def test_the_desk_stays_the_desk_meanwhile(looking: Client, quill: Sender) -> None:
+def test_the_admin_stays_the_admin_meanwhile(looking: Client, quill: Sender) -> None:
     assert looking.get("/admin/").status_code == 200
     assert looking.get(reverse("admin:accounts_sender_change", args=[quill.pk])).status_code == 200

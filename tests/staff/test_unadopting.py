@@ -26,7 +26,7 @@ from tests.staff import cases
 from tests.staff.conftest import REASON
 from tracking import polling
 from tracking.models import Parcel, Poll
-from tracking.scanning import folding
+from tracking.scanning import projecting
 
 pytestmark = pytest.mark.django_db
 
@@ -34,19 +34,19 @@ Unclear = Callable[..., Order]
 ACTS = ("undo-adoption", "contest-adoption")
 
 
-def offered(desk: Client, order: Order) -> list[str]:
+def offered(staff: Client, order: Order) -> list[str]:
     """Which of the two acts the order's page has a button for."""
-    page = desk.get(reverse("admin:orders_order_change", args=[order.pk])).content.decode()
+    page = staff.get(reverse("admin:orders_order_change", args=[order.pk])).content.decode()
     return [act for act in ACTS if reverse("admin:orders_order_act", args=[order.pk, act]) in page]
 
 
-def press(desk: Client, order: Order, act: str) -> Any:
+def press(staff: Client, order: Order, act: str) -> Any:
     url = reverse("admin:orders_order_act", args=[order.pk, act])
-    return desk.post(url, {"reason": REASON})
+    return staff.post(url, {"reason": REASON})
 
 
 def adopt(order: Order, reference: str, by: User) -> Order:
-    """As an operator does it, with the work that is owed then."""
+    """As an operator does it, with the work that is due then."""
     deciding.adopt_reference(order, reference, by=by, reason=REASON, now=timezone.now())
     polling.open_parcel(order.pk)
     return Order.objects.get(pk=order.pk)
@@ -66,8 +66,8 @@ def adopted(
     return make
 
 
-def test_two_orders_with_each_others_reference_are_both_mended(
-    submitted: Callable[..., Order], carrier: SandboxCarrier, contract: Callable[[str], None], desk: Client, sam: User
+def test_two_orders_with_each_others_reference_are_both_corrected(
+    submitted: Callable[..., Order], carrier: SandboxCarrier, contract: Callable[[str], None], staff: Client, sam: User
 ) -> None:
     """Finding: same suburbs, and order 40's reference was adopted for 41; both were wrong for good."""
     contract('view = ""')
@@ -84,7 +84,7 @@ def test_two_orders_with_each_others_reference_are_both_mended(
     assert (forty_one.status, forty_one.progress) == ("booked", "delivered")
     with pytest.raises(deciding.CannotResolve, match=f"order {forty_one.pk}.* undo that adoption"):
         adopt(forty, theirs, sam)
-    assert press(desk, forty_one, "undo-adoption").status_code == 302
+    assert press(staff, forty_one, "undo-adoption").status_code == 302
     forty_one.refresh_from_db()
     assert (forty_one.status, forty_one.progress) == ("unconfirmed", "")
 
@@ -96,7 +96,7 @@ def test_two_orders_with_each_others_reference_are_both_mended(
     assert [order.attempts.get().state for order in (forty, forty_one)] == ["accepted", "accepted"]
 
 
-def test_undone_all_that_came_by_it_is_gone(adopted: Callable[..., Order], desk: Client, sam: User) -> None:
+def test_undone_all_that_came_by_it_is_gone(adopted: Callable[..., Order], staff: Client, sam: User) -> None:
     order = adopted(seen_reference="", duplicate_booking_at=None)
     Order.objects.filter(pk=order.pk).update(
         carrier_pickup_date=timezone.now().date(), progress="delivered", carrier_order_id="id-9"
@@ -104,7 +104,7 @@ def test_undone_all_that_came_by_it_is_gone(adopted: Callable[..., Order], desk:
     order.labels.all().delete()
     factories.stored_label(order)
     LabelBytes.objects.update(address="labels/of-the-wrong-parcel")
-    assert press(desk, order, "undo-adoption").status_code == 302
+    assert press(staff, order, "undo-adoption").status_code == 302
     assert BucketFile.objects.get(key="labels/of-the-wrong-parcel").due_at  # and deleted then
     order.refresh_from_db()
     assert (order.status, order.carrier_reference, order.carrier_order_id) == ("unconfirmed", None, "")
@@ -120,23 +120,23 @@ def test_undone_all_that_came_by_it_is_gone(adopted: Callable[..., Order], desk:
     assert (row.action, row.actor) == ("adoption undone", sam)
     assert row.reason == f"SWRONG0001, order id id-9: {REASON}"
     assert order.changes.latest("pk").reason == f"adoption undone {row.reason}"
-    assert offered(desk, order) == []
+    assert offered(staff, order) == []
 
 
 def test_the_scans_stay_for_whoever_has_the_reference_and_are_judged_anew(
-    adopted: Callable[..., Order], desk: Client, quill: Sender, alice: User
+    adopted: Callable[..., Order], staff: Client, quill: Sender, alice: User
 ) -> None:
     order = adopted()
     parcel = Parcel.objects.get()
     long_ago = timezone.now() - dt.timedelta(days=40)
     old = factories.event(parcel, event_type="Pickup", scan_time=long_ago)
     other = factories.event(parcel, event_type="Delivered", set_aside="another reason")
-    folding.project_parcels(parcel.pk)
+    projecting.project_parcels(parcel.pk)
     old.refresh_from_db()
     assert old.set_aside == "scan time is long before the booking"
     watching = factories.watch(quill, alice, reference="SELSE00001")
     type(watching).objects.update(parcel=parcel)
-    press(desk, order, "undo-adoption")
+    press(staff, order, "undo-adoption")
     parcel.refresh_from_db()
     old.refresh_from_db()
     assert (parcel.order, parcel.progress, old.set_aside) == (None, "collected", "")
@@ -146,15 +146,15 @@ def test_the_scans_stay_for_whoever_has_the_reference_and_are_judged_anew(
     assert order.progress == ""
 
 
-def test_the_sender_is_told_and_what_was_owed_about_the_wrong_parcel_is_taken_back(
-    adopted: Callable[..., Order], desk: Client, alice: User
+def test_the_sender_is_told_and_what_was_due_about_the_wrong_parcel_is_taken_back(
+    adopted: Callable[..., Order], staff: Client, alice: User
 ) -> None:
     order = adopted()
     advance(order, "lost", at=timezone.now())
-    told = Notification.objects.filter(user=alice, due_at__isnull=False)
-    assert {"Good news" in notice.line for notice in told} == {True, False}
-    press(desk, order, "undo-adoption")
-    [notice] = told.all()
+    found = Notification.objects.filter(user=alice, due_at__isnull=False)
+    assert {"Good news" in notice.line for notice in found} == {True, False}
+    press(staff, order, "undo-adoption")
+    [notice] = found.all()
     assert "We said too early" in notice.line
     assert "Don't book it again" in notice.line
 
@@ -164,22 +164,22 @@ def test_the_sender_is_told_and_what_was_owed_about_the_wrong_parcel_is_taken_ba
 
 @pytest.mark.parametrize("how", ["opened", "marked as printed"])
 def test_once_somebody_has_a_label_it_is_a_conflict(
-    adopted: Callable[..., Order], desk: Client, visit: Callable[[User], Client], alice: User, how: str
+    adopted: Callable[..., Order], staff: Client, visit: Callable[[User], Client], alice: User, how: str
 ) -> None:
     order = adopted()
     order.labels.all().delete()
     label = factories.stored_label(order)
-    assert offered(desk, order) == ["undo-adoption"]
+    assert offered(staff, order) == ["undo-adoption"]
     if how == "opened":
         visit(alice).get(reverse("label", args=[order.uuid, "full"]))
     else:
         visit(alice).post(reverse("printed", args=[order.uuid]), {"printed": "yes"})
-    assert offered(desk, order) == ["contest-adoption"]
-    assert press(desk, order, "undo-adoption").status_code == 409
+    assert offered(staff, order) == ["contest-adoption"]
+    assert press(staff, order, "undo-adoption").status_code == 409
     order = Order.objects.get(pk=order.pk)
     with pytest.raises(undoing.CannotUndo, match=r"label.* at .*press “Contest the adoption”"):
         undoing.undo_adoption(order, by=alice, reason=REASON, now=timezone.now())
-    assert press(desk, order, "contest-adoption").status_code == 302
+    assert press(staff, order, "contest-adoption").status_code == 302
     order.refresh_from_db()
     assert (order.status, order.carrier_reference, order.printed_at) == ("conflict", None, None)
     assert visit(alice).get(reverse("label", args=[order.uuid, "full"])).status_code == 404
@@ -187,28 +187,28 @@ def test_once_somebody_has_a_label_it_is_a_conflict(
     assert (label.sha256 in Audit.objects.latest("pk").reason) == (how == "opened")
     assert (
         reverse("admin:orders_order_resolve", args=[order.pk])
-        in desk.get(reverse("admin:orders_order_change", args=[order.pk])).content.decode()
+        in staff.get(reverse("admin:orders_order_change", args=[order.pk])).content.decode()
     )
 
 
 def test_adopted_anew_it_gets_the_label_of_the_right_one(
-    adopted: Callable[..., Order], carrier: SandboxCarrier, desk: Client, sam: User
+    adopted: Callable[..., Order], carrier: SandboxCarrier, staff: Client, sam: User
 ) -> None:
     order = adopted()
     order.labels.all().delete()
     factories.stored_label(order)
-    press(desk, order, "undo-adoption")
+    press(staff, order, "undo-adoption")
     carrier.foreign("SRIGHT0001")
     order = adopt(Order.objects.get(pk=order.pk), "SRIGHT0001", sam)
     assert {label.state for label in order.labels.all()} == {"pending"}
 
 
 def test_a_label_that_is_being_fetched_while_it_is_undone_is_not_kept(
-    adopted: Callable[..., Order], desk: Client
+    adopted: Callable[..., Order], staff: Client
 ) -> None:
     order = adopted()
     label = order.labels.get(size="full")
-    press(desk, order, "undo-adoption")
+    press(staff, order, "undo-adoption")
     fetching.store(label, LabelFile(b"%PDF", "0" * 64), at=timezone.now())
     assert not LabelBytes.objects.exists()
 
@@ -216,31 +216,31 @@ def test_a_label_that_is_being_fetched_while_it_is_undone_is_not_kept(
 # -- Which orders ----------------------------------------------------------------------------------
 
 
-def test_an_order_that_the_carrier_booked_is_not_undone(booked: Callable[..., Order], desk: Client, sam: User) -> None:
+def test_an_order_that_the_carrier_booked_is_not_undone(booked: Callable[..., Order], staff: Client, sam: User) -> None:
     order = booked()
-    assert offered(desk, order) == []
+    assert offered(staff, order) == []
     with pytest.raises(undoing.CannotUndo, match="Reload its page"):
         undoing.undo_adoption(order, by=sam, reason=REASON, now=timezone.now())
     order.refresh_from_db()
     assert order.status == "booked"
 
 
-def test_an_unclear_booking_that_a_replay_settled_is_not_undone(unclear: Unclear, desk: Client) -> None:
+def test_an_unclear_booking_that_a_replay_resolved_is_not_undone(unclear: Unclear, staff: Client) -> None:
     order = unclear()
     move_to(
         order, "booked", reason="the carrier booked it", at=timezone.now(), carrier_reference="SREPLAY001",
         booked_at=timezone.now(),
     )  # fmt: skip
-    assert offered(desk, order) == []
+    assert offered(staff, order) == []
 
 
 def test_an_adoption_that_was_not_cancelled_after_all_can_still_be_undone(
-    adopted: Callable[..., Order], desk: Client
+    adopted: Callable[..., Order], staff: Client
 ) -> None:
     order = adopted()
     for old, new in (("booked", "cancelling"), ("cancelling", "booked")):
         order.changes.create(old=old, new=new, at=timezone.now(), reason="not cancelled")
-    assert offered(desk, order) == ["undo-adoption"]
+    assert offered(staff, order) == ["undo-adoption"]
 
 
 def test_of_two_operators_the_slower_one_undoes_nothing_of_a_later_adoption(
@@ -259,12 +259,12 @@ def test_of_two_operators_the_slower_one_undoes_nothing_of_a_later_adoption(
 
 
 def test_its_charges_are_nobodys_again_and_go_with_the_reference(
-    adopted: Callable[..., Order], unclear: Unclear, desk: Client, sam: User
+    adopted: Callable[..., Order], unclear: Unclear, staff: Client, sam: User
 ) -> None:
     right, order = unclear(), adopted()
     line = factories.charge(order, is_unexpected=True)
     by_hand = factories.charge(order, reference="SELSE00001")
-    press(desk, order, "undo-adoption")
+    press(staff, order, "undo-adoption")
     line.refresh_from_db()
     by_hand.refresh_from_db()
     assert (line.order, line.sender, line.is_unexpected, by_hand.order) == (None, None, False, order)
@@ -274,15 +274,15 @@ def test_its_charges_are_nobodys_again_and_go_with_the_reference(
 
 
 def test_charges_that_a_person_has_acted_on_stay_and_make_it_a_conflict(
-    adopted: Callable[..., Order], desk: Client, alice: User
+    adopted: Callable[..., Order], staff: Client, alice: User
 ) -> None:
     order = adopted()
     line = factories.charge(order)
     Dispute.objects.create(
         charge=line, sender=order.sender, made_by=alice, made_at=timezone.now(), text="It wasn't mine."
     )
-    assert offered(desk, order) == ["contest-adoption"]
-    press(desk, order, "contest-adoption")
+    assert offered(staff, order) == ["contest-adoption"]
+    press(staff, order, "contest-adoption")
     line.refresh_from_db()
     assert line.order == order
 

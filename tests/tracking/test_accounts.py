@@ -36,7 +36,7 @@ from tests.sandbox_carrier import SandboxCarrier
 from tracking import pages, polling, timeline, watching
 from tracking.models import EventWord, Parcel, Poll, TrackingEvent, WebhookDelivery
 from tracking.receiving import replaying, webhook_health
-from tracking.scanning import folding, reading, scans, vocabulary
+from tracking.scanning import projecting, reading, scans, vocabulary
 
 pytestmark = pytest.mark.django_db
 
@@ -95,7 +95,7 @@ def other() -> CarrierAccount:
     return CarrierAccount.objects.create(fingerprint="f" * 64, name="of last year")
 
 
-def told(secret: str, reference: str, word: str = "Pickup", **changes: Any) -> WebhookDelivery:
+def recorded(secret: str, reference: str, word: str = "Pickup", **changes: Any) -> WebhookDelivery:
     """A carrier pushes one scan of now with its own secret."""
     facts = {"event_id": str(uuid.uuid4()), "scan_time": timezone.now().isoformat(), **changes}
     body = wire(carrier_reference=reference, event_type=word, **facts)
@@ -146,9 +146,9 @@ def test_of_100_parcels_under_way_no_scan_is_lost_and_no_reference_told_to_the_o
     for parcel in parcels[:40]:
         polling.poll_due_parcel(parcel.pk)
     for name in names[30:]:
-        told(OLD, name, "Out for Delivery")
+        recorded(OLD, name, "Out for Delivery")
     for name in names[::10]:
-        told(NEW, name, "Delivered")  # the new carrier gave these references to parcels of its own
+        recorded(NEW, name, "Delivered")  # the new carrier gave these references to parcels of its own
 
     progress = dict(Parcel.objects.filter(account=before).values_list("reference", "progress"))
     assert progress == dict.fromkeys(names[:30], "in_transit") | dict.fromkeys(names[30:], "out_for_delivery")
@@ -213,7 +213,7 @@ def test_one_reference_at_two_accounts_is_two_parcels(quill: Sender, alice: User
 
 @pytest.mark.parametrize("named", ["Sab12cD", "SAB12CD", "Sab12cd"])
 def test_one_reference_at_one_account_is_one_parcel_whatever_its_case(quill: Sender, alice: User, named: str) -> None:
-    """It has the carrier's own letters, whoever typed it otherwise, and its scans are still the same."""
+    """It has the carrier's own spelling, even if somebody typed it differently, and its scans are still the same."""
     watched = watching.follow_reference(quill, "sab12cd", name="", by=alice, now=timezone.now()).parcel
     facts = {"event_type": "Pickup", "scan_time": "2026-11-20T01:00:00Z"}
     scan = read_scan({**facts, "carrier_reference": named}, current_contract())
@@ -336,9 +336,9 @@ def test_the_secret_of_an_account_that_no_settings_name_is_refused(moved: Moved,
 
 def test_two_carriers_may_give_one_id_to_events_of_their_own(moved: Moved) -> None:
     before, event_id = moved(), str(uuid.uuid4())
-    told(OLD, "SONE000001", event_id=event_id)
-    assert told(NEW, "STWO000001", event_id=event_id).state == "stored"
-    assert told(OLD, "STHREE0001", event_id=event_id).state == "differs"
+    recorded(OLD, "SONE000001", event_id=event_id)
+    assert recorded(NEW, "STWO000001", event_id=event_id).state == "stored"
+    assert recorded(OLD, "STHREE0001", event_id=event_id).state == "differs"
     assert set(TrackingEvent.objects.values_list("parcel__reference", "account")) == {
         ("SONE000001", before.pk),
         ("STWO000001", gateway.current_account().pk),
@@ -458,11 +458,11 @@ def test_scans_are_told_by_the_contract_of_their_account(moved: Moved, quill: Se
         for account in (before, gateway.current_account())
     ]
     for order, secret in zip(orders, (OLD, NEW), strict=True):
-        told(secret, "SSAME00001", "On the truck")
+        recorded(secret, "SSAME00001", "On the truck")
         opened(order)
     old, new = (timeline.for_parcel(order.parcel, quill.tzinfo) for order in orders)
-    assert [(details.words, details.is_unknown) for details in old] == [("Out for delivery", False)]
-    assert [(details.words, details.is_unknown) for details in new] == [("On the truck", True)]
+    assert [details.words for details in old] == ["Out for delivery"]
+    assert [details.words for details in new] == ["On the truck"]
     exported = rows.scan_rows([order.pk for order in orders], quill.tzinfo)
     assert [row["What"] for row in exported] == ["Out for delivery", "On the truck"]
     assert EventWord.objects.get().scans == 1
@@ -514,11 +514,11 @@ def test_an_account_whose_key_was_taken_away_is_asked_nothing_and_read_by_its_ow
     order = booked(quill, alice)
     before = moved(f'{SIGNED}[words]\n"Handed over" = "delivered"\n')
     parcel = opened(order)
-    told(OLD, parcel.reference, "Handed over")
+    recorded(OLD, parcel.reference, "Handed over")
     settings.OLDER_CARRIERS["OLD"] |= {"KEY": "", "LINK_KEY": "", "WEBHOOK_SECRETS": []}
     requests = len(old.requests())
     polled(parcel)
-    folding.project_parcels(parcel.pk)
+    projecting.project_parcels(parcel.pk)
     assert not gateway.is_reachable(before)
     assert not has_parcel_tools(before)
     assert len(old.requests()) == requests
@@ -532,9 +532,9 @@ def test_a_parcel_of_an_account_no_settings_name_keeps_its_progress(
     order = booked(quill, alice)
     moved('[words]\n"Handed over" = "delivered"\n')
     parcel = opened(order)
-    told(OLD, parcel.reference, "Handed over")
+    recorded(OLD, parcel.reference, "Handed over")
     settings.OLDER_CARRIERS = {}
-    folding.project_parcels(parcel.pk)
+    projecting.project_parcels(parcel.pk)
     order.refresh_from_db()
     assert order.progress == "delivered"
 

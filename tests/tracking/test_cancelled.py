@@ -14,12 +14,12 @@ from shipping_portal.jobs.sweep import due_rows
 from tests import factories
 from tests.orders.conftest import booked, submitted
 from tests.sandbox_carrier import SandboxCarrier
-from tests.staff.conftest import desk
+from tests.staff.conftest import staff
 from tracking import pace, polling
 from tracking.models import EventWord, Parcel, Poll
-from tracking.scanning import folding
+from tracking.scanning import projecting
 
-__all__ = ["booked", "desk", "submitted"]  # pytest finds them here
+__all__ = ["booked", "staff", "submitted"]  # pytest finds them here
 
 pytestmark = pytest.mark.django_db
 Book = Callable[..., Order]
@@ -69,7 +69,7 @@ def test_one_that_polling_had_given_up_is_watched_again(booked: Book, alice: Use
 
 
 def test_a_scan_after_cancelling_reaches_sender_and_desk_while_the_money_stays_cancelled(
-    booked: Book, alice: User, carrier: SandboxCarrier, desk: Client, visit: Callable[[User], Client]
+    booked: Book, alice: User, carrier: SandboxCarrier, staff: Client, visit: Callable[[User], Client]
 ) -> None:
     order = cancelled(booked(), alice)
     parcel = swept(order)
@@ -82,7 +82,7 @@ def test_a_scan_after_cancelling_reaches_sender_and_desk_while_the_money_stays_c
     assert order.used_after_cancel_at is not None
     assert "as a rule the whole price" in visit(alice).get(f"/parcels/{order.uuid}/").content.decode()
     queue = next(
-        line.queue for line in desk.get("/admin/").context["lines"] if line.queue.name == "order-used-after-cancel"
+        line.queue for line in staff.get("/admin/").context["lines"] if line.queue.name == "order-used-after-cancel"
     )
     assert queue.count == 1
     assert "Tell the sender" in queue.next_step
@@ -93,7 +93,7 @@ def test_a_scan_that_moves_nothing_is_no_use_of_the_label(quill: Sender, alice: 
     order = factories.order(quill, alice, status="cancelled", cancelled_at=timezone.now() - DAY)
     parcel = factories.parcel(order)
     factories.event(parcel, event_type=kind)
-    folding.project_parcels(parcel.pk)
+    projecting.project_parcels(parcel.pk)
     order.refresh_from_db()
     assert order.used_after_cancel_at is None
 
@@ -103,11 +103,11 @@ def test_a_scan_from_before_cancelling_that_comes_late_is_no_use_of_the_label(qu
     order = factories.order(quill, alice, status="cancelled", created_at=before, booked_at=before)
     parcel = factories.parcel(order)
     factories.event(parcel, scan_time=order.cancelled_at - dt.timedelta(hours=1))
-    folding.project_parcels(parcel.pk)
+    projecting.project_parcels(parcel.pk)
     order.refresh_from_db()
     assert order.used_after_cancel_at is None
     factories.event(parcel, event_type="In Transit", scan_time=order.cancelled_at + dt.timedelta(hours=1))
-    folding.project_parcels(parcel.pk)
+    projecting.project_parcels(parcel.pk)
     order.refresh_from_db()
     assert order.used_after_cancel_at is not None
 
@@ -118,7 +118,7 @@ def test_a_label_is_used_from_the_first_scan_on(quill: Sender, alice: User) -> N
     parcel = factories.parcel(order)
     for days in (1, 2):
         factories.event(parcel, event_type="In Transit", scan_time=before + days * DAY)
-        folding.project_parcels(parcel.pk)
+        projecting.project_parcels(parcel.pk)
     order.refresh_from_db()
     assert order.used_after_cancel_at == before + DAY
 
@@ -134,8 +134,8 @@ def test_a_scan_that_says_what_no_contract_names_is_asked_about_and_then_noticed
     order = factories.order(quill, alice, status="cancelled", cancelled_at=timezone.now() - DAY)
     parcel = factories.parcel(order)
     factories.event(parcel, event_type="Snatched")
-    folding.project_parcels(parcel.pk)
+    projecting.project_parcels(parcel.pk)
     EventWord.objects.create(word="snatched", progress="collected", first_seen_at=timezone.now())
-    folding.project_parcels(parcel.pk)
+    projecting.project_parcels(parcel.pk)
     order.refresh_from_db()
     assert order.used_after_cancel_at is not None

@@ -26,12 +26,12 @@ from tests import factories
 from tests.orders.conftest import booked, submitted
 from tests.pages.typed import text
 from tests.sandbox_carrier import SandboxCarrier
-from tests.staff.conftest import desk
+from tests.staff.conftest import staff
 from tracking import milestones, polling, timeline
 from tracking.models import IS_AHEAD, Parcel, TrackingEvent, WebhookDelivery, happened_at
-from tracking.scanning import folding, reading, scans
+from tracking.scanning import projecting, reading, scans
 
-__all__ = ["booked", "desk", "submitted"]  # pytest finds them here
+__all__ = ["booked", "staff", "submitted"]  # pytest finds them here
 
 pytestmark = pytest.mark.django_db
 
@@ -57,7 +57,7 @@ def came(row: dict[str, Any], at: dt.datetime, *, by: str = "push") -> None:
     scan = read_scan(row, contract_of(parcel.account))
     held = scans.lock_parcels([parcel.pk])
     scans.store_scans([scans.Arrival(parcel.pk, scan, by, b"{}", at)], held)
-    folding.fold_held(held)
+    projecting.project_held(held)
 
 
 def stands(parcel: Parcel) -> tuple[str, dt.datetime | None]:
@@ -201,15 +201,15 @@ def test_an_export_says_what_the_carriers_clock_said(parcel: Parcel) -> None:
 
 
 @pytest.mark.postgres
-def test_the_admin_counts_such_scans_and_says_by_how_much_the_clock_is_ahead(parcel: Parcel, desk: Client) -> None:
+def test_the_admin_counts_such_scans_and_says_by_how_much_the_clock_is_ahead(parcel: Parcel, staff: Client) -> None:
     now = timezone.now()
     for lead, ago in ((AHEAD - 2 * SECOND, 1), (9 * HOUR, 23), (14 * MINUTE, 1), (20 * HOUR, 25)):
         came(wire(parcel, "In Transit", now - ago * HOUR + lead), now - ago * HOUR)
     [clock] = health.clocks_ahead(now)
     assert (clock.account, clock.scans, clock.by) == (parcel.account.name, 2, "10:30")
-    page = text(desk.get("/admin/health/"))
+    page = text(staff.get("/admin/health/"))
     assert f"{parcel.account.name}: the carrier's clock is ahead by 10:30. 2 scans of the last 24 hours" in page
-    listed = desk.get(clock.url).context["cl"].result_list
+    listed = staff.get(clock.url).context["cl"].result_list
     assert sorted(event.clock_ahead_by for event in listed) == ["10:30", "20:00", "9:00"]
 
 

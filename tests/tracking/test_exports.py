@@ -95,9 +95,9 @@ def test_who_waited_over_a_minute_is_told_when_it_is_packed(
     export = everything_of(order.sender, alice)
     Export.objects.filter(pk=export.pk).update(created_at=timezone.now() - dt.timedelta(minutes=minutes))
     packed(export)
-    told = Notification.objects.filter(kind="export")
-    assert [notice.line for notice in told] == lines
-    assert {(notice.user, notice.path) for notice in told} <= {(alice, f"/exports/{export.uuid}/")}
+    seen = Notification.objects.filter(kind="export")
+    assert [notice.line for notice in seen] == lines
+    assert {(notice.user, notice.path) for notice in seen} <= {(alice, f"/exports/{export.uuid}/")}
 
 
 def test_each_parcel_has_a_proof_pack_of_its_own_however_soon_it_is_asked_for(order: Order, alice: User) -> None:

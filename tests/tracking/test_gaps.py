@@ -21,13 +21,13 @@ from shipping_portal.staff.alerts import health
 from tests import factories, older
 from tests.orders.conftest import booked, submitted
 from tests.sandbox_carrier import SandboxCarrier
-from tests.staff.conftest import desk
+from tests.staff.conftest import staff
 from tracking import polling
 from tracking.models import Parcel, Poll, TrackingEvent
 from tracking.receiving import webhook_health
 from tracking.scanning import scans
 
-__all__ = ["booked", "desk", "submitted"]  # pytest finds them here
+__all__ = ["booked", "staff", "submitted"]  # pytest finds them here
 
 pytestmark = pytest.mark.django_db
 NOW = dt.datetime(2026, 11, 20, 12, tzinfo=dt.UTC)
@@ -58,14 +58,14 @@ def rows(now: dt.datetime = NOW) -> list[tuple[int, int, int]]:
 
 
 @pytest.mark.parametrize(
-    ("after", "told"), [(dt.timedelta(minutes=2), (1, 0, 0)), (15 * MINUTE, (1, 0, 0)), (16 * MINUTE, (0, 1, 0))]
+    ("after", "given"), [(dt.timedelta(minutes=2), (1, 0, 0)), (15 * MINUTE, (1, 0, 0)), (16 * MINUTE, (0, 1, 0))]
 )
 def test_a_webhook_is_late_from_a_quarter_of_an_hour_after_its_scan(
-    parcel: Parcel, after: dt.timedelta, told: tuple[int, int, int]
+    parcel: Parcel, after: dt.timedelta, given: tuple[int, int, int]
 ) -> None:
     scanned = NOW - HOUR
     scan(parcel, by="push", scanned=scanned, pushed=scanned + after)
-    assert told in rows()
+    assert given in rows()
 
 
 def test_a_day_without_scans_is_all_zeros() -> None:
@@ -108,7 +108,7 @@ def old_parcel(quill: Sender, alice: User, settings: Any) -> Parcel:
     return factories.parcel(made)
 
 
-def test_each_account_has_an_alarm_of_its_own(desk: Client, parcel: Parcel, old_parcel: Parcel) -> None:
+def test_each_account_has_an_alarm_of_its_own(staff: Client, parcel: Parcel, old_parcel: Parcel) -> None:
     """One's webhooks may stay away while the other's come; and two scans of each are no three of one."""
     for _ in range(2):
         scan(parcel, by="poll", scanned=NOW - 30 * MINUTE)
@@ -122,8 +122,8 @@ def test_each_account_has_an_alarm_of_its_own(desk: Client, parcel: Parcel, old_
     assert webhook_health.is_alarmed(old_parcel.account, NOW)
     assert not webhook_health.is_alarmed(parcel.account, NOW)
     with time_machine.travel(NOW, tick=False):
-        page = " ".join(desk.get("/admin/").content.decode().split())
-        found = desk.get(alarm.url).context["cl"]
+        page = " ".join(staff.get("/admin/").content.decode().split())
+        found = staff.get(alarm.url).context["cl"]
     assert f"Webhooks for {old_parcel.account} are going missing: polling found 3 scans first" in page
     assert {event.account for event in found.result_list} == {old_parcel.account}
     assert rows()[0] == (9, 0, 5)
@@ -173,23 +173,23 @@ def test_one_line_an_hour_is_logged_however_many_sweepers_look(
 
 
 def test_the_first_page_leads_to_exactly_the_scans_the_alarm_counts(
-    desk: Client, parcel: Parcel, django_assert_num_queries: Any
+    staff: Client, parcel: Parcel, django_assert_num_queries: Any
 ) -> None:
     with time_machine.travel(NOW, tick=False):
         for _ in range(4):
             scan(parcel, by="poll", scanned=NOW - 30 * MINUTE)
         scan(parcel, by="push", scanned=NOW - 30 * MINUTE)
-        page = desk.get("/admin/")
+        page = staff.get("/admin/")
         assert "polling found 4 scans first" in " ".join(page.content.decode().split())
-        found = desk.get(page.context["alarms"][0].url).context["cl"]
+        found = staff.get(page.context["alarms"][0].url).context["cl"]
         assert found.result_count == 4
-        assert desk.get("?found=polling-day").status_code
+        assert staff.get("?found=polling-day").status_code
     with django_assert_num_queries(2):  # and the clocks that are ahead
         health.webhook_meter(NOW)
 
 
-def test_without_a_gap_the_first_page_raises_no_alarm(desk: Client, db: None) -> None:
-    assert "get lost" not in desk.get("/admin/").content.decode()
+def test_without_a_gap_the_first_page_raises_no_alarm(staff: Client, db: None) -> None:
+    assert "get lost" not in staff.get("/admin/").content.decode()
 
 
 # -- Every webhook dropped --------------------------------------------------------------------------
@@ -201,7 +201,7 @@ def pushed_to_a_listener_that_never_hears(carrier: SandboxCarrier) -> None:
 
 
 def test_with_every_webhook_dropped_each_scan_is_visible_within_one_interval(
-    booked: Callable[..., Order], carrier: SandboxCarrier, desk: Client
+    booked: Callable[..., Order], carrier: SandboxCarrier, staff: Client
 ) -> None:
     pushed_to_a_listener_that_never_hears(carrier)
     order = booked()
@@ -219,7 +219,7 @@ def test_with_every_webhook_dropped_each_scan_is_visible_within_one_interval(
     assert order.progress == "delivered"
     assert [line for line in carrier.ledger("delivery") if line["reference"] == order.carrier_reference] == []
     assert rows(timezone.now())[0] == (0, 0, 3)
-    assert "polling found 3 scans first" in " ".join(desk.get("/admin/").content.decode().split())
+    assert "polling found 3 scans first" in " ".join(staff.get("/admin/").content.decode().split())
 
 
 def test_even_while_the_alarm_is_on_no_parcel_is_asked_about_more_often_than_hourly(
@@ -248,8 +248,8 @@ def test_a_webhook_that_comes_after_all_is_late_and_makes_no_second_scan(parcel:
         "scan_time": (NOW - 20 * MINUTE).isoformat().replace("+00:00", "Z"),
     }
     found = scan(parcel, by="poll", scanned=NOW - 20 * MINUTE)
-    twin = scans.scan_fingerprint(parcel.reference, read_event(json.dumps(body).encode(), _contract()))
-    TrackingEvent.objects.filter(pk=found.pk).update(event_id=None, fingerprint=twin)
+    duplicate = scans.scan_fingerprint(parcel.reference, read_event(json.dumps(body).encode(), _contract()))
+    TrackingEvent.objects.filter(pk=found.pk).update(event_id=None, fingerprint=duplicate)
     factories.deliver(json.dumps(body).encode(), now=NOW)
     assert parcel.events.count() == 1
     assert rows()[0] == (0, 1, 0)

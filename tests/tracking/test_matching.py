@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from orders.booking import bookings, settling
+from orders.booking import bookings, recording
 from orders.models import Order
 from orders.models.statuses import Status
 from shipping_portal.accounts.models import Sender, User
@@ -21,7 +21,7 @@ from tests.sandbox_carrier import SandboxCarrier
 from tests.staff.cases import unclear
 from tracking import polling, watching
 from tracking.models import Parcel
-from tracking.scanning import folding, scans
+from tracking.scanning import projecting, scans
 
 __all__ = ["submitted"]  # pytest finds it here
 
@@ -47,7 +47,7 @@ def prompt_workers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
             done.append(name)
             polling.open_parcel(*rows)
 
-    monkeypatch.setattr(settling, "enqueue", enqueue)
+    monkeypatch.setattr(recording, "enqueue", enqueue)
     monkeypatch.setattr(deciding, "enqueue", enqueue)
     return done
 
@@ -78,14 +78,14 @@ def test_a_scan_that_overtakes_the_answer_to_its_booking_is_there_with_it(
     submitted: Callable[..., Order], carrier: SandboxCarrier, prompt_workers: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     order = submitted()
-    settle = settling.record_outcome
+    resolve = recording.record_outcome
 
     def scanned_first(attempt: object, outcome: object) -> None:
         push(carrier.ledger("booked")[0]["reference"])
         assert Parcel.objects.get().order is None
-        settle(attempt, outcome)
+        resolve(attempt, outcome)
 
-    monkeypatch.setattr(bookings.settling, "record_outcome", scanned_first)
+    monkeypatch.setattr(bookings.recording, "record_outcome", scanned_first)
     bookings.process_booking(order.pk)
     order.refresh_from_db()
     assert (order.status, order.progress) == ("booked", "collected")
@@ -144,7 +144,7 @@ def test_a_fold_that_waited_while_the_parcel_was_taken_from_its_order_tells_that
         return orders
 
     monkeypatch.setattr(scans, "_orders_of", taken_meanwhile)
-    folding.project_parcels(parcel.pk)
+    projecting.project_parcels(parcel.pk)
     order.refresh_from_db()
     parcel.refresh_from_db()
     assert (order.progress, parcel.progress) == ("", "delivered")
@@ -172,12 +172,12 @@ def test_a_scan_from_long_before_the_booking_is_kept_and_does_not_count(quill: S
     parcel = factories.parcel(order)
     epoch = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
     factories.event(parcel, event_type="Delivered", scan_time=epoch)
-    folding.project_parcels(parcel.pk)
+    projecting.project_parcels(parcel.pk)
     order.refresh_from_db()
     assert order.progress == ""
     assert parcel.events.get().set_aside == "scan time is long before the booking"
     factories.event(parcel, event_type="Pickup", scan_time=order.created_at - dt.timedelta(days=29))
-    folding.project_parcels(parcel.pk)
+    projecting.project_parcels(parcel.pk)
     order.refresh_from_db()
     assert order.progress == "collected"
 
@@ -185,6 +185,6 @@ def test_a_scan_from_long_before_the_booking_is_kept_and_does_not_count(quill: S
 def test_old_scans_of_a_reference_booked_elsewhere_count(quill: Sender, alice: User) -> None:
     parcel = factories.watch(quill, alice).parcel
     factories.event(parcel, event_type="Delivered", scan_time=timezone.now() - dt.timedelta(days=90))
-    folding.project_parcels(parcel.pk)
+    projecting.project_parcels(parcel.pk)
     parcel.refresh_from_db()
     assert parcel.progress == "delivered"

@@ -17,7 +17,7 @@ from shipping_portal.staff import queues
 from tests import factories
 from tests.pages.typed import text
 from tracking.models import EventWord
-from tracking.scanning import folding
+from tracking.scanning import projecting
 
 pytestmark = pytest.mark.django_db
 Waiting = Callable[..., Order]
@@ -48,8 +48,8 @@ def misses(order: Order, *, at: dt.datetime) -> int:
     order.refresh_from_db()
     is_missed = order.shown_progress(at) == Progress.PICKUP_MISSED
     is_twice = order.missed_twice(at)
-    at_the_desk = Order.objects.filter(queues.missed_twice(at), pk=order.pk).exists()
-    assert at_the_desk == is_twice
+    operators = Order.objects.filter(queues.missed_twice(at), pk=order.pk).exists()
+    assert operators == is_twice
     assert not (is_missed and can_cancel(order, at))
     return is_missed + is_twice
 
@@ -58,7 +58,7 @@ def scanned(order: Order, kind: str, at: dt.datetime) -> None:
     parcel = getattr(order, "parcel", None) or factories.parcel(order)
     factories.event(parcel, event_type=kind, scan_time=at, event_id=uuid.uuid4())
     with time_machine.travel(at, tick=False):
-        folding.project_parcels(parcel.pk)
+        projecting.project_parcels(parcel.pk)
 
 
 def test_the_pickup_day_is_over_at_midnight_where_the_parcel_waits(waiting: Waiting) -> None:
@@ -153,7 +153,7 @@ def test_an_unknown_word_on_the_day_counts_once_an_operator_says_what_it_means(w
     scanned(order, "Grabbed", melbourne(MONDAY))
     assert misses(order, at=melbourne(CUP_DAY)) == 1
     EventWord.objects.create(word="grabbed", progress="collected", first_seen_at=melbourne(MONDAY))
-    folding.project_parcels(order.parcel.pk)
+    projecting.project_parcels(order.parcel.pk)
     assert misses(order, at=melbourne(CUP_DAY)) == 0
 
 
@@ -180,7 +180,7 @@ def test_the_first_miss_names_the_next_driver_the_second_a_refund_and_one_task(
             assert queue.count == tasks
 
 
-def test_a_label_nobody_used_leaves_the_desk_when_polling_gives_it_up(waiting: Waiting) -> None:
+def test_a_label_nobody_used_leaves_the_admin_when_polling_gives_it_up(waiting: Waiting) -> None:
     order = waiting()
     much_later = melbourne(MONDAY) + dt.timedelta(days=60)
     assert order.missed_twice(much_later)

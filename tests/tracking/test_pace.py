@@ -296,7 +296,7 @@ def test_an_optional_poll_costs_no_call_while_webhooks_bring_scans_and_a_look_is
     Poll.objects.update(due_at=timezone.now(), look_due_at=timezone.now(), is_optional=True)
     polling.poll_due_parcel(parcel.pk)
     assert polls_so_far() == 1
-    Poll.owe(parcel, timezone.now())  # somebody asked for it
+    Poll.schedule(parcel, timezone.now())  # somebody asked for it
     polling.poll_due_parcel(parcel.pk)
     assert polls_so_far() == 2
     Poll.objects.update(due_at=timezone.now(), is_optional=True)
@@ -339,7 +339,7 @@ def test_an_unchanged_reply_is_read_again_under_another_contract_or_for_another_
     assert [polled(), polled()] == [1, 0]
     contract("longest_name = 90")
     assert [polled(), polled()] == [1, 0]
-    Poll.owe(parcel, timezone.now())
+    Poll.schedule(parcel, timezone.now())
     assert [polled(), polled()] == [1, 0]
 
 

@@ -22,7 +22,7 @@ from tests.orders.call_rate import fill
 from tests.sandbox_carrier import SandboxCarrier
 from tracking import pace, polling, watching
 from tracking.models import Parcel, Poll, WebhookDelivery
-from tracking.scanning import folding
+from tracking.scanning import projecting
 
 pytestmark = pytest.mark.django_db
 
@@ -180,7 +180,8 @@ def test_a_scan_of_another_reference_in_a_polls_answer_is_set_aside(
     quill: Sender, alice: User, named: str, is_taken: bool
 ) -> None:
     parcel = factories.parcel(factories.order(quill, alice, status="booked", carrier_reference="SPOLLED001"))
-    raw = event(carrier_reference=named, event_type="Delivered")
+    at = f"{timezone.now():%Y-%m-%dT%H:%M:%SZ}"  # a scan of long before the booking moves nothing
+    raw = event(carrier_reference=named, event_type="Delivered", scan_time=at)
     raw = raw if named else {key: value for key, value in raw.items() if key != "carrier_reference"}
     polling.take_scans(parcel, tracked(scans=(read_scan(raw, contract_of(parcel.account)),)), now=timezone.now())
     parcel.refresh_from_db()
@@ -195,7 +196,7 @@ def tracked(**fields: Any) -> Tracked:
 
 
 @pytest.mark.parametrize(
-    ("told", "field", "before", "after"),
+    ("given", "field", "before", "after"),
     [
         ({"pickup_date": dt.date(2026, 12, 3)}, "carrier_pickup_date", None, dt.date(2026, 12, 3)),
         ({"pickup_date": None}, "carrier_pickup_date", dt.date(2026, 12, 2), dt.date(2026, 12, 2)),
@@ -204,10 +205,10 @@ def tracked(**fields: Any) -> Tracked:
     ],
 )
 def test_what_a_poll_tells_of_the_order_is_written_there(
-    quill: Sender, alice: User, told: dict[str, Any], field: str, before: object, after: object
+    quill: Sender, alice: User, given: dict[str, Any], field: str, before: object, after: object
 ) -> None:
     order = factories.order(quill, alice, status="booked", **{field: before})
-    polling.take_scans(factories.parcel(order), tracked(**told), now=timezone.now())
+    polling.take_scans(factories.parcel(order), tracked(**given), now=timezone.now())
     order.refresh_from_db()
     assert getattr(order, field) == after
 
@@ -240,7 +241,7 @@ def test_the_last_poll_of_a_story_that_is_over_is_dated_only_if_it_was_answered(
     order = factories.order(quill, alice, status="cancelled", cancelled_at=long_ago)
     last = factories.parcel(order, poll_due_at=timezone.now()).poll
     assert last.claim()
-    polling._owe_next(last, is_answered=is_answered, first=30.0)
+    polling._schedule_next(last, is_answered=is_answered, first=30.0)
     last.refresh_from_db()
     assert last.due_at is None
     assert (last.polled_at is not None) is is_answered
@@ -290,7 +291,7 @@ def test_a_scan_reaches_the_order_of_its_parcel(quill: Sender, alice: User) -> N
     order = factories.order(quill, alice, status="booked")
     parcel = factories.parcel(order)
     factories.event(parcel, event_type="Delivered")
-    folding.project_parcels(parcel.pk)
+    projecting.project_parcels(parcel.pk)
     assert Order.objects.get().progress == "delivered"
 
 
@@ -385,10 +386,10 @@ def test_a_parcel_whose_opening_died_before_the_fold_is_folded_later(
     factories.event(early)
     order = factories.order(quill, alice, status="booked", carrier_reference="SEARLY0001", due_at=timezone.now())
     with monkeypatch.context() as patched:
-        patched.setattr(folding, "project_parcels", lambda pk: 1 / 0)
+        patched.setattr(projecting, "project_parcels", lambda pk: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             polling.open_parcel(order.pk)
-    folding.fold_due_parcel(early.pk)
+    projecting.project_due_parcel(early.pk)
     order.refresh_from_db()
     assert order.progress == "collected"
 

@@ -12,7 +12,7 @@ from tracking import timeline
 
 
 @pytest.mark.parametrize(
-    ("told", "line"),
+    ("given", "line"),
     [
         (("Fitzroy", "VIC", "3065", "AU"), "Fitzroy VIC 3065, Australia"),
         (("Fitzroy", "VIC", "3065", " au "), "Fitzroy VIC 3065, Australia"),
@@ -24,9 +24,9 @@ from tracking import timeline
     ],
 )
 def test_the_place_of_a_scan_is_what_the_carrier_told_of_it_with_its_country_by_name(
-    told: tuple[str, str, str, str], line: str
+    given: tuple[str, str, str, str], line: str
 ) -> None:
-    assert timeline.place_line(*told) == line
+    assert timeline.place_line(*given) == line
 
 
 @pytest.mark.django_db

@@ -28,7 +28,7 @@ from shipping_portal.carrier.messages import LabelFile
 from shipping_portal.jobs import erasing
 from tests import factories
 from tests.sandbox_carrier import SandboxCarrier
-from tracking.scanning.folding import project_parcels
+from tracking.scanning.projecting import project_parcels
 
 pytestmark = pytest.mark.django_db
 

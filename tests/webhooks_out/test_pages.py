@@ -1,4 +1,4 @@
-"""The settings page of webhooks: an owner adds an endpoint, sees its secret once, and reads what became of events."""
+"""The settings page of webhooks: an owner adds an endpoint, sees its secret once, and reads the events' outcomes."""
 
 import datetime as dt
 from collections.abc import Callable
@@ -165,14 +165,14 @@ def test_only_its_own_owner_sees_or_changes_it(visit: Visit, endpoint: WebhookEn
 
 
 def test_an_operator_reads_it_and_may_pause_it(visit: Visit, sam: User, endpoint: WebhookEndpoint) -> None:
-    desk = visit(sam)
+    staff = visit(sam)
     url = f"/admin/accounts/webhookendpoint/{endpoint.pk}/"
-    page = desk.get(f"{url}change/").content.decode()
+    page = staff.get(f"{url}change/").content.decode()
     assert endpoint.url in page
     assert endpoint.secret not in page
-    desk.post(
+    staff.post(
         reverse("admin:accounts_webhookendpoint_act", args=[endpoint.pk, "pause"]), {"reason": "They asked for it."}
     )
     endpoint.refresh_from_db()
     assert endpoint.paused_at
-    assert desk.get("/admin/accounts/webhookendpoint/").status_code == 200
+    assert staff.get("/admin/accounts/webhookendpoint/").status_code == 200

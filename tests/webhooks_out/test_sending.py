@@ -156,7 +156,7 @@ def test_an_event_behind_a_failed_one_waits_as_long(endpoint: WebhookEndpoint, s
 def test_a_failure_holds_its_endpoint_and_no_other(
     quill: Sender, alice: User, endpoint: WebhookEndpoint, shop: Shop
 ) -> None:
-    """The dead one is tried once in each wait, whatever is owed to it."""
+    """The dead endpoint is tried once per wait, however much is due to it."""
     dead = factories.webhook_endpoint(quill, alice, url="http://127.0.0.1:9/")
     write([dead, endpoint], [happened(str(number), number) for number in range(50)], timezone.now())
     send_due(dead)

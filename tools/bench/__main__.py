@@ -2,9 +2,9 @@
 
 The other files here measure the rest.
 
-Two portals on one PostgreSQL answer the same addresses in turn, in five rounds: a small one, and a full one in which
-four other accounts have as much. What counts is the ratio within one run on one machine; the milliseconds beside it
-are this machine's alone.
+Two portals on one PostgreSQL answer the same addresses in turn, in five rounds: a small one, and a
+full one where four other accounts have as many parcels. What counts is the ratio within one run on
+one machine; the milliseconds only apply to that machine.
 """
 
 import argparse
@@ -27,13 +27,13 @@ from tools.dev.servers import start_postgres
 
 SMALL = 1000
 ROUNDS = 5
-TIMES = 20  # a page, each round
+TIMES = 20  # requests of a page in each round
 PARTS = ["pages", "exports", "webhooks", "labels", "billing", "parcels", "bookings", "api"]
 START = "import django; django.setup(); from tools.bench.portal import main"
 
 
 class Portal:
-    """A portal without a web server: a process that asks itself for pages and says how long each took."""
+    """A portal without a web server: a process that requests its own pages and reports how long each took."""
 
     def __init__(self, url: str, rows: int, accounts: int = 1) -> None:
         env = {**os.environ, "DATABASE_URL": url, "TESTING": "1", "DJANGO_SETTINGS_MODULE": "shipping_portal.settings"}
@@ -59,7 +59,8 @@ def main() -> int:
     chosen = parser.parse_args()
     rows, accounts = chosen.rows, chosen.accounts
     folder = Path(tempfile.mkdtemp(prefix="portal-bench-"))
-    os.environ["MIGRATE_DATABASE_URL"] = ""  # that of an .env or a shell, which the settings would take first
+    # the one of an .env or a shell, which the settings would prefer
+    os.environ["MIGRATE_DATABASE_URL"] = ""
     with ChildProcesses(folder) as children:
         server = start_postgres(children)
         databases = {name: _database(server, name) for name in ("small", "full")}

@@ -1,6 +1,6 @@
 """The least that any web server here can do: take a webhook's bytes and insert the row.
 
-A WSGI application without Django, under the same gunicorn, beside which the portal's own is measured.
+A WSGI application without Django, under the same gunicorn, to compare with the portal's own.
 """
 
 import datetime as dt

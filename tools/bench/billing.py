@@ -1,4 +1,4 @@
-"""How fast the carrier's report is read and posted, on tables that PostgreSQL knows nothing of yet."""
+"""Measure how fast the carrier's report is read and posted, on tables without statistics."""
 
 import json
 import os
@@ -30,7 +30,7 @@ def measure(full: str) -> bool:
 
 
 def _run(url: str, lines: int) -> dict[str, float]:
-    """Take a report as the web does, then read and post it in a process of its own, as a worker."""
+    """Upload a report as the web does, then read and post it in a separate process, like a worker."""
     return _step(url, "read_and_post", _step(url, "take", lines))
 
 
@@ -42,13 +42,13 @@ def _step(url: str, name: str, number: int) -> Any:
 
 
 def tell(name: str, found: str, goal: str, is_good: bool) -> bool:
-    """Print one figure beside its goal; returns whether it is met."""
+    """Print one figure with its goal; return whether it is met."""
     print(f"{name:<48} {found:>10}   goal {goal:>8}{'' if is_good else '   OVER'}", flush=True)
     return is_good
 
 
 def take(lines: int) -> None:
-    """Take a report of so many parcels, each with its cover; print its key."""
+    """Upload a report of this many parcels, each with cover; print its key."""
     from django.db import connection  # noqa: PLC0415  (once Django is set up)
     from django.utils import timezone  # noqa: PLC0415
 

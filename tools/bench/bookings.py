@@ -1,7 +1,8 @@
-"""How fast workers book, beside a plain loop of `requests.post` to the same carrier, and how soon one booking is made.
+"""Measure how fast workers book, compared with a plain loop of `requests.post`, and how soon one booking is made.
 
-The workers are as in production, on the full portal; all that is owed is told to them at once. What counts is the
-time until the last order is booked; labels and tracking come behind, as in life.
+The workers are as in production, on the full portal; they are notified of all due orders at once.
+What counts is the time until the last order is booked; labels and tracking follow, as in
+production.
 """
 
 import json
@@ -33,7 +34,7 @@ CONTRACT = 'label_fetch = "get"\n' + "requests_per_second = 100000.0\ntracking_p
 
 @dataclass(frozen=True)
 class Case:
-    """So many orders at once for `processes` workers with `threads` each, at a carrier that takes `wait` seconds."""
+    """Many orders at once for `processes` workers with `threads` each, at a carrier that takes `wait` seconds."""
 
     name: str
     wait: float
@@ -54,7 +55,7 @@ MOST_CPU_MS, SOON_MS = 12.0, 300.0
 
 
 class Portal:
-    """The portal's workers beside one carrier, and a process that owes orders and says when they are booked."""
+    """The portal's workers with one carrier, and a process that makes orders due and reports when they are booked."""
 
     def __init__(self, children: ChildProcesses, case: Case, database: str, redis: str) -> None:
         self.children, self.names = children, [f"worker-{number}" for number in range(case.processes)]
@@ -67,10 +68,10 @@ class Portal:
             children.start(name, module(f"celery -q -A shipping_portal.celery worker {worker}"), env=env)
         self.process: Any = subprocess.Popen(
             [sys.executable, "-c", PORTAL], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=(Path(children.logs) / "owing.log").open("wb"), text=True,
+            stderr=(Path(children.logs) / "due_orders.log").open("wb"), text=True,
         )  # fmt: skip
-        self.ask("owe", 4 * case.processes)  # until each of them has loaded all of it
-        self.ask("settle", 0)
+        self.ask("add", 4 * case.processes)  # until each of them has loaded all of it
+        self.ask("finish", 0)
 
     def ask(self, what: str, count: int) -> Any:
         self.process.stdin.write(json.dumps([what, count]) + "\n")
@@ -78,7 +79,7 @@ class Portal:
         return json.loads(self.process.stdout.readline())
 
     def cpu(self) -> float:
-        """Return the seconds of CPU that the workers have had."""
+        """Return the CPU seconds that the workers have used."""
         return sum(cpu_of(self.children.running[name].pid) for name in self.names)
 
     def close(self) -> None:
@@ -114,9 +115,9 @@ def _throughput(children: ChildProcesses, case: Case, database: str, redis: str)
     for _ in range(ROUNDS):
         limit = case.processes * case.threads / case.wait if case.wait else posts_a_second(portal.port)
         before = portal.cpu()
-        seconds = portal.ask("owe", case.orders)
+        seconds = portal.ask("add", case.orders)
         cpu.append((portal.cpu() - before) / case.orders * 1000)
-        portal.ask("settle", 0)
+        portal.ask("finish", 0)
         rates.append(case.orders / seconds)
         limits.append(limit)
         ratios.append(rates[-1] / limit)
@@ -178,11 +179,11 @@ def cpu_of(pid: int, *, ended: bool = False) -> float:
 
 
 def serve() -> None:
-    """Owe orders as asked on standard input, and answer with the seconds that passed until they were booked."""
-    from tools.bench.owing import Owing  # noqa: PLC0415  (once Django is set up)
+    """Make orders due as requested on standard input, and answer with the seconds until they were booked."""
+    from tools.bench.due_orders import DueOrders  # noqa: PLC0415  (once Django is set up)
 
-    portal = Owing()
-    do: dict[str, Callable[[int], float]] = {"owe": portal.owe, "submit": portal.submit, "settle": portal.settle}
+    portal = DueOrders()
+    do: dict[str, Callable[[int], float]] = {"add": portal.add, "submit": portal.submit, "finish": portal.finish}
     for line in sys.stdin:
         what, count = json.loads(line)
         print(json.dumps(do[what](count)), flush=True)

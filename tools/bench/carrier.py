@@ -1,4 +1,4 @@
-"""A carrier that costs next to nothing: `python -m tools.bench.carrier PORT SECONDS`, of which it takes so many a call.
+"""A carrier that uses hardly any CPU: `python -m tools.bench.carrier PORT SECONDS`; each call takes SECONDS.
 
 It books whatever is sent, each time under a new reference, and has both labels ready at once.
 """

@@ -1,4 +1,4 @@
-"""How fast a list is exported and a whole account packed, and what memory that takes."""
+"""Measure how fast a list is exported and a whole account packed, and how much memory that takes."""
 
 import json
 import os
@@ -45,12 +45,12 @@ def run() -> None:
     began = time.perf_counter()
     lines = sum(piece.count(b"\r\n") for piece in client.get("/parcels/export.csv", secure=True))
     listed = time.perf_counter() - began
-    owed = packing.request_everything(mia.membership.sender, by=mia, now=timezone.now())
+    due = packing.request_everything(mia.membership.sender, by=mia, now=timezone.now())
     began = time.perf_counter()
-    packing.pack_due_export(owed.pk)
+    packing.pack_due_export(due.pk)
     packed = time.perf_counter() - began
-    owed.refresh_from_db()
-    if owed.finished_at is None or owed.done != lines - 1:
-        raise SystemExit(f"packed {owed.done} of {lines - 1}")
+    due.refresh_from_db()
+    if due.finished_at is None or due.done != lines - 1:
+        raise SystemExit(f"packed {due.done} of {lines - 1}")
     mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(json.dumps({"parcels": owed.done, "list": listed, "account": packed, "mb": mb}))
+    print(json.dumps({"parcels": due.done, "list": listed, "account": packed, "mb": mb}))

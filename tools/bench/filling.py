@@ -1,6 +1,6 @@
-"""A portal that has lived: so many orders of one sender, of others as many, and what their life has left beside them.
+"""Fill a portal with history: many orders of one sender and of others, and everything that such orders leave behind.
 
-The rows are made by statements (rows.py), the same every time but for their random keys.
+The rows are written by SQL (rows.py), and are always the same except for random keys.
 """
 
 import datetime as dt
@@ -34,8 +34,8 @@ SOUNDS = ("BRUN", "FITZ", "HOB", "KAL", "MOUNT ", "PORT ", "SANDY ", "WAR", "YAR
 ENDS = ("SWICK", "ROY", "ART", "GOORLIE", "MACEDON", "DOUGLAS", "BAY", "RNAMBOOL", "RAVILLE", "WAVERLEY")
 STATES = ("ACT", "NSW", "NT", "QLD", "SA", "TAS", "VIC", "WA")
 DAYS = 139  # that the orders spread over, however many they are
-WAITING = 400  # one in so many: the newest ones, for which the driver has not come yet
-# Of the others 90 % are delivered, 5 % on their way, 4 % cancelled, and of 1 % a delivery failed.
+WAITING = 400  # one in this many: the newest ones, which the driver hasn't collected yet
+# Of the others, 90 % are delivered, 5 % on their way, 4 % cancelled, and 1 % had a failed delivery.
 IS_CANCELLED = "NOT waits AND luck BETWEEN 0.95 AND 0.99"
 IS_MOVING = "CASE WHEN luck < 0.9 THEN 'delivered' WHEN luck < 0.95 THEN 'in_transit' ELSE 'delivery_attempted' END"
 PROGRESS = f"CASE WHEN waits OR {IS_CANCELLED} THEN '' ELSE {IS_MOVING} END"
@@ -54,7 +54,7 @@ class Cast:
 
 
 def fill(rows: int, accounts: int = 1) -> Cast:
-    """`rows` orders of one sender, and as many of each of the other accounts, between each other as in life."""
+    """Write `rows` orders of one sender and as many of each other account, interleaved as in production."""
     mia = factories.user("mia@bench.example", name="Mia")
     sam = factories.user("sam@bench.example", is_staff=True, is_superuser=True)
     factories.second_factor(sam)
@@ -85,7 +85,7 @@ def fill(rows: int, accounts: int = 1) -> Cast:
 
 
 def _orders(one: Order, rows: int, senders: list[Sender]) -> None:
-    """Store them, the newest last, as it happens. Each of the last days has its quote."""
+    """Store the orders, newest last, as in production. Each of the last days has its own quote."""
     execute("SELECT setseed(0.5)")
     luck = ", ".join(f"random() AS {name}" for name in ("luck", "luck2", "luck3", "luck4", "luck5"))
     apart = dt.timedelta(days=DAYS) / (rows or 1)
@@ -123,7 +123,7 @@ def _orders(one: Order, rows: int, senders: list[Sender]) -> None:
 
 
 def _take_statistics() -> None:
-    """Do what PostgreSQL does of its own a minute later. Until then it plans as if the tables were empty."""
+    """Do what PostgreSQL would do by itself a minute later. Until then it plans as if the tables were empty."""
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE" if connection.in_atomic_block else "VACUUM ANALYZE")
 

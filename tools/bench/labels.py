@@ -1,4 +1,4 @@
-"""How fast labels are given out, beside a logged-in Django view that reads the same bytes by the key of their row."""
+"""Measure how fast labels are served, compared with a Django view that reads the same bytes by key."""
 
 import hashlib
 import json
@@ -26,7 +26,7 @@ def measure(children: ChildProcesses, full: str) -> bool:
 
 
 def prepare(file: str) -> None:
-    """Make some labels of one sender as long as in life, log a member in, and write the requests of their browser."""
+    """Make labels of realistic length for one sender, log a member in, and write their browser's requests."""
     from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY  # noqa: PLC0415  (once set up)
 
     from orders.models import Label, LabelBytes  # noqa: PLC0415

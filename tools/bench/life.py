@@ -1,6 +1,7 @@
-"""What the life of each order has left beside it: attempts, changes, calls, labels, parcels, scans, webhooks, charges.
+"""Write what each order leaves behind: attempts, changes, calls, labels, parcels, scans, webhooks, charges.
 
-Everything that ends after a time has ended here, too: only the last days have quotes, calls, bodies and label files.
+Everything with a retention period has expired here too: only the last days have quotes, calls,
+bodies and label files.
 """
 
 import datetime as dt
@@ -27,7 +28,7 @@ APART = 10_000_000  # the lines of two accounts in one report
 
 
 def live(one: Order, parcel: Parcel) -> None:
-    """Give each order after `one` what `one` gets first: the rows that the others are copies of."""
+    """Give `one` its rows first, then give each later order copies of them."""
     orders = f"SELECT * FROM orders_order WHERE id > {one.pk}"
     _attempt(one, orders)
     _change(one, orders)

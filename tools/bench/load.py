@@ -1,7 +1,8 @@
-"""A few connections that ask one server again and again: `python -m tools.bench.load PORT SECONDS CONNECTIONS [FILE]`.
+"""Request one server repeatedly over a few connections: `python -m tools.bench.load PORT SECONDS CONNECTIONS [FILE]`.
 
-Each request is one of the file's, a JSON list, in turn; without a file it is a webhook with an event id of its own
-and one of many references. Prints how many were answered with 200, and the 50th and 99th percentile in milliseconds.
+Each request is one of the file's, a JSON list, in turn; without a file it is a webhook with a new
+event id and one of many references. Prints how many were answered with 200, and the 50th and 99th
+percentile in milliseconds.
 """
 
 import base64
@@ -45,7 +46,7 @@ def request(number: int) -> bytes:
 
 
 def is_whole(answer: bytearray) -> bool:
-    """Return whether the head is there, and as much behind it as it says."""
+    """Return whether the head has arrived, and as much of a body as it announces."""
     ends = answer.find(b"\r\n\r\n")
     length = re.search(rb"content-length: (\d+)", answer[: ends + 4], re.IGNORECASE)
     return ends >= 0 and length is not None and len(answer) >= ends + 4 + int(length[1])

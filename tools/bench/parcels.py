@@ -1,8 +1,9 @@
-"""What a parcel costs from the press until nothing is due any more, beside the usual way (usual.py).
+"""Measure what a parcel costs from the press until nothing is due, compared with the usual way (usual.py).
 
-Two ways on one PostgreSQL take turns in five interleaved rounds: the same carrier, the same number of processes and
-threads, one broker. The presses come first, while the workers are stopped. Then the clock runs until each order is
-booked, its parcel is open, both its labels are stored, and no job is left. Whoever has no turn is stopped.
+Two ways on one PostgreSQL take turns in five interleaved rounds: the same carrier, the same number
+of processes and threads, one broker. The presses come first, while the workers are stopped. Then
+the clock runs until each order is booked, its parcel is open, both its labels are stored, and no
+job is left. The side that isn't measured is stopped.
 """
 
 import statistics
@@ -24,7 +25,7 @@ LOOK = 0.05  # seconds between two looks at who waits
 
 @dataclass(frozen=True)
 class Figure:
-    """One that both ways have. `goal` bounds ours ÷ usual, or, if `is_ours`, ours alone."""
+    """A figure of both ways. `goal` limits ours ÷ usual or, if `is_ours`, only ours."""
 
     name: str
     goal: float
@@ -77,7 +78,7 @@ def measure(children: ChildProcesses, server: str, full: str) -> bool:
 
 
 def _round(way: Way, database: Database) -> dict[Figure, float]:
-    """Press, let the workers go on until nothing is due, and return what one parcel took."""
+    """Press, let the workers run until nothing is due, and return what one parcel took."""
     looker = way.presser.looker
     cpu, wal, python = database.cpu(looker), database.wal(), way.cpu()
     presses = way.presser.ask("press", PARCELS)

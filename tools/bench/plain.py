@@ -1,4 +1,4 @@
-"""Settings of the usual way to give a label out: Django's session, a login, one view (plain_view.py)."""
+"""Settings for the usual way to serve a label: Django's session, a login, one view (plain_view.py)."""
 
 from shipping_portal.settings import *  # noqa: F403
 

@@ -1,4 +1,4 @@
-"""The usual view of a label: its reader is logged in, and its bytes are read by the key of their row."""
+"""The usual view of a label: the reader is logged in, and the bytes are read by their row's key."""
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse

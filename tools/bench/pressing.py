@@ -1,4 +1,4 @@
-"""The processes that press Book, ours and the usual one: each asks its application itself, without a web server.
+"""The processes that press Book, ours and the usual one: each calls its application directly, without a web server.
 
 They read [what, count] lines, and answer each with a line of JSON.
 """
@@ -40,14 +40,14 @@ PARCEL = {
 
 @dataclass(frozen=True)
 class Browser:
-    """One where somebody is logged in."""
+    """A browser in which somebody is logged in."""
 
     ask: Any
     cookies: dict[str, str]
     csrf: str
 
     def post(self, path: str, fields: dict[str, Any], *, expected: int) -> float:
-        """Send a form, and return the seconds of CPU until it was answered."""
+        """Send a form, and return the CPU seconds until it was answered."""
         body = urllib.parse.urlencode(fields).encode()
         environ = {
             "REQUEST_METHOD": "POST", "PATH_INFO": path, "QUERY_STRING": "", "SERVER_NAME": "127.0.0.1",
@@ -67,17 +67,17 @@ class Browser:
 
 
 class Ours:
-    """Some senders of the portal, who press its page's Book."""
+    """Senders of the portal, who press Book on its page."""
 
     def __init__(self) -> None:
         from shipping_portal.accounts.models import Sender  # noqa: PLC0415  (the other side has no such app)
-        from tools.bench.owing import Owing  # noqa: PLC0415
+        from tools.bench.due_orders import DueOrders  # noqa: PLC0415
 
-        ask, owing = WSGIHandler(), Owing()
-        Sender.objects.filter(pk__in=[one.pk for one in owing.senders]).update(
+        ask, due_orders = WSGIHandler(), DueOrders()
+        Sender.objects.filter(pk__in=[one.pk for one in due_orders.senders]).update(
             bookings_a_day=100_000, money_a_day=None, unbilled_limit=10**9
         )
-        self.members = [one.made_by for one in owing.samples]
+        self.members = [one.made_by for one in due_orders.samples]
         self.browsers = [self._browser(ask, one) for one in self.members]
         self.pages: list[str] = []
 
@@ -92,7 +92,7 @@ class Ours:
         return Browser(ask, {"session": session.session_key}, csrf)
 
     def begin(self) -> None:
-        """Show each of them prices of this moment."""
+        """Show each of them current prices."""
         from tests import factories  # noqa: PLC0415
 
         quotes = [factories.quote(one.membership.sender, one) for one in self.members]
@@ -104,14 +104,14 @@ class Ours:
         return self.browsers[place].post(f"{self.pages[place]}book/", fields, expected=302)
 
     def due(self, last: str = "") -> str:
-        """Return the name of a job that is due, or "". The `last` one is looked for first: it takes one query."""
+        """Return the name of a job that is due, or "". The `last` one is checked first, which takes one query."""
         from shipping_portal.jobs.registry import all_kinds  # noqa: PLC0415
 
         kinds = sorted(all_kinds(), key=lambda kind: kind.name != last)
         return next((kind.name for kind in kinds if kind.due(timezone.now() + SOON).exists()), "")
 
     def make_the_rest_due(self) -> None:
-        """Fetch now what the portal leaves for idle minutes: the other size of each label."""
+        """Fetch now what the portal leaves for idle times: the other size of each label."""
         from orders.models import Label  # noqa: PLC0415
         from shipping_portal.celery import publish_task  # noqa: PLC0415
 
@@ -138,7 +138,7 @@ class Ours:
 
 
 class Usual:
-    """Some users of the usual way, who post to its API."""
+    """Users of the usual way, who post to its API."""
 
     def __init__(self, way: Any) -> None:
         self.way, ask = way, WSGIHandler()
@@ -154,7 +154,7 @@ class Usual:
         return Browser(ask, {"sessionid": session.session_key, "csrftoken": csrf}, csrf)
 
     def begin(self) -> None:
-        """Nothing goes before."""
+        """Do nothing: no preparation is needed."""
 
     def press(self, number: int) -> float:
         return self.browsers[number % SENDERS].post("/orders/", PARCEL, expected=202)
@@ -176,28 +176,28 @@ class Usual:
 
 
 class Program:
-    """What the measuring process may ask of one side."""
+    """The requests that the measuring process may make of one side."""
 
     def __init__(self, side: Any) -> None:
         self.side, self.looking = side, ThreadPoolExecutor(1)  # a connection of its own, which is not counted
         self.threads = ThreadPoolExecutor(SENDERS)
 
     def looker(self, _: int) -> int:
-        """Return the process of PostgreSQL that only looks whether something is due."""
+        """Return the PostgreSQL process that only checks whether something is due."""
         return int(self.looking.submit(_backend).result())
 
     def press(self, count: int) -> list[float]:
-        """Press so many times; return the seconds of CPU of each."""
+        """Press this many times; return the CPU seconds of each."""
         self.side.begin()
         return [self.side.press(number) for number in range(count)]
 
     def press_at_once(self, count: int) -> None:
-        """Press so many times in each of eight threads, each for a sender of its own."""
+        """Press this many times in each of eight threads, each for a different sender."""
         self.side.begin()
         list(self.threads.map(lambda sender: [self.side.press(sender) for _ in range(count)], range(SENDERS)))
 
     def finish(self, _: int) -> float:
-        """Return after how many seconds nothing was due any more."""
+        """Return how many seconds it took until nothing was due."""
         began = time.perf_counter()
         for do in (self._wait, self.side.make_the_rest_due, self._wait):
             self.looking.submit(do).result()

@@ -1,7 +1,7 @@
-"""What a call of the API costs: its GETs beside bare django-ninja views, its POST beside the page's.
+"""Measure what an API call costs: GETs against bare django-ninja views, the POST against the page's.
 
-A bare view is the same function, with the same queries, in a NinjaAPI of its own: no token and no middleware, for its
-member is known.
+A bare view is the same function, with the same queries, in a NinjaAPI of its own: no token and no
+middleware, for its member is known.
 """
 
 import io

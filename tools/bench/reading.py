@@ -1,4 +1,4 @@
-"""How fast a worker reads stored webhooks, and how soon while they come at half the rate it has to reach."""
+"""Measure how fast a worker reads stored webhooks, and how soon it does at half its required rate."""
 
 import http.client
 import json
@@ -21,9 +21,9 @@ PROGRAM = "import django; django.setup(); from tools.bench import reading; readi
 
 
 def measure(children: ChildProcesses, database: str) -> bool:
-    """Measure and print it; `database` is the address of the full portal."""
+    """Measure the rate and print it; `database` is the address of the full portal."""
     count, seconds = _asked("read_all()", database)
-    told = [
+    measured = [
         _tell(f"scans read, of {count:,.0f}", f"{count / seconds:.0f}/s", f"{READ}/s", is_good=count / seconds >= READ)
     ]
     server = start(children, "web", database)
@@ -36,8 +36,8 @@ def measure(children: ChildProcesses, database: str) -> bool:
     stop(children, server)
     soon, is_all = statistics.quantiles(waits, n=20)[-1], len(waits) == RATE * SECONDS
     name = f"read while {RATE:.0f} a second come, p95"
-    told.append(_tell(name, f"{soon:.0f} ms", f"{SOON_MS:.0f} ms", is_good=is_all and soon <= SOON_MS))
-    return all(told)
+    measured.append(_tell(name, f"{soon:.0f} ms", f"{SOON_MS:.0f} ms", is_good=is_all and soon <= SOON_MS))
+    return all(measured)
 
 
 def _tell(name: str, figure: str, goal: str, *, is_good: bool) -> bool:
@@ -46,7 +46,7 @@ def _tell(name: str, figure: str, goal: str, *, is_good: bool) -> bool:
 
 
 def _asked(what: str, database: str) -> list[float]:
-    """Call a function of this file in a process of its own, and return what it printed."""
+    """Call a function of this file in a separate process, and return what it printed."""
     env = {**os.environ, **bench_settings(database)}
     done = subprocess.run([sys.executable, "-c", PROGRAM + what], env=env, capture_output=True, text=True, check=True)
     found: list[float] = json.loads(done.stdout.splitlines()[-1])
@@ -64,7 +64,7 @@ def _send(server: Server, first: int) -> None:
 
 
 def read_all() -> None:
-    """Read what is stored, up to MOST_READ, and print how many that were and in how many seconds."""
+    """Read what is stored, up to MOST_READ, and print how many there were and how long it took."""
     from tracking.models import WebhookDelivery  # noqa: PLC0415
     from tracking.scanning import reading  # noqa: PLC0415  (once Django is set up)
 
@@ -77,7 +77,7 @@ def read_all() -> None:
 
 
 def read_along(seconds: float) -> None:
-    """Read as a worker does for so long, and print how many milliseconds each waited that was read."""
+    """Read for this long as a worker does, and print how many milliseconds each webhook waited."""
     from django.utils import timezone  # noqa: PLC0415
 
     from tracking.models import WebhookDelivery  # noqa: PLC0415

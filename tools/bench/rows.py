@@ -1,4 +1,4 @@
-"""Many rows by one statement: copies of a row that the factories made, each with values of its own.
+"""Write many rows by one statement: copies of a row that the factories made, each with its own values.
 
 A column that isn't named has the first row's value, so a new column of a model needs nothing here.
 """

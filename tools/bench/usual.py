@@ -1,8 +1,9 @@
-"""The usual way to book parcels, which the portal is measured beside: Django, DRF and Celery, as tutorials have it.
+"""The usual way to book parcels, to compare the portal with: Django, DRF and Celery, as in tutorials.
 
-It books twice when a reply is lost: the task is tried again, and nothing records that the carrier may have booked.
-It has no prices, limits, roles, polls or log of calls either. It keeps its connections to the database, although
-Celery's loader for Django would close them around each task: a slower reference is an easier one.
+It books twice when a reply is lost: the task is tried again, and nothing records that the carrier
+may have booked. It has no prices, limits, roles, polls or log of calls either. It keeps its
+connections to the database, although Celery's loader for Django would close them around each task:
+a slower reference is an easier one.
 """
 
 import os
@@ -45,7 +46,7 @@ app.conf.update(task_acks_late=True, task_ignore_result=True, worker_prefetch_mu
 
 
 class Order(models.Model):
-    """What a carrier has to know, and nothing besides."""
+    """What a carrier has to know, and nothing else."""
 
     user = models.ForeignKey(User, on_delete=models.CASCADE)
     name = models.CharField(max_length=120)

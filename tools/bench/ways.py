@@ -45,7 +45,7 @@ class Database:
 
 
 class Presser:
-    """A process that presses Book, and looks whether anything is due (pressing.py)."""
+    """A process that presses Book, and checks whether anything is due (pressing.py)."""
 
     def __init__(self, children: ChildProcesses, name: str, env: dict[str, str]) -> None:
         command = [sys.executable, "-c", f"from tools.bench import pressing; pressing.main_{name}()"]
@@ -84,7 +84,7 @@ class Way:
         self.signal(signal.SIGSTOP)
 
     def finish(self) -> float:
-        """Let the workers go on until nothing is due. Return how many seconds that took."""
+        """Let the workers run until nothing is due. Return how many seconds that took."""
         self.signal(signal.SIGCONT)
         seconds = float(self.presser.ask("finish"))
         self.signal(signal.SIGSTOP)
@@ -98,7 +98,7 @@ class Way:
         return sum(cpu_of(self.children.running[worker].pid) for worker in self.workers)
 
     def label_bytes(self, labels: int) -> int:
-        """Return what the last labels take in their table."""
+        """Return how much space the last labels take in their table."""
         last = f"SELECT pg_column_size(content) AS length FROM {LABELS[self.name]} ORDER BY id DESC LIMIT {labels}"
         with psycopg.connect(self.env["DATABASE_URL"]) as connection:
             row = connection.execute(f"SELECT sum(length) FROM ({last}) AS last").fetchone()
@@ -114,10 +114,10 @@ class Way:
 
 
 def cpu_of_children(pid: int) -> dict[int, float]:
-    """Return the seconds of CPU of each process that this one has started and that hasn't ended."""
+    """Return the CPU seconds of each child process that hasn't ended."""
     found = {}
     for file in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):  # it has ended meanwhile
+        with contextlib.suppress(OSError):  # it has just ended
             fields = file.read_text().rpartition(")")[2].split()
             if int(fields[1]) == pid:
                 found[int(file.parent.name)] = cpu_of(int(file.parent.name))

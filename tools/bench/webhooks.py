@@ -1,7 +1,7 @@
-"""How fast webhooks are stored, beside a bare application that inserts the row.
+"""Measure how fast webhooks are stored, compared with a bare application that inserts the row.
 
-Three servers on one PostgreSQL answer in turn, in five rounds, each for a few seconds: the bare one, the small
-portal, and the full one.
+Three servers on one PostgreSQL answer in turn, in five rounds, each for a few seconds: the bare
+one, the small portal, and the full one.
 """
 
 import json
@@ -76,13 +76,13 @@ def _answer_once(server: Server, path: str = "/", **headers: str) -> tuple[int, 
     connection = HTTPConnection("127.0.0.1", server.port, timeout=60)
     connection.request("GET", path, headers=headers)
     answer = connection.getresponse()
-    told = answer.status, answer.read()
+    measured = answer.status, answer.read()
     connection.close()
-    return told
+    return measured
 
 
 def _compare_answers(servers: list[Server], request: str) -> None:
-    """End unless each of them answers this request with 200 and the same bytes."""
+    """Exit unless all of them answer this request with 200 and the same bytes."""
     line, *rest = request.strip().split("\r\n")
     headers = dict(one.split(": ", 1) for one in rest)
     answers = {_answer_once(server, line.split()[1], **headers) for server in servers}
@@ -104,8 +104,8 @@ def bench_settings(url: str) -> dict[str, str]:
 def _load(server: Server, file: str) -> float:
     given = [str(server.port), str(SECONDS), str(CONNECTIONS), *([file] if file else [])]
     command = [sys.executable, "-m", "tools.bench.load", *given]
-    told = json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)
-    return float(told["answered"]) / SECONDS
+    measured = json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)
+    return float(measured["answered"]) / SECONDS
 
 
 def tell(name: str, ours: list[float], limit: list[float], goal: float) -> bool:

@@ -1,4 +1,4 @@
-"""What people do while things go wrong: quote and book, press twice, change their minds, look, and sort things out."""
+"""Act as people while things go wrong: quote and book, press twice, change their minds, and sort things out."""
 
 import random
 import re
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from html import unescape
-from typing import Any
+from typing import Any, Literal
 
 import requests
 
@@ -34,6 +34,9 @@ PARCEL = {
     "height_cm": "11",
 }
 PRESSED_TWICE, CANCELS, REPLACES, USES_AFTER_CANCEL, LOOKS = 0.10, 0.07, 0.03, 0.01, 0.10
+SENDS_BACK, SEVERAL = 0.05, 0.05
+SIDES = ("weight", "length", "width", "height")
+RETURN_OF = "return of"
 ORDER = re.compile(r"/parcels/([0-9a-f-]{36})/")
 OFFER = re.compile(r'name="form_token" value="([^"]+)">\s*<input type="hidden" name="product" value="([^"]+)"')
 
@@ -44,15 +47,16 @@ class Done:
 
     wanted: int
     seed: int
+    several: float = 0.0  # the share of orders of three parcels, of which the first one's is noted
     orders: dict[str, str] = field(default_factory=dict)  # order uuid → the customer reference it was booked with
     cancels: list[str] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
     asked: int = 0
-    pace: int = 0  # so many may be asked for now: nobody runs ahead of the one who breaks things
+    pace: int = 0  # how many may be requested now: nobody may outrun the nemesis
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def next(self) -> int | None:
-        """The number of the next parcel, once it may be asked for; or None when there are enough."""
+        """Return the next parcel's number once it may be requested, or None if there are enough."""
         while self.pace <= self.asked < self.wanted:
             time.sleep(0.02)
         with self._lock:
@@ -60,6 +64,9 @@ class Done:
                 return None
             self.asked += 1
             return self.asked
+
+    def returns(self) -> list[str]:
+        return [order for order, name in self.orders.items() if name.startswith(RETURN_OF)]
 
     def accept(self, order: str, reference: str) -> None:
         with self._lock:
@@ -73,12 +80,12 @@ class Change:
 
     order: str
     at: float
-    replaces: bool
+    what: Literal["cancel", "replace", "send back"]
     gives_up_at: float
 
 
 def said(reply: requests.Response) -> str:
-    """A page's status and the words it begins with, for whoever looks into a red run."""
+    """Return a page's status and first words, to investigate a failed run."""
     words = re.sub(r"<[^>]+>", " ", reply.text.partition("<main")[2])
     return f"{reply.status_code} {' '.join(words.split())[:300]}"
 
@@ -91,9 +98,9 @@ def choose(offers: list[tuple[str, str]], name: str) -> tuple[str, str]:
 
 
 class Sender(threading.Thread):
-    """Books parcel after parcel through the real forms; its owner changes their mind about some of them."""
+    """Books one parcel after another through the real forms, and changes their mind about some of them."""
 
-    patience = 60.0  # seconds for a change of mind to end well; then it is left as it is
+    patience = 60.0  # seconds for a change of mind to complete; after that it is left
 
     def __init__(self, person: Person, url: str, noticed: Noticed, done: Done, parcel: dict[str, str] = PARCEL) -> None:
         super().__init__(name=person.email, daemon=True)
@@ -129,33 +136,45 @@ class Sender(threading.Thread):
         draw = rng.random()
         cancels = draw < CANCELS + REPLACES + USES_AFTER_CANCEL
         journey = "SIM-USED-AFTER-CANCEL" if draw < USES_AFTER_CANCEL else "SIM-NONE" if cancels else "C"
-        order = self.book(f"{journey}-{number}", twice=rng.random() < PRESSED_TWICE)
-        if order and cancels:
+        parcels = 3 if 0.5 < draw < 0.5 + self.done.several else 1
+        order = self.book(f"{journey}-{number}", twice=rng.random() < PRESSED_TWICE, parcels=parcels)
+        if order and (cancels or draw > 1 - SENDS_BACK):
+            what: Any = "send back" if not cancels else "replace" if draw > CANCELS else "cancel"
             now = time.monotonic()
-            self.changes.append(Change(order, now + rng.uniform(0.5, 3), draw > CANCELS, now + self.patience))
+            self.changes.append(Change(order, now + rng.uniform(0.5, 3), what, now + self.patience))
         if order and rng.random() < LOOKS:
             self.browser.get("/parcels/")
             self.browser.get(f"/parcels/{order}/")
 
-    def book(self, reference: str, *, twice: bool) -> str | None:
-        """From the form to the accepted order; its uuid."""
-        quotes = self._prices(self.parcel | {"customer_reference": reference})
+    def book(self, reference: str, *, twice: bool, parcels: int = 1) -> str | None:
+        """Go from the form to the accepted order; return its uuid, or for several parcels the first one's."""
+        further = {
+            f"parcel_{number}_{name}": value
+            for number in range(2, parcels + 1)
+            for name, value in self.parcel.items()
+            if name.startswith(SIDES)
+        }
+        quotes = self._prices(self.parcel | further | {"parcels": str(parcels), "customer_reference": reference})
         if quotes is None:
             return None
-        token, product = choose(OFFER.findall(self.browser.get(quotes).text), reference)
-        chosen = {"form_token": token, "product": unescape(product), "pickup_date": "", "another": "yes"}
-
-        def press() -> str:
-            reply = self.browser.post(f"{quotes}book/", chosen)
-            return reply.headers.get("Location") or said(reply)
-
-        answers = {future.result() for future in [self.presses.submit(press) for _ in range(1 + twice)]}
+        chosen = self._choose(quotes, reference) | {"another": "yes"}
+        presses = [self.presses.submit(self._press, quotes, chosen) for _ in range(1 + twice)]
+        answers = {press.result() for press in presses}
         found = {match.group(1) for answer in answers if (match := ORDER.search(answer))}
         if len(found) != 1 or len(answers) != 1:
             self.done.faults.append(f"{reference} was answered with {answers}")
             return None
         self.done.accept(*found, reference)
         return found.pop()
+
+    def _choose(self, quotes: str, name: str) -> dict[str, str]:
+        """Return what the form of one offer on a page of prices sends."""
+        token, product = choose(OFFER.findall(self.browser.get(quotes).text), name)
+        return {"form_token": token, "product": unescape(product), "pickup_date": ""}
+
+    def _press(self, quotes: str, chosen: dict[str, str]) -> str:
+        reply = self.browser.post(f"{quotes}book/", chosen)
+        return reply.headers.get("Location") or said(reply)
 
     def _prices(self, parcel: dict[str, str]) -> str | None:
         for _ in range(60):
@@ -170,23 +189,40 @@ class Sender(threading.Thread):
         now = time.monotonic()
         for _ in range(len(self.changes)):
             change = self.changes.popleft()
-            if (change.at > now or not self._cancelled(change)) and now < change.gives_up_at:
+            act = self._sent_back if change.what == "send back" else self._cancelled
+            if (change.at > now or not act(change)) and now < change.gives_up_at:
                 self.changes.append(change)
 
     def _cancelled(self, change: Change) -> bool:
-        """Asked to cancel; a replacement is asked for with it, and followed until the new parcel is owed."""
+        """Ask to cancel, with or without a replacement, which is followed until the new parcel is due."""
         if change.order not in self.done.cancels:
-            if not (self._asked_to_replace(change) if change.replaces else self._asked_to_cancel(change)):
+            if not (self._asked_to_replace(change) if change.what == "replace" else self._asked_to_cancel(change)):
                 return False
             self.done.cancels.append(change.order)
-        return not change.replaces or self._replaced(change)
+        return change.what == "cancel" or self._replaced(change)
+
+    def _sent_back(self, change: Change) -> bool:
+        """Send a delivered parcel back from two windows at once, which makes one return."""
+        began = [self.browser.post(f"/parcels/{change.order}/return/", {}) for _ in range(2)]
+        if not all(reply.is_redirect for reply in began):  # not delivered yet, or no prices right now
+            return False
+        windows = [
+            (reply.headers["Location"], self._choose(reply.headers["Location"], change.order)) for reply in began
+        ]
+        answers = [press.result() for press in [self.presses.submit(self._press, *window) for window in windows]]
+        found = {match.group(1) for answer in answers if (match := ORDER.search(answer))}
+        if len(found) != 1:
+            self.done.faults.append(f"{change.order} was sent back with {answers}")
+        for order in found:
+            self.done.accept(order, f"{RETURN_OF} {change.order}")
+        return True
 
     def _asked_to_cancel(self, change: Change) -> bool:
         reply = self.browser.post(f"/parcels/{change.order}/cancel/", {"need": "not_sending"})
         return reply.status_code == 302
 
     def _asked_to_replace(self, change: Change) -> bool:
-        """The corrected form, its prices, and the one button."""
+        """Send the corrected form, see its prices, and press the button."""
         parcel = self.parcel | {"customer_reference": f"SIM-NONE-again-{change.order[:8]}"}
         asked = self.browser.post(f"/parcels/{change.order}/replace/", parcel)
         found = OFFER.findall(self.browser.get(asked.headers["Location"]).text) if asked.is_redirect else []
@@ -209,14 +245,14 @@ class Sender(threading.Thread):
 
 
 class Operator:
-    """Settles what waits for a person, in the admin's own pages, after asking the carrier."""
+    """Resolves what waits for a person, in the admin's own pages, after asking the carrier."""
 
     def __init__(self, url: str, session: str, noticed: Noticed) -> None:
         self.browser = Browser(url, noticed)
         self.browser.session.cookies.set("session", session)
 
-    def settle(self, order: Any, booked: dict[str, Any] | None) -> bool:
-        """The carrier says it has this one (`booked`), or that it has none."""
+    def resolve(self, order: Any, booked: dict[str, Any] | None) -> bool:
+        """Resolve a case: the carrier says that it has this booking (`booked`), or none."""
         address = f"/admin/orders/order/{order.pk}/resolve/"
         self.browser.get(address)
         data = {"decision": "not_booked", "not_booked-reason": "Asked the carrier: no such order."}

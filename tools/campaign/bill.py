@@ -1,4 +1,4 @@
-"""The carrier's bill for what happened under fire, taken in by the operator's command, which is killed once midway."""
+"""Bill what happened during the faults, by the operator's command, which is killed once midway."""
 
 import random
 import time
@@ -17,14 +17,15 @@ ADJUSTED = 0.2  # this share of what was booked is charged or given back somethi
 KINDS = ("under-declared", "oversize", "refund-delay", "refund-loss", "refund")
 
 
-def settle(report: Report, servers: Servers) -> None:
-    """The second report, a week after the one that was written under fire; then both are imported and posted."""
+def read_bill(report: Report, servers: Servers) -> None:
+    """Write the second report, a week after the one written during the faults; then import and post both."""
     dice = random.Random(f"bill {report.plan.seed}")
     servers.tell_carrier("settings", clock_offset_seconds=WEEK, bills_cancelled=dice.random() < 0.5)
     _adjust(servers, dice)
     servers.tell_carrier("report")
     files = sorted((servers.carriers[0].folder / "state" / "billing").glob("*.csv"))
-    files = [file for file in files if file.read_text().count("\n") > 1]  # a very small campaign's first has no lines
+    # in a very small campaign, the first report has no lines
+    files = [file for file in files if file.read_text().count("\n") > 1]
     killed = dice.choice(files)
     report.note("import killed while its report was", _kill(servers, killed, dice.uniform(0, 0.15)))
     report.faults["the operator could post every report"] = [
@@ -37,9 +38,10 @@ def settle(report: Report, servers: Servers) -> None:
 
 
 def _adjust(servers: Servers, dice: random.Random) -> None:
-    """Sizes, delays and losses of some parcels, and a line for a parcel that is nobody's here.
+    """Add sizes, delays and losses of some parcels, and a line for a parcel that nobody here owns.
 
-    Not of those the carrier called off itself: no order of ours has their reference, so their lines are nobody's.
+    Leave out those that the carrier cancelled itself: no order has their reference, so nobody owns
+    their lines.
     """
     ledger = list(servers.ledger())
     booked = [line["reference"] for line in ledger if line["effect"] == "booked"]
@@ -52,7 +54,7 @@ def _adjust(servers: Servers, dice: random.Random) -> None:
 
 
 def _kill(servers: Servers, file: Path, after: float) -> str:
-    """The import of a file ends with kill -9, so many seconds after it was taken; how far the report was then."""
+    """Kill the import of a file with -9 after some seconds; return how far the report was then."""
     command = servers.manage("billing_import", str(file), "--post")
     reports = BillingReport.objects.filter(name=file.name)
     ends_at = time.monotonic() + PATIENCE_SECONDS
@@ -66,7 +68,7 @@ def _kill(servers: Servers, file: Path, after: float) -> str:
 
 
 def _import(servers: Servers, file: Path) -> str:
-    """By the command; what it could not do."""
+    """Import files by the command; return what it couldn't do."""
     command = servers.manage("billing_import", str(file), "--post")
     said, _ = command.communicate(timeout=PATIENCE_SECONDS)
     return said[-300:] if command.returncode else ""

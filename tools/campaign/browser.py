@@ -1,4 +1,4 @@
-"""One person's browser: cookies, the form's CSRF token, patience while the portal is away, and an eye for leaks."""
+"""One person's browser: cookies, the form's CSRF token, patience while the portal is down, and checks for leaks."""
 
 import re
 import time
@@ -24,7 +24,7 @@ class Noticed:
     answers: Counter[int] = field(default_factory=Counter)
 
     def look_at(self, reply: requests.Response) -> None:
-        """A 503 says when to come back; nothing else above 499 is ever shown, and no page tells a secret."""
+        """Check that a 503 says when to come back, that no other error above 499 is shown, and no secret."""
         self.answers[reply.status_code] += 1
         where = re.sub(r"[0-9a-f-]{36}", "…", reply.request.path_url)
         if reply.status_code >= 500 and not (reply.status_code == 503 and reply.headers.get("Retry-After")):
@@ -34,7 +34,7 @@ class Noticed:
 
 
 class GaveUp(Exception):
-    """The portal did not answer for longer than anybody waits."""
+    """Raised when the portal didn't answer for longer than anybody waits."""
 
 
 class Browser:

@@ -53,12 +53,12 @@ class Books:
             if line["effect"] == "scan":
                 scans[line["reference"]].append(line["scan"])
                 uncancelled |= {line["reference"]} if line["after_cancel"] else set()
-        told = (line["event_id"] for line in by_effect["delivery"] if 200 <= (line["status"] or 0) < 300)
-        return cls(by_effect["booked"], by_effect["cancelled"], scans, Counter(told), uncancelled)
+        delivered = (line["event_id"] for line in by_effect["delivery"] if 200 <= (line["status"] or 0) < 300)
+        return cls(by_effect["booked"], by_effect["cancelled"], scans, Counter(delivered), uncancelled)
 
     @property
     def dead(self) -> set[str]:
-        """References the carrier holds no more."""
+        """References that the carrier no longer holds."""
         return {line["reference"] for line in self.cancelled}
 
     def live_of(self, key: str) -> list[dict[str, Any]]:
@@ -129,11 +129,11 @@ def _second_live_attempt() -> Iterator[str]:
         return
     try:
         with transaction.atomic():
-            twin = BookingAttempt(
+            duplicate = BookingAttempt(
                 order_id=first.order_id, generation=first.generation + 1, body=b"", state=first.state,
                 lease_until=first.lease_until, sent_at=first.sent_at,
             )  # fmt: skip
-            twin.save()
+            duplicate.save()
             transaction.set_rollback(True)
     except IntegrityError:
         return
@@ -265,8 +265,13 @@ def _accepted(done: Done) -> Iterator[str]:
     orders = list(Order.objects.all())
     there = {str(order.uuid): order for order in orders}
     yield from (f"{uuid} was accepted and is gone" for uuid in done.orders if uuid not in there)
-    references = Counter(order.customer_reference for order in orders)
-    yield from (f"{name} became {n} orders" for name, n in references.items() if n > 1)
+    # A return has the name of the parcel that it sends back, and parcels of one order share theirs.
+    names = Counter((order.customer_reference, order.returns_id, order.parcel_number) for order in orders)
+    yield from (f"{name} became {n} orders" for name, n in names.items() if n > 1)
+    together = Counter(
+        (order.consignment, order.parcel_count) for order in orders if order.consignment and not order.replaces_id
+    )
+    yield from (f"of {wanted} parcels {n} are there" for (_, wanted), n in together.items() if n != wanted)
 
 
 def _strays(servers: Servers) -> Iterator[str]:
@@ -304,8 +309,8 @@ def _billed(order: Order) -> str:
         + (" again" if line.is_repeat else "")
         for line in order.charges.select_related("report").order_by("pk")
     ]
-    told = f"cancelled {order.cancelled_at}, {order.progress or 'nowhere'} {order.progress_at}"
-    return f"  {_story(order)}, {told}, used {order.used_after_cancel_at}, billed {lines}"
+    status = f"cancelled {order.cancelled_at}, {order.progress or 'nowhere'} {order.progress_at}"
+    return f"  {_story(order)}, {status}, used {order.used_after_cancel_at}, billed {lines}"
 
 
 def _error_pages(noticed: Noticed) -> Iterator[str]:

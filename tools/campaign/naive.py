@@ -1,4 +1,4 @@
-"""What a careful beginner writes: try again on any error. The plan that cannot make this book twice proves nothing."""
+"""What a careful beginner writes: retry on any error. A plan that can't make this book twice proves nothing."""
 
 import importlib
 import json
@@ -38,7 +38,7 @@ class Outcome:
 
 
 def book_naively(kind: Kind, seed: int, folder: Path, *, orders: int) -> Outcome:
-    """Book so many orders at a sandbox under the plan's own troubles, but with nobody killed."""
+    """Book this many orders at a sandbox under the plan's own faults, but without kills."""
     config, server = (importlib.import_module(f"{kind.sandbox.module}.{name}") for name in ("config", "server"))
     settings = {"key": KEY, "seed": seed, "trouble": kind.background(), **kind.options}
     running = server.start(config.Config(state=folder, **settings))

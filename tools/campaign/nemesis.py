@@ -1,4 +1,4 @@
-"""The one who breaks things: carries out a plan's strikes, each as soon as so many bookings were accepted."""
+"""Break things: carry out a plan's strikes, each once a number of bookings were accepted."""
 
 import datetime as dt
 import threading
@@ -66,19 +66,19 @@ class Nemesis(threading.Thread):
         self.servers.kill_child(name)
 
     def _kill_in_call(self, name: str, _: float) -> None:
-        """The carrier has booked and keeps its answer; the worker that waits for it dies."""
+        """Kill the worker that waits for the carrier's answer after it has booked."""
         self.servers.tell_carrier("trouble", operation="book", verb="commit-hang", count=6, arg=30.0)
         self._wait_for(lambda: _in_flight() >= 2)
         self._kill(name)
 
     def _kill_web_in_publish(self, name: str, _: float) -> None:
-        """Web dies while it waits for a broker that does not answer: after its commit, before its message."""
+        """Kill the web server while it waits for a silent broker: after its commit, before its message."""
         self.servers.stop_for("valkey", 1.5)
         time.sleep(0.4)
         self._kill(name)
 
     def _stop_in_call(self, name: str, seconds: float) -> None:
-        """Both workers sleep past their lease with calls in the air, and wake to finish them."""
+        """Stop both workers past their leases with calls in flight; they wake to finish them."""
         self.servers.tell_carrier("trouble", operation="book", verb="slow", count=8, arg=1.5)
         self._wait_for(lambda: _in_flight() >= 4)
         self._stop_both(name, seconds)
@@ -104,7 +104,7 @@ class Nemesis(threading.Thread):
         self.servers.tell_carrier("trouble", operation=operation, verb=verb, count=4, arg=ARGUMENTS.get(verb))
 
     def _wait_for(self, there: Callable[[], bool]) -> None:
-        """Best effort: where nothing is in the air soon, the strike falls between calls."""
+        """Wait for a call in flight. If there is none soon, strike between calls."""
         ends_at = time.monotonic() + SOON
         while time.monotonic() < ends_at:
             try:
@@ -116,6 +116,6 @@ class Nemesis(threading.Thread):
 
 
 def _in_flight() -> int:
-    """Calls that have been in the air for a moment."""
+    """Return calls that have been in flight for a moment."""
     since = timezone.now() - dt.timedelta(seconds=0.3)
     return BookingAttempt.objects.filter(state=BookingAttempt.State.IN_FLIGHT, sent_at__lte=since).count()

@@ -1,4 +1,4 @@
-"""The cast, made straight in the database; everything they do afterwards goes through the real pages."""
+"""Create the people directly in the database; everything they do afterwards goes through real pages."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -25,7 +25,7 @@ class Person:
 
 
 @transaction.atomic
-def settle(country: str = "AU") -> list[Person]:
+def make_people(country: str = "AU") -> list[Person]:
     """Three businesses with an owner each; the last one is a stranger to the parcels of the others."""
     made = []
     for number, name in enumerate((*BUSINESSES, "Bob's Bolts")):

@@ -62,7 +62,7 @@ class Plan:
 
     @property
     def digest(self) -> str:
-        """Twelve letters that name this plan: equal for equal seeds and sizes."""
+        """Return twelve letters that name this plan: equal for equal seeds and sizes."""
         text = "\n".join([f"{self.seed} {self.orders} {self.background}", *map(str, self.strikes)])
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
@@ -81,7 +81,7 @@ def draw(seed: int, orders: int, carriers: tuple[Kind, ...] = (INTERFACE,)) -> P
 
 
 def _strikes(rng: random.Random, orders: int, rows: Iterable[tuple[str, str, int, float]]) -> Iterator[Strike]:
-    """Spread over the middle nine tenths, so that each finds work under way."""
+    """Spread strikes over the middle nine tenths, so that each finds work in progress."""
     for kind, target, many, leases in rows:
         for _ in range(max(1, round(many * orders / FULL_SIZE))):
             yield Strike(round(orders * rng.uniform(0.03, 0.93)), kind, target, leases)

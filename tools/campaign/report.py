@@ -41,7 +41,7 @@ class Report:
 
 
 def phases(kills: Iterable[tuple[float, str]], booked_keys: set[str]) -> Counter[str]:
-    """Where each killed worker or sweeper was: found afterwards, by the attempts it left without an owner."""
+    """Return where each killed worker or sweeper was, by the attempts that it left without an owner."""
     orphans = list(BookingAttempt.objects.filter(error__startswith=ORPHANED).select_related("order"))
     found: Counter[str] = Counter()
     for at, name in kills:

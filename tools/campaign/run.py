@@ -16,9 +16,9 @@ from orders.booking import resolving
 from orders.cancelling import cancel_outcomes
 from orders.models import BookingAttempt, Label, Order
 from orders.models.statuses import Status
-from tests.recording import cut, told
+from tests.recording import cut, describe
 from tools.campaign import bill, carriers, checker, naive, people
-from tools.campaign.actors import PARCEL, Done, Operator, Sender
+from tools.campaign.actors import PARCEL, SEVERAL, Done, Operator, Sender
 from tools.campaign.browser import Browser, Noticed
 from tools.campaign.nemesis import Nemesis
 from tools.campaign.plan import Plan
@@ -42,16 +42,18 @@ RESOLVED_WITHIN = 300.0  # seconds
 def run(servers: Servers, plan: Plan, *, replays: bool) -> Report:
     report = Report(plan, replays)
     is_of_interface = servers.writes_bills
-    cast = people.settle("AU" if is_of_interface else "US")
-    noticed, done = Noticed(servers.secrets), Done(plan.orders, plan.seed)
+    cast = people.make_people("AU" if is_of_interface else "US")
+    noticed, done = Noticed(servers.secrets), Done(plan.orders, plan.seed, SEVERAL)
     began_at = time.monotonic()
     nemesis = _work_under_fire(servers, plan, cast[:-1], noticed, done)
     report.note("bookings accepted", len(done.orders))
+    report.note("parcels sent back, each at two windows", len(done.returns()))
     report.note("seconds under fire", f"{time.monotonic() - began_at:.0f}")
     _note_faults(report, servers, nemesis)
     servers.tell_carrier("clear")
     servers.everything_runs()
     report.note("drained within, in seconds", f"{_drain(plan):.1f} (bound {DRAIN_BOUND:.0f})")
+    report.note("parcels of orders of three", Order.objects.exclude(consignment=None).count())
     late = Sender(cast[0], servers.url, noticed, done, _parcel(servers))
     report.void += wake_late(servers, late, f"C-{plan.orders + 1}")
     if is_of_interface or not any(carrier.kind.looks_only for carrier in servers.carriers):
@@ -62,11 +64,11 @@ def run(servers: Servers, plan: Plan, *, replays: bool) -> Report:
         _resolve_cancellations(report, servers)
     elif not replays:
         _nothing_was_resent(report, servers)
-    _settle_cases(report, servers, noticed)
+    _resolve_cases(report, servers, noticed)
     _watch_the_rest(report, servers)
     _strangers(report, servers, cast, noticed)
     if is_of_interface:
-        bill.settle(report, servers)
+        bill.read_bill(report, servers)
     report.faults |= checker.faults(servers, done, noticed)
     booked_keys = {line["order_key"] for line in servers.ledger() if line["effect"] == "booked"}
     for phase, count in sorted(phases(servers.kills, booked_keys).items()):
@@ -106,7 +108,7 @@ def _note_cut_requests(report: Report, servers: Servers) -> None:
     """Tell which calls ended between their head and the end of their body; they cannot name the partner."""
     found = cut(servers.ask_carrier("requests"))
     report.note("requests cut on their way, none answered", len(found))
-    for what, count in sorted(Counter(map(told, found)).items()):
+    for what, count in sorted(Counter(map(describe, found)).items()):
         report.note(f"  {what}", count)
 
 
@@ -115,9 +117,10 @@ def _under_way() -> QuerySet[Order]:
 
 
 def _drain(plan: Plan) -> float:
-    """Seconds until no order is under way by itself, from the moment in which everything works again.
+    """Return the seconds until no order is in progress, from the moment when everything works again.
 
-    In a small campaign, which is part of every test run, the clock of waits is set forward once a lease is over.
+    In a small campaign, which is part of every test run, the clock of waits is set forward once a
+    lease is over.
     """
     began_at = time.monotonic()
     if plan.orders < MEASURED_FROM:
@@ -147,7 +150,7 @@ def _nothing_was_resent(report: Report, servers: Servers) -> None:
 
 
 def _purchases(report: Report, servers: Servers) -> None:
-    """Bought by two calls: what became of the purchases whose reply was lost, without a person."""
+    """Return the outcomes of purchases by two calls whose reply was lost, without a person."""
     for carrier in servers.carriers:
         mine = Order.objects.filter(account__name__endswith=f":{carrier.port}{carrier.sandbox.path}")
         waits, name = list(_waits(mine)), carrier.kind.name
@@ -232,18 +235,18 @@ def _end_refunds(report: Report, servers: Servers) -> None:
     report.faults["every refund that was asked for has ended"] = [f"{order.uuid} is asked for" for order in asked]
 
 
-def _settle_cases(report: Report, servers: Servers, noticed: Noticed) -> None:
-    """The operator asks the carrier about each open case and settles it in the admin."""
+def _resolve_cases(report: Report, servers: Servers, noticed: Noticed) -> None:
+    """The operator asks the carrier about each open case and resolves it in the admin."""
     cases = list(Order.objects.filter(status__in=[Status.UNCONFIRMED, Status.CONFLICT]))
-    report.note("settled by the operator", len(cases))
+    report.note("resolved by the operator", len(cases))
     if not cases:
         return
     books = checker.Books.read(servers.ledger())
     operator = Operator(servers.url, people.operators_session(), noticed)
-    report.faults["the operator could settle every case"] = [
+    report.faults["the operator could resolve every case"] = [
         f"{case.uuid} stays {case.status}"
         for case in cases
-        if not operator.settle(case, next(iter(books.live_of(case.order_key())), None))
+        if not operator.resolve(case, next(iter(books.live_of(case.order_key())), None))
     ]
 
 
@@ -264,7 +267,7 @@ def _watch_the_rest(report: Report, servers: Servers) -> None:
         "parcels unopened": unopened,
         "polls": Poll.objects.filter(parcel__order__isnull=False).exclude(polled_at__gt=now),
         "labels": Label.objects.filter(state="pending", order__status=Status.BOOKED),
-        "folds": Parcel.objects.filter(due_at__isnull=False),
+        "projections": Parcel.objects.filter(due_at__isnull=False),
         "deliveries unread": WebhookDelivery.objects.filter(state=WebhookDelivery.State.NEW),
     }
     _until(lambda: not any(rows.exists() for rows in busy.values()), seconds=patience)
@@ -273,7 +276,7 @@ def _watch_the_rest(report: Report, servers: Servers) -> None:
 
 
 def _strangers(report: Report, servers: Servers, cast: list[people.Person], noticed: Noticed) -> None:
-    """The owner of a label gets its very bytes, somebody else a 404."""
+    """Check that a label's owner gets its exact bytes, and anybody else a 404."""
     stored = list(Label.objects.filter(state=Label.State.STORED, order__status=Status.BOOKED).select_related("order"))
     some = random.Random(report.plan.seed).sample(stored, min(20, len(stored)))
     stranger = Browser(servers.url, noticed)
@@ -298,7 +301,7 @@ def _beside_the_naive(report: Report, servers: Servers, plan: Plan) -> None:
 
 
 def _until(true: Callable[[], Any], *, seconds: float) -> None:
-    """Wait; what is not true by then the invariants will tell."""
+    """Wait until something is true; if it never is, the invariants will show it."""
     ends_at = time.monotonic() + seconds
     while time.monotonic() < ends_at:
         close_old_connections()

@@ -1,4 +1,4 @@
-"""Thirteen ways to break the portal, each by a line; the campaign must turn red for every one, or it proves nothing."""
+"""Break the portal in thirteen ways, each by a line; the campaign must turn red for every one, or it proves nothing."""
 
 import os
 import re
@@ -74,8 +74,9 @@ SABOTAGES = (
             ),
             (
                 "orders/booking/bookings.py",
-                "    return order\n\n\ndef confirm(",
-                "    Order.objects.filter(pk=order.pk).update(due_at=now)\n    return order\n\n\ndef confirm(",
+                "    return orders[0]\n\n\ndef confirm(",
+                "    Order.objects.filter(pk__in=[one.pk for one in orders]).update(due_at=now)\n"
+                "    return orders[0]\n\n\ndef confirm(",
             ),
         ),
     ),
@@ -83,7 +84,7 @@ SABOTAGES = (
         "ignore the fence when storing a result",
         (
             (
-                "orders/booking/settling.py",
+                "orders/booking/recording.py",
                 "BookingAttempt.objects.filter(pk=attempt.pk, **where).update(**changes)",
                 "BookingAttempt.objects.filter(pk=attempt.pk).update(**changes)",
             ),
@@ -101,7 +102,7 @@ SABOTAGES = (
         ),
     ),
     Sabotage(
-        "fold by arrival order",
+        "project by arrival order",
         (
             (
                 "orders/status/progress.py",
@@ -191,7 +192,7 @@ class Verdict:
 
 
 def run(sabotage: Sabotage) -> Verdict:
-    """The campaign on a copy of this tree with the sabotage in it."""
+    """Run the campaign on a copy of this tree with the sabotage in it."""
     with broken_copy(sabotage) as copy:
         for seed in SEEDS:
             verdict = _try(sabotage, copy, seed)
@@ -202,7 +203,7 @@ def run(sabotage: Sabotage) -> Verdict:
 
 @contextmanager
 def broken_copy(sabotage: Sabotage) -> Iterator[Path]:
-    """A copy of this tree with the sabotage in it."""
+    """Return a copy of this tree with the sabotage in it."""
     with tempfile.TemporaryDirectory(prefix="portal-sabotage-") as folder:
         copy = Path(folder)
         _copy_tree(copy)
@@ -231,7 +232,7 @@ def _copy_tree(copy: Path) -> None:
 
 
 def _replace(file: Path, old: str, new: str) -> None:
-    """Raises ValueError when the line is not there any more: the sabotage has to follow the code."""
+    """Replace a line. Raises ValueError if it is gone: sabotages have to follow the code."""
     text = file.read_text()
     if text.count(old) != 1:
         raise ValueError(f"{file.name} holds {text.count(old)} of: {old}")
@@ -239,7 +240,7 @@ def _replace(file: Path, old: str, new: str) -> None:
 
 
 def table(verdicts: Sequence[Verdict]) -> Iterable[str]:
-    """The results as Markdown."""
+    """Return the results as Markdown."""
     yield "| Sabotage | Seed | What turned red |"
     yield "|---|---|---|"
     for verdict in verdicts:

@@ -114,7 +114,7 @@ class Servers:
         }
 
     def _accounts(self) -> dict[str, str]:
-        """Return the settings of the carriers' accounts: the first is the default, the next the second."""
+        """Return the settings of the carriers' accounts: the first is the default one, the next the second."""
         found = {}
         for number, carrier in enumerate(self.carriers):
             prefix, hook = ("CARRIER_TWO", "CARRIER_TWO_") if number else ("CARRIER", "")
@@ -151,7 +151,7 @@ class Servers:
         }
 
     def manage(self, *words: str) -> "subprocess.Popen[str]":
-        """A command of the installation's own, beside its processes."""
+        """Run a management command of this installation, alongside its processes."""
         command = [*manage_py(""), *words]
         return subprocess.Popen(
             command, cwd=ROOT, env=self.children.env, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
@@ -160,14 +160,14 @@ class Servers:
     # -- One process at a time -----------------------------------------------------------------
 
     def start(self, name: str, command: Sequence[str] | None = None) -> None:
-        """Start a process, or start it again as it was; its log goes on."""
+        """Start a process, or start it again as it was; its log continues."""
         if command is not None:
             self.recipes[name] = (list(command), {})
         argv, how = self.recipes[name]
         self.children.start(name, argv, **how)
 
     def kill(self, name: str) -> None:
-        """kill -9 of the whole group, with no time to say goodbye."""
+        """Kill the whole process group with -9."""
         process = self.children.running.pop(name)
         self.kills.append((time.time(), name))
         with contextlib.suppress(ProcessLookupError):
@@ -176,7 +176,7 @@ class Servers:
         self.children.forget(process)
 
     def kill_child(self, name: str) -> None:
-        """kill -9 of one child that the process keeps; it starts another by itself."""
+        """Kill one child of the process with -9; the process starts another by itself."""
         parent = self.children.running[name].pid
         children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
         if children:
@@ -185,7 +185,7 @@ class Servers:
                 os.kill(int(children[-1]), signal.SIGKILL)
 
     def restart_at_once(self, name: str) -> None:
-        """PostgreSQL's immediate shutdown: no checkpoint, open transactions are gone; then it recovers."""
+        """Shut PostgreSQL down immediately, without a checkpoint; open transactions are lost, then it recovers."""
         process = self.children.running.pop(name)
         self._resume(process)
         process.send_signal(signal.SIGQUIT)
@@ -194,7 +194,7 @@ class Servers:
         self.start(name)
 
     def flush_broker(self) -> None:
-        """Every message is gone, those being worked on too."""
+        """Delete every message, including those in progress."""
         with contextlib.suppress(redis.RedisError):
             redis.Redis.from_url(self.env["REDIS_URL"], socket_timeout=2).flushall()
 
@@ -204,7 +204,7 @@ class Servers:
         return " ".join(f"{key!r} {broker.dump(key)!r}" for key in broker.scan_iter())
 
     def stop_for(self, name: str, seconds: float) -> None:
-        """SIGSTOP now, SIGCONT later; others go on meanwhile."""
+        """Send SIGSTOP now and SIGCONT later; other processes continue."""
         process = self.children.running[name]
         self._signal(name, signal.SIGSTOP)
         timer = threading.Timer(seconds, self._resume, (process,))
@@ -212,7 +212,7 @@ class Servers:
         self._stopped.append(timer)
 
     def everything_runs(self) -> None:
-        """Whatever is stopped goes on; whatever is gone is started again."""
+        """Continue stopped processes, and start missing ones again."""
         for timer in self._stopped:
             timer.cancel()
         for name in self.recipes:

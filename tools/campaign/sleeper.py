@@ -1,6 +1,7 @@
-"""A worker falls asleep with a call in the air, and wakes when its order has long been settled by another.
+"""Put a worker to sleep during a call, and wake it long after another has resolved its order.
 
-The one fault that no seed can promise to arrange, so every campaign plays it once, after everything else has ended.
+The one fault that no seed can promise to arrange, so every campaign plays it once, after everything
+else has ended.
 """
 
 import time
@@ -14,7 +15,7 @@ PATIENCE_SECONDS = 10.0
 
 
 def wake_late(servers: Servers, sender: Sender, reference: str) -> list[str]:
-    """What kept the scene from being played; nothing, when it was. What it broke, the invariants tell."""
+    """Return why this couldn't be done, or "" if it was. The invariants show what it broke."""
     sender.browser.log_in(sender.person.email, sender.person.password)
     servers.tell_carrier("trouble", operation="book", verb="slow", count=1, arg=SLOW_SECONDS)
     servers.stop_for("worker-b", LEASE_SECONDS)
@@ -23,8 +24,8 @@ def wake_late(servers: Servers, sender: Sender, reference: str) -> list[str]:
         return ["no call was in the air for a worker to fall asleep with"]
     servers.stop_for("worker-a", 2 * LEASE_SECONDS)
     time.sleep(2 * LEASE_SECONDS + SLOW_SECONDS)
-    settled = BookingAttempt.objects.filter(order__uuid=order).exclude(state=BookingAttempt.State.IN_FLIGHT)
-    return [] if settled.exists() else ["nobody settled the order while its worker slept"]
+    resolved = BookingAttempt.objects.filter(order__uuid=order).exclude(state=BookingAttempt.State.IN_FLIGHT)
+    return [] if resolved.exists() else ["nobody resolved the order while its worker slept"]
 
 
 def _is_in_the_air(order: str) -> bool:
@@ -34,5 +35,5 @@ def _is_in_the_air(order: str) -> bool:
         if time.monotonic() > ends_at:
             return False
         time.sleep(0.02)
-    time.sleep(0.2)  # written down a moment before it leaves
+    time.sleep(0.2)  # written down a moment before it is sent
     return True

@@ -11,7 +11,7 @@
     --tour                  the eight pictures of docs/tour.md
 ./dev campaign [--seed N]   real processes under seeded faults, checked against the pretend carrier's ledger
     --carrier NAME          at another pretend carrier: easypost|shipstation|both
-./dev simulate [--seed N]   the same in one process: the seed decides everything, so a story can be told again
+./dev simulate [--seed N]   the same in one process: the seed decides everything, so a run can be repeated
 ./dev bench                 how much slower pages are with 200,000 rows than with none, how many webhooks a second
                             are stored and read, and what a parcel costs beside the usual way
 ./dev manage ...            a Django command: in the demo, or in the installation that .env describes
@@ -32,7 +32,7 @@ from tools.dev.linting import lint, lock
 from tools.dev.programs import exec_module
 from tools.dev.testing import screenshots, test
 
-# What these do, their own modules say.
+# Their own modules say what these do.
 PROGRAMS = {"campaign": "tools.campaign", "simulate": "tools.simulation", "bench": "tools.bench"}
 COMMANDS: dict[str, Callable[[list[str]], None]] = {
     "run": run,

@@ -1,4 +1,4 @@
-"""The settings of a demo, in the file demo.env of its folder: by it `./dev manage` and the next run find the demo."""
+"""The settings of a demo, in demo.env in its folder, where `./dev manage` and the next run find them."""
 
 import os
 import secrets
@@ -45,14 +45,15 @@ def new_settings(folder: Path, *, web: int, carriers: Sequence[tuple[Sandbox, in
         "DEMO_BAR": "1" if is_interface else "0",
         "SECRET_KEY": last.get("SECRET_KEY", secrets.token_urlsafe(48)),
         "DATABASE_URL": f"sqlite:///{quote(str(folder / 'portal.sqlite3'))}",
-        "MIGRATE_DATABASE_URL": "",  # that of an .env beside the demo is its installation's
+        # the one of an .env beside the demo belongs to its installation
+        "MIGRATE_DATABASE_URL": "",
         "REDIS_URL": redis_url,
         "SITE_URL": f"http://{HOST}:{web}",
         "EMAIL_URL": f"filemail:///{quote(str(folder / 'mail'))}",
         "CARRIER_CONTACT": "operator@portal.example",
         **accounts,
         "POLL_SECONDS": "3600",  # a sandbox carrier sends each scan
-        # Those of an .env beside the demo are no accounts of the sandbox carrier.
+        # Accounts of an .env beside the demo aren't accounts of the sandbox carrier.
         "SECOND_CARRIER": SECOND if len(carriers) > 1 else "",
         "OLDER_CARRIERS": "",
     }

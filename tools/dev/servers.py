@@ -15,7 +15,7 @@ from tools.dev.processes import ChildProcesses
 
 NOBODY = 65534  # PostgreSQL refuses to run as root
 POSTGRES_OPTIONS = (
-    # No error line at all: its words quote values, and the program that asked gets the error itself.
+    # No error lines: they would quote values, and the program that asked gets the error itself.
     "-clog_min_messages=log",
     "-clog_min_error_statement=panic",
     "-clog_error_verbosity=terse",

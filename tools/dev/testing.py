@@ -1,4 +1,4 @@
-"""`./dev test` and `./dev screenshots`: the tests in legs, each with a database, in two groups side by side."""
+"""`./dev test` and `./dev screenshots`: the tests in legs, one after another, each with a database."""
 
 import os
 import re
@@ -7,9 +7,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from itertools import zip_longest
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import quote
 
 from tools.dev.demo import start_demo
@@ -27,7 +26,7 @@ ON_SQLITE = f"{IN_PROCESS} and not postgres"
 RACES = "postgres and not (browser or processes or campaign)"
 PROCESSES = "(processes or campaign) and not browser"
 SIZES = {"": " and not (full or nightly)", "--full": " and not nightly", "--nightly": ""}
-# What tries every case of something, and the operators' desk: a landing runs it, `./dev test` alone does not. It is
+# What tries every case of something, and the admin: a landing runs it, `./dev test` alone does not. It is
 # marked "full" by tests/conftest.py. Whoever changes one of these runs it by its name.
 LANDING_ONLY = (
     "tests/billing/test_interleavings.py",
@@ -52,39 +51,27 @@ LANDING_ONLY = (
 
 
 class Leg(NamedTuple):
-    """Tests that run on one database. `marks` is what pytest's -m says in each of the SIZES.
-
-    One that `is_nice` runs under `nice`, and gets the processor time that is left.
-    """
+    """Tests that run on one database. `marks` is what pytest's -m says in each of the SIZES."""
 
     name: str
     database: str
     marks: tuple[str, str, str]
-    is_nice: bool = False
 
 
-ChosenLeg = tuple[Leg, str, dict[str, str]]  # with the marks of its size, and its database
-
-# Races and constraints run on PostgreSQL; each night everything runs on both databases. Real processes mostly wait for
-# each other, so they run beside tests that compute, and come first where both want a processor: no timing of theirs
-# depends on what runs beside them. What is on PostgreSQL is in one group: its test databases have the same names.
-GROUPS = (
-    (
-        Leg("In process, SQLite", "sqlite", (ON_SQLITE, ON_SQLITE, IN_PROCESS), is_nice=True),
-        Leg("Browser", "sqlite", ("browser", "browser", "browser")),
-    ),
-    (
-        Leg("Processes and campaigns", "postgres", ("", PROCESSES, PROCESSES)),
-        Leg("In process, PostgreSQL", "postgres", (RACES, RACES, IN_PROCESS), is_nice=True),
-        Leg("Processes, SQLite", "sqlite", ("", "", "processes and not browser")),
-        Leg("Sabotages", "postgres", ("", "", "sabotage")),
-    ),
+# Races and constraints run on PostgreSQL; each night everything runs on both databases. One leg has the machine to
+# itself: beside another, a test that waits for a thread or a browser would depend on what else runs.
+LEGS = (
+    Leg("In process, SQLite", "sqlite", (ON_SQLITE, ON_SQLITE, IN_PROCESS)),
+    Leg("In process, PostgreSQL", "postgres", (RACES, RACES, IN_PROCESS)),
+    Leg("Browser", "sqlite", ("browser", "browser", "browser")),
+    Leg("Processes and campaigns", "postgres", ("", PROCESSES, PROCESSES)),
+    Leg("Processes, SQLite", "sqlite", ("", "", "processes and not browser")),
+    Leg("Sabotages", "postgres", ("", "", "sabotage")),
 )
-BROKERS_OF_A_GROUP = 8  # databases that a group has on the broker, one for each worker
 
 
 def test(words: list[str]) -> None:
-    """Run the legs of a size, then say what ran, how it ended and how long it took."""
+    """Run the legs of a size one after another, then say what ran, how it ended and how long it took."""
     size, rest = size_of(words)
     prepare("dev")
     browser = find_chromium()
@@ -93,30 +80,37 @@ def test(words: list[str]) -> None:
     folder = Path(tempfile.mkdtemp(prefix="portal-test-"))
     with ChildProcesses(folder) as children:
         children.remove_at_end(folder)
-        broker = start_valkey(children)
-        children.env |= {"CHROMIUM": browser}
+        children.env |= {"TEST_REDIS_URL": start_valkey(children), "CHROMIUM": browser}
         owner = start_postgres(children)
         databases = {
             "sqlite": {"DATABASE_URL": f"sqlite:///{quote(str(folder / 'tests.sqlite3'))}", "MIGRATE_DATABASE_URL": ""},
             "postgres": {"DATABASE_URL": app_role_url(owner), "MIGRATE_DATABASE_URL": owner},
         }
-        made = children.check_output("template", module("tests.template"), env=children.env | databases["postgres"])
-        children.env["TEST_TEMPLATE"] = made.splitlines()[-1]
+        children.env["TEST_TEMPLATE"] = prepare_templates(children, databases["postgres"])
         if size == "--nightly":
             children.env["API_EXAMPLES"] = "5000"  # about 100,000 calls
-        groups = []
-        for number, legs in enumerate(GROUPS):
-            marked = [(leg, leg.marks[list(SIZES).index(size)]) for leg in legs]
-            chosen = [(leg, f"({marks}){skip}", databases[leg.database]) for leg, marks in marked if marks]
-            broker_of_group = f"{broker.rpartition('/')[0]}/{number * BROKERS_OF_A_GROUP}"
-            groups.append(run_group(children, chosen, rest, broker=broker_of_group, is_shown=not number))
-        lines = run_side_by_side(groups)
+        lines = []
+        for leg in LEGS:
+            if marks := leg.marks[list(SIZES).index(size)]:
+                children.env |= databases[leg.database]
+                lines.append(run_leg(children, leg.name, f"({marks}){skip}", rest))
     print("\n" + "\n".join([f"./dev test {size}".strip(), *lines]), flush=True)
     if not browser:
         print("SKIPPED: every browser test, because this machine has no Chromium. Install one to run them.", flush=True)
     elif size == "--nightly" and not rest:
         draw_tour(["--check"])
     sys.exit(any("FAILED" in line for line in lines))
+
+
+def prepare_templates(children: ChildProcesses, postgres: dict[str, str]) -> str:
+    """Migrate a database of each kind, both at once. Return the name of that on PostgreSQL."""
+    children.start("sqlite-template", module("tests.template kept"))
+    made = children.check_output("template", module("tests.template"), env=children.env | postgres)
+    process = children.running.pop("sqlite-template")
+    if process.wait():
+        sys.exit(f"No SQLite database was made for the tests.\n{children.log('sqlite-template')}")
+    children.forget(process)
+    return made.splitlines()[-1]
 
 
 def size_of(words: list[str]) -> tuple[str, list[str]]:
@@ -155,45 +149,16 @@ def _texts(file: Path) -> Iterator[str]:
         yield conftest.read_text()
 
 
-def run_side_by_side(groups: list[Iterator[str]]) -> list[str]:
-    """Run the groups until all have ended. Return the lines that say how their legs went."""
-    lines: list[str] = []
-    for said in zip_longest(*groups, fillvalue=""):
-        lines += filter(None, said)
-        time.sleep(0.2)
-    return lines
-
-
-def run_group(
-    children: ChildProcesses, legs: list[ChosenLeg], rest: list[str], *, broker: str, is_shown: bool
-) -> Iterator[str]:
-    """Run legs one after another. Yield "" while one runs, and then the line that says how it went.
-
-    What is not shown as it goes on is printed whole at the end of its leg.
-    """
-    shown: dict[str, Any] = {"stdin": None, "stdout": None, "stderr": None} if is_shown else {}
-    for leg, marks, database in legs:
-        print(f"\n{leg.name} begins", flush=True)
-        name, began_at = f"pytest-{leg.name}", time.monotonic()
-        report = children.logs / f"{name}.xml"
-        env = children.env | database | {"TEST_REDIS_URL": broker}
-        children.start(name, command(leg, marks, rest, report), env=env, **shown)
-        process = children.running[name]
-        while process.poll() is None:
-            yield ""
-        children.forget(children.running.pop(name))
-        if not is_shown:
-            print(f"\n{leg.name}\n{children.log(name)}", flush=True)
-        ended = outcome(process.returncode, chosen=bool(rest))
-        yield f"{leg.name:<24} {ended:<22} {counts(report)} in {time.monotonic() - began_at:4.0f} s"
-
-
-def command(leg: Leg, marks: str, rest: list[str], report: Path) -> list[str]:
-    """Return the command that runs the tests with those marks."""
+def run_leg(children: ChildProcesses, name: str, marks: str, rest: list[str]) -> str:
+    """Run the tests with those marks. Return the line that says how it went."""
+    print(f"\n{name}", flush=True)
+    report, began_at = children.logs / "report.xml", time.monotonic()
     pytest = [PYTHON, "-m", "pytest", "-n", "2", "--dist=loadgroup", "-m", marks]
     files = [] if names_a_file(rest) else files_with(marks)
     pytest += ["--durations=10", f"--junit-xml={report}", *rest, *files]
-    return ["nice", "-n", "10", *pytest] if leg.is_nice else pytest
+    code = children.run("pytest", pytest, stdin=None, stdout=None, stderr=None)
+    ended = outcome(code, chosen=bool(rest))
+    return f"{name:<24} {ended:<22} {counts(report)} in {time.monotonic() - began_at:4.0f} s"
 
 
 def counts(report: Path) -> str:

@@ -1,4 +1,4 @@
-"""./dev simulate: the whole life of a few orders, seed after seed, in processes in which anything may go wrong."""
+"""./dev simulate: run the whole life of a few orders, seed after seed, in processes where anything may go wrong."""
 
 import argparse
 import os
@@ -55,15 +55,15 @@ def simulated(chosen: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory() as folder:
         portal = Portal(Path(folder))
         for seed in range(chosen.seed, chosen.seed + chosen.seeds):
-            told = simulate(portal, Dice(seed), chosen.orders)
-            done += told.done
-            if not chosen.quietly or told.broken:
-                print(f"seed {seed}: sha256 {told.digest}  {told.broken or 'every promise was kept'}", flush=True)
-            if told.broken and chosen.quietly:
+            outcome = simulate(portal, Dice(seed), chosen.orders)
+            done += outcome.done
+            if not chosen.quietly or outcome.broken:
+                print(f"seed {seed}: sha256 {outcome.digest}  {outcome.broken or 'every promise was kept'}", flush=True)
+            if outcome.broken and chosen.quietly:
                 return 1
-            if told.broken:
-                short = shortest(portal, told, chosen.orders)
-                print(f"\nThe shortest way to it ({len(short.dice.drawn)} of {len(told.dice.drawn)} dice):")
+            if outcome.broken:
+                short = shortest(portal, outcome, chosen.orders)
+                print(f"\nThe shortest way to it ({len(short.dice.drawn)} of {len(outcome.dice.drawn)} dice):")
                 print("\n".join([*short.story, f"            {short.broken}"]))
                 return 1
     seconds = time.perf_counter() - began

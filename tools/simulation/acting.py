@@ -1,4 +1,4 @@
-"""How a person acts in this world: by a request of its own, which may be refused, or never end."""
+"""How a person acts in the simulation: by a separate request, which may be refused, or never end."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -17,7 +17,7 @@ from tools.simulation.world import World
 REFUSALS = (
     *(booking_rules.Suspended, booking_rules.Paused, booking_rules.PickupDayPassed, booking_rules.CarrierChanged),
     *(Order.WrongStatus, Order.PickupProblem, Order.AlreadyCollected, deciding.CannotResolve, undoing.CannotUndo),
-    *(LimitReached, bookings.TokenReused, replacing.OldPrice, pausing.PauseRefused),
+    *(LimitReached, bookings.TokenReused, Order.SentBack, replacing.OldPrice, pausing.PauseRefused),
 )
 
 

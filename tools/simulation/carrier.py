@@ -1,4 +1,4 @@
-"""The sandbox carrier itself, without a wire: it stands where the client would open a connection."""
+"""The sandbox carrier itself, without a network: it replaces the client's connection."""
 
 import base64
 import io
@@ -88,7 +88,7 @@ class Carrier:
             yield
 
     def lose_only_webhooks(self) -> None:
-        """Or double, delay or swap them: polls make up for it. No other trouble goes on."""
+        """Lose, double, delay or swap only webhooks, which polls make up for. All other faults end."""
         self.app.troubles.clear()
         for verb, share in WEBHOOK_TROUBLE.items():
             self.app.troubles.add(Rule("webhook", verb, probability=share))
@@ -132,11 +132,11 @@ class Carrier:
             world.sleep(1.0 + world.dice.below(25))
         world.pause("a reply comes")
         answer = "no reply in time" if deadline.over else reply or "the connection broke before a reply"
-        world.pause("a reply was read", stalls=5)  # and its worker sleeps while another settles the order
+        world.pause("a reply was read", stalls=5)  # and its worker sleeps while another resolves the order
         return answer
 
     def _arrives_late(self, request: wire.Request) -> None:
-        """Long after everybody gave up waiting; or it never does."""
+        """Let a request arrive long after everybody gave up waiting, or never."""
         self.on_their_way.remove(request.body or b"")
         if self.world.dice.below(2):
             self.world.tell("book: the late request arrives")
@@ -154,7 +154,7 @@ class Carrier:
             return None
 
     def _untrue(self, request: wire.Request, name: str) -> set[str]:
-        """Return what no carrier says: that it refuses what it booked, or will yet, under the same key."""
+        """Return what no carrier says: that it refuses what it booked, or is yet to book, under the same key."""
         body = request.body or b""
         is_known = any(sha256 == sha256_of(body) for _, sha256 in self.ledger.booked.values())
         return REFUSALS if name == "book" and (is_known or self.on_their_way.count(body) > 1) else set()

@@ -1,4 +1,4 @@
-"""What is left to chance: drawn from one seed, and written down, so that it can be told again and shortened."""
+"""Draw chances from one seed, and record them, so that a run can be repeated and shortened."""
 
 import random
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ T = TypeVar("T")
 class Dice:
     """Draw numbers from a seed, or from a script of them: past its end, and for what does not fit, 0 is drawn.
 
-    0 always means that nothing goes wrong, so that a shorter script is a duller story.
+    0 always means that nothing goes wrong, so that a shorter script has fewer faults.
     """
 
     def __init__(self, seed: int, script: Sequence[int] | None = None) -> None:
@@ -32,5 +32,5 @@ class Dice:
         return options[self.below(len(options))]
 
     def happens(self, percent: float) -> bool:
-        """Return whether something happens that happens in so many of a hundred cases."""
+        """Return whether something happens that happens in this many of a hundred cases."""
         return self.below(1000) >= 1000 - percent * 10

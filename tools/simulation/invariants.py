@@ -15,6 +15,15 @@ TOUCHING = {"orders_order": "id", "orders_bookingattempt": "order_id", "orders_c
 ORDERS = "SELECT id, uuid, status, due_at, carrier_reference FROM orders_order WHERE id IN (SELECT id FROM touched)"
 ATTEMPTS = "SELECT state, key, body_sha256 FROM orders_bookingattempt WHERE order_id = ?"
 GAPS = "SELECT lifted_at FROM orders_restore"
+RETURNS = (
+    "SELECT count(*) FROM orders_order WHERE status = 'booking'"
+    " AND returns_id = (SELECT returns_id FROM orders_order WHERE id = ?)"
+)
+# Of one press: how many there are, and how many it was of.
+TOGETHER = (
+    "SELECT count(*), max(parcel_count) FROM orders_order WHERE replaces_id IS NULL"
+    " AND consignment = (SELECT consignment FROM orders_order WHERE id = ?)"
+)
 CANCELS = "SELECT id FROM orders_cancelattempt WHERE order_id = ? AND state IN ('wanted', 'in_flight', 'unknown')"
 
 
@@ -46,12 +55,15 @@ class Invariants:
         is_restored, is_gap = bool(gaps), None in gaps
         is_sent = any(state == "in_flight" for state, *_ in attempts)
         sent = {(plain(key), sha256) for _, key, sha256 in attempts}
+        there, pressed = self._rows(TOGETHER, pk)[0]
         promises = {
             "the carrier holds it twice": len(live) <= 1,
             "the carrier holds it, and its sender was told otherwise": not live or is_sent or is_gap or status in KNOWN,
             f"its reference is {reference}": (reference is not None) == (status in HELD),
             f"{reference} was not booked with its bytes": not reference or booked.get(reference) in sent or is_restored,
-            "it is owed and never due": status not in {Status.BOOKING, Status.CANCELLING} or due_at is not None,
+            "it is due and never due": status not in {Status.BOOKING, Status.CANCELLING} or due_at is not None,
+            "another return of its parcel is due, which nobody meant": self._rows(RETURNS, pk)[0][0] <= 1,
+            f"{there} of {pressed} parcels of one press are there": there == (pressed or 0),
             f"{len(cancels)} cancellations are under way": len(cancels) == (status in BEING_CANCELLED),
             "there is nothing to decide by": status not in UNSURE or due_at or attempts or is_restored,
         }

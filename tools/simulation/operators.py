@@ -52,7 +52,7 @@ class Operators:
             self.world.tell(f"the operator tries the reference of {other.pk} for {order.pk}")
             self._decide(self._adopt_anothers, order, str(other.carrier_reference))
         elif not self.carrier.may_still_book(order):
-            self.world.tell(f"the operator settles {order.pk} as not booked")
+            self.world.tell(f"the operator resolves {order.pk} as not booked")
             self._decide(deciding.not_booked, order)
 
     def take_it_back(self) -> None:
@@ -84,7 +84,7 @@ class Operators:
         for parcel in list(self.carrier.depot.by_id.values()):
             order = Order.objects.filter(uuid=parcel.order_key[:36]).first()
             is_known = order and (order.carrier_reference == parcel.reference or order.status in UNCLEAR)
-            if parcel.cancelled_at is None and not is_known and not self._is_being_settled(parcel):
+            if parcel.cancelled_at is None and not is_known and not self._is_being_resolved(parcel):
                 self.carrier.depot.cancel(parcel, by="carrier")
         if held := restoring.count_held(restore):
             what = self.world.dice.pick([restoring.release_held, restoring.leave_out])
@@ -93,7 +93,7 @@ class Operators:
         self.world.tell("the operator closes the gap")
         restoring.lift_gap(restore, **self._why())
 
-    def _is_being_settled(self, parcel: Parcel) -> bool:
+    def _is_being_resolved(self, parcel: Parcel) -> bool:
         """Return whether a worker has yet to write down what the carrier answered: no one else's parcel."""
         key, _ = self.carrier.ledger.booked[parcel.reference]
         return BookingAttempt.objects.filter(key=key, state=BookingAttempt.State.IN_FLIGHT).exists()

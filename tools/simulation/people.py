@@ -46,9 +46,11 @@ class People:
         self.happenings = [
             *[self.a_worker_takes_a_message] * 72, *[self.it_is_swept] * 2, *[self.webhooks_are_read] * 6,
             self.the_webhook_is_judged,
-            *[self.senders.book] * 30, self.senders.import_a_file, *[self.senders.book_a_file] * 3,
+            *[self.senders.book] * 30, *[self.senders.book_three] * 2, self.senders.import_a_file,
+            *[self.senders.book_a_file] * 3,
             *[self.senders.say_yes] * 9, *[self.senders.press_again] * 3, *[self.senders.cancel] * 2,
-            self.senders.replace, *[self.operators.decide] * 12, *[self.operators.take_it_back] * 3,
+            self.senders.replace, *[self.senders.send_back] * 2,
+            *[self.operators.decide] * 12, *[self.operators.take_it_back] * 3,
             *[self.operators.close_the_gap] * 3, *[self.a_backup_is_made] * 2, self.something_changes,
         ]  # fmt: skip
 
@@ -126,4 +128,4 @@ class People:
         elif what == "suspended" and not sender.is_suspended:
             sender.suspend(by=self.operators.sam, category="terms", text="Terms review", note="", at=now)
         elif what == "reinstated" and sender.is_suspended:
-            sender.reinstate(by=self.operators.sam, reason="settled", at=now)
+            sender.reinstate(by=self.operators.sam, reason="resolved", at=now)

@@ -8,8 +8,11 @@ from django.utils import timezone
 
 from orders.booking import bookings
 from orders.cancelling import cancels, replacing
+from orders.drafting import returning
+from orders.drafting.parcel_details import Box
 from orders.models import Order, Quote
 from orders.models.statuses import Status
+from orders.quoting import consignments
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.importing import submitting
 from shipping_portal.importing.models import Import, ImportRow
@@ -32,12 +35,25 @@ class Senders:
         self.parcel = factories.details(self.quill)
         self.forms: list[tuple[uuid.UUID, Quote]] = []
         self.imported = 0
+        self.more = 0  # further parcels of orders of several
 
     def book(self) -> None:
-        if len(self.forms) + self.imported < self.wanted:
+        if self._begun() < self.wanted:
             self.forms.append((uuid.uuid4(), self._quote(f"Boxed ceramic mugs, {len(self.forms) + 1}")))
             self.world.tell(f"a sender presses Book, parcel {len(self.forms)}")
             attempt(self.world, "Book", self._submit, *self.forms[-1])
+
+    def book_three(self) -> None:
+        """Press Book for three parcels in one order, at two windows that show the same prices."""
+        if self._begun() + 3 <= self.wanted:
+            first = replace(self.parcel, description=f"Boxed ceramic mugs, {len(self.forms) + 1}")
+            parcel = replace(first, more=(Box(first.measures), Box(first.measures)))
+            each = [factories.quote(self.quill, self.alice, parcel=one, at=timezone.now()) for one in parcel.parcels()]
+            self.forms.append((uuid.uuid4(), consignments.quote_of(parcel, each)))
+            self.more += 2
+            self.world.tell("a sender presses Book for three parcels in one order")
+            for _ in range(2):
+                attempt(self.world, "Book three", self._submit, *self.forms[-1])
 
     def press_again(self) -> None:
         if self.forms:
@@ -65,8 +81,19 @@ class Senders:
             press = {"by": self.alice, "form_token": uuid.uuid4(), "now": timezone.now()}
             attempt(self.world, f"replacement of {order.pk}", replacing.ask_to_replace, order, **form, **press)
 
+    def send_back(self) -> None:
+        """Press it at two windows: each has a form of its own."""
+        order = one_of(self.world, (Status.BOOKED,))
+        if order and order.returns_id is None and self._begun() < self.wanted:
+            self.world.tell(f"a sender sends {order.pk} back")
+            for _ in range(2):
+                back = factories.quote(self.quill, self.alice, parcel=returning.return_of(order, self.quill))
+                form = (uuid.uuid4(), back)
+                attempt(self.world, f"return of {order.pk}", self._submit, *form)
+            self.forms.append(form)
+
     def import_a_file(self) -> None:
-        if len(self.forms) + self.imported + ROWS <= self.wanted:
+        if self._begun() + ROWS <= self.wanted:
             rows = [ROW.format(1001 + self.imported + row) for row in range(ROWS)]
             self.imported += ROWS
             self.world.tell(f"a sender imports {ROWS} rows")
@@ -84,6 +111,9 @@ class Senders:
         """Forget the forms whose quote is gone."""
         known = set(Quote.objects.values_list("pk", flat=True))
         self.forms = [(token, quote) for token, quote in self.forms if quote.pk in known]
+
+    def _begun(self) -> int:
+        return len(self.forms) + self.imported + self.more
 
     def _quote(self, description: str) -> Quote:
         parcel = replace(self.parcel, description=description)

@@ -53,7 +53,7 @@ WEEK = 7 * 24 * 3600.0
 
 
 @dataclass
-class Told:
+class Outcome:
     """What became of a seed: what was broken, if anything, all that led to it, and how much was `done` in it."""
 
     broken: str
@@ -105,7 +105,7 @@ class Portal:
         return Contract.load(file)
 
 
-def simulate(portal: Portal, dice: Dice, orders: int) -> Told:
+def simulate(portal: Portal, dice: Dice, orders: int) -> Outcome:
     """Live through one seed."""
     world, broken = World(dice), ""
     contract = portal.afresh(dice.pick(CONTRACTS), dice.pick(CLIENTS))
@@ -130,11 +130,11 @@ def simulate(portal: Portal, dice: Dice, orders: int) -> Told:
         except Broken as error:
             broken = str(error)
         finally:
-            told = Told(broken, _done(carrier), dice, list(world.told), world.digest.hexdigest())
+            outcome = Outcome(broken, _done(carrier), dice, list(world.lines), world.digest.hexdigest())
             world.is_calm, world.on_commit = True, lambda: None
             for actor in list(world.actors):
                 world.kill(actor)
-    return told
+    return outcome
 
 
 def _done(carrier: Carrier) -> Counter[str]:
@@ -142,6 +142,8 @@ def _done(carrier: Carrier) -> Counter[str]:
         "bookings at the carrier": len(carrier.ledger.booked),
         "rows imported": ImportRow.objects.filter(state=ImportRow.State.BOOKED).count(),
         "parcels replaced": Order.objects.exclude(replaces=None).count(),
+        "parcels sent back": Order.objects.exclude(returns=None).count(),
+        "parcels of three": Order.objects.exclude(consignment=None).count(),
         "restores": Restore.objects.count(),
     })  # fmt: skip
 
@@ -186,10 +188,10 @@ def _rest(world: World, people: People) -> None:
                 world.go_on(actor)
         coming = [at - world.time for at in [world.next_at()] if at is not None]
         for kind in SWEPT:
-            owed = kind.queue.filter(due_at__isnull=False)
-            owed = WebhookDelivery.objects.filter(due_at__isnull=False) if kind.name == "read" else owed
-            owed = owed.filter(due_at__lte=began_at) if kind.name == "poll" else owed
-            coming += [(at - timezone.now()).total_seconds() for at in owed.values_list("due_at", flat=True)]
+            due = kind.queue.filter(due_at__isnull=False)
+            due = WebhookDelivery.objects.filter(due_at__isnull=False) if kind.name == "read" else due
+            due = due.filter(due_at__lte=began_at) if kind.name == "poll" else due
+            coming += [(at - timezone.now()).total_seconds() for at in due.values_list("due_at", flat=True)]
         if not coming and not Order.objects.filter(status__in=OPEN).exists():
             return
         world.pass_time(max(NEXT_ROUND, min(coming, default=0.0)))
@@ -201,8 +203,8 @@ def _bill(world: World, people: People, carrier: Carrier) -> None:
     world.pass_time(WEEK)
     carrier.app.troubles.clear()
     Poll.objects.filter(parcel__order__isnull=False).update(due_at=timezone.now(), is_optional=False)
-    owed = Label.objects.exclude(state=Label.State.STORED).filter(due_at__isnull=False)
-    owed.update(due_at=timezone.now(), is_spare=False)
+    due = Label.objects.exclude(state=Label.State.STORED).filter(due_at__isnull=False)
+    due.update(due_at=timezone.now(), is_spare=False)
     _rest(world, people)
     booked = [line for line in carrier.ledger.lines() if line["effect"] == "booked"]
     for line in booked[::3]:
@@ -218,16 +220,16 @@ def _bill(world: World, people: People, carrier: Carrier) -> None:
         posting.post_report(report, by=None, now=timezone.now())
 
 
-def shortest(portal: Portal, failed: Told, orders: int) -> Told:
+def shortest(portal: Portal, failed: Outcome, orders: int) -> Outcome:
     """Return the shortest story found in a minute that breaks the same: pieces of the dice are left out."""
     until, size = time.perf_counter() + 60.0, len(failed.dice.drawn) // 2
     while size and time.perf_counter() < until:
         place = 0
         while place < len(failed.dice.drawn) and time.perf_counter() < until:
             script = failed.dice.drawn[:place] + failed.dice.drawn[place + size :]
-            told = simulate(portal, Dice(failed.dice.seed, script), orders)
-            if told.kind == failed.kind and len(told.dice.drawn) < len(failed.dice.drawn):
-                failed = told
+            outcome = simulate(portal, Dice(failed.dice.seed, script), orders)
+            if outcome.kind == failed.kind and len(outcome.dice.drawn) < len(failed.dice.drawn):
+                failed = outcome
             else:
                 place += size
         size //= 2

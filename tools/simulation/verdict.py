@@ -46,7 +46,7 @@ def _called_off(carrier: Carrier) -> Iterator[str]:
 
 
 def _rows() -> Iterator[str]:
-    for row in ImportRow.objects.filter(state__in=[ImportRow.State.OWED, ImportRow.State.BOOKED]):
+    for row in ImportRow.objects.filter(state__in=[ImportRow.State.DUE, ImportRow.State.BOOKED]):
         if row.order is None or row.order.form_token != row.token:
             yield f"row {row.number} is {row.state}, and its order is {row.order}"
 

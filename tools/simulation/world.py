@@ -35,7 +35,7 @@ class Broken(AssertionError):
 
 
 class Killed(GreenletExit):
-    """The process is gone in which it was raised."""
+    """The process in which it was raised is gone."""
 
 
 class Actor(greenlet):
@@ -59,7 +59,7 @@ class World:
         self.ahead = 0.0  # seconds by which the clock on the wall is wrong
         self.is_calm = False  # nothing goes wrong any more
         self.actors: list[Actor] = []
-        self.told: list[str] = []
+        self.lines: list[str] = []
         self.digest = hashlib.sha256()
         self.on_commit: Callable[[], None] = lambda: None
         self._later: list[tuple[float, int, str, Callable[[], Any]]] = []
@@ -68,8 +68,8 @@ class World:
         self._travel: Any = None
 
     def tell(self, line: str) -> None:
-        self.told.append(f"{self.time:10.3f}  {line}")
-        self.digest.update(self.told[-1].encode())
+        self.lines.append(f"{self.time:10.3f}  {line}")
+        self.digest.update(self.lines[-1].encode())
 
     def trouble(self, percent: float) -> bool:
         """Return whether something goes wrong that goes wrong in so many of a hundred cases."""

@@ -25,12 +25,13 @@ def receive_delivery(body: bytes, configured: CarrierSettings, *, now: dt.dateti
     try:
         key = _store_delivery(body, configured, now)
     except (OperationalError, InterfaceError):
-        # The first statement after a server restart fails. Stored twice, a delivery is a duplicate.
+        # The first statement after a server restart fails. A delivery that gets stored twice is a
+        # duplicate.
         if connection.in_atomic_block or connection.is_usable():
             raise
         connection.close()
         key = _store_delivery(body, configured, now)
-    # It is in the admin, and a log line each costs a fifth of the rate.
+    # Deliveries are in the admin, and a log line for each would cost a fifth of the rate.
     logger.debug("webhook_stored", delivery=key)
     return key
 
@@ -54,7 +55,7 @@ def _store_delivery(body: bytes, configured: CarrierSettings, now: dt.datetime) 
 def _named_reference(body: bytes, configured: CarrierSettings) -> Named:
     """Return the reference and event id that the body names.
 
-    A failure mustn't prevent storing it.
+    A failure here mustn't prevent storing it.
     """
     try:
         return named_in(body, configured.contract)

@@ -1,4 +1,4 @@
-"""Poll a parcel because a webhook says to look at it: at once, and at most every 20 seconds."""
+"""Poll a parcel because a webhook says so: at once, but at most every 20 seconds."""
 
 import datetime as dt
 from typing import Any
@@ -23,7 +23,7 @@ def ask_for_look(parcel: int, *, now: dt.datetime) -> None:
         at = _next_look(poll.look_due_at, now)
         changes: dict[str, Any] = {"due_at": min(poll.due_at or at, at)}
         if poll.last_error == UNDER_WAY and poll.due_at and poll.due_at > now:
-            # The poll under way may have asked too early. With another `due_at` its end changes
+            # The poll in progress may have asked too early. With a changed `due_at` its end writes
             # nothing, so it counts as never begun.
             changes = {"due_at": at, "failures": poll.failures - 1, "last_error": ""}
         Poll.objects.filter(pk=parcel).update(look_due_at=at, **changes)
@@ -34,20 +34,20 @@ def ask_for_look(parcel: int, *, now: dt.datetime) -> None:
 def _make_poll(parcel: int) -> None:
     """Make a parcel's poll, unless another process does."""
     with transaction.atomic():
-        # The opening of a parcel locks it and then makes its poll; in the other order the two
-        # would deadlock.
+        # Opening a parcel locks it and then makes its poll; in the opposite order the two would
+        # deadlock.
         Parcel.objects.select_for_update(no_key=True).get(pk=parcel)
         Poll.objects.get_or_create(parcel_id=parcel)
 
 
 def is_look_unanswered(poll: Poll, *, now: dt.datetime) -> bool:
-    """Return whether a webhook asked for a look that no poll has had an answer to yet."""
+    """Return whether a webhook asked for a poll that hasn't been answered yet."""
     at, polled_at = poll.look_due_at, poll.polled_at
     return at is not None and now - GIVE_UP < at <= now and (polled_at is None or polled_at < at)
 
 
 def _next_look(last: dt.datetime | None, now: dt.datetime) -> dt.datetime:
-    """Return when the next look may be; one that is still to come serves this webhook, too."""
+    """Return when the next such poll may be; one already planned serves this webhook, too."""
     if last is None or last > now:
         return last or now
     return max(now, last + APART)

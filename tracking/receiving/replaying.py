@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.contrib import messages
 from django.db import InterfaceError, OperationalError, transaction
 from django.db.models import QuerySet
@@ -27,7 +28,7 @@ from tracking.scanning import reading
 from tracking.word_decisions import Move, compare_progress
 
 logger = logging.getLogger(__name__)
-MOST = 500  # in one go
+MOST = 500  # the most in one go
 SECONDS = 20.0  # the rest waits for another press; a web request ends at thirty
 State = WebhookDelivery.State
 MINUTES = forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M")
@@ -35,7 +36,7 @@ MINUTES = forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%d
 
 @dataclass(frozen=True)
 class Reading:
-    """One delivery, and what reprocessing makes of it."""
+    """One delivery, and the result of reprocessing it."""
 
     delivery: WebhookDelivery  # as it is now
     after: WebhookDelivery
@@ -74,7 +75,7 @@ class ReplayPreview:
 
 @dataclass(frozen=True)
 class Replayed:
-    """How many were read, changed, failed through our fault, and are left."""
+    """How many were read, changed, failed because of us, and remain."""
 
     read: int
     changed: int
@@ -131,7 +132,7 @@ def _read_again(pk: int) -> bool:
     except (OperationalError, InterfaceError):
         raise
     except Exception:
-        # The others are read all the same.
+        # The others are still read.
         logger.exception("delivery_not_read", extra={"delivery": pk})
         return False
     return True
@@ -154,8 +155,12 @@ class ChoiceForm(forms.Form):
     state = forms.ChoiceField(
         choices=[(UNREAD, "No scan"), *WebhookDelivery.State.choices, (ANY, "All")]
     )
-    since = forms.DateTimeField(label="Received from (UTC)", required=False, widget=MINUTES)
-    until = forms.DateTimeField(label="Received before (UTC)", required=False, widget=MINUTES)
+    since = forms.DateTimeField(
+        label=f"Received from ({settings.TIME_ZONE})", required=False, widget=MINUTES
+    )
+    until = forms.DateTimeField(
+        label=f"Received before ({settings.TIME_ZONE})", required=False, widget=MINUTES
+    )
 
     def deliveries(self, now: dt.datetime) -> QuerySet[WebhookDelivery]:
         """Return the deliveries, oldest first. Call it after is_valid."""
@@ -171,7 +176,7 @@ class ChoiceForm(forms.Form):
 
 
 class ReplayForm(ReasonForm):
-    """The previewed deliveries, and why they are reprocessed."""
+    """The previewed deliveries, and the reason for reprocessing them."""
 
     chosen = forms.RegexField(
         r"^\d{1,18}(,\d{1,18})*$", widget=forms.HiddenInput, max_length=20 * MOST

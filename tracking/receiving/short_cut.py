@@ -1,4 +1,4 @@
-"""Answer webhooks before the middleware: they need no session, CSRF or page (docs/decisions/0030).
+"""Answer webhooks ahead of the middleware: no session, CSRF or page (docs/decisions/0030).
 
 This and the address in urls.py call the same `views.webhook`.
 """
@@ -35,11 +35,12 @@ def webhooks_first(portal: Application) -> Application:
         if not ADDRESS.fullmatch(request.path_info):
             return portal(environ, start_response)
         response: Any = answer(request)
-        # It is in the admin, so it needs no line in the access log.
+        # Deliveries are in the admin, so they need no line in the access log.
         environ["portal.recorded"] = response.status_code == 200
         response["Content-Length"] = len(response.content)
         start_response(f"{response.status_code} {response.reason_phrase}", list(response.items()))
-        # Not the response itself: closing it would make the next request first check the database.
+        # Not the response itself: closing that would make the next request check the database
+        # first.
         return [response.content]
 
     return application
@@ -50,6 +51,6 @@ def _answer_webhook(request: HttpRequest) -> HttpResponse:
     try:
         return views.webhook(request, token=(found[1] or "") if found else "")
     except AWAY:
-        # The next request begins with a connection of its own.
+        # The next request begins with a new connection.
         connection.close()
         raise

@@ -1,8 +1,8 @@
-"""Watch webhooks: downtime without storing, catch-up polling, and what polling found first.
+"""Watch webhooks: times when nothing was stored, catch-up polling, and scans polled first.
 
 The carrier repeats a delivery up to three times and then never again. So each process that receives
-deliveries stores its time every few seconds; the first beat after a longer silence makes polls of
-all active parcels due.
+deliveries stores the time every few seconds; the first such beat after a longer silence makes polls
+of all active parcels due.
 """
 
 import datetime as dt
@@ -24,7 +24,7 @@ from tracking.models import LastTime, Parcel, Poll, TrackingEvent, WebhookDelive
 
 logger = logging.getLogger(__name__)
 AWAY_SECONDS = 60.0
-BEATS = 4  # in that time
+BEATS = 4  # beats in that time
 # Polls are brought forward in slots, one statement each.
 SLOT_SECONDS = 10.0
 
@@ -54,7 +54,7 @@ class Heartbeat(threading.Thread):
         try:
             record_beat(self.of, now=timezone.now())
         except (OperationalError, InterfaceError) as error:
-            # Don't beat: while the database is down nothing is stored, and the next beat includes
+            # Skip this beat: nothing is stored while the database is down, and the next beat covers
             # that time.
             logger.warning("beat_missed", extra={"of": self.of, "error": type(error).__name__})
         finally:
@@ -62,8 +62,8 @@ class Heartbeat(threading.Thread):
 
 
 def record_beat(name: str, *, now: dt.datetime) -> int | None:
-    """Store the time. Return how many polls were brought forward after an absence, else None."""
-    # A beat that dies while catching up doesn't count: the next one begins again.
+    """Store the time. Return how many polls were brought forward after a silence, or None."""
+    # A beat that dies while catching up doesn't count: the next one starts over.
     with transaction.atomic():
         last = LastTime.move(name, now=now)
         if last is None or now - last < dt.timedelta(seconds=AWAY_SECONDS * settings.TIME_SCALE):
@@ -76,7 +76,7 @@ def record_beat(name: str, *, now: dt.datetime) -> int | None:
 
 
 def catch_up(now: dt.datetime) -> int:
-    """Poll every active parcel soon, at its carrier's rate, none later than it was due.
+    """Poll every active parcel soon, at its carrier's rate, and no later than it was due.
 
     None is polled within an interval of its last poll.
     """
@@ -101,7 +101,7 @@ def _catch_up(account: CarrierAccount, now: dt.datetime) -> int:
 
 
 def waiting_polls(account: CarrierAccount, now: dt.datetime) -> QuerySet[Poll, int]:
-    """Return the polls of its active parcels by key, those due soonest first."""
+    """Return the polls of an account's active parcels by key, those due soonest first."""
     # Not `parcel__account`: SQLite would read and sort all parcels the account ever had.
     theirs = Exists(Parcel.objects.filter(pk=OuterRef("parcel"), account=account))
     active = Poll.objects.filter(theirs, due_at__gt=now, parked_at=None)
@@ -109,15 +109,16 @@ def waiting_polls(account: CarrierAccount, now: dt.datetime) -> QuerySet[Poll, i
 
 
 WINDOW = dt.timedelta(hours=1)
-ALARM = 3  # so many in one window
+ALARM = 3  # so many scans in one window raise the alarm
 # A poll may overtake a delivery in transit; that is no gap.
 HEAD_START = dt.timedelta(minutes=1)
 LATE_AFTER = dt.timedelta(minutes=15)
-# What proves a webhook (docs/decisions/0049): so many scans in one window, and none missing for as
-# long as it takes to ask about every parcel.
+# What proves a webhook (docs/decisions/0049): this many scans in one window, and none missing for
+# as long as it takes to poll every parcel.
 PROOF, DOUBT = 3, dt.timedelta(hours=2)
-# Only the newest scans are looked at: with none in an hour, all there ever were would be read each
-# minute. An account with few among so many of others' is polled hourly, which costs little.
+# Only this many of the newest scans are read: if an hour had none, all scans ever made would be
+# read each minute. An account with few scans among so many others is polled hourly, which costs
+# little.
 NEWEST_SCANS = 20_000
 SILENT_AFTER, SILENT_LOOKS_BACK = dt.timedelta(hours=6), dt.timedelta(days=7)
 
@@ -144,9 +145,10 @@ def found_first_by_polling(
 
 
 def silent_since(account: CarrierAccount, now: dt.datetime) -> dt.datetime | None:
-    """Return since when only polling has brought the account's scans, for hours without a webhook.
+    """Return when webhooks stopped bringing the account's scans, if only polls have for hours.
 
-    For the few parcels of a small shop, or a listener that the carrier never knew.
+    This covers a small shop's few parcels, or a listener that was never registered with the
+    carrier.
     """
     found = found_first_by_polling(now, within=SILENT_LOOKS_BACK).filter(account=account)
     last = list(found.order_by("-received_at").values_list("received_at", flat=True)[:ALARM])
@@ -159,9 +161,9 @@ def silent_since(account: CarrierAccount, now: dt.datetime) -> dt.datetime | Non
 
 
 def is_alarmed(account: CarrierAccount, now: dt.datetime) -> bool:
-    """Return whether this account's deliveries get lost, even if other accounts' arrive.
+    """Return whether this account's deliveries are being lost, even if other accounts' arrive.
 
-    One query on the index of what polling found first; it never counts further than the alarm.
+    One query on the index of what polling found first; it stops counting at the alarm.
     """
     found = found_first_by_polling(now).filter(account=account)
     return len(found.values_list("pk", flat=True)[:ALARM]) == ALARM
@@ -169,9 +171,9 @@ def is_alarmed(account: CarrierAccount, now: dt.datetime) -> bool:
 
 @chore("webhook proof", every=60)
 def judge_webhooks(now: dt.datetime) -> None:
-    """Note which accounts' webhooks prove themselves, and poll the parcels of any that no more do.
+    """Note which accounts' webhooks are proven, and poll the parcels of any that no longer are.
 
-    Any number of sweepers may run it: only one notes each change.
+    Any number of sweepers may run this: only one notes each change.
     """
     for account in gateway.all_accounts():
         row = CarrierAccount.objects.filter(pk=account.pk)
@@ -188,7 +190,7 @@ def judge_webhooks(now: dt.datetime) -> None:
 
 
 def proves_itself(account: CarrierAccount, now: dt.datetime) -> bool:
-    """Return whether webhooks bring the account's scans now, and polls found none missing lately.
+    """Return whether webhooks now bring the account's scans, and polls lately found none missing.
 
     A webhook that is late by less than a quarter of an hour isn't missing.
     """

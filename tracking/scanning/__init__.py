@@ -1,1 +1,1 @@
-"""Scans: read from stored deliveries, stored once, folded into progress."""
+"""Scans: read from stored deliveries, stored once, projected to progress."""

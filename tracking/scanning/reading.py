@@ -1,7 +1,7 @@
-"""Read stored webhooks: many at once, in one transaction, folding each of their parcels once.
+"""Read stored webhooks: many in one transaction, projecting each of their parcels once.
 
-A worker looks every quarter of a second. Without workers the sweep does it. Several readers share
-the backlog and never wait for each other's rows.
+A worker checks every quarter of a second; without workers the sweep reads them. Several readers
+share the backlog and never wait for each other's rows.
 """
 
 import datetime as dt
@@ -32,7 +32,7 @@ from shipping_portal.jobs.models import UNDER_WAY, lease_time
 from shipping_portal.jobs.registry import chore, job
 from tracking.models import Poll, TrackingEvent, WebhookDelivery
 from tracking.receiving import looks
-from tracking.scanning import folding, scans, statements
+from tracking.scanning import projecting, scans, statements
 
 State, Source = WebhookDelivery.State, TrackingEvent.Source
 logger = structlog.get_logger(__name__)
@@ -45,7 +45,7 @@ ENDED = ("state", "reason", "event", "due_at", *WebhookDelivery.AFRESH)
 
 @dataclass(frozen=True)
 class Parsed:
-    """A delivery with its scan and how it arrived, or a parcel to look at, or why neither."""
+    """A delivery with its scan and how it arrived, or a parcel to poll, or why there is neither."""
 
     delivery: WebhookDelivery
     scan: Scan | None = None
@@ -66,7 +66,7 @@ def read_due(*, before: dt.datetime | None = None) -> int:
     """Process a batch of unread deliveries; return how many.
 
     Each is first claimed for one lease, and its attempt counted. If the batch fails, or its process
-    dies, each becomes a job of its own, so that an unreadable one doesn't hold up the others.
+    dies, each becomes a job of its own, so that one that can't be read doesn't hold up the others.
     """
     keys = _claim_batch(before or timezone.now())
     if not keys:
@@ -116,8 +116,8 @@ def read_deliveries(*keys: int) -> None:
     """Turn stored deliveries into scans, or store why not. Safe to repeat: a replay finds its scan.
 
     A scan counts as received when its delivery was, however late it is read. A delivery with a
-    stored scan keeps it, even if its account's current contract would read the body differently.
-    Where a delivery means *look*, its parcel's poll becomes due instead.
+    stored scan keeps it, even if its account's current contract would read the body differently. If
+    a delivery means *look*, its parcel's poll becomes due instead.
     """
     parsed = _parse_deliveries(keys)
     found = [one for one in parsed if one.scan]
@@ -150,7 +150,7 @@ def read_deliveries(*keys: int) -> None:
         for one in naming:
             scans.take_spelling(held.parcels[parcels[one.parcel]], one.reference)
         _ask_for_the_rest(held)
-        folding.fold_held(held)
+        projecting.project_held(held)
     for one in parsed:
         _log_delivery(one)
 
@@ -211,7 +211,7 @@ def _record_outcome(one: Parsed, stored: scans.Stored | None) -> None:
 
 
 def _ask_for_the_rest(held: scans.Held) -> None:
-    """Poll an unknown reference once while a restore's gap is open.
+    """Poll an unknown reference once while the gap of a restore is open.
 
     Its first scans may be missing.
     """

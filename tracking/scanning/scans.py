@@ -33,7 +33,7 @@ KNOWN_BY = (
 
 @dataclass(frozen=True)
 class Held:
-    """Parcels locked until the transaction ends, with their orders and all their scans."""
+    """Parcels that are locked until the transaction ends, with their orders and all their scans."""
 
     parcels: dict[int, Parcel]
     orders: dict[int, Order]
@@ -53,7 +53,7 @@ class Arrival:
 
 @dataclass(frozen=True)
 class Stored:
-    """The event that an arrival created or matched. None: other content has its event id."""
+    """The event that an arrival created or matched, or None if other content has its event id."""
 
     event: TrackingEvent | None
     is_new: bool = False
@@ -64,8 +64,8 @@ def parcel_for(
 ) -> Parcel:
     """Return the parcel of this reference at this account, in any case, creating it if needed.
 
-    It takes on the carrier's spelling. A spelling typed by a person counts only until the carrier's
-    arrives, and not in capitals alone.
+    It takes the carrier's spelling. A spelling that a person typed counts only until the carrier's
+    arrives, and not if it is all capitals.
     """
     parcel, _ = Parcel.objects.get_or_create(
         account=account,
@@ -79,7 +79,7 @@ def parcel_for(
 
 
 def parcels_for(named: Mapping[ParcelKey, tuple[str, dt.datetime]]) -> dict[ParcelKey, int]:
-    """Return the keys of many parcels, creating missing ones with this spelling and time."""
+    """Return the keys of many parcels; create missing ones with this spelling and time."""
     found = _find_parcels(named)
     missing = sorted(named.keys() - found.keys())
     if missing:
@@ -109,9 +109,10 @@ def take_spelling(parcel: Parcel, reference: str) -> None:
 def lock_parcels(parcels: Collection[int]) -> Held:
     """Lock these parcels with their orders until the transaction ends.
 
-    Only then may their scans be written: an insert shares a lock on the parcel, and two that share
-    it and then want more would deadlock. On PostgreSQL the row locks, orders first, put folds in
-    sequence; on SQLite BEGIN IMMEDIATE does. The later one sees every scan.
+    Only then may their scans be written: an insert takes a shared lock on the parcel, and two
+    transactions that share it and then want more would deadlock. On PostgreSQL row locks, orders
+    first, make folds run one after the other; on SQLite BEGIN IMMEDIATE does. The later fold sees
+    every scan.
     """
     locked = _orders_of(parcels)
     # Not its key: a process that stored the same scan holds its id and needs the parcel's key to
@@ -122,8 +123,8 @@ def lock_parcels(parcels: Collection[int]) -> Held:
         .order_by("pk")
     )
     held = {parcel.pk: parcel for parcel in rows.filter(pk__in=parcels)}
-    # A parcel lost while we waited is left out; an order gained in that time isn't locked: see
-    # folding.
+    # A parcel that was lost while we waited is left out; an order that it gained in that time isn't
+    # locked: see folding.
     owners = {
         pk: locked[parcel.order_id] for pk, parcel in held.items() if parcel.order_id in locked
     }
@@ -139,7 +140,7 @@ def _orders_of(parcels: Collection[int]) -> dict[int, Order]:
 
 
 def store_scans(arrivals: Sequence[Arrival], held: Held) -> list[Stored]:
-    """Store scans of locked parcels once each, and return their results; new ones join `held`."""
+    """Store scans of locked parcels once each, and return the results; new scans join `held`."""
     known = _Known(arrivals, held)
     stored = [_store_scan(arrival, held, known) for arrival in arrivals]
     new = [one.event for one in stored if one.event and one.is_new]
@@ -153,7 +154,7 @@ def store_scans(arrivals: Sequence[Arrival], held: Held) -> list[Stored]:
 
 
 class _Known:
-    """The events that arrivals may match, by id and by fingerprint, including this batch's own."""
+    """The events that arrivals may match, by id and fingerprint, including those of this batch."""
 
     def __init__(self, arrivals: Sequence[Arrival], held: Held) -> None:
         self.by_id: dict[tuple[int, uuid.UUID], TrackingEvent] = {}
@@ -182,7 +183,7 @@ class _Known:
     def find(self, parcel: Parcel, event_id: uuid.UUID | None, digest: str) -> TrackingEvent | None:
         """Find an event by its id, else by fingerprint.
 
-        That joins a pushed scan with its poll, too.
+        This also matches a pushed scan with the polled one.
         """
         if event_id and (by_id := self.by_id.get((parcel.account_id, event_id))):
             return by_id
@@ -240,8 +241,7 @@ def _note_seen(
 ) -> None:
     """Give a polled scan its pushed copy's event id; keep the earliest receipt of each way.
 
-    A delivery may be read after a poll that overtook it, so the first one we read isn't always the
-    earliest.
+    A poll may overtake a delivery, so the first one we read isn't always the earliest.
     """
     before = [getattr(event, name) for name in SEEN]
     if event_id and event.event_id is None:
@@ -256,7 +256,7 @@ def _note_seen(
 def scan_fingerprint(reference: str, scan: Scan) -> str:
     """Return the fingerprint of a scan without an event id.
 
-    Same parcel, same kind, same instant.
+    It covers the same parcel, kind and instant.
     """
     word = vocabulary.normalise_word(scan.event_type)
     parts = f"{reference.upper()}|{word}|{scan.scan_time.isoformat()}"

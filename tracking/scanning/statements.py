@@ -1,4 +1,4 @@
-"""Write plain SQL for the two paths of every scan: storing a webhook, and updating many rows.
+"""Write plain SQL for two things that every scan needs: storing a webhook, and updating rows.
 
 The ORM does the same at several times the cost; tests compare the two.
 """
@@ -21,7 +21,7 @@ def insert_delivery(account: str, **given: Any) -> int | None:
     Returns its key, or None, with nothing stored, if the account has no row.
     """
     statement, fields = _insert_statement()
-    # Looked up once: `connection` does that each time it is used.
+    # Look it up once: `connection` does so each time it is used.
     database = connections["default"]
     with planned_cursor(database) as cursor:
         cursor.execute(
@@ -34,7 +34,7 @@ def insert_delivery(account: str, **given: Any) -> int | None:
 
 @cache
 def _insert_statement() -> tuple[str, list[tuple[str, Any]]]:
-    """Return the statement, with defaults for other columns, and how each value is prepared."""
+    """Return the statement, with defaults for other columns, and how to prepare each value."""
     fields: dict[str, Any] = {field.name: field for field in WebhookDelivery._meta.concrete_fields}
     usual = {
         field.column: _sql_literal(field.get_default())

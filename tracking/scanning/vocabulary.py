@@ -21,8 +21,8 @@ def normalise_word(word: str) -> str:
 def meanings_of(words: Iterable[str], contract: Contract) -> dict[str, str]:
     """Return progress by normalised word; "" means none. The operator's map overrides the contract.
 
-    The map applies to all carrier accounts. The effect of a decision is previewed, and a word that
-    two carriers use differently belongs in the [words] of their contract files.
+    The map applies to all carrier accounts. Operators preview a decision's effect; a word that two
+    carriers use differently belongs in the [words] of their contract files.
     """
     normalised = {normalise_word(word) for word in words}
     found = {word: contract.progress(word) or "" for word in normalised}
@@ -46,7 +46,7 @@ SPELLED = """
 def meanings_everywhere() -> dict[tuple[int, str], str]:
     """Return the meaning of each scan word by account and spelling.
 
-    Two queries, and one an account.
+    It takes two queries, and one per account.
     """
     with connection.cursor() as cursor:
         cursor.execute(SPELLED)
@@ -76,7 +76,7 @@ def is_known(word: str, contract: Contract) -> bool:
 
 
 def note_unknown_words(met: Iterable[tuple[str, dt.datetime, Contract]]) -> None:
-    """Count new scans by words missing in their contracts, so that an operator can map them.
+    """Count new scans whose words aren't in their contracts, so that an operator can map them.
 
     One row is written per word, however many scans of the batch have it.
     """

@@ -22,7 +22,7 @@ def timeline_of(subject: Any, sender: Sender) -> list[timeline.TimelineEntry]:
 
 @register.simple_tag
 def receiver_page_of(order: Order) -> str:
-    """Return `on` if the receiver can open a page of it, `off` if it may be shared, else ""."""
+    """Return `on` if the receiver has a page for it, `off` if one may be shared, or else ""."""
     if settings.RECEIVER_PAGES and hasattr(order, "receiver_page"):
         return "on"  # retention deletes the row within an hour of its end
     return "" if receiver_pages.why_not_shared(order) else "off"
@@ -38,5 +38,5 @@ def dashes(order: Any, progress: str) -> int:
 def milestones_of(
     order: Any, progress: str, entries: list[timeline.TimelineEntry]
 ) -> list[milestones.Milestone]:
-    """Return the order's five steps, or none if it left the way."""
+    """Return the order's five steps, or none if it left the usual route."""
     return milestones.of_order(order, progress, entries)

@@ -1,4 +1,4 @@
-"""`manage.py backup_taken`: mark a finished backup, so that restoring it or an older one shows."""
+"""`manage.py backup_taken`: mark a finished backup, so that restoring it is recognised."""
 
 from typing import Any
 

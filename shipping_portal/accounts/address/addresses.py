@@ -1,4 +1,4 @@
-"""Check names and address lines on every form: what a label can hold and the carrier accepts."""
+"""Check names and address lines on every form: a label must hold them, the carrier accept them."""
 
 import re
 import unicodedata
@@ -14,13 +14,13 @@ from shipping_portal.accounts.address.text import as_seen, normalise_name
 
 LINE_ADVISED = 40  # interface §8: at most 40 characters recommended
 LINE_LONGEST = 255
-LONGEST_CODE = 3  # of a state or country: a longer word is its name
+LONGEST_CODE = 3  # longest code of a state or country; anything longer is its name
 FAR_TOO_LONG = 10 * LINE_LONGEST
 HIDDEN = re.compile(r"[\x00-\x1f\x7f]")
 HIDDEN_SENTENCE = "Use plain text on one line, without hidden characters."
 REPEATS = "Leave out “{words}” here. It's printed from the {word} field."
 UNPRINTABLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
-LETTERS_BY_USE = set("ªºʻʼ")  # not Latin letters by name, yet part of Latin addresses
+LETTERS_BY_USE = set("ªºʻʼ")  # not called Latin in Unicode, yet part of Latin addresses
 SIGNS_BY_USE = set("°№€£")
 # Words that begin a street's name in French and Spanish: `Rue Sherbrooke`, `Camino Del Mar`.
 STREET_FIRST = {
@@ -133,7 +133,7 @@ def clean_line(text: str, *, longest: int = LINE_LONGEST) -> str:
 
     Raises ValidationError with a sentence for the person who typed it.
     """
-    # Checked before each of its characters is examined.
+    # Checked before the characters are examined one by one.
     if len(text) > FAR_TOO_LONG:
         raise ValidationError(
             f"Use at most {longest} characters; this has {len(text)}.", code="max_length"
@@ -159,7 +159,7 @@ def clean_line(text: str, *, longest: int = LINE_LONGEST) -> str:
 def is_long(line: str) -> bool:
     """Return whether it is longer than interface §8 recommends.
 
-    Its end may not fit on the label.
+    The end may not fit on the label.
     """
     return len(line) > LINE_ADVISED
 
@@ -172,10 +172,10 @@ def same_name(a: str, b: str) -> bool:
 def repeats_place(line: str, suburb: str, postcode: str, state: str, country: str) -> str:
     """Return the words of an address line that repeat its place, or "".
 
-    Only words at the end of a part of the line count, so `1 Fitzroy Street` in Fitzroy and `12
-    Broadway` in Broadway pass while `1 Smith Street, Fitzroy VIC 3065` does not; or the suburb
-    beside its state or postcode anywhere. A state or country alone must be a part of its own, or
-    follow a whole street: `12 Oak Ct` in Connecticut is a court.
+    Words count at the end of a part of the line, so `1 Fitzroy Street` in Fitzroy and `12 Broadway`
+    in Broadway pass while `1 Smith Street, Fitzroy VIC 3065` doesn't. The suburb beside its state
+    or postcode counts anywhere. A state or country alone must be a separate part, or follow a whole
+    street: `12 Oak Ct` in Connecticut is a court.
     """
     parts = [part.split() for part in PARTS.split(line)[::2]]
     found = (words[_repeated_words(words, suburb, postcode, state, country)] for words in parts)
@@ -254,7 +254,7 @@ def _plain_latin(line: str) -> str:
     letters = [c for c in unicodedata.normalize("NFKD", line) if not unicodedata.combining(c)]
     strange = [c for c in line if not _is_printable(c)]
     if not all(c.isalnum() or unicodedata.combining(c) for c in strange):
-        return ""  # “TM” is no way to write “™”
+        return ""  # “TM” isn't another way to write “™”
     return (
         "".join(letters)
         if any(c.isalnum() for c in letters) and all(map(_is_printable, letters))
@@ -273,7 +273,7 @@ def _place_phrases(
 def _repeated_words(
     words: list[str], suburb: str, postcode: str, state: str, country: str
 ) -> slice:
-    """Return which words of a line's part only name the place: its end, or a pair anywhere."""
+    """Return which words of a part only name the place: at its end, or as a pair anywhere."""
     phrases = _place_phrases(suburb, postcode, state, country)
     anchors = _place_phrases(suburb, postcode)
     plain = [normalise_name(word) for word in words]
@@ -315,6 +315,6 @@ def _belongs_to_street(before: list[str], tail: tuple[str, ...]) -> bool:
 
 
 def _ends_in_house_number(before: list[str]) -> bool:
-    """Return whether it ends in a number that isn't a unit's: `Suite 4 100`, not `Suite 4`."""
+    """Return whether it ends in a number that isn't a unit number: `Suite 4 100`, not `Suite 4`."""
     number = before[-1][:1].isdigit()
     return number and (len(before) == 1 or before[-2] not in NUMBER_FIRST)

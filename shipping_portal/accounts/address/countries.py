@@ -127,7 +127,7 @@ def country_name(code: str) -> str:
 
 
 def in_text(code: str) -> str:
-    """Return a country's name as it reads in a sentence: the United States."""
+    """Return a country's name as it reads in a sentence: `the United States`."""
     return f"the {country_name(code)}" if code in WITH_ARTICLE else country_name(code)
 
 
@@ -150,7 +150,7 @@ def _codes_by_name() -> dict[str, str]:
 def at_home(origin: str, country: str, state: str) -> tuple[str, str]:
     """Return an address's country and state as its sender sees them.
 
-    From Oregon, Puerto Rico is a state.
+    For a sender in Oregon, Puerto Rico is a state.
     """
     own = TERRITORIES.get(origin, {}).get(country)
     if not own:

@@ -19,7 +19,7 @@ COLUMNS = ("country", "suburb", "state", "postcode")
 LONGEST = {"suburb": 80, "state": 40, "postcode": 12}
 BATCH = 2000
 Place = tuple[str, str, str]  # suburb, state, postcode, as published
-Places = dict[Place, Place]  # by the same with a normalised suburb
+Places = dict[Place, Place]  # keyed by the same with a normalised suburb
 
 
 class UnreadableList(Exception):

@@ -90,11 +90,11 @@ class PickupAddressForm(OnceOnly):
     def __init__(
         self, *args: Any, sender: Sender, address: PickupAddress | None = None, **kwargs: Any
     ) -> None:
-        """Begin with this address of the sender, or with a new one. The first is the default."""
+        """Start with this address of the sender, or a new one. The first one is the default."""
         self.sender = sender
         self.near: tuple[Locality, ...] = ()
         self.extension = ""
-        self.streets: list[tuple[str, str]] = []  # lines that end like their place, by field
+        self.streets: list[tuple[str, str]] = []  # lines that end in their own place, by field
         self.address = address or PickupAddress(
             sender=sender, country=sender.country, is_default=not sender.pickup_addresses.exists()
         )
@@ -146,7 +146,7 @@ class PickupAddressForm(OnceOnly):
         return data
 
     def _check_pair(self, data: dict[str, Any]) -> None:
-        """Store the published spelling; for a pair off the list, offer what it may have meant."""
+        """Store the published spelling; for an unlisted pair, suggest what it may have meant."""
         chosen = places.active_places(self.sender.country).filter(pk=data.get("place") or 0).first()
         if chosen is None and not {"suburb", "postcode"} <= data.keys():
             return
@@ -237,11 +237,11 @@ def _typed_values(address: PickupAddress) -> dict[str, Any]:
 
 
 class LastPickupAddress(Exception):
-    """Raised when without this address nothing could be booked. The sentence says what to do."""
+    """Raised when nothing could be booked without this address. The sentence says what to do."""
 
 
 def make_default(address: PickupAddress, *, by: Any, at: dt.datetime) -> None:
-    """Make new parcels start here. The account takes this place's time zone."""
+    """Make new parcels start here. The account gets this place's time zone."""
     sender = address.sender
     with transaction.atomic():
         _lock_sender(sender)
@@ -252,7 +252,7 @@ def make_default(address: PickupAddress, *, by: Any, at: dt.datetime) -> None:
 
 
 def delete_address(address: PickupAddress, *, by: Any, at: dt.datetime) -> None:
-    """Remove it; the oldest of the others replaces a default. Raises LastPickupAddress."""
+    """Remove an address; the oldest other one replaces a default. Raises LastPickupAddress."""
     sender = address.sender
     with transaction.atomic():
         _lock_sender(sender)

@@ -37,8 +37,8 @@ class Pair:
     """What the published list says about a typed pair.
 
     `place` is the published spelling if the pair is on the list; else `near` are pairs it may have
-    meant. `is_unlisted`: no list is active for the country, so nothing can be said. `other_state`
-    is a typed state that isn't the place's. One of the two is wrong; `near` are candidates.
+    meant. `is_unlisted`: no list is active for the country, so we can't tell. `other_state` is a
+    typed state that isn't the place's. One of the two is wrong; `near` holds candidates.
     """
 
     place: Locality | None = None
@@ -60,8 +60,8 @@ class Pair:
 def postal_code(country: str, text: str) -> str:
     """Return a postcode as published: `k1p-5m7` is `K1P 5M7`, a ZIP+4 loses its suffix.
 
-    A letter where only a digit can be is the digit it looks like, and vice versa: `V6T IZ4` is `V6T
-    1Z4`.
+    A letter where only a digit is possible becomes the digit it looks like, and vice versa: `V6T
+    IZ4` is `V6T 1Z4`.
     """
     code = "".join(as_seen(text).upper().split())
     bare = code.replace("-", "")
@@ -77,13 +77,13 @@ def postal_code(country: str, text: str) -> str:
 
 def active_places(country: str) -> QuerySet[Locality]:
     """Return the pairs of the country's active list, or none."""
-    # A value and no join: an index that begins with the list then yields its pairs in order.
+    # A value instead of a join: an index that starts with the list then yields its pairs in order.
     loaded = LocalityList.objects.filter(country=country, is_active=True)
     return Locality.objects.filter(list=Subquery(loaded.values("pk")))
 
 
 def demo_places_note(country: str) -> str:
-    """Return how many places a demo knows, to follow a rejection; "" outside a demo."""
+    """Return how many places a demo knows, to add to a rejection; "" outside a demo."""
     return (
         f" This demo knows only {active_places(country).count():,} places in this country."
         if settings.DEMO
@@ -92,7 +92,7 @@ def demo_places_note(country: str) -> str:
 
 
 def check_pair(country: str, suburb: str, postcode: str, state: str = "") -> Pair:
-    """Check a pair against the carrier's list. The state only decides between equal pairs."""
+    """Check a pair against the carrier's list. The state only chooses between equal pairs."""
     code, listed = postal_code(country, postcode), active_places(country)
     for name, its in _suburb_readings(country, suburb, state):
         found = list(
@@ -112,7 +112,7 @@ def check_pair(country: str, suburb: str, postcode: str, state: str = "") -> Pai
 
 
 def _suburb_readings(country: str, suburb: str, state: str) -> Iterator[tuple[str, str]]:
-    """Yield the suburb as typed, then without a state at its end.
+    """Yield the suburb as typed, then without a trailing state.
 
     “Washington, D.C.” is Washington.
     """
@@ -137,25 +137,33 @@ def _other_state(country: str, typed: str, place: Locality) -> str:
 def suggest_places(country: str, text: str, limit: int = 8) -> list[Locality]:
     """Return pairs that begin with the typed text.
 
-    A suburb, a postcode, or both in either order.
+    A suburb, a postcode, or both in either order; the suburb may be followed by its state.
     """
     words = as_seen(text[:LONGEST_SEARCH]).split()
     digits = [word for word in words if word.isascii() and any(c.isdigit() for c in word)]
     letters = " ".join(word for word in words if word not in digits)
+    for suburb, state in _suburb_readings(country, letters, ""):
+        found = _begin_with(country, suburb, digits)
+        of_state = found.filter(state=state) if state else found
+        if places := list(of_state[:limit]):
+            return places
+    return []
+
+
+def _begin_with(country: str, suburb: str, digits: list[str]) -> QuerySet[Locality]:
+    """Return the pairs that begin with the suburb and the postcode's digits; without both, none."""
     wanted = Q()
     if digits:
         start = postal_code(country, "".join(digits))
-        is_split = country == "CA" and 3 < len(start) < 6  # K1P5… is typed; K1P 5M7 is published
+        is_split = country == "CA" and 3 < len(start) < 6  # people type K1P5…; K1P 5M7 is published
         wanted &= _begins_with("postcode", f"{start[:3]} {start[3:]}" if is_split else start)
-    if letters:
+    if suburb:
+        spellings = sorted(suburb_spellings(suburb))
         wanted &= functools.reduce(
-            Q.__or__,
-            (_begins_with("normalised", one) for one in sorted(suburb_spellings(letters))),
-            Q(),
+            Q.__or__, (_begins_with("normalised", one) for one in spellings), Q()
         )
-    if not wanted:
-        return []
-    return list(active_places(country).filter(wanted).order_by("normalised", "postcode")[:limit])
+    found = active_places(country).filter(wanted).order_by("normalised", "postcode")
+    return found if wanted else found.none()
 
 
 def aliases_of(words: Collection[str]) -> list[LocalityAlias]:
@@ -167,7 +175,7 @@ def aliases_of(words: Collection[str]) -> list[LocalityAlias]:
 def suburb_spellings(text: str, known: Collection[LocalityAlias] | None = None) -> set[str]:
     """Return the normalised text and its spellings by alias: `mt eliza` is also `mount eliza`.
 
-    `known` are the aliases of its words, for callers with many texts.
+    `known` holds the aliases of its words, for callers with many texts.
     """
     words = normalise_name(text[:LONGEST_SEARCH].replace(".", ". ")).split()
     ways = {word: {word} for word in words}
@@ -188,7 +196,7 @@ def _with_apostrophe(text: str) -> Iterator[str]:
 
 
 def zone_of(country: str, state: str, postcode: str = "") -> str:
-    """Return a place's IANA zone; for a split state the one of most of its people."""
+    """Return a place's IANA zone; for a split state, the zone of most of its people."""
     code = postal_code(country, postcode)
     _, of_state = STATES.get(country, {}).get(
         state_code(country, state), ("", ZONES_OF_COUNTRIES.get(country, "UTC"))
@@ -197,7 +205,7 @@ def zone_of(country: str, state: str, postcode: str = "") -> str:
 
 
 def day_at(pickup: Party, at: dt.datetime) -> dt.date:
-    """Return the date where the parcel starts, by which the carrier plans pickups (§8)."""
+    """Return the date where the parcel starts, which the carrier plans pickups by (§8)."""
     return at.astimezone(_zone_at(pickup)).date()
 
 
@@ -213,7 +221,7 @@ def _zone_at(pickup: Party) -> ZoneInfo:
 def has_come(day: dt.date | None, pickup: Party, now: dt.datetime) -> bool:
     """Return whether a pickup day is today or earlier where the parcel starts.
 
-    Both are too late.
+    Either is too late.
     """
     return day is not None and day <= day_at(pickup, now)
 
@@ -227,7 +235,7 @@ def business_days(country: str, state: str, *, after: dt.date, count: int) -> li
     )
 
 
-# Reports ask for every parcel without a day.
+# Cached, because reports ask for every parcel without a day.
 @functools.lru_cache(maxsize=4096)
 def next_business_day(country: str, state: str, *, after: dt.date) -> dt.date:
     """Return what a blank pickup date means to the carrier (interface §2.1)."""
@@ -238,12 +246,12 @@ def next_business_day(country: str, state: str, *, after: dt.date) -> dt.date:
 def _holidays_around(country: str, state: str, year: int) -> Collection[dt.date]:
     """Return the holidays of three years, computed at once.
 
-    A set that fills itself isn't thread-safe.
+    The library's own set fills itself, which isn't thread-safe.
     """
     years = range(year - 1, year + 3)
     try:
         return set(holidays.country_holidays(country, subdiv=state or None, years=years))
-    except NotImplementedError:  # a country or state the library doesn't know
+    except NotImplementedError:  # a country or state that the library doesn't know
         return set(holidays.country_holidays(country, years=years) if country in STATES else ())
 
 
@@ -291,7 +299,7 @@ def _nearest_first(code: str, state: str) -> Callable[[Locality], tuple[bool, fl
 def _begins_with(field: str, start: str) -> Q:
     """Express `start…` as a range of the index.
 
-    The plain comparison stays, because collations order spaces in their own way.
+    The plain comparison stays too, because collations sort spaces differently.
     """
     after = start[:-1] + chr(ord(start[-1]) + 1)
     return Q(**{f"{field}__gte": start, f"{field}__lt": after, f"{field}__startswith": start})

@@ -15,10 +15,11 @@ from shipping_portal.accounts.models import Locality, Receiver, ReceiverKey, Sen
 from shipping_portal.carrier.messages import Party
 
 LONGEST_KEY = 120
-FEWEST_LETTERS = 2  # typed before anybody is suggested
-# before the surrogates, which no database accepts, and the last of all
+MOST_STREETS = 1000  # how many of a sender's receivers are searched by street
+FEWEST_LETTERS = 2  # characters typed before anybody is suggested
+# the last letter of all before the surrogates, which no database accepts
 LAST_LETTERS = "\ud7ff\U0010ffff"
-MOST_WORDS = 6  # of a search; more than a name and a place have
+MOST_WORDS = 6  # words in a search; more than a name and a place have
 WHO_AND_WHERE = ("name", "company", "line1", "line2", "suburb", "postcode", "country")
 
 
@@ -108,14 +109,25 @@ def correct_receiver(sender: Sender, before: Party, after: Party) -> None:
 
 
 def suggest_receivers(sender: Sender, text: str, *, limit: int = 8) -> list[Receiver]:
-    """Return receivers that the first letters may mean: added by hand first, then by use."""
+    """Return receivers that the first letters may mean: saved ones first, then the most used.
+
+    If no name, number or email begins that way, search the streets.
+    """
     if len(normalise_name(text)) < FEWEST_LETTERS:
         return []
-    return list(
-        match_receivers(sender.receivers.all(), text).order_by("-is_saved", "-uses", "-used_at")[
-            :limit
-        ]
-    )
+    by_use = ("-is_saved", "-uses", "-used_at")
+    found = list(match_receivers(sender.receivers.all(), text).order_by(*by_use)[:limit])
+    return found or list(_at_street(sender, text).order_by(*by_use)[:limit])
+
+
+def _at_street(sender: Sender, text: str) -> QuerySet[Receiver]:
+    """Return the newest receivers whose street contains this text.
+
+    Streets have no keys, so only a limited number of rows is read.
+    """
+    newest = sender.receivers.order_by("-pk").values("pk")[:MOST_STREETS]
+    street = " ".join(as_seen(text).split())
+    return sender.receivers.filter(pk__in=newest, line1__icontains=street)
 
 
 def _write_keys(receiver: Receiver, party: Party) -> None:
@@ -126,14 +138,14 @@ def _write_keys(receiver: Receiver, party: Party) -> None:
 
 
 def match_receivers(receivers: QuerySet[Receiver], text: str) -> QuerySet[Receiver]:
-    """Return those with a key that begins with each word. A number with spaces is one word."""
+    """Return receivers with a key that begins with each word. A spaced number is one word."""
     text = as_seen(text)
     is_phone = not any(c.isalpha() for c in text)
     words = [text] if is_phone else text.lower().split()[:MOST_WORDS]
     for word in words:
         start = word if "@" in word else normalise_name(word).replace(" ", "")
         if start:
-            is_email = "." in word and word != start  # its dots are no part of a normalised word
+            is_email = "." in word and word != start  # its dots aren't part of a normalised word
             found = ReceiverKey.objects.filter(
                 _begins_with(start) | _begins_with(word) if is_email else _begins_with(start),
                 receiver=OuterRef("pk"),
@@ -186,7 +198,7 @@ def find_duplicates(sender: Sender) -> list[list[Receiver]]:
 
 
 def merge_receivers(kept: Receiver, others: Sequence[Receiver]) -> None:
-    """Merge them into one row, with the uses of all. Parcels keep their receiver as typed."""
+    """Merge receivers into one row and add up their uses. Parcels keep theirs as typed."""
     rows = Receiver.objects.filter(
         sender=kept.sender_id, pk__in=[kept.pk, *(other.pk for other in others)]
     )
@@ -202,7 +214,7 @@ def merge_receivers(kept: Receiver, others: Sequence[Receiver]) -> None:
 def mark_off_list(country: str) -> int:
     """Flag every receiver whose pair the country's active list lacks; return how many.
 
-    A receiver that is on the list again loses its flag. Without an active list nobody is flagged.
+    A receiver that is on the list again loses the flag. Without an active list nobody is flagged.
     """
     active = Locality.objects.filter(list__country=country, list__is_active=True)
     pairs = set(active.values_list("normalised", "postcode"))

@@ -18,8 +18,8 @@ Kind = Literal["no_reply", "relay", "per_order", "support", "partner", "shared"]
 
 NO_REPLY = re.compile(r"(do[-_.]?)?(no|not)[-_.]?reply|bounces?|mailer-daemon|postmaster")
 SUPPORT = {"help", "service", "care"}
-CUSTOMER_SERVICE = "cs"  # c.s@ is somebody's initials
-# also as part of the name
+CUSTOMER_SERVICE = "cs"  # c.s@ may be somebody's initials
+# even as part of the name
 SUPPORT_WITHIN = re.compile(r"support|helpdesk|servicedesk|customer(service|care)")
 SHARED = {
     "accounts",
@@ -89,7 +89,7 @@ RELAYS = (
     "getnada.com",
     "throwawaymail.com",
 )
-# In every country, under a domain of their own or not: marketplace.amazon.co.uk,
+# In every country, with or without a domain of their own: marketplace.amazon.co.uk,
 # members.ebay.com.au.
 MARKETPLACES = re.compile(
     r"(?:^|(?<=\.))(?:marketplace\.(?:amazon|ebay)|members\.ebay)(?:\.[a-z]{2,3}){1,2}\Z"
@@ -126,7 +126,7 @@ SENTENCES: dict[Kind, str] = {
 
 @dataclass(frozen=True)
 class Verdict:
-    """What kind of address it is, if not simply a person's own, and the sentence to show."""
+    """What kind of address it is, unless it is a person's own, and the sentence to show."""
 
     kind: Kind | None = None
 
@@ -141,7 +141,7 @@ class Verdict:
 
     @property
     def is_unusable(self) -> bool:
-        """Return whether it can't even be used to log in.
+        """Return whether an address can't even be used to log in.
 
         Our mail would be lost or read by strangers.
         """

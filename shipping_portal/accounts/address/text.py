@@ -20,7 +20,7 @@ APOSTROPHE = re.compile("['’‘`´ʻʼʹ′＇]")
 def as_seen(text: str) -> str:
     """Return the text without invisible characters, with plain spaces and "-" for every dash.
 
-    Line ends and other control characters stay: they are not rejected here, nor read as spaces.
+    Line ends and other control characters stay: they are neither rejected here nor read as spaces.
     """
     if text.isascii():
         return text.replace("\t", " ")

@@ -48,7 +48,7 @@ US America/New_York 37302-37304 37307-37312 37314-37317 37320-37323 37325-37326 
 
 @lru_cache(maxsize=1)
 def _zone_ranges() -> list[tuple[str, str, str, str]]:
-    """Return country, first and last code, and zone, in order."""
+    """Return each row's country, first and last code, and zone, in order."""
     found, country, zone = [], "", ""
     for word in TABLE.split():
         if len(word) == 2:

@@ -24,11 +24,11 @@ SHORTEST_REASON = 10
 
 
 class Refused(Exception):
-    """Raised when an action was not done. The text is for the operator."""
+    """Raised when an action wasn't done. The text is for the operator."""
 
 
 class ReasonForm(forms.Form):
-    """What every action asks: the reason, kept in the audit log."""
+    """Asks what every action needs: the reason, kept in the audit log."""
 
     reason = forms.CharField(
         label="Reason",
@@ -44,7 +44,7 @@ class ReasonForm(forms.Form):
     def clean_reason(self) -> str:
         """Reject links and emails.
 
-        The audit log is permanent, a link may be signed, people are erased.
+        The audit log is permanent; a link may be signed, and people may have to be erased.
         """
         reason: str = self.cleaned_data["reason"]
         if re.search(r"\S@\S", reason):
@@ -62,8 +62,8 @@ class ReasonForm(forms.Form):
 class AdminAction:
     """One named change.
 
-    `do` is called with the object, and by name with `by` (the operator), `now` and all answers of
-    the form. It raises one of `refusals`, with a text for the operator, if it no longer applies.
+    `do` is called with the object, and by keyword with `by` (the operator), `now` and the form's
+    answers. It raises one of `refusals`, with a text for the operator, if it no longer applies.
     With an `audit` text the audit row is written here, in the same transaction: any words that `do`
     returned, then the reason. Without one, `do` writes it. `needs` is a name in permissions.py;
     other groups see no button, and get 403 at the address.
@@ -78,7 +78,7 @@ class AdminAction:
     applies: Callable[[Any], bool] = lambda thing: True
     form: type[forms.Form] = ReasonForm
     initial: Callable[[Any], dict[str, Any]] = lambda thing: {}
-    # a table of what changes, its head first
+    # a table of what changes, its heading row first
     preview: Callable[[Any], list[list[str]]] = lambda thing: []
     refusals: tuple[type[Exception], ...] = (Refused,)
 
@@ -102,7 +102,7 @@ def audited(
 ) -> None:
     """Act on an object and write the audit row in one transaction.
 
-    What `do` says, then the reason.
+    The row has what `do` returns, then the reason.
     """
     subject = subject_of(thing)  # before it may be deleted
     words = do(thing, by=by, now=now, **answers)
@@ -117,7 +117,7 @@ def _sender_of(thing: Any) -> Sender | None:
 
 
 class ActionsAdmin(ReadOnlyAdmin):
-    """Facts to read, with a button for each action that applies and the page behind it."""
+    """Shows facts, with a button for each action that applies, and the page behind it."""
 
     admin_actions: tuple[AdminAction, ...] = ()
 
@@ -130,7 +130,7 @@ class ActionsAdmin(ReadOnlyAdmin):
         return [pattern, *super().get_urls()]
 
     def open_actions(self, request: HttpRequest, thing: Any) -> list[tuple[str, str]]:
-        """Return label and address of each action and page that applies now, for those who may."""
+        """Return the label and address of each action and page that is permitted now."""
         actions = [
             (action.label, reverse(f"admin:{self._url_name()}", args=[thing.pk, action.name]))
             for action in self.admin_actions

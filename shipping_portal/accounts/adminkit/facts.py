@@ -1,4 +1,4 @@
-"""Pages that only read, the pages beside them, and how bytes, JSON and links are shown on them."""
+"""Define read-only admin pages, the pages beside them, and how bytes, JSON and links show."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from shipping_portal.accounts.adminkit.queues import Wait, age_column, summary
 from shipping_portal.db.keyset import MOST_COUNTED, count_rows
 
 PAGE = 50
-# What Django's column and date filters write into an address.
+# Parameters that Django's column and date filters write into an address.
 OF_A_FILTER = {"exact", "isnull", "isempty", "gte", "lt"}
 TYPED_BY_HAND = (OverflowError, ValueError, DataError)  # what a filter in an address may raise
 
@@ -53,7 +53,7 @@ class OnlyReads:
 
     Changes are actions with a reason (actions.py).
 
-    `related` are the rows read in the same query, `deferred` the columns that are not read.
+    `related` names rows to read in the same query, `deferred` the columns not to read.
     """
 
     related: tuple[str, ...] = ()
@@ -75,7 +75,7 @@ class OnlyReads:
 
 
 class FirstThousand(Paginator):
-    """Page through the first thousand rows: to count a million takes seconds.
+    """Page through the first thousand rows: counting a million takes seconds.
 
     Search or filter for the rest.
     """
@@ -100,7 +100,7 @@ class ReadOnlyAdmin(OnlyReads, admin.ModelAdmin):
 
     Of large tables it shows at most a thousand rows.
 
-    `waits` are the address's parameter and the queues by value: each one's list shows its response
+    `waits` has the address's parameter and the queues by value: a queue's list shows its response
     time and ages.
     """
 
@@ -134,7 +134,7 @@ class ReadOnlyAdmin(OnlyReads, admin.ModelAdmin):
         return shown
 
     def with_counts(self, rows: list[Any]) -> list[Any]:
-        """Return the rows of one page of the list, each with what is counted for it.
+        """Return the rows of one page of the list, each with its counts.
 
         The counts take one query.
         """
@@ -175,7 +175,7 @@ class ReadOnlyAdmin(OnlyReads, admin.ModelAdmin):
     def search_rows(
         self, request: HttpRequest, rows: QuerySet[Any], typed: str
     ) -> QuerySet[Any] | None:
-        """Return the rows of what was typed; None to search `search_fields` as Django does."""
+        """Return the rows that match, or None to search `search_fields` as Django does."""
         return None
 
     def get_search_results(
@@ -206,12 +206,12 @@ class ReadOnlyAdmin(OnlyReads, admin.ModelAdmin):
         return ""
 
     def open_actions(self, request: HttpRequest, thing: Any) -> list[tuple[str, str]]:
-        """Return label and address of each page that applies to the row now, for those who may."""
+        """Return the label and address of each page that applies to the row and is permitted."""
         pages = [page for page in self.admin_pages if not page.is_of_list and page.applies(thing)]
         return self._buttons(request, pages, thing.pk)
 
     def list_buttons(self, request: HttpRequest) -> list[tuple[str, str]]:
-        """Return label and address of each page of the list, for those who may."""
+        """Return the label and address of each permitted page of the list."""
         return self._buttons(request, [page for page in self.admin_pages if page.is_of_list])
 
     def _buttons(
@@ -245,7 +245,7 @@ class ReadOnlyAdmin(OnlyReads, admin.ModelAdmin):
     def page_view(
         self, page: AdminPage, request: HttpRequest, pk: int | None = None
     ) -> HttpResponseBase:
-        """Answer one of our own pages. Raises Http404 where it is of a row that doesn't exist."""
+        """Answer one of our own pages. Raises Http404 if its row doesn't exist."""
         if page.needs:
             permissions.require_permission(request.user, page.needs)
         context = self.page_context(request)

@@ -30,7 +30,7 @@ class TypedFilter(admin.SimpleListFilter):
         raise ValueError
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Return the value's rows; for an invalid value none, with the reason at the field."""
+        """Return the value's rows, or none for an invalid value, with the reason at the field."""
         if not self.value():
             return queryset
         try:
@@ -46,7 +46,7 @@ class TypedFilter(admin.SimpleListFilter):
         return True
 
     def choices(self, changelist: Any) -> Any:
-        """Return the question, and the rest of the address that the form keeps."""
+        """Return the question, and the rest of the address for the form to keep."""
         name = str(self.parameter_name)
         kept = {
             other: value for other, value in changelist.params.items() if other not in {name, "p"}
@@ -76,7 +76,7 @@ class SenderFilter(TypedFilter):
 
 
 def by_day(title: str, parameter: str, of: Callable[[dt.date], Q]) -> type[TypedFilter]:
-    """Return a filter class for one day, in UTC for times."""
+    """Return a filter class for one day."""
 
     class Day(TypedFilter):
         asks, input_type = "Day", "date"
@@ -90,12 +90,21 @@ def by_day(title: str, parameter: str, of: Callable[[dt.date], Q]) -> type[Typed
 
 
 def on_day(column: str) -> Callable[[dt.date], Q]:
-    """Return the rule for times on a UTC day, written so that an index applies."""
+    """Return the rule for times on a day in the operators' zone, written to use an index.
+
+    Raises ValueError for a day that UTC can't express.
+    """
 
     def rule(day: dt.date) -> Q:
-        first, last = (
-            dt.datetime.combine(day, time, dt.UTC) for time in (dt.time.min, dt.time.max)
-        )
+        zone = timezone.get_default_timezone()
+        # If the clocks go back at the end of a day, its last hour comes twice.
+        times = (dt.time.min, dt.time.max.replace(fold=1))
+        try:
+            first, last = (
+                dt.datetime.combine(day, time, zone).astimezone(dt.UTC) for time in times
+            )
+        except OverflowError as error:
+            raise ValueError(day) from error
         return Q(**{f"{column}__gte": first, f"{column}__lte": last})
 
     return rule

@@ -23,15 +23,15 @@ SUPPORT, BILLING, OPS_LEAD, READ_ONLY = GROUPS = ("Support", "Billing", "Ops lea
 ACTS: dict[str, frozenset[str]] = {
     "resolve": frozenset({SUPPORT, OPS_LEAD}),  # decide an unclear booking or cancellation
     "reveal": frozenset({SUPPORT, OPS_LEAD}),  # read masked personal data
-    "retry": frozenset({SUPPORT, OPS_LEAD}),  # dead letters, and labels that were not fetched
+    "retry": frozenset({SUPPORT, OPS_LEAD}),  # dead letters, and labels that weren't fetched
     "replay": frozenset({SUPPORT, OPS_LEAD}),  # reprocess stored webhooks, test the listener
     "cancel_for_sender": frozenset({SUPPORT, OPS_LEAD}),
     # notes, owners of cases, an email to a sender
     "cases": frozenset({SUPPORT, BILLING, OPS_LEAD}),
     # a sender's own pages, read only, masked without "reveal"
     "see_as": frozenset({SUPPORT, BILLING, OPS_LEAD}),
-    "imports": frozenset({SUPPORT, OPS_LEAD}),  # of one sender: pause, resume, check again
-    "people": frozenset({SUPPORT, OPS_LEAD}),  # a sender's people: off, on, logged out
+    "imports": frozenset({SUPPORT, OPS_LEAD}),  # for one sender: pause, resume, check again
+    "people": frozenset({SUPPORT, OPS_LEAD}),  # people of a sender: off, on, logged out
     # and reinstate; approve and decline a new account
     "suspend": frozenset({SUPPORT, BILLING, OPS_LEAD}),
     "erase": frozenset({OPS_LEAD}),  # a person, or a closed account; irreversible
@@ -53,7 +53,7 @@ HIDDEN: dict[str, frozenset[str]] = {
 
 
 def may(user: Any, act: str) -> bool:
-    """Return whether this operator may do it. Raises KeyError for an unknown act."""
+    """Return whether this operator may act. Raises KeyError for an unknown act."""
     allowed = ACTS[act]
     if not (user.is_active and user.is_staff):
         return False
@@ -61,7 +61,7 @@ def may(user: Any, act: str) -> bool:
 
 
 def require_permission(user: Any, act: str) -> None:
-    """Raise PermissionDenied unless they may, and say so in the log."""
+    """Raise PermissionDenied, and log it, unless this operator may act."""
     if not may(user, act):
         log.warning("operator %s is not allowed to %s", user.pk, act)
         raise PermissionDenied
@@ -76,10 +76,10 @@ def update_groups() -> None:
 
 
 def groups_of(user: Any) -> frozenset[str]:
-    """Return the operator's groups, read once a request, as each loads its own user."""
-    if not hasattr(user, "_desk_groups"):
-        user._desk_groups = frozenset(user.groups.values_list("name", flat=True))
-    return frozenset(user._desk_groups)
+    """Return the operator's groups, read once per request: each request loads its own user."""
+    if not hasattr(user, "_group_names"):
+        user._group_names = frozenset(user.groups.values_list("name", flat=True))
+    return frozenset(user._group_names)
 
 
 def _views(hidden: frozenset[str]) -> list[Permission]:

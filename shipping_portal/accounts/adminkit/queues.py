@@ -22,7 +22,7 @@ from django.utils.timesince import timesince
 from shipping_portal.accounts.adminkit.filters import Rule, choices, now_of
 from shipping_portal.db.keyset import MOST_COUNTED
 
-NOW, AT_ONCE = dt.timedelta(0), dt.timedelta(minutes=15)  # NOW alerts with its first row
+NOW, AT_ONCE = dt.timedelta(0), dt.timedelta(minutes=15)  # NOW alerts as soon as there is one row
 DAY, WEEK = dt.timedelta(days=1), dt.timedelta(days=7)
 
 
@@ -79,7 +79,7 @@ def within(term: dt.timedelta) -> str:
 
 
 def urgency(since: dt.datetime | None, term: dt.timedelta, now: dt.datetime) -> str:
-    """Return "overdue" from the response time on, "late" from an eighth of it, else "new"."""
+    """Return "overdue" from the response time on, "late" from an eighth of it, or else "new"."""
     if since is None:
         return ""
     waited = now - since
@@ -91,7 +91,7 @@ def urgency(since: dt.datetime | None, term: dt.timedelta, now: dt.datetime) -> 
 def age_words(since: dt.datetime | None, term: dt.timedelta, now: dt.datetime) -> tuple[str, str]:
     """Return a tone and words for a wait: "bad" and "3 hours, overdue".
 
-    Late by a response time of hours is as urgent as overdue.
+    If the response time is hours, late is as urgent as overdue.
     """
     tone, word = "on", "new"
     waits = urgency(since, term, now)
@@ -106,7 +106,7 @@ def age_words(since: dt.datetime | None, term: dt.timedelta, now: dt.datetime) -
 
 
 def age_column(wait: Wait, now: dt.datetime) -> Callable[[Any], SafeString | str]:
-    """Return a list column of how long each row has waited, worded as on the first page."""
+    """Return a list column of how long each row has waited, worded like the first page."""
     path = wait.since.split("__")
 
     @admin.display(description="waits", ordering=wait.since)
@@ -133,7 +133,7 @@ def counted(
 ) -> list[Queue]:
     """Count one model's rows by several rules, in one query over what any of them matches.
 
-    A single rule is counted up to a thousand and one, and the oldest is among these.
+    A single rule is counted up to a thousand and one, and the oldest is taken from these.
     """
     shown = {name: wait for name, wait in waits.items() if wait.next_step}
     rules = [now_of(wait.rule, now) for wait in shown.values()]
@@ -151,12 +151,16 @@ def counted(
 
 
 class OneRule(NamedTuple):
-    """A queue of a model with one rule: its rows, its name, the rule and its list's address."""
+    """A queue of a model with one rule: its rows, its name, the rule and its list's address.
+
+    `keys` returns the keys of its rows, already cut; without it they are found by the rule.
+    """
 
     rows: QuerySet[Any]
     name: str
     wait: Wait
     query: str
+    keys: Callable[[dt.datetime], QuerySet[Any, Any]] | None = None
 
 
 def one_rule_queues(
@@ -191,8 +195,12 @@ def _oldest(times: list[dt.datetime | None]) -> dt.datetime | None:
 
 
 def _waiting_times(one: OneRule, at: int, now: dt.datetime) -> QuerySet[Any, Any]:
-    """Return this queue's place and each row's time. SQLite limits no part of a union itself."""
-    found = one.rows.filter(now_of(one.wait.rule, now)).order_by().values("pk")[: MOST_COUNTED + 1]
+    """Return this queue's place and each row's time. SQLite can't limit one part of a union."""
+    if one.keys:
+        found = one.keys(now)
+    else:
+        matching = one.rows.filter(now_of(one.wait.rule, now))
+        found = matching.order_by().values("pk")[: MOST_COUNTED + 1]
     place = Value(at, output_field=IntegerField())
     return one.rows.filter(pk__in=found).order_by().values_list(place, one.wait.since)
 

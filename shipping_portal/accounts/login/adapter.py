@@ -40,7 +40,7 @@ def _proof_of_password(user: Any) -> str:
 def landing_page(user: Any) -> str:
     """Return the first page after a login.
 
-    The admin for operators, set-up until there is a pickup.
+    It is the admin for operators, and set-up until there is a pickup address.
     """
     if user.is_staff:
         return resolve_url("admin:index")
@@ -72,13 +72,13 @@ class PortalAccountAdapter(DefaultAccountAdapter):
         return landing_page(request.user)
 
     def get_logout_redirect_url(self, request: HttpRequest) -> str:
-        """Go on to the issuer after a login that it proved, to be logged out there too."""
+        """After a login by sign-on, go on to the issuer, to be logged out there too."""
         if proofs.is_signed_on(request):
             return resolve_url("sign_on_leaving")
         return resolve_url("home" if settings.LOCAL_PASSWORDS else "sign_on_ended")
 
     def get_login_stages(self) -> list[str]:
-        """Put our own stage in the place of allauth's code."""
+        """Replace allauth's code stage with ours."""
         ours = "shipping_portal.accounts.login.proofs.CodeStage"
         theirs = "allauth.mfa.stages.AuthenticateStage"
         return [ours if stage == theirs else stage for stage in super().get_login_stages()]
@@ -102,7 +102,7 @@ class PortalAccountAdapter(DefaultAccountAdapter):
     def confirm_email(self, request: HttpRequest, email_address: EmailAddress) -> bool:
         """Confirm the address, then announce a new account to operators.
 
-        Anyone could have typed it.
+        Until then, anyone could have typed it.
         """
         is_confirmed: bool = super().confirm_email(request, email_address)
         if is_confirmed:
@@ -144,7 +144,7 @@ class PortalAccountAdapter(DefaultAccountAdapter):
     def login(self, request: HttpRequest, user: Any) -> None:
         """Log in and start the login's time limit (sessions.py).
 
-        Refuse if the password was changed since the login began: the second factor comes later.
+        Refuse if the password has changed since the login began, which the second factor may delay.
         """
         begun_with = request.session.pop(BEGUN_WITH, None)
         if begun_with is not None and not constant_time_compare(
@@ -167,7 +167,7 @@ class PortalAccountAdapter(DefaultAccountAdapter):
         return response
 
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
-        """Refuse a password where none counts, and a try too soon after others (guesses.py)."""
+        """Refuse a password where passwords are off, or too soon after other tries (guesses.py)."""
         if not settings.LOCAL_PASSWORDS:
             raise self.validation_error("no_passwords")
         email = credentials.get("email", "")
@@ -190,7 +190,7 @@ class PortalAccountAdapter(DefaultAccountAdapter):
     def get_client_ip(self, request: HttpRequest) -> str:
         """Return the address that our outermost proxy saw.
 
-        Anything further left is the client's claim.
+        Anything further left is only the client's claim.
         """
         hops = [
             hop.strip()

@@ -16,7 +16,7 @@ STRONGEST_FIRST = (Role.OWNER, Role.SHIPPER, Role.BOOKKEEPER, Role.VIEWER)
 
 @dataclass(frozen=True)
 class PersonClaims:
-    """Who signs on, in our words. An empty text is one that the issuer didn't give.
+    """Who signs on, in our terms. A text is empty if the issuer didn't give it.
 
     `email` is in lower case; `is_verified` says whether it proves anything.
     """
@@ -73,7 +73,7 @@ def _has_second_factor(given: Mapping[str, Any]) -> bool:
 
 
 def _only(given: Mapping[str, Any], name: str) -> str:
-    """Return the claim's one word. Of several, none is the person's business."""
+    """Return the claim's word if it has just one; several can't name one business."""
     words = _words(given, name)
     return words[0] if len(words) == 1 else ""
 
@@ -83,7 +83,7 @@ def _first(given: Mapping[str, Any], name: str) -> str:
 
 
 def _words(given: Mapping[str, Any], name: str) -> list[str]:
-    """Return a claim's texts, each on one line. A long one is no text of ours."""
+    """Return a claim's texts, each on one line, without any that are too long."""
     value = _find(given, name)
     values = value if isinstance(value, list) else [value]
     is_text = [isinstance(one, str | int) and not isinstance(one, bool) for one in values]
@@ -94,7 +94,7 @@ def _words(given: Mapping[str, Any], name: str) -> list[str]:
 
 
 def _find(given: Mapping[str, Any], name: str) -> Any:
-    """Return the value at a name, or at its parts: Keycloak's roles are in realm_access.roles."""
+    """Return the value at a name or a path: Keycloak's roles are in realm_access.roles."""
     if not name or name in given:
         return given.get(name) if name else None
     value: Any = given

@@ -1,7 +1,7 @@
 """Encrypt second factors and secrets of webhooks in the database with keys that aren't in it.
 
-`ENCRYPTION_KEYS` lists the keys, newest first: it encrypts, all of them decrypt. To change the key,
-put a new one in front, run `manage.py rotate_encryption`, and remove the old one.
+`ENCRYPTION_KEYS` lists the keys, newest first: the newest encrypts, and all of them decrypt. To
+change the key, put a new one in front, run `manage.py rotate_encryption`, and remove the old one.
 """
 
 import base64
@@ -27,7 +27,7 @@ def decrypt(encrypted: str) -> str:
 
 
 def is_readable() -> bool:
-    """Return whether the keys read the oldest and newest second factor, and a webhook's secret."""
+    """Return whether the keys decrypt the oldest and newest second factor and webhook secret."""
     by_age = Authenticator.objects.order_by("pk")
     try:
         for row in filter(None, (by_age.first(), by_age.last())):

@@ -1,8 +1,8 @@
-"""Hand a person over from the partner's own pages: a link that opens once, within a minute.
+"""Log a person in from the partner's own pages by a link that works once, within a minute.
 
-The partner's server asks for it, and the person's browser follows it. It logs in that person
-alone and leads to the page it was made for. Operators are never handed over, and a second factor
-that the person has set up here is asked for as at any login.
+The partner's server asks for it, and the person's browser follows it. It logs in that person alone
+and leads to the page it was made for. Operators can't log in this way, and a second factor that the
+person has set up here is requested as at any login.
 """
 
 import datetime as dt
@@ -16,22 +16,15 @@ from shipping_portal.accounts.teams.team import token_hash
 from shipping_portal.jobs.retention import delete, term
 
 LONGEST = dt.timedelta(seconds=60)
-KEPT = dt.timedelta(days=1)  # after its end, to say why it no longer works
+KEPT = dt.timedelta(days=1)  # kept this long after its end, to say why it no longer works
 
 
 class NotPossible(Exception):
-    """Raised when this person can't be handed over. The text is for the partner."""
+    """Raised when this person can't log in by a link. The text is for the partner."""
 
 
-def create_link(
-    user: User,
-    purpose: EntryLink.Purpose,
-    path: str,
-    *,
-    now: dt.datetime,
-    good_for: dt.timedelta = LONGEST,
-) -> str:
-    """Return a link for this person to a page of ours. Nobody else ever reads its token."""
+def create_link(user: User, purpose: EntryLink.Purpose, path: str, *, now: dt.datetime) -> str:
+    """Return a link for this person to a page of ours. Only its caller ever sees the token."""
     is_member = Membership.objects.filter(user=user).exists()
     if not (user.is_active and is_member) or user.is_staff or user.is_superuser:
         raise NotPossible("Only an active member of a sender's team can be handed over.")
@@ -44,7 +37,7 @@ def create_link(
         purpose=purpose,
         path=path,
         created_at=now,
-        expires_at=now + min(good_for, LONGEST),
+        expires_at=now + LONGEST,
     )
     return str(settings.SITE_URL + reverse("enter", args=[token]))
 
@@ -56,7 +49,7 @@ def find_link(token: str, *, now: dt.datetime) -> EntryLink | None:
 
 
 def use_link(link: EntryLink, *, now: dt.datetime) -> bool:
-    """Use it up. Of two browsers at once, one gets True."""
+    """Use up the link. Of two browsers at once, one gets True."""
     unused = EntryLink.objects.filter(pk=link.pk, used_at=None, expires_at__gt=now)
     return unused.update(used_at=now) == 1
 

@@ -125,7 +125,7 @@ class SignUpForm(Plain, account_forms.SignupForm):
         return made
 
     def save(self, request: HttpRequest) -> User:
-        """Return the person and their account, both or neither."""
+        """Save and return the person and their account, both or neither."""
         with transaction.atomic():
             user: User = super().save(request)
             user.name = self.cleaned_data["name"]

@@ -15,7 +15,7 @@ MINUTE = 60
 
 
 def take_slots(email: str, address: str, *, is_known: bool) -> list[str]:
-    """Return the slots that a try takes; an empty list when it comes too soon after others.
+    """Return the slots that a try takes, or an empty list if it comes too soon after others.
 
     `is_known`: whether somebody has logged in to this account with this browser. Then tries from
     other addresses don't count, so nobody can lock somebody else out.
@@ -35,14 +35,14 @@ def give_back(slots: Iterable[str]) -> None:
 
 
 def forget_guesses(email: str, address: str) -> None:
-    """Let in who has proven to read the account's mail, however often its password was guessed."""
+    """Forget the guesses at an account whose owner has proven to read its email."""
     _, *of_the_account = _counts_of(email.lower(), _network_of(address), is_known=False)
     for key, most, _ in of_the_account:
         give_back(_slot_names(key, most))
 
 
 def may_guess(what: str, address: str) -> bool:
-    """Return whether a network has wrong guesses at addresses of this kind left this minute."""
+    """Return whether a network may still guess addresses of this kind this minute."""
     slots = _slot_names(*_guesses_of(what, address))
     return len(cache.get_many(slots)) < len(slots)
 
@@ -52,12 +52,12 @@ def count_guess(what: str, address: str) -> None:
 
 
 def _guesses_of(what: str, address: str) -> tuple[str, int]:
-    """Return what is counted, and how many wrong guesses a minute are answered."""
+    """Return what to count, and how many wrong guesses a minute to answer."""
     return f"{what} address {_network_of(address)}", 60
 
 
 def _counts_of(email: str, network: str, *, is_known: bool) -> Iterator[tuple[str, int, int]]:
-    """Yield what is counted, how many tries are let through, and in how many seconds."""
+    """Yield what to count, how many tries to allow, and in how many seconds."""
     yield f"address {network}", 60, MINUTE
     yield f"account {email} address {network}", 5, 5 * MINUTE
     if not is_known:
@@ -79,8 +79,8 @@ def _slot_names(key: str, most: int) -> list[str]:
 def _network_of(address: str) -> str:
     """Return the address, or the /64 of an IPv6 one: one household has that many addresses.
 
-    What is no address counts as it is: a server behind a Unix socket names none, and some
-    proxies add a port.
+    Anything that isn't an address counts as it is: a server behind a Unix socket names none, and
+    some proxies add a port.
     """
     try:
         parsed = ipaddress.ip_address(address)

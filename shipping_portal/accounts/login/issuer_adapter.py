@@ -1,4 +1,4 @@
-"""Let allauth know the one issuer of the settings, and end each login in our own pages."""
+"""Give allauth the one issuer from the settings, and end each login on our own pages."""
 
 from typing import Any, NoReturn
 
@@ -17,7 +17,7 @@ class OneIssuerAdapter(DefaultSocialAccountAdapter):
     def list_apps(
         self, request: HttpRequest, provider: str | None = None, client_id: str | None = None
     ) -> list[SocialApp]:
-        """Return the settings' one; rows of the table count for nothing."""
+        """Return the one from the settings; rows of the table are ignored."""
         if not openid.is_on():
             return []
         client, secret = settings.SSO_CLIENT_ID, settings.SSO_CLIENT_SECRET
@@ -38,7 +38,7 @@ class OneIssuerAdapter(DefaultSocialAccountAdapter):
         return openid.GuardedSession()
 
     def pre_social_login(self, request: HttpRequest, sociallogin: Any) -> NoReturn:
-        """Finish the login here: who may come in is for signing_on.py to say."""
+        """Finish the login here: signing_on.py decides who may come in."""
         sociallogin.check_nonce()
         raise ImmediateHttpResponse(signing_on.finish(request, sociallogin))
 

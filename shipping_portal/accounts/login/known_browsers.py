@@ -1,6 +1,6 @@
 """Recognise browsers that a person has used, by signed cookie: guessing elsewhere can't block them.
 
-The cookie logs nobody in. A thief may guess as often as before from one address (adapter.py), no
+The cookie doesn't log anybody in. A thief gets as many guesses from one address as before, and no
 more.
 """
 
@@ -13,7 +13,7 @@ from django.utils.crypto import salted_hmac
 
 SALT = "known browser"
 SECONDS = 180 * 24 * 3600
-MOST = 8  # people who share a packing bench
+MOST = 8  # people sharing a packing bench
 
 
 def is_known(request: HttpRequest, email: str) -> bool:

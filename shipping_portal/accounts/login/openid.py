@@ -1,8 +1,8 @@
 """Speak OpenID Connect with the one issuer of the settings, over the guarded connection.
 
 State, PKCE and the exchange of the code are allauth's. Added here: a nonce, the ID token's
-signature, and limits of time and size. Of what the issuer sends, only a digest of who it is about
-is kept; no token is stored or logged.
+signature, and limits of time and size. Of what the issuer sends, only a digest of the person's
+identity is kept; no token is stored or logged.
 """
 
 import base64
@@ -52,9 +52,10 @@ UNREADABLE = (
 )
 REQUIRED = ["iss", "sub", "aud", "exp", "iat"]
 LEEWAY = 60  # seconds between the issuer's clock and ours
-KEPT_SECONDS, FAILED_SECONDS = 300.0, 5.0  # how long a discovery document, or its absence, is known
-LONGEST_NEXT = 500  # a visitor's session is a cookie
-MOST_STATES = 3  # logins begun in one browser, in several tabs
+# how long a discovery document, or its absence, is cached
+KEPT_SECONDS, FAILED_SECONDS = 300.0, 5.0
+LONGEST_NEXT = 500  # limits these, as a visitor's session is a cookie
+MOST_STATES = 3  # the most logins begun in one browser, in several tabs
 
 
 class IssuerAway(OAuth2Error):
@@ -163,7 +164,7 @@ class GuardedSession:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Keep no connection."""
+        """Do nothing: no connection is kept."""
 
     def request(
         self,
@@ -175,7 +176,7 @@ class GuardedSession:
         headers: dict[str, str] | None = None,
         auth: Any = None,
     ) -> Answer:
-        """Send it. Raises IssuerAway without a whole answer."""
+        """Send a request. Raises IssuerAway unless the whole answer arrives."""
         sent = {**identity_headers("Shipping-Portal"), "Accept": "application/json"}
         if auth is not None:
             pair = f"{auth.username}:{auth.password}".encode()
@@ -282,7 +283,7 @@ class OpenIdExchange(OAuth2Adapter):
 
     @property
     def basic_auth(self) -> bool:
-        """Return whether the secret goes into a header. That is what the standard assumes."""
+        """Return whether the secret goes into a header. It does by default in the standard."""
         ways = discover().get("token_endpoint_auth_methods_supported")
         return not (isinstance(ways, list) and "client_secret_post" in ways)
 
@@ -298,7 +299,7 @@ class OpenIdExchange(OAuth2Adapter):
     def complete_login(
         self, request: HttpRequest, app: SocialApp, token: Any, **kwargs: Any
     ) -> SocialLogin:
-        """Return the login. What is signed wins over what was only fetched."""
+        """Return the login. Signed values win over fetched ones."""
         claims = read_id_token(kwargs["response"].get("id_token"))
         claims = {**_read_userinfo(token.token, claims["sub"]), **claims}
         return SignOn(claims, self.get_provider())
@@ -317,7 +318,7 @@ class OpenId(OAuth2Provider):
     def begin(
         self, request: HttpRequest, next_url: str | None, *, again: float | None = None
     ) -> HttpResponse:
-        """Redirect to the issuer. `again` is when a person who is logged in is asked once more."""
+        """Redirect to the issuer. `again` asks a person who is already logged in once more."""
         states = request.session.get("socialaccount_states") or {}
         for old in sorted(states, key=lambda key: states[key][1])[: 1 - MOST_STATES]:
             del states[old]

@@ -21,7 +21,7 @@ STAFF_LENGTH = 15
 class DressedUpWordValidator(CommonPasswordValidator):
     """Reject `password1234567`, `shippingportal2026`, `p0rtal p0rtal`, `123456789012` and the like.
 
-    The words are common ones, the portal's, and those of the person, their address and their
+    The words are common ones, the portal's own, and those of the person, their address and their
     business.
     """
 
@@ -61,7 +61,7 @@ def _repeated_part(text: str) -> str:
 
 
 def _is_made_of(text: str, words: list[str]) -> bool:
-    """Return whether too little is left without these words to be worth guessing."""
+    """Return whether these words leave too little of it to make guessing hard."""
     left = text
     for word in words:
         left = left.replace(word, "")
@@ -102,8 +102,8 @@ class StaffLengthValidator:
 class StolenPasswordValidator:
     """Reject passwords in the file that `STOLEN_PASSWORDS_FILE` names, if any.
 
-    Its lines begin with the upper-case SHA-1 of a password, sorted, as Have I Been Pwned publishes
-    them.
+    Its lines are sorted and begin with the upper-case SHA-1 of a password, as Have I Been Pwned
+    publishes them.
     """
 
     def validate(self, password: str, user: Any = None) -> None:
@@ -122,7 +122,7 @@ class StolenPasswordValidator:
 
 
 def _is_listed(file: Path, wanted: bytes) -> bool:
-    """Return whether a line of the file begins so, by bisection.
+    """Return whether a line of the file begins with this, by bisection.
 
     The published file has 40 gigabytes.
     """

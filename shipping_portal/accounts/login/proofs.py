@@ -7,11 +7,11 @@ from allauth.mfa.stages import AuthenticateStage
 from django.conf import settings
 from django.http import HttpRequest
 
-MARK = "signed_on"  # session key, and the name of the fact among a login's details
+MARK = "signed_on"  # the session key, and the fact's name among a login's details
 
 
 def mark_session(request: HttpRequest, details: Mapping[str, Any] | None) -> None:
-    """Remember how this login was proven; a password's forgets what an earlier one proved."""
+    """Remember how this login was proven; a login by password clears earlier proof."""
     request.session.pop(MARK, None)
     if details and MARK in details:
         request.session[MARK] = details[MARK]
@@ -28,7 +28,7 @@ def has_proven_second_factor(request: HttpRequest) -> bool:
 
 
 class CodeStage(AuthenticateStage):
-    """Ask for the code of one's app, unless the issuer has asked for a second factor."""
+    """Ask for the authenticator app's code, unless the issuer has asked for a second factor."""
 
     def _should_handle(self, request: HttpRequest) -> bool:
         is_proven = _is_proven((self.login.signal_kwargs or {}).get(MARK))

@@ -23,7 +23,8 @@ from shipping_portal.accounts.models import Audit, User
 from shipping_portal.accounts.models.audit import subject_of
 
 logger = structlog.get_logger("security")
-# Events that anybody can cause at will: the log has each, the audit log one in ten minutes.
+# Events that anybody can cause at will: the log has each of them, the audit log one every ten
+# minutes.
 ENDLESS = {
     "log-in failed",
     "log-in slowed down",
@@ -99,7 +100,7 @@ def forget_guesses(request: HttpRequest, user: User, **more: Any) -> None:
 def email_removed(
     request: HttpRequest, user: User, email_address: EmailAddress, **more: Any
 ) -> None:
-    """Notify the removed address too: an attacker reads the one that stays."""
+    """Notify the removed address too: an attacker may read the one that stays."""
     record_event("log-in address removed", request, user=user)
     if email_address.verified:
         words = {"deleted_email": email_address.email}

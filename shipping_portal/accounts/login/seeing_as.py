@@ -1,10 +1,10 @@
 """Let an operator see a sender's own pages: with a reason, for half an hour, read-only.
 
-The operator stays logged in as themselves, so logs and audit name them. `lent_membership` lends
-them a place in the account that is never stored, and `refuse_all_but_reading` runs before every
-sender's page: what isn't in PAGES is closed, so they reach no label, signed link, file or
+The operator stays logged in as themselves, so logs and audit name them. `lent_membership` gives
+them a membership that is never stored, and `refuse_all_but_reading` runs before every sender's
+page: pages that aren't in PAGES are closed, so they can't reach a label, signed link, file or
 one-time key. Without permission to reveal personal data they see it masked, like a bookkeeper.
-It ends with the login and with the permission.
+Viewing ends with the login, or with the permission.
 """
 
 import datetime as dt
@@ -26,7 +26,7 @@ PAGES = {
 
 
 class OnlyLooking(PermissionDenied):
-    """Raised for a page, or a change, that is closed to an operator who only looks."""
+    """Raised for a page or a change that is closed to an operator who is only viewing."""
 
 
 def begin_seeing_as(request: Any, sender: Sender, *, reason: str, now: dt.datetime) -> None:
@@ -36,7 +36,7 @@ def begin_seeing_as(request: Any, sender: Sender, *, reason: str, now: dt.dateti
 
 
 def stop_looking(request: Any, *, now: dt.datetime) -> Sender | None:
-    """End it, and return the sender."""
+    """Stop viewing a sender's pages, and return the sender."""
     kept = request.session.pop(KEY, None)
     sender = Sender.objects.filter(pk=kept["sender"]).first() if kept else None
     if sender:
@@ -44,14 +44,14 @@ def stop_looking(request: Any, *, now: dt.datetime) -> Sender | None:
     return sender
 
 
-def lent_membership(request: Any, is_at_the_desk: Callable[[Any], bool]) -> Membership | None:
-    """Return the membership lent to an operator for the account they look at, or None."""
+def lent_membership(request: Any, is_operator: Callable[[Any], bool]) -> Membership | None:
+    """Return the membership lent to an operator for the account they are viewing, or None."""
     kept = request.session.get(KEY)
     if kept is None:
         return None
     until = dt.datetime.fromisoformat(kept["until"])
     sender = Sender.objects.filter(pk=kept["sender"]).first()
-    if sender is None or until <= timezone.now() or not _may_see_as(request.user, is_at_the_desk):
+    if sender is None or until <= timezone.now() or not _may_see_as(request.user, is_operator):
         del request.session[KEY]
         return None
     request.user.sees_as, request.seen_until = sender.pk, until
@@ -59,12 +59,12 @@ def lent_membership(request: Any, is_at_the_desk: Callable[[Any], bool]) -> Memb
     return Membership(user=request.user, sender=sender, role=role)
 
 
-def _may_see_as(user: Any, is_at_the_desk: Callable[[Any], bool]) -> bool:
-    return is_at_the_desk(user) and permissions.may(user, "see_as")
+def _may_see_as(user: Any, is_operator: Callable[[Any], bool]) -> bool:
+    return is_operator(user) and permissions.may(user, "see_as")
 
 
 def refuse_all_but_reading(request: Any) -> None:
-    """Raise OnlyLooking for everything but reading PAGES, while an operator looks."""
+    """Raise OnlyLooking for anything but reading PAGES, while an operator is viewing."""
     if getattr(request.user, "sees_as", None) is None:
         return
     if request.method not in {"GET", "HEAD"} or request.resolver_match.url_name not in PAGES:

@@ -5,7 +5,7 @@ import re
 from typing import Any
 
 from django.conf import settings
-from django.contrib.auth import SESSION_KEY
+from django.contrib.auth import BACKEND_SESSION_KEY, SESSION_KEY
 from django.contrib.sessions.backends.base import UpdateError
 from django.contrib.sessions.backends.db import SessionStore as InDatabase
 from django.contrib.sessions.serializers import JSONSerializer
@@ -15,16 +15,17 @@ from django.db import InterfaceError, OperationalError
 from shipping_portal.accounts.models import Session
 
 VISITOR = "visitor:"
-# allauth's; it holds the whole request, and with it the session key
+# allauth's key; its value holds the whole request, and so the session key
 WAITING = "account_reauthentication_state"
+OLD_BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
 COOKIES = re.compile(r'"HTTP_COOKIE": "(?:[^"\\\\]|\\\\.)*", ')
-# Not the salt of the rows: a row's content, read from a copy of the database, would be a valid
-# cookie.
+# Different from the rows' salt: otherwise a row's content, read from a copy of the database, would
+# be a valid cookie.
 SALT = "shipping_portal.accounts.visitor"
 
 
 def key_digest(key: str | None) -> str:
-    """Return the value that finds a row: a copy of the database opens no session."""
+    """Return the value that finds a row, so that a copy of the database opens no session."""
     return hashlib.sha256((key or "").encode()).hexdigest()[:40]  # as long as the column
 
 
@@ -32,7 +33,7 @@ class SessionStore(InDatabase):
     """Find database sessions by the digest of their key; visitors' pages write no row.
 
     A visitor's session key is its whole content, signed. Django changes the key at login, and then
-    it becomes a row. It holds nothing to hide from its owner: the CSRF token, the step of a login.
+    it becomes a row. It only holds what its owner may see: the CSRF token, the step of a login.
     """
 
     @classmethod
@@ -41,7 +42,7 @@ class SessionStore(InDatabase):
 
     def load(self) -> dict[str, Any]:
         if not _is_visitors(self.session_key):
-            return super().load()
+            return _with_own_backend(super().load())
         try:
             content: dict[str, Any] = signing.loads(
                 str(self.session_key).removeprefix(VISITOR),
@@ -55,7 +56,7 @@ class SessionStore(InDatabase):
         return content
 
     def save(self, *, must_create: bool = False) -> None:  # type: ignore[override]
-        """Answer 503 while the database is down: Django would report a logout elsewhere."""
+        """Answer 503 while the database is down: Django would say that the session was deleted."""
         content = self._get_session(no_load=must_create)  # type: ignore[attr-defined]
         if SESSION_KEY not in content:
             self._be_a_visitors(content)
@@ -98,6 +99,13 @@ class SessionStore(InDatabase):
         """
         packed = signing.dumps(content, salt=SALT, serializer=JSONSerializer, compress=True)
         self._session_key = VISITOR + packed
+
+
+def _with_own_backend(content: dict[str, Any]) -> dict[str, Any]:
+    """Return the content of a login; one from before 0.13.0 names allauth's backend."""
+    if content.get(BACKEND_SESSION_KEY) == OLD_BACKEND:
+        content[BACKEND_SESSION_KEY] = settings.AUTHENTICATION_BACKENDS[0]
+    return content
 
 
 def _is_visitors(key: str | None) -> bool:

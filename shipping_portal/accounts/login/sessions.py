@@ -24,7 +24,7 @@ STAFF_SECONDS = 8 * 3600
 STAFF_IDLE_SECONDS = 3600
 MOST_SHOWN = 100
 NAME_LENGTH = 20
-NOTE_EVERY_SECONDS = 60  # how exactly idleness is known; each update is a write
+NOTE_EVERY_SECONDS = 60  # precision of the idle time; each update is a write
 
 
 @dataclass(frozen=True)

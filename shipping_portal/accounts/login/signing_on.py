@@ -1,4 +1,4 @@
-"""Let a person in whom the issuer has proven: find or make them, and follow its claims.
+"""Let in a person whom the issuer vouches for: find or make them, and follow its claims.
 
 The first sign-on makes the person, or links the local account with the same address if both sides
 have verified it. Role and groups follow the claims at each sign-on. The business doesn't: only an
@@ -47,7 +47,7 @@ logger = structlog.get_logger("security")
 
 
 class Refused(Exception):
-    """Raised when a proven person may not come in. `reason` is for the log, the text for them."""
+    """Raised when a proven person may not log in. `reason` is for the log, the text for them."""
 
     def __init__(self, reason: str, text: str, person: User | None = None) -> None:
         super().__init__(text)
@@ -56,7 +56,7 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class Failure:
-    """A sign-on that proved nothing: what its page says, and its status."""
+    """A sign-on that failed: what its page says, and its status."""
 
     title: str
     text: str
@@ -103,7 +103,7 @@ def finish(request: HttpRequest, sign_on: SignOn) -> HttpResponse:
 
 
 def fail(request: HttpRequest, *, error: Any, exception: Exception | None) -> HttpResponse:
-    """Say that the sign-on proved nothing. Our log has the kind of error, never an answer."""
+    """Show that the sign-on failed. Our log has the kind of error, never an answer."""
     failure = AWAY if isinstance(exception, IssuerAway) else STALE
     if error == AuthError.CANCELLED:
         failure = CANCELLED
@@ -115,7 +115,7 @@ def fail(request: HttpRequest, *, error: Any, exception: Exception | None) -> Ht
 
 
 def _finish_again(request: HttpRequest, sign_on: SignOn) -> HttpResponse:
-    """Note that the person has just proven themselves, and go on with what asked for it."""
+    """Note that the person has just proven who they are, and return to what asked for it."""
     began, proven_at = sign_on.state["again"], sign_on.claims.get("auth_time")
     is_fresh = isinstance(proven_at, int | float) and proven_at >= began - LEEWAY
     user = request.user
@@ -129,7 +129,7 @@ def _finish_again(request: HttpRequest, sign_on: SignOn) -> HttpResponse:
         request, user, "socialaccount", provider=PROVIDER, reauthenticated=True
     )
     wanted = sign_on.get_redirect_url(request) or resolve_url("security")
-    # Where allauth looks for what to go on with.
+    # This is where allauth looks for the page to return to.
     request.GET = QueryDict(urlencode({"next": wanted}))
     response: HttpResponse | None = resume_request(request)
     return response or redirect("security")
@@ -145,7 +145,7 @@ def _follow(account: SocialAccount, claims: PersonClaims, *, now: dt.datetime) -
             with transaction.atomic():
                 return _person_of(_known_account(account.uid) or account, claims, now=now)
         except IntegrityError:
-            # Another tab has made them at the same instant; the second round finds them.
+            # Another tab made them at the same instant; the second round finds them.
             account = SocialAccount(provider=PROVIDER, uid=account.uid)
     raise Refused("race", "Two logins ran at once. Try again.")
 
@@ -181,7 +181,7 @@ def _local_account(claims: PersonClaims, uid: str) -> User | None:
             f"{_name()} hasn't confirmed that {claims.email} is yours. Confirm it there, then log"
             " in again.",
         )
-    # A sign-up with it that nobody confirmed is somebody else's.
+    # An unconfirmed sign-up with this address may be somebody else's.
     erase_unconfirmed(unconfirmed_people().filter(email__iexact=claims.email))
     found = team.with_address(claims.email).select_for_update(no_key=True).first()
     if found is None:
@@ -206,8 +206,8 @@ def _new_person(claims: PersonClaims) -> User:
             get_adapter().clean_email(claims.email)
     except ValidationError as error:
         raise Refused("unusable email", " ".join(error.messages)) from None
-    # A password that nobody knows: without one, allauth asks for no second proof before acts that
-    # change an account.
+    # A password that nobody knows: without one, allauth doesn't ask people to prove themselves
+    # again before they change an account.
     person = User.objects.create_user(claims.email, secrets.token_urlsafe(48), name=claims.name)
     EmailAddress.objects.create(user=person, email=claims.email, verified=True, primary=True)
     return person
@@ -251,7 +251,7 @@ def _follow_claims(
 def _set_groups(
     person: User, claims: PersonClaims, member: Membership | None, *, now: dt.datetime
 ) -> None:
-    """Make an operator, change their groups, or end it, as the claim says now."""
+    """Make somebody an operator, change their groups, or end that, as the claim says now."""
     if claims.groups and member is not None:
         raise Refused("operator and member", "Who ships for a sender can't work here too.", person)
     groups = list(Group.objects.filter(name__in=claims.groups))
@@ -292,7 +292,7 @@ def _join(person: User, claims: PersonClaims, *, now: dt.datetime) -> None:
 
 
 def _open_business(person: User, claims: PersonClaims, *, now: dt.datetime) -> None:
-    """Open the account of a business that nobody has been here from, for its owner."""
+    """Open the account of a business that is new here, for its owner."""
     if not settings.SSO_OPENS_BUSINESSES:
         raise Refused("unknown business", "Your business isn't set up here yet.")
     if claims.role != Role.OWNER:

@@ -5,8 +5,8 @@ first_limit  a few parcels at once, the rest once it is approved (orders/booking
 approve      parcels may be prepared and priced, none booked, until it is approved
 invited      nobody signs up
 
-People who join an account by invitation (accounts/teams/team.py) open none, so that works in
-each mode.
+People who join an account by invitation (accounts/teams/team.py) don't open one, so that works in
+every mode.
 """
 
 import datetime as dt
@@ -46,8 +46,8 @@ def open_account(
 ) -> Sender:
     """Open a business account owned by this person, in the transaction that creates the person.
 
-    The pickup address refines the zone later. One opened by sign-on (`external_id`) has ticked no
-    form: its owner is asked about dangerous goods before anything else.
+    The pickup address refines the zone later. An owner who signs on (`external_id`) has filled in
+    no form, so they are asked about dangerous goods before anything else.
     """
     approved = now if settings.SIGN_UP == "open" else None
     sender = Sender.objects.create(
@@ -67,7 +67,7 @@ def open_account(
 
 @transaction.atomic
 def acknowledge_dangerous_goods(sender: Sender, *, by: User, now: dt.datetime) -> None:
-    """Record the promise to send none (interface §1), once."""
+    """Record the promise not to send any (interface §1), once."""
     unpromised = Sender.objects.filter(pk=sender.pk, dangerous_goods_acknowledged_at=None)
     if unpromised.update(dangerous_goods_acknowledged_at=now):
         Audit.write("dangerous goods acknowledged", sender, by=by, sender=sender, at=now)
@@ -87,7 +87,7 @@ def announce_account(user: User, *, now: dt.datetime) -> None:
 
 @transaction.atomic
 def approve_account(sender: Sender, *, by: User, note: str, now: dt.datetime) -> None:
-    """Let it book without its first limit, and notify its people. Raises Sender.NotAllowed."""
+    """Lift an account's first limit, and notify its people. Raises Sender.NotAllowed."""
     if not Sender.objects.filter(pk=sender.pk, approved_at=None, suspended_at=None).update(
         approved_at=now
     ):
@@ -109,7 +109,7 @@ def ask_for_due_approval(request: ApprovalRequest) -> None:
     """Email the operators once; a crash in between repeats one email at worst."""
     sender = request.sender
     try:
-        # Without an address the admin's queue says so.
+        # Without an address, the admin's queue shows it.
         if settings.CONTACT_EMAIL and sender.approved_at is None and sender.suspended_at is None:
             subject = f"{sender.name} waits for approval"
             send_mail(subject, _approval_text(sender), None, [settings.CONTACT_EMAIL])

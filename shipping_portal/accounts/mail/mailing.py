@@ -64,20 +64,20 @@ def wait_after(tries: int) -> dt.timedelta:
 def _gather_notifications(first: Notification) -> list[Notification]:
     """Claim all notifications of this email under one lease; none if another worker has it.
 
-    Rows that another worker has claimed but not yet gathered are taken too: it then finds its own
-    gone.
+    Rows that another worker has claimed but not yet gathered are taken too; that worker then finds
+    none.
     """
     User.objects.select_for_update(no_key=True).get(pk=first.user_id)
     now = timezone.now()
     if not first.renew(now + LEASE):
         return []
-    owed = Notification.objects.filter(
+    due = Notification.objects.filter(
         user=first.user, batch_key=first.batch_key, sent_at=None, parked_at=None
     )
-    owed.filter(Q(due_at__lte=now) | Q(last_error=UNDER_WAY)).update(
+    due.filter(Q(due_at__lte=now) | Q(last_error=UNDER_WAY)).update(
         due_at=first.due_at, last_error=SENDING
     )
-    return list(owed.filter(due_at=first.due_at).order_by("happened_at", "pk"))
+    return list(due.filter(due_at=first.due_at).order_by("happened_at", "pk"))
 
 
 def _make_mail(user: User, rows: Sequence[Notification]) -> EmailMessage:

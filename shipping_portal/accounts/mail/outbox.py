@@ -1,4 +1,4 @@
-"""Queue email notifications: kinds, recipients, and times. Nobody is notified twice of an event."""
+"""Queue email notifications: kinds, recipients, and times. Nobody is notified of an event twice."""
 
 import datetime as dt
 from collections import defaultdict
@@ -19,7 +19,8 @@ from shipping_portal.accounts.models import (
     User,
 )
 
-GATHER = dt.timedelta(seconds=120 * settings.TIME_SCALE)  # nearby events leave as one email
+# events this close together leave as one email
+GATHER = dt.timedelta(seconds=120 * settings.TIME_SCALE)
 DIGEST_HOUR = 7
 MONDAY = 0
 
@@ -30,6 +31,11 @@ class When(models.TextChoices):
     WEEKLY = "weekly", "Once a week, on Monday at 7 am"
     OFF = "off", "Never"
 
+    @property
+    def word(self) -> str:
+        """Return the kind's first words, as the heading of a narrow column."""
+        return {When.DAILY: "Daily", When.WEEKLY: "Weekly"}.get(self, str(self.label))
+
 
 BOOKERS = (Role.OWNER, Role.SHIPPER)
 SEE_MONEY = (Role.OWNER, Role.BOOKKEEPER)
@@ -37,7 +43,7 @@ SEE_MONEY = (Role.OWNER, Role.BOOKKEEPER)
 
 @dataclass(frozen=True)
 class NotificationKind:
-    """`subject` is the email's. `is_vital` kinds reach the owners if everybody has turned them off.
+    """`subject` is the email's. An `is_vital` kind reaches owners even if everybody turned it off.
 
     Only members with one of `roles` get it, or learn that it exists.
     """
@@ -67,7 +73,7 @@ KINDS = {
         is_vital=True,
     ),
     "booking": NotificationKind(
-        "A booking failed, cost more than agreed, or is settled after a check",
+        "A booking failed, cost more than agreed, or is resolved after a check",
         "A booking needs you",
         When.NOW,
         (When.NOW, When.OFF),
@@ -149,7 +155,7 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Event:
-    """What somebody is notified of. `dedupe_key` is permanent; one `batch_key` is one email.
+    """An event to notify somebody of. `dedupe_key` is permanent; one `batch_key` is one email.
 
     `only` names the one person it is for; without it, it is for everybody of the sender who wants
     it.
@@ -166,7 +172,7 @@ class Event:
 
 
 def notify(*events: Event, now: dt.datetime) -> None:
-    """Queue each event for its members who want it, were there, and haven't been notified."""
+    """Queue each event for members who want it, belonged then, and haven't been notified yet."""
     members = _members_by_sender({event.sender.pk for event in events})
     Notification.objects.bulk_create(
         (
@@ -191,15 +197,15 @@ def notify(*events: Event, now: dt.datetime) -> None:
 
 
 def retract_events(about: str) -> None:
-    """Delete unsent notifications of this event, and of those below it, that no longer hold."""
+    """Delete unsent notifications of this event, and of those below it, that are no longer true."""
     # With a colon, because "charge:1" must not withdraw "charge:12".
     named = Q(dedupe_key=about) | Q(dedupe_key__startswith=f"{about}:")
     Notification.objects.filter(named, due_at__isnull=False).delete()
 
 
 def known_events(names: Collection[str], senders: Collection[int]) -> set[str]:
-    """Return which of these events some member of these senders has a notification of."""
-    # Through the members, because the index is (user, dedupe_key).
+    """Return which of these events any member of these senders has a notification of."""
+    # Search through the members, because the index is (user, dedupe_key).
     theirs = Notification.objects.filter(user__membership__sender__in=senders, dedupe_key__in=names)
     return set(theirs.values_list("dedupe_key", flat=True))
 
@@ -229,7 +235,7 @@ def choose_when(user: User, kind: str, when: str, *, now: dt.datetime) -> None:
 
 
 def still_wanted(rows: Iterable[Notification], user: User) -> list[Notification]:
-    """Return those this person may still read: they may have left the team, or turned a kind off.
+    """Return the ones this person may still read; they may have left, or turned a kind off.
 
     Nothing goes to an unconfirmed address: it may be a stranger's.
     """
@@ -255,7 +261,7 @@ def still_wanted(rows: Iterable[Notification], user: User) -> list[Notification]
 def _batch_key(event: Event, when: str) -> str:
     """Return the key of what leaves as one email: all of a day.
 
-    A week has one email per kind, because each has its page.
+    For weekly emails it is one per kind, because each kind has its own page.
     """
     if when == When.DAILY:
         return str(when)
@@ -278,7 +284,7 @@ def _members_by_sender(senders: set[int]) -> defaultdict[int, list[Membership]]:
 
 
 def _is_wanted_by(event: Event, members: list[Membership]) -> dict[int, str]:
-    # A charge may find its sender days after it was posted; who joined the team since isn't
+    # A charge may find its sender days after it was posted; people who joined since aren't
     # notified.
     roles = KINDS[event.kind].roles
     there = [

@@ -1,4 +1,4 @@
-"""Who may do what for whom, and where parcels start."""
+"""Define who may do what for which sender, and where parcels start."""
 
 from shipping_portal.accounts.models.api_tokens import ApiToken
 from shipping_portal.accounts.models.audit import Audit

@@ -10,10 +10,10 @@ from shipping_portal.accounts.models.users import User
 
 
 class ApiToken(models.Model):
-    """One token: only its SHA-256 is stored, and `start`, its first letters, to recognise it by.
+    """One token. Only its SHA-256 is stored, and its first letters (`start`) to recognise it.
 
-    A member's acts as `user` in the account `sender`, with the role they have at that moment. A
-    partner's has neither: each call names the member (docs/decisions/0043).
+    A member's token acts as `user` in the account `sender`, with the role they have at that moment.
+    A partner's has neither: each call names the member (docs/decisions/0043).
     """
 
     name = models.CharField(max_length=60)
@@ -27,7 +27,7 @@ class ApiToken(models.Model):
     made_by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
     made_at = models.DateTimeField()
     ends_at = models.DateTimeField()
-    used_at = models.DateTimeField("last used", null=True, blank=True)  # within a minute
+    used_at = models.DateTimeField("last used", null=True, blank=True)  # to within a minute
     revoked_at = models.DateTimeField(null=True, blank=True)
 
     objects = OwnedQuerySet.as_manager()
@@ -49,7 +49,7 @@ class ApiToken(models.Model):
         return self.user_id is None
 
     def why_ended(self, now: dt.datetime) -> str:
-        """Return why it is no longer accepted, or ""."""
+        """Return why this token is no longer accepted, or ""."""
         if self.revoked_at:
             return f"This token was revoked on {self.revoked_at:%Y-%m-%d}."
         return f"This token ended on {self.ends_at:%Y-%m-%d}." if self.ends_at <= now else ""

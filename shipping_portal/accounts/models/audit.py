@@ -13,8 +13,8 @@ from shipping_portal.db.planned_statements import insert_row
 class Audit(models.Model):
     """One action of a person, or of the portal if there is no actor. Never changed or deleted.
 
-    Protected by this model, the admin and a database trigger. Never contains a link, a secret or a
-    body.
+    Protected by this model, the admin and a database trigger. It never contains a link, a secret or
+    a body.
     """
 
     class AppendOnly(Exception):

@@ -1,4 +1,4 @@
-"""What a sender types once: receivers and boxes."""
+"""Store what a sender types once: receivers and boxes."""
 
 import uuid
 
@@ -12,7 +12,7 @@ LAST_USED = Coalesce("used_at", "created_at")
 
 
 class Receiver(models.Model):
-    """Somebody parcels go to: added by hand (`is_saved`), or remembered from a booking.
+    """Somebody who gets parcels: added by hand (`is_saved`), or remembered from a booking.
 
     `fingerprint` is name and address, so that a receiver is one row however often they are sent to.
     `is_off_list` says that a newer list of localities lacks the suburb and postcode.

@@ -1,4 +1,4 @@
-"""Links by which a partner's server hands a person over to the portal."""
+"""Links by which a partner's server logs a person in to the portal."""
 
 from django.db import models
 

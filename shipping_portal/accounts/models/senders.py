@@ -15,7 +15,8 @@ from shipping_portal.carrier.messages import Party
 from shipping_portal.concurrent_indexes import TrigramIndex
 
 FIRST_NUMBER = 1000  # of the A-numbers senders quote
-# By SIGN_UP: the parcels, and the money in its currency, a new account may book until approved.
+# By SIGN_UP: the parcels, and the money in its own currency, that a new account may book until
+# approved.
 UNTIL_APPROVED: dict[str, tuple[int | None, Decimal | None]] = {
     "open": (None, None),
     "first_limit": (5, Decimal(100)),
@@ -69,7 +70,7 @@ class Sender(models.Model):
         """Raised when a suspension or reinstatement doesn't apply now, or has no reason."""
 
     name = models.CharField("business name", max_length=120)
-    # what the issuer's claim calls it (accounts/login/signing_on.py)
+    # the business's name in the issuer's claim (accounts/login/signing_on.py)
     external_id = models.CharField("external id", max_length=120, blank=True, default="")
     country = models.CharField(max_length=2, choices=Country.choices)
     zone = models.CharField("time zone", max_length=40, default="Australia/Sydney")
@@ -80,7 +81,7 @@ class Sender(models.Model):
         choices=ServiceRule.choices,
         default=ServiceRule.CHEAPEST,
     )
-    # by its name, where two take new orders; "" is whichever fits the rule
+    # the carrier's name, if two take new orders; "" takes whichever fits the rule
     default_carrier = models.CharField(max_length=60, blank=True, default="", db_default="")
     default_size = models.ForeignKey(
         "accounts.ParcelSize", on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
@@ -91,16 +92,16 @@ class Sender(models.Model):
     has_webhooks = models.BooleanField(default=False, db_default=False)
     # business days offered; interface §8
     pickup_days_ahead = models.PositiveSmallIntegerField(default=3)
-    # The operator's limits, then the owner's: both apply, empty is none. Money is in `country`'s
-    # currency.
+    # The operator's limits, then the owner's: both apply, and empty means no limit. Money is in
+    # `country`'s currency.
     bookings_a_day = models.PositiveIntegerField(default=2000)
     money_a_day = money_field(null=True, blank=True, default=Decimal(25_000))
     unbilled_limit = money_field(null=True, blank=True)  # booked and on no posted bill yet
     quotes_a_minute = models.PositiveIntegerField(default=60)
     own_bookings_a_day = models.PositiveIntegerField(null=True, blank=True)
     own_money_a_day = money_field(null=True, blank=True)
-    # What counts for them, written by orders/booking/limits.py alone. Two of them are of the day
-    # `counted_on`.
+    # The counters for these limits, written only by orders/booking/limits.py. Two of them are for
+    # the day `counted_on`.
     counted_on = models.DateField(null=True, blank=True)
     booked_today = models.IntegerField(default=0)
     spent_today = money_field(default=Decimal(0))
@@ -119,7 +120,7 @@ class Sender(models.Model):
     # labels not collected yet are closed
     dispatch_stopped_at = models.DateTimeField(null=True, blank=True)
     closed_at = models.DateTimeField(null=True, blank=True)
-    erased_at = models.DateTimeField(null=True, blank=True)  # with all its people
+    erased_at = models.DateTimeField(null=True, blank=True)  # and all its people with it
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -177,7 +178,7 @@ class Sender(models.Model):
 
     @property
     def currency(self) -> str:
-        """Return the currency of its limits. An order in another currency counts by its number."""
+        """Return the currency of its limits. Another currency counts with the same number."""
         return CURRENCIES.get(self.country, "")
 
     @property
@@ -187,12 +188,12 @@ class Sender(models.Model):
 
     @property
     def first_money(self) -> Decimal | None:
-        """Return how much money it may book until then."""
+        """Return how much money the account may spend until then."""
         return None if self.approved_at else UNTIL_APPROVED[settings.SIGN_UP][1]
 
     @property
     def is_waiting(self) -> bool:
-        """Return whether it can't book before an operator approves it. It may see prices."""
+        """Return whether the account needs approval before it books. It may see prices."""
         return self.first_parcels == 0
 
     @property

@@ -14,7 +14,7 @@ from shipping_portal.jobs.models import Job
 
 class InvitationQuerySet(models.QuerySet["Invitation"]):
     def good(self, now: dt.datetime) -> Self:
-        """Return open ones sent by somebody who is still an owner and can log in."""
+        """Return open invitations by somebody who is still an owner and can log in."""
         inviter = Membership.objects.filter(
             user=OuterRef("invited_by"),
             sender=OuterRef("sender"),
@@ -57,12 +57,12 @@ class Invitation(models.Model):
 
 
 class NotificationChoice(models.Model):
-    """When a person wants one kind of notification. Without a row the kind's default applies."""
+    """When a person wants one kind of notification. Without a row, the kind's default applies."""
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="notification_choices")
     kind = models.CharField(max_length=30)
     when = models.CharField(max_length=10)
-    # of a kind that was off; earlier events are not notified
+    # for a kind that was off; earlier events aren't notified
     on_since = models.DateTimeField(null=True, blank=True)
 
     class Meta:
@@ -76,7 +76,8 @@ class Notification(Job):
     """One notification for one person. Due rows with one `batch_key` leave as one email.
 
     `dedupe_key` names the event, so that nobody is notified of it twice; `path` is the one page of
-    the portal it links to. Never contains a signed link, a label or the carrier's own words.
+    the portal it links to. A notification never contains a signed link, a label or the carrier's
+    own words.
     """
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="notifications")

@@ -24,7 +24,7 @@ class UserManager(BaseUserManager["User"]):
     def create_superuser(self, email: str, password: str | None = None, **fields: Any) -> "User":
         """Create the first operator, who can log in before email works.
 
-        The command line is trusted.
+        This trusts the command line.
 
         Raises ValidationError for a password too short for an operator; `createsuperuser` says so.
         """
@@ -39,6 +39,9 @@ class UserManager(BaseUserManager["User"]):
         return self.get(email=(email or "").lower())
 
 
+USUAL_COLUMNS = "order journey pickup due price"
+
+
 class User(AbstractBaseUser, PermissionsMixin):
     email = models.EmailField(unique=True)
     name = models.CharField(max_length=120, blank=True)
@@ -50,6 +53,14 @@ class User(AbstractBaseUser, PermissionsMixin):
         choices=[("system", "As my device"), ("light", "Light"), ("dark", "Dark")],
     )
     has_shortcuts = models.BooleanField("single-key shortcuts", default=True)
+    # Names of orders/list/columns.py, separated by spaces.
+    list_columns = models.CharField(
+        max_length=120,
+        blank=True,
+        default=USUAL_COLUMNS,
+        db_default=USUAL_COLUMNS,
+        editable=False,
+    )
     date_joined = models.DateTimeField(auto_now_add=True)
     # Until when, at most, two of their pages may wait for the carrier (orders/calling/waiting.py).
     waits_until = models.DateTimeField(null=True, editable=False)
@@ -74,7 +85,7 @@ class User(AbstractBaseUser, PermissionsMixin):
 
     @property
     def initials(self) -> str:
-        """Return two initials: of first and last name, or the first of the email."""
+        """Return two initials, of the first and last name, or the first letter of the email."""
         words = self.get_full_name().split()
         return "".join(
             word[0] for word in (words if len(words) == 1 else words[:1] + words[-1:])
@@ -82,7 +93,7 @@ class User(AbstractBaseUser, PermissionsMixin):
 
 
 class Session(AbstractBaseSession):
-    """A login: Django's session with its owner in a column, so that an index finds a person's own.
+    """A login: Django's session with its owner in a column, for an index to find it by.
 
     No foreign key: sessions are written often, by everybody, and must not wait for a user's row.
     """

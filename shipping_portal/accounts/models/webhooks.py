@@ -12,7 +12,7 @@ from shipping_portal.jobs.models import Job
 
 
 class WebhookKind(models.TextChoices):
-    """What an endpoint may ask for: the first part of an event's type."""
+    """A kind of event that an endpoint may ask for: the first part of an event's type."""
 
     ORDER = "order", "Orders: booked, refused, or unclear"
     LABEL = "label", "Labels: ready to print"
@@ -24,8 +24,9 @@ class WebhookKind(models.TextChoices):
 class WebhookEndpoint(models.Model):
     """One address that gets a business's events, signed with a secret that only both sides know.
 
-    Secrets are encrypted. Until `old_secret_ends_at` both sign. While it is paused its events wait;
-    paused with `off_why`, the portal has switched it off, and no further events are written for it.
+    Secrets are encrypted. Until `old_secret_ends_at` both secrets sign. While an endpoint is paused
+    its events wait. If it has `off_why`, the portal switched it off, and no further events are
+    written for it.
     """
 
     sender = models.ForeignKey(Sender, on_delete=models.CASCADE, related_name="webhook_endpoints")
@@ -40,7 +41,8 @@ class WebhookEndpoint(models.Model):
     off_why = models.CharField("switched off because", max_length=200, blank=True)
     # One worker at a time sends to it.
     busy_until = models.DateTimeField(null=True, blank=True)
-    # Since its last success: when the first failure was, how many, and until when nothing is sent.
+    # Since its last success: the time of the first failure, how many there were, and until when
+    # nothing is sent.
     failing_since = models.DateTimeField(null=True, blank=True)
     failures = models.PositiveIntegerField(default=0)
     held_until = models.DateTimeField(null=True, blank=True)
@@ -54,7 +56,7 @@ class WebhookEndpoint(models.Model):
         return f"webhook endpoint {self.pk}"
 
     def state(self, now: dt.datetime) -> str:
-        """Return what it does now, in a word or two."""
+        """Return what the endpoint is doing, in a word or two."""
         if self.paused_at:
             return "Switched off" if self.off_why else "Paused"
         return "Failing" if self.failing_since else "On"
@@ -83,7 +85,7 @@ class WebhookEvent(Job):
     happened_at = models.DateTimeField()
     state = models.CharField(max_length=9, choices=State.choices, default=State.WAITING)
     reply_status = models.PositiveSmallIntegerField("reply", null=True, blank=True)
-    # Why it failed, or what was answered: a stranger's words.
+    # Why it failed, or the reply: text from a stranger.
     reply = models.CharField("words of the reply", max_length=500, blank=True)
     done_at = models.DateTimeField(null=True, blank=True)
 

@@ -1,4 +1,4 @@
-"""Close an account, if nothing of it is open. It can't book, and is erased after its period."""
+"""Close an account with nothing open. It can't book, and is erased after a retention period."""
 
 import datetime as dt
 
@@ -25,11 +25,11 @@ def in_the_way(sender: Sender) -> list[str]:
 
 @transaction.atomic
 def close_account(sender: Sender, *, by: User, reason: str = "", now: dt.datetime) -> None:
-    """Close it like a permanent suspension, which Reinstate undoes until it is erased.
+    """Close an account by a permanent suspension, which Reinstate undoes until it is erased.
 
     Raises CannotClose.
     """
-    # No booking of it becomes due until the transaction ends.
+    # No booking of this account becomes due until the transaction ends.
     Sender.objects.select_for_update(no_key=True).get(pk=sender.pk)
     if why := in_the_way(sender):
         raise CannotClose(" ".join(why))

@@ -68,7 +68,7 @@ def reset_second_factor(person: User, *, by: User, reason: str, now: dt.datetime
 def move_person(
     person: User, number: str, role: str, *, by: User, reason: str, now: dt.datetime
 ) -> None:
-    """Move a person to the business with this number. Sign-on alone never does."""
+    """Move a person to the business with this number. Sign-on never does this by itself."""
     _refuse_beyond_reach(person, by)
     key = Sender.pk_of(number) or 0
     target = Sender.objects.filter(pk=key, closed_at=None, erased_at=None).first()
@@ -129,7 +129,7 @@ def why_no_groups(person: User) -> str:
 
 
 def _refuse_beyond_reach(person: User, by: User) -> None:
-    """Limit Support to senders' people: it could otherwise lock out or weaken those above it."""
+    """Limit Support to senders' people: it could otherwise lock out more senior operators."""
     if person.is_superuser and not by.is_superuser:
         raise ChangeRefused("Only a superuser changes a superuser's account.")
     if person.is_staff and not permissions.may(by, "operators"):

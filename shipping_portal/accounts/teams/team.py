@@ -31,7 +31,7 @@ from shipping_portal.accounts.models import (
 GOOD_FOR = dt.timedelta(hours=72)
 MOST_OPEN = 20
 LONGEST_NAME = 50  # in an email sent in our name
-# emails of one account, repeated and revoked ones included: nobody is flooded in our name
+# the most emails of one account, including repeats and revoked ones: nobody is flooded in our name
 MOST_A_DAY = 50
 ELSEWHERE = "You already belong to another account. Ask us if you want to change it."
 MAIL = """{inviter} invites you to join {business} at {portal}, as {role}.
@@ -66,7 +66,7 @@ def invite_person(
 def _create_invitation(
     sender: Sender, email: str, role: str, token_hash: str, *, by: User, now: dt.datetime
 ) -> Invitation:
-    """Count and create under the sender's row lock: simultaneous invitations run in sequence."""
+    """Count and create under the sender's row lock, so that invitations run one by one."""
     Sender.objects.select_for_update(no_key=True).get(pk=sender.pk)
     if sender.memberships.filter(user__in=with_address(email)).exists():
         raise NotPossible(f"{email} is in the team already.")
@@ -140,7 +140,7 @@ def _new_member(invitation: Invitation, user: User) -> Membership:
 
 
 def set_role(member: Membership, role: str, *, by: User | None, now: dt.datetime) -> None:
-    """Change a member's role; `by` nobody, it is the issuer's claim at a sign-on."""
+    """Change a member's role. Without `by`, the issuer's claim at a sign-on did it."""
     with _keeping_an_owner(member.sender):
         if not Membership.objects.filter(pk=member.pk).update(role=role):
             raise NotPossible(f"{member.user} is no longer in the team.")

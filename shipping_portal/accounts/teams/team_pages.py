@@ -25,8 +25,9 @@ from shipping_portal.accounts.login.forms import NEEDED, Plain
 from shipping_portal.accounts.models import Audit, Invitation, Membership, Role, User
 from shipping_portal.accounts.teams import team
 
-BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
-ACTIVITY = 50
+BACKEND = "shipping_portal.accounts.login.backend.MemberBackend"
+ACTIVITY, MOST_ACTIVITY = 10, 200  # lines on the page, and how many on request
+LOOKED_AT = 1000  # lines that decide which kinds are offered
 MAY = {
     Role.OWNER: "everything, and this page",
     Role.SHIPPER: "books, prints, cancels, imports and follows parcels",
@@ -55,7 +56,7 @@ class InviteForm(Plain):
 
 
 class JoinForm(Plain):
-    """What a person without an account sets to join one."""
+    """Asks a person without an account for what they need to join one."""
 
     name = LineField(label="Your name", max_length=120, error_messages={"required": NEEDED["name"]})
     password = forms.CharField(
@@ -102,14 +103,25 @@ def team_page(request: MemberRequest) -> HttpResponse:
             _open_invitations(request).select_related("invited_by").order_by("-created_at")
         ),
         "roles": [(role, role.label, may) for role, may in MAY.items()],
-        "activity": (
-            Audit.objects.filter(sender=request.sender)
-            .select_related("actor")
-            .order_by("-pk")[:ACTIVITY]
-        ),
         "now": timezone.now(),
     }
+    context |= _activity(request)
     return render(request, "accounts/team.html", context, status=422 if form.errors else 200)
+
+
+def _activity(request: MemberRequest) -> dict[str, Any]:
+    """Return the newest lines of the audit: few, or with `activity` many, or of one kind."""
+    kind = request.GET.get("activity", "")
+    mine = Audit.objects.filter(sender=request.sender).order_by("-pk")
+    if not kind:
+        return {"activity": mine.select_related("actor")[:ACTIVITY]}
+    known = sorted(set(mine.values_list("action", flat=True)[:LOOKED_AT]))
+    lines = (mine.filter(action=kind) if kind in known else mine).select_related("actor")
+    return {
+        "activity": lines[:MOST_ACTIVITY],
+        "activity_kind": kind,
+        "activity_kinds": known,
+    }
 
 
 @audience(OWNER)
@@ -175,7 +187,7 @@ def second_factor_rule(request: MemberRequest) -> HttpResponse:
 @public
 @require_http_methods(["GET", "POST"])
 def invitation(request: HttpRequest, token: str) -> HttpResponse:
-    """Show who invites to what. Only a button accepts, because mail scanners follow links."""
+    """Show who invites the person to what. Only a button accepts: mail scanners follow links."""
     found = team.find_invitation(token)
     if found is None:
         raise Http404
@@ -191,7 +203,7 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
         return _invitation_page(request, found, form)
     try:
         with transaction.atomic():
-            # The link came to this address, so an unconfirmed sign-up with it is not this person's.
+            # The link came to this address, so an unconfirmed sign-up with it isn't this person's.
             erase_unconfirmed(unconfirmed_people().filter(email__iexact=found.email))
             user = _new_person(found.email, form.cleaned_data)
             team.accept_invitation(found, user, now=timezone.now())

@@ -7,7 +7,7 @@ from django import template
 from django.conf import settings
 from django.templatetags.static import static
 from django.urls import reverse
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 
@@ -73,6 +73,12 @@ def word(context: dict[str, Any], word: str, country: str = "", *, count: int = 
     return say(word, country or getattr(context.get("sender"), "country", DEFAULT_COUNTRY))
 
 
+@register.filter
+def breakable(zone: str) -> SafeString:
+    """Let a zone's name go on in a new line after each slash, never inside a word."""
+    return format_html_join(SafeString("/<wbr>"), "{}", ([part] for part in zone.split("/")))
+
+
 @register.simple_tag(takes_context=True)
 def when(context: dict[str, Any], value: dt.datetime | None) -> SafeString | str:
     """Return the time in the sender's zone, with the exact instant for machines."""
@@ -84,7 +90,7 @@ def when(context: dict[str, Any], value: dt.datetime | None) -> SafeString | str
 
 @register.filter
 def status_chip(order: Any) -> SafeString:
-    """Return an order's status: its money until that is settled, then where the parcel is."""
+    """Return an order's status: its money until that is resolved, then where the parcel is."""
     if order.status == "booked" and order.progress:
         return chip(order.progress, order.get_progress_display())
     return chip(order.status, order.get_status_display())
@@ -117,7 +123,7 @@ def tone(level: str) -> str:
 
 @register.filter
 def fixes(form: Any) -> list[tuple[str, str]]:
-    """Return each control's sentence once, with the id of the first control that has it."""
+    """Return each sentence once, with the id of the first control that has it."""
     found: dict[str, str] = {}
     for field in form:
         group = "_0" if field.use_fieldset else ""
@@ -142,7 +148,7 @@ def sign_on_only() -> bool:
 
 @register.simple_tag(takes_context=True)
 def sign_on_link(context: dict[str, Any]) -> str:
-    """Return the address that begins a sign-on and then goes where the person wanted to, or ""."""
+    """Return the address that starts a sign-on and then leads where the person wanted, or ""."""
     if not openid.is_on():
         return ""
     wanted = context["request"].GET.get("next", "")

@@ -1,4 +1,4 @@
-"""Settings, API tokens: make one, which is shown once, and revoke one."""
+"""Settings, API tokens: make a token, which is shown once, or revoke one."""
 
 from allauth.account.decorators import reauthentication_required
 from django.contrib import messages
@@ -18,7 +18,7 @@ from shipping_portal.accounts.token_forms import TokenForm
 @require_http_methods(["GET", "POST"])
 @reauthentication_required(allow_get=True)
 def api_tokens(request: MemberRequest) -> HttpResponse:
-    """Show a member their tokens, and an owner everybody's; posting makes one of one's own."""
+    """Show members their tokens, and owners everybody's; posting makes one for oneself."""
     form, text = TokenForm(request.POST or None, role=request.membership.role), ""
     if form.is_valid():
         try:

@@ -55,7 +55,7 @@ def start(request: MemberRequest) -> HttpResponse:
 
 
 class PromiseForm(forms.Form):
-    """What the form for signing up asks, for an account that was opened by sign-on."""
+    """Asks what the sign-up form asks, for an account that was opened by sign-on."""
 
     no_dangerous_goods = forms.BooleanField(
         label="We won't send dangerous goods, and we accept the terms",
@@ -86,7 +86,7 @@ def promise(request: MemberRequest) -> HttpResponse:
 @audience(*EVERY_MEMBER)
 @require_GET
 def more(request: MemberRequest) -> HttpResponse:
-    """Show everything without a place of its own in the navigation."""
+    """Show everything that has no place of its own in the navigation."""
     return render(request, "accounts/more.html")
 
 
@@ -202,6 +202,7 @@ ARTICLES = {
     "driver-couldnt-collect": "The driver came but couldn't collect",
     "another-pickup-day": "I need another pickup day",
     "fix-a-mistake": "Fix a mistake on a booked parcel",
+    "send-it-back": "Have a parcel sent back to you",
     "cancel-a-parcel": "I'm not sending it after all",
     "checking-with-the-carrier": "It says we're checking with the carrier",
     "where-is-it": "Where is my parcel, and what do I tell the receiver?",

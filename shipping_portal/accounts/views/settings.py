@@ -74,7 +74,7 @@ def appearance(request: MemberRequest) -> HttpResponse:
 @audience(*EVERY_MEMBER)
 @require_http_methods(["GET", "POST"])
 def keyboard(request: MemberRequest) -> HttpResponse:
-    # Pass the POST itself: a form with one unticked box sends nothing else.
+    # Pass the POST itself: a form with a single unticked box sends nothing else.
     form = KeyboardForm(request.POST if request.method == "POST" else None, instance=request.user)
     return _settings_panel(request, "keyboard", "Keyboard", form)
 
@@ -99,7 +99,7 @@ def booking_rules(request: MemberRequest) -> HttpResponse:
 @reauthentication_required(allow_get=True)
 def own_limits(request: MemberRequest) -> HttpResponse:
     """Show the owner's own limits beside the operator's: the lower ones apply."""
-    # A copy, as the page shows beside the form what is stored.
+    # A copy, as the page shows the stored values beside the form.
     form = OwnLimitsForm(request.POST or None, instance=copy(request.sender))
     return _settings_panel(request, "own_limits", "Limits", form)
 
@@ -116,7 +116,7 @@ def label_size(request: MemberRequest) -> HttpResponse:
 @audience(OWNER)
 @require_GET
 def data(request: MemberRequest) -> HttpResponse:
-    """Show what can be exported, and the way to close the account."""
+    """Show what can be exported, and how to close the account."""
     return render(request, "accounts/data.html")
 
 
@@ -124,7 +124,7 @@ def data(request: MemberRequest) -> HttpResponse:
 @reauthentication_required
 @require_http_methods(["GET", "POST"])
 def close_account(request: MemberRequest) -> HttpResponse:
-    """Close the account after its owner gave the password again and typed the account's number."""
+    """Close the account once its owner has given the password again and typed its number."""
     form = CloseForm(request.POST or None, sender=request.sender)
     if request.method == "POST" and form.is_valid():
         try:
@@ -204,7 +204,7 @@ def notifications(request: MemberRequest) -> HttpResponse:
 
 
 @public
-@csrf_exempt  # A mail program presses this for the person, and has only the link.
+@csrf_exempt  # A mail program presses this for the person, and only has the link.
 @require_http_methods(["GET", "POST"])
 def unsubscribe(request: HttpRequest, token: str) -> HttpResponse:
     """Show a button, because mail scanners follow links; POST turns off that email's kinds."""

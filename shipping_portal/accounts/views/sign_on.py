@@ -1,4 +1,4 @@
-"""Show the pages of sign-on: there and back, logged out, asked again, and the break-glass login."""
+"""Show sign-on's pages: there and back, log-out, proving again, and the break-glass login."""
 
 import time
 from collections.abc import Callable
@@ -67,7 +67,7 @@ def sign_on(request: HttpRequest) -> HttpResponse:
 @require_GET
 @_when_on
 def sign_on_again(request: HttpRequest) -> HttpResponse:
-    """Let the issuer ask who it is once more, before an act that changes an account."""
+    """Let the issuer ask who it is again, before an act that changes an account."""
     if not proofs.is_signed_on(request):
         raise Http404
     return _begin(request, again=time.time())
@@ -84,7 +84,7 @@ def _begin(request: HttpRequest, *, again: float | None = None) -> HttpResponse:
 @require_GET
 @_when_on
 def callback(request: HttpRequest) -> HttpResponse:
-    """Take the issuer's answer."""
+    """Process the issuer's answer."""
     view = OAuth2CallbackView.adapter_view(openid.OpenIdExchange(request))
     try:
         response: HttpResponse = view(request)
@@ -97,7 +97,7 @@ def callback(request: HttpRequest) -> HttpResponse:
 @require_safe
 @_when_on
 def leaving(request: HttpRequest) -> HttpResponse:
-    """Go on to the issuer's own log-out, once the person is logged out here."""
+    """Go on to the issuer's own logout, once the person is logged out here."""
     try:
         address = openid.logout_address()
     except openid.IssuerAway:
@@ -110,16 +110,16 @@ def leaving(request: HttpRequest) -> HttpResponse:
 @login_not_required
 @require_safe
 def ended(request: HttpRequest) -> HttpResponse:
-    """Say that the person is logged out: `here` alone, if the issuer has no log-out."""
+    """Say that the person is logged out, or only `here` if the issuer has no logout."""
     return render(request, "account/sign_on_ended.html", {"only_here": "here" in request.GET})
 
 
-# -- allauth's own pages, where the issuer takes their place -------------------------------------
+# -- allauth's own pages, where the issuer replaces them -----------------------------------------
 
 
 @login_not_required
 def log_in(request: HttpRequest) -> HttpResponseBase:
-    """Show allauth's login; without local passwords, the way to the issuer alone."""
+    """Show allauth's login or, without local passwords, only the way to the issuer."""
     if settings.LOCAL_PASSWORDS:
         return allauth_views.login(request)
     if request.user.is_authenticated:
@@ -131,7 +131,7 @@ def log_in(request: HttpRequest) -> HttpResponseBase:
 
 
 def prove_again(request: HttpRequest) -> HttpResponseBase:
-    """Let the issuer ask again whom it let in; a password is asked for here."""
+    """Let the issuer ask again if it logged the person in; ask for a password here."""
     if not proofs.is_signed_on(request):
         if settings.LOCAL_PASSWORDS or did_recently_reauthenticate(request):
             return allauth_views.reauthenticate(request)
@@ -174,7 +174,7 @@ def _as_ours(entry: URLPattern) -> URLPattern:
 @login_not_required
 @require_http_methods(["GET", "POST"])
 def break_the_glass(request: HttpRequest, token: str) -> HttpResponse:
-    """Log in a superuser by a link of `manage.py break_glass`, at the press of its button."""
+    """Log in a superuser by a link from `manage.py break_glass`, once they press the button."""
     limited: HttpResponse | None = consume_or_429(request, action="login", limit_get=True)
     person = break_glass.person_of(token)
     if limited or person is None:
@@ -222,7 +222,7 @@ def _enter(request: HttpRequest, token: str) -> HttpResponse:
 
 
 def _is_navigation(request: HttpRequest) -> bool:
-    """Return whether a person goes there: no frame, image or script of a page, and no prefetch."""
+    """Return whether a person is navigating: not a frame, image, script or prefetch."""
     headers = request.headers
     return (
         headers.get("Sec-Fetch-Mode", "navigate") == "navigate"

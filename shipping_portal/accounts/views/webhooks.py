@@ -1,4 +1,4 @@
-"""Settings, webhooks: endpoints, their secrets, shown once, and the log of what was sent."""
+"""Settings, webhooks: endpoints, their secrets (shown once), and the log of what was sent."""
 
 from typing import Any
 
@@ -51,7 +51,7 @@ def webhooks(request: MemberRequest) -> HttpResponse:
 @audience(OWNER)
 @require_http_methods(["GET", "POST"])
 def webhook_endpoint(request: MemberRequest, endpoint: int) -> HttpResponse:
-    """Show one endpoint with its log; posting sends everything since a time again."""
+    """Show one endpoint with its log; posting sends everything since some time again."""
     found = _own(request, endpoint)
     form = SinceForm(request.POST or None, sender=request.sender)
     if form.is_valid():
@@ -77,7 +77,7 @@ def rotate_webhook(request: MemberRequest, endpoint: int) -> HttpResponse:
 @require_POST
 @reauthentication_required
 def change_webhook(request: MemberRequest, endpoint: int) -> HttpResponse:
-    """Pause, resume or remove an endpoint, send a test, or one event again: by the button."""
+    """Pause, resume or remove an endpoint, send a test, or repeat an event, by the button."""
     found, now = _own(request, endpoint), timezone.now()
     pressed = next((name for name in DONE if name in request.POST), "")
     match pressed:

@@ -1,1 +1,1 @@
-"""Webhooks out, as Standard Webhooks describes them."""
+"""Send webhooks as Standard Webhooks describes."""

@@ -1,7 +1,7 @@
-"""Decide where events may be sent: to the internet over https, by a name that is looked up then.
+"""Decide where events may go: to the internet over https, by a name looked up on sending.
 
 A person who may set an address must not reach what only the portal can. The connection checks every
-address that the name has, and goes to one of those (`carrier/connection.py`).
+address that the name has, and uses one of them (`carrier/connection.py`).
 """
 
 import socket
@@ -18,7 +18,7 @@ NOT_PUBLIC = "This address isn't on the internet."
 
 
 def why_refused(url: str) -> str:
-    """Return why nothing is sent to an address as it is written, or ""."""
+    """Return why nothing may be sent to an address, judging by how it is written, or ""."""
     origin = Origin.of(url)
     if origin and _is_for_trials(origin):
         return ""
@@ -30,7 +30,7 @@ def why_refused(url: str) -> str:
 
 
 def _written_addresses(host: str) -> list[str]:
-    """Return the addresses that a host is in itself, such as 127.1; none of a name."""
+    """Return the addresses that a host writes out, such as 127.1; none for a name."""
     try:
         found = socket.getaddrinfo(host, None, flags=socket.AI_NUMERICHOST)
     except (OSError, UnicodeError):
@@ -45,5 +45,5 @@ def may_reach(url: str) -> Callable[[str], bool]:
 
 
 def _is_for_trials(origin: Origin) -> bool:
-    """Return whether it is a receiver on this machine, which only a setting of the demo allows."""
+    """Return whether it is a receiver on this machine, which only a demo setting allows."""
     return settings.WEBHOOK_OUT_LOOPBACK and origin.host == "127.0.0.1"

@@ -1,4 +1,4 @@
-"""Add, rotate and remove an endpoint, try it, and repeat events."""
+"""Add, rotate, test and remove an endpoint, and repeat events."""
 
 import datetime as dt
 from collections.abc import Collection
@@ -14,12 +14,12 @@ from shipping_portal.accounts.webhooks.signing import new_secret
 from shipping_portal.accounts.webhooks.switching import write_audit
 from shipping_portal.jobs.registry import enqueue
 
-MOST = 5  # of a business
+MOST = 5  # the most endpoints of a business
 BOTH_VALID = dt.timedelta(hours=24)
 
 
 class TooManyEndpoints(Exception):
-    """Raised when the business has as many endpoints as it may have."""
+    """Raised when the business has the most endpoints allowed."""
 
 
 @transaction.atomic
@@ -46,7 +46,7 @@ def add_endpoint(
 
 @transaction.atomic
 def rotate(endpoint: WebhookEndpoint, *, by: User, now: dt.datetime) -> str:
-    """Give it a new secret, and return it. The one before is valid for BOTH_VALID; an older not."""
+    """Give an endpoint a new secret, and return it. The previous one stays valid for BOTH_VALID."""
     secret = new_secret()
     locked = WebhookEndpoint.objects.select_for_update(no_key=True).get(pk=endpoint.pk)
     locked.old_secret, locked.secret = locked.secret, encrypt(secret)
@@ -58,7 +58,7 @@ def rotate(endpoint: WebhookEndpoint, *, by: User, now: dt.datetime) -> str:
 
 @transaction.atomic
 def remove_endpoint(endpoint: WebhookEndpoint, *, by: User, now: dt.datetime) -> None:
-    """Remove it with its secrets and events."""
+    """Remove an endpoint with its secrets and events."""
     write_audit("webhook endpoint removed", endpoint, by, now)
     endpoint.delete()
     events.refresh_flag(endpoint.sender)
@@ -66,14 +66,14 @@ def remove_endpoint(endpoint: WebhookEndpoint, *, by: User, now: dt.datetime) ->
 
 @transaction.atomic
 def send_test(endpoint: WebhookEndpoint, *, now: dt.datetime) -> None:
-    """Send an event that says nothing, whatever kinds it asked for."""
+    """Send an empty test event, whatever kinds the endpoint asked for."""
     happened = Happened("test.sent", events.TEST, now, {"account": endpoint.sender.number})
     events.write([endpoint], [happened], now)
 
 
 @transaction.atomic
 def repeat(endpoint: WebhookEndpoint, *, now: dt.datetime, **which: Any) -> int:
-    """Send these events of it again, with the ids they had; return how many."""
+    """Send these events of an endpoint again, with the ids they had; return how many."""
     done = WebhookEvent.objects.filter(endpoint=endpoint, done_at__isnull=False, **which)
     due_at = None if endpoint.paused_at else now
     afresh = {"state": WebhookEvent.State.WAITING, "done_at": None, "due_at": due_at}

@@ -20,7 +20,7 @@ Data = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Happened:
-    """What happened: a `type` such as `label.ready`, and what it is about, by which it is ordered.
+    """What happened: a `type` such as `label.ready`, and what it is about, which sets its order.
 
     `data` has ids, states and addresses of the API: no name, no contact, no signed link.
     """
@@ -38,7 +38,7 @@ class Happened:
 
 
 def note(sender: Sender, kind: str, make: Callable[[], Happened], now: dt.datetime) -> None:
-    """Write an event. A sender whose endpoints are none costs no query, and nothing is made."""
+    """Write an event. A sender without endpoints costs no query, and nothing is created."""
     if sender.has_webhooks:
         note_events(sender, kind, (make() for _ in range(1)), now)
 

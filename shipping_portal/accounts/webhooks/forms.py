@@ -1,4 +1,4 @@
-"""Define the forms of a webhook endpoint: where to, what, and since when to repeat."""
+"""Define a webhook endpoint's forms: its address, its kinds, and the time to repeat events from."""
 
 import datetime as dt
 from typing import Any
@@ -44,7 +44,7 @@ class EndpointForm(Plain):
 
 
 class SinceForm(Plain):
-    """Since when to send events again, in the sender's zone."""
+    """The time to send events again from, in the sender's zone."""
 
     since = forms.DateTimeField(
         label="Since",
@@ -60,5 +60,5 @@ class SinceForm(Plain):
         since: dt.datetime = self.cleaned_data["since"].replace(tzinfo=self.sender.tzinfo)
         if since > timezone.now():
             raise forms.ValidationError("Enter a time in the past.")
-        # Older events are deleted; and the first year of all has no time in another zone.
+        # Older events are deleted; and times in year 1 can't be converted to another zone.
         return max(since, timezone.now() - dt.timedelta(days=366))

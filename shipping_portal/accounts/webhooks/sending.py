@@ -1,8 +1,8 @@
 """Deliver events: one worker at a time for each endpoint, in order, over one connection.
 
-The row of a job is an event. The worker that gets it sends all that is due at its endpoint, for a
-few seconds. A failure holds the whole endpoint for a while that doubles, so a dead one costs others
-nothing but its rare tries.
+A job's row is an event. The worker that gets it sends everything that is due at its endpoint, for a
+few seconds. A failure holds the whole endpoint for a time that doubles, so a dead one costs others
+nothing but rare tries.
 """
 
 import datetime as dt
@@ -30,21 +30,21 @@ from shipping_portal.jobs.models import backoff
 from shipping_portal.jobs.registry import NotYet, enqueue, job
 
 State = WebhookEvent.State
-AT_ONCE = 4  # endpoints a process sends to: half of a worker's threads stay for everything else
-TURN_SECONDS = 5.0  # then the next endpoint has its turn
-SECONDS = 10.0  # for one event; three of them to connect
+AT_ONCE = 4  # how many endpoints a process sends to at once: half of a worker's threads stay free
+TURN_SECONDS = 5.0  # seconds; then it is the next endpoint's turn
+SECONDS = 10.0  # seconds for one event; three of them to connect
 LEASE = dt.timedelta(seconds=60)  # longer than a turn, one event and a slow name server
 BATCH = 100
-PATIENCE = 12  # the sweep has other work: it sends something itself only if no worker takes it
+PATIENCE = 12  # the sweep has other work: it sends only if no worker has taken it by then
 REPLY_BYTES, REPLY_WORDS = 4096, 500
 FIRST_WAIT, LONGEST_WAIT = 5.0, 3600.0  # seconds
-SOON = 1.5  # seconds, until one of the places is looked for again
+SOON = 1.5  # seconds until a free place is looked for again
 _turns = threading.BoundedSemaphore(AT_ONCE)
 
 
 @dataclass
 class Turn:
-    """What became of the events of one batch."""
+    """The results of one batch of events."""
 
     delivered: defaultdict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
     failed: WebhookEvent | None = None
@@ -60,10 +60,10 @@ class Turn:
     lane="endpoint",
     order=130,
     patience=PATIENCE,
-    is_leased=False,  # the endpoint has the lease
+    is_leased=False,  # while this worker holds the endpoint's lease
 )
 def send_due_events(first: WebhookEvent) -> None:
-    """Send what is due at this event's endpoint, for as long as a turn lasts."""
+    """Send what is due at this event's endpoint, for one turn at most."""
     if not _turns.acquire(blocking=False):
         raise NotYet(timezone.now() + backoff(0, first=SOON))
     try:
@@ -76,7 +76,7 @@ def send_due_events(first: WebhookEvent) -> None:
 
 @contextmanager
 def _leased(first: WebhookEvent) -> Iterator[WebhookEndpoint | None]:
-    """Lease the endpoint; None while another worker has it, or nothing may be sent."""
+    """Lease the endpoint; return None if another worker has it or nothing may be sent."""
     endpoint = _take(first)
     try:
         yield endpoint
@@ -118,7 +118,7 @@ def _send_for_a_turn(endpoint: WebhookEndpoint) -> None:
 
 
 def _next_batch(endpoint: WebhookEndpoint) -> list[WebhookEvent]:
-    """Return due events in order, none before an earlier one of the same parcel."""
+    """Return due events in order: never one before an earlier one of the same parcel."""
     now = timezone.now()
     due = waiting_events(endpoint).filter(due_at__lte=now, parked_at=None).order_by("pk")
     while found := list(due[:BATCH]):
@@ -131,7 +131,7 @@ def _next_batch(endpoint: WebhookEndpoint) -> list[WebhookEvent]:
 def _without_blocked(
     endpoint: WebhookEndpoint, found: list[WebhookEvent], now: dt.datetime
 ) -> list[WebhookEvent]:
-    """Return those that nothing blocks. The others wait as long as the one that blocks them."""
+    """Return the events that nothing blocks. Others wait as long as the one that blocks them."""
     # Two plain queries: one with both was planned badly on a table that had just grown.
     later = waiting_events(endpoint).filter(due_at__gt=now, about__in={one.about for one in found})
     blocked: set[int] = set()
@@ -143,7 +143,7 @@ def _without_blocked(
 
 
 def _send_batch(endpoint: WebhookEndpoint, batch: list[WebhookEvent], ends_at: float) -> Turn:
-    """Send one after the other until one fails or the turn ends."""
+    """Send events one after the other until one fails or the turn ends."""
     turn = Turn()
     keys = valid_secrets(endpoint, timezone.now())
     for event in batch:
@@ -161,7 +161,7 @@ def _send_batch(endpoint: WebhookEndpoint, batch: list[WebhookEvent], ends_at: f
 def _send(
     endpoint: WebhookEndpoint, event: WebhookEvent, keys: list[str]
 ) -> tuple[int | None, str]:
-    """POST it once. Returns the reply's status and first words, or why there is none."""
+    """POST an event once. Returns the reply's status and first words, or why there is none."""
     headers = {
         "Content-Type": "application/json",
         "User-Agent": f"shipping-portal/{VERSION}",
@@ -179,7 +179,7 @@ def _send(
             schemes=addresses.SCHEMES,
             seconds=SECONDS,
             largest=REPLY_BYTES,
-            may_repeat=True,  # the receiver knows a message again by its id
+            may_repeat=True,  # the receiver recognises a repeated message by its id
         )
     except Undelivered as problem:
         return None, str(problem)
@@ -209,7 +209,7 @@ def _record(endpoint: WebhookEndpoint, turn: Turn) -> None:
 
 @transaction.atomic
 def _hold(endpoint: WebhookEndpoint, failed: WebhookEvent, now: dt.datetime) -> None:
-    """Send nothing to it for a while; give the event up after days, or switch the endpoint off."""
+    """Hold the endpoint for a while; after days give up the event, or switch the endpoint off."""
     last_day = now - dt.timedelta(days=settings.WEBHOOK_OUT_DAYS)
     endpoint.failing_since = endpoint.failing_since or now
     endpoint.failures += 1

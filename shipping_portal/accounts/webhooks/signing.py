@@ -25,7 +25,7 @@ def valid_secrets(endpoint: WebhookEndpoint, now: dt.datetime) -> list[str]:
 
 
 def signed_headers(event: WebhookEvent, keys: list[str], now: dt.datetime) -> dict[str, str]:
-    """Return the three headers. The time is that of this try, so that no copy is good for long."""
+    """Return the three headers. The time is that of this try, so copies aren't good for long."""
     message, seconds = f"msg_{event.uuid.hex}", str(int(now.timestamp()))
     content = f"{message}.{seconds}.{event.body}".encode()
     return {

@@ -18,14 +18,14 @@ OFF = "We stopped sending events to your webhook endpoint: {why}. Check your pro
 def pause_endpoint(
     endpoint: WebhookEndpoint, *, by: Any, now: dt.datetime, reason: str = ""
 ) -> None:
-    """Let its events wait. One that is paused already stays as it is."""
+    """Let an endpoint's events wait. If it is paused already, nothing changes."""
     if _change(endpoint, paused_at__isnull=True, to={"paused_at": now}):
         write_audit("webhook endpoint paused", endpoint, by, now, reason)
 
 
 @transaction.atomic
 def resume_endpoint(endpoint: WebhookEndpoint, *, by: Any, now: dt.datetime) -> None:
-    """Send what waits, from now on, as if nothing had failed."""
+    """Send waiting events from now on, as if nothing had failed."""
     afresh = {"paused_at": None, "off_why": "", "failing_since": None, "failures": 0}
     if _change(endpoint, paused_at__isnull=False, to={**afresh, "held_until": None}):
         waiting = WebhookEvent.objects.filter(endpoint=endpoint, state=WebhookEvent.State.WAITING)

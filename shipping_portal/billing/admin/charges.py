@@ -67,7 +67,7 @@ def _order(typed: str) -> Order | None:
 
 
 def assign(charge: Charge, *, owner: tuple[Sender, Order | None], **written: Any) -> str:
-    """Assign it with the Extra Cover that was in the same price."""
+    """Assign a line, together with the Extra Cover in the same price."""
     sender, order = owner
     parts = (
         Charge.objects.unmatched()
@@ -79,7 +79,7 @@ def assign(charge: Charge, *, owner: tuple[Sender, Order | None], **written: Any
             matching.assign_charge(part, sender=sender, order=order)
     except matching.AlreadyAssigned:
         raise Refused("This charge has already been assigned.") from None
-    charge.sender = sender  # whose audit it is
+    charge.sender = sender  # the audit row belongs to the line
     return f"to {order or sender}"
 
 
@@ -98,7 +98,7 @@ def _accept(charge: Charge, **written: Any) -> str:
 
 
 class WhichForm(ReasonForm):
-    """Which held lines of a report, and why."""
+    """Asks which held lines of a report, and why."""
 
     which = forms.ChoiceField(
         choices=[
@@ -169,7 +169,7 @@ class WeekFilter(admin.SimpleListFilter):
         return [(week.isoformat(), f"{week:%-d %b %Y}") for week in weeks]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Charge]) -> QuerySet[Charge]:
-        """Filter by the week's reports, which have an index, and by the few lines of operators."""
+        """Filter by the week's reports, which have an index, plus the operators' few lines."""
         if self.value() not in dict(self.lookup_choices):
             return queryset
         week = str(self.value())
@@ -178,7 +178,7 @@ class WeekFilter(admin.SimpleListFilter):
 
 
 class DisputeInline(ReadOnlyInline):
-    """What its sender said about the line, and the answer."""
+    """What the sender said about the line, and the answer."""
 
     model = Dispute
     fk_name = "charge"
@@ -342,7 +342,7 @@ class ChargeAdmin(ActionsAdmin):
 
     @admin.display(description="parcel", ordering="order")
     def parcel(self, charge: Charge) -> SafeString | str:
-        """Link to the order, or show the reference that no order has."""
+        """Link to the order, or show a reference that no order has."""
         return link_to(charge.order, charge.reference) if charge.order else charge.reference or "–"
 
     @admin.display(description="report")

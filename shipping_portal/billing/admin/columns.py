@@ -1,4 +1,4 @@
-"""Edit an account's billing profile: map columns with a reason, and try them before saving."""
+"""Edit an account's billing profile: map columns with a reason, and test them before saving."""
 
 from itertools import islice
 from typing import Any
@@ -81,7 +81,7 @@ class ColumnsForm(ReasonForm, forms.ModelForm):
 def columns_page(
     request: HttpRequest, profile: BillingProfile, context: dict[str, Any]
 ) -> HttpResponse:
-    """Try the columns on the newest file, repeatedly; save them with a reason."""
+    """Test the columns on the newest file, repeatedly; save them with a reason."""
     data = (request.POST, request.FILES) if request.method == "POST" else (None, None)
     form, tried = ColumnsForm(*data, instance=profile), None
     if "try" in request.POST:
@@ -103,7 +103,7 @@ def columns_page(
 
 
 def _set(profile: BillingProfile, *, chosen: dict[str, Any], **answers: Any) -> None:
-    """Set the columns for files from now on, and those read again."""
+    """Set the columns for future files, and for those read again."""
     BillingProfile.objects.filter(pk=profile.pk).update(**chosen)
 
 
@@ -129,7 +129,7 @@ def _tried(profile: BillingProfile, form: ColumnsForm) -> dict[str, Any]:
 
 
 def _file_to_try(profile: BillingProfile, given: Any) -> tuple[str, bytes]:
-    """Return the chosen file, else the account's newest."""
+    """Return the chosen file, or else the account's newest."""
     if given:
         return given.name, given.read(LARGEST)
     newest = (

@@ -133,7 +133,7 @@ class DisputeAdmin(ActionsAdmin):
 
     @admin.display(description="photo")
     def sent_along(self, dispute: Dispute) -> SafeString | str:
-        """Link to the photo, as a file to download."""
+        """Link to the photo, as a download."""
         if dispute.photo_id is None:
             return "–"
         return format_html(

@@ -79,7 +79,7 @@ def _reverse(report: BillingReport, *, by: User, now: dt.datetime, reason: str) 
 
 
 def _reversal(report: BillingReport) -> list[list[str]]:
-    """Return what reversing it changes for each sender, and in all, by currency."""
+    """Return what reversing a report changes for each sender and in total, by currency."""
     unreversed = report.lines.posted().filter(reversed_by=None).order_by()
     lines = {"lines": Count("pk"), "amount": Sum("amount")}
     by_sender: Any = unreversed.values("sender__name", "currency").annotate(**lines)
@@ -105,7 +105,7 @@ def _has_held(report: BillingReport) -> bool:
 
 
 def _on_hold(report: BillingReport) -> list[list[str]]:
-    """Return what is on hold, by reason and kind."""
+    """Return the lines on hold, by reason and kind."""
     columns = ("held", "kind", "currency")
     held = report.lines.filter(HELD).order_by(*columns).values(*columns)
     sums: Any = held.annotate(lines=Count("pk"), amount=Sum("amount"))
@@ -230,7 +230,7 @@ class BillingReportAdmin(ActionsAdmin):
     waits = ("needs", queues.REPORTS)
     list_filter = [needs(queues.REPORTS), "state"]
     related = ("account", "uploaded_by", "ended_by")
-    list_per_page = 20  # the lines of each are counted
+    list_per_page = 20  # each has its lines counted
     ordering = ["-week", "-pk"]
     search_fields = ["name"]
     exclude = ["profile", "problems"]

@@ -1,4 +1,4 @@
-"""Check whether the carrier's weekly report is late, the first one included."""
+"""Check whether the carrier's weekly report is late, including the first one."""
 
 import datetime as dt
 
@@ -12,7 +12,7 @@ LATE_AFTER = dt.timedelta(days=9)  # a week, and two days to write and send it
 
 
 def overdue_reports(now: dt.datetime) -> list[dt.datetime]:
-    """Return, for each account without its report, when the first parcel in it was booked."""
+    """Return when the first parcel of each overdue report was booked, by account."""
     return [since for account in gateway.all_accounts() if (since := _overdue_since(account, now))]
 
 

@@ -1,4 +1,4 @@
-"""Write a webhook event for each line of a bill that counts, in the transaction that posts it."""
+"""Write a webhook event for each bill line that counts, in the transaction that posts it."""
 
 import datetime as dt
 from itertools import groupby
@@ -15,7 +15,7 @@ AT_ONCE = 2000
 
 
 def note_charges(lines: QuerySet[Charge], now: dt.datetime) -> None:
-    """Write an event of each posted line whose sender has an endpoint. Others cost one query."""
+    """Write an event for each posted line whose sender has an endpoint. Others cost one query."""
     theirs = lines.filter(posted_at__isnull=False, sender__has_webhooks=True)
     found = theirs.select_related("order", "sender").order_by("sender", "pk")
     for sender, charges in groupby(found.iterator(AT_ONCE), key=lambda charge: charge.sender):

@@ -2,13 +2,11 @@
 
 The lines of one reference are compared, whatever file they came in and however it was written:
 
-- A line equal to a known one is that line: a second equal line is new only if one is known.
-- An order is charged once, and once more each time its charge was refunded because it was
-cancelled.
-  Any further charge is “billed twice?”. So is a second Extra Cover.
-- No more is refunded than was charged, and nothing while a charge of the same amount is on hold.
-For a
-  lost parcel the contents may be paid, which is more.
+- A line equal to a known one is the same line: a second equal line is new only if just one is
+known. - An order is charged once, and once more each time its charge was refunded because it was
+cancelled. Any further charge is “billed twice?”. So is a second Extra Cover. - No more is refunded
+than was charged, and nothing while a charge of the same amount is on hold. For a lost parcel the
+contents may be paid for, which is more.
 
 An operator's decisions stay. This runs when a report has been read, for its page, and again when it
 is posted, when no other report can be.
@@ -79,7 +77,7 @@ class ComparedLine:
 
     @property
     def is_open(self) -> bool:
-        """Return whether it is of this report, undecided, and without a finding so far."""
+        """Return whether the line is in this report, undecided, and without a finding so far."""
         return self.is_own and not (self.first.decision or self.is_repeat or self.held)
 
     @property
@@ -94,7 +92,7 @@ class Group:
     name: str
     order: Order | None
     items: list[ComparedLine]
-    # Known, and not matched yet.
+    # Known, but not matched yet.
     spare: dict[object, list[ComparedLine]] = field(default_factory=lambda: defaultdict(list))
     days: set[object] = field(default_factory=set)
 
@@ -111,7 +109,7 @@ class Group:
         for item in self._open():
             if not self._may_bill_used_label(item):
                 self._take(item)
-        # A line without a parcel, such as a fee, is no second charge of one.
+        # A line without a parcel, such as a fee, isn't a second charge for one.
         if self.name:
             allowed = self._allowed()
             self._hold_beyond(allowed, COSTS)
@@ -122,7 +120,7 @@ class Group:
         return [item for item in self.items if item.is_open]
 
     def _take(self, item: ComparedLine, *, by_key: bool = False) -> bool:
-        """Mark it as a repeat of a known line, if there is one that no other line here repeats."""
+        """Mark a line as a repeat of a known line, if there is one not repeated here already."""
         alike = self.spare[item.amount, item.first.currency]
         for at, known in enumerate(alike):
             if known.first.key == item.first.key if by_key else self._is_alike(item, known):
@@ -132,7 +130,7 @@ class Group:
         return False
 
     def _may_bill_used_label(self, item: ComparedLine) -> bool:
-        """Return whether it can be for a label used after cancelling.
+        """Return whether the line can be for a label used after cancelling.
 
         That is billed by a line just like the first.
         """
@@ -140,9 +138,9 @@ class Group:
         return item.first.kind in COSTS and is_used
 
     def _is_alike(self, one: ComparedLine, other: ComparedLine) -> bool:
-        """Return whether they agree wherever both have a value.
+        """Return whether two lines agree wherever both have a value.
 
-        A column may be mapped in one only.
+        A column may be mapped in only one of them.
         """
         if one.has_number and other.has_number:
             return False
@@ -156,7 +154,7 @@ class Group:
     def _is_same_day(self, one: Charge, other: Charge) -> bool:
         if one.day == other.day or one.day is None or other.day is None:
             return True
-        # A refund without a day column of its own has its order's day.
+        # A refund whose day has no column gets its order's day.
         return one.amount < 0 and (one.day in self.days or other.day in self.days)
 
     def _counting(self, of: Collection[str]) -> list[ComparedLine]:
@@ -179,7 +177,7 @@ class Group:
         return 1 + max(refunds, int(is_cancelled and bool(self._counting([ChargeKind.ORDER]))))
 
     def _hold_beyond(self, allowed: int, of: Collection[str]) -> None:
-        """Beyond the allowed number, leave out repeats and hold the rest, the last first."""
+        """Beyond the allowed number, leave out repeats and hold the rest, last ones first."""
         found = [item for item in self._counting(of) if item.amount >= 0]
         excess = len(found) - allowed
         fresh = [item for item in reversed(found) if item.is_open and item.first.kind in of]
@@ -202,7 +200,7 @@ class Group:
 
 
 def _is_same_word(one: str, other: str) -> bool:
-    """Return whether one is the other or a part: “order invoiced”, “order invoiced / paid”."""
+    """Return whether one term is part of the other: “order invoiced”, “order invoiced / paid”."""
     short, long = sorted((one.casefold().split(" / "), other.casefold().split(" / ")), key=len)
     rest = iter(long[1:])
     return short[0] == long[0] and all(part in rest for part in short[1:])
@@ -246,7 +244,7 @@ def _same_lines(report: BillingReport) -> Iterator[Group]:
 
 
 def _known_references(report: BillingReport, names: Collection[str]) -> dict[str, list[Any]]:
-    """Return, by reference, what other reports of this carrier account posted or hold."""
+    """Return the lines that this account's other reports posted or hold, by reference."""
     found: dict[str, list[Any]] = defaultdict(list)
     posted = Charge.objects.filter(
         account=report.account_id, report__state=BillingReport.State.POSTED, is_repeat=False

@@ -30,7 +30,8 @@ NEEDED = (
     "progress_at",
 )
 
-AROUND = dt.timedelta(days=60)  # of a line's day: a refund comes weeks after its parcel's pickup
+# days around a line's own: a refund comes weeks after its parcel's pickup
+AROUND = dt.timedelta(days=60)
 
 
 class AlreadyAssigned(Exception):
@@ -90,7 +91,7 @@ def orders_named(charges: Collection[Charge], sender: Sender) -> dict[int, Order
 
 
 def _of_customer_references(account: int, lines: list[Charge], sender: Sender) -> dict[str, Order]:
-    """Read the sender's parcels around these days: pickup days have an index, references none."""
+    """Read the sender's parcels around these days: pickup days have an index, references don't."""
     named = {line.customer_reference.upper() for line in lines} - {""}
     days = [line.day or line.week for line in lines]
     first, last = min(days) - AROUND, max(days) + AROUND
@@ -107,7 +108,7 @@ def _of_customer_references(account: int, lines: list[Charge], sender: Sender) -
 
 
 def match_late() -> int:
-    """Give lines without an owner to the order that has their reference by now; return how many."""
+    """Assign lines without an owner to the order that now has their reference; return how many."""
     theirs = Order.objects.filter(
         account=OuterRef("account"), carrier_reference__upper=Upper(OuterRef("reference"))
     )
@@ -137,7 +138,7 @@ def assign_charge(charge: Charge, *, sender: Sender, order: Order | None = None)
 
 
 def acted_on(order: Order) -> bool:
-    """Return whether a person acted on a line matched by reference: then its lines stay."""
+    """Return whether a person acted on a line matched by reference: then the lines stay."""
     touched = Q(disputes__isnull=False) | Q(reversed_by__isnull=False)
     return _by_reference(order).filter(touched).exists()
 
@@ -166,8 +167,8 @@ def _by_reference(order: Order) -> ChargeQuerySet:
 
 @transaction.atomic
 def _attach_charge(charge: Charge, sender: Sender, order: Order | None) -> bool:
-    # As when an adoption is undone: the order lost its reference before, or the line is released
-    # with it.
+    # This is the case when an adoption is undone: the order lost its reference before, or the line
+    # is released with it.
     CarrierAccount.objects.select_for_update(no_key=True).get(pk=charge.account_id)
     mine = Charge.objects.unmatched().filter(pk=charge.pk)
     if _lost_its_reference(charge, order) or not mine.update(
@@ -184,9 +185,9 @@ def _attach_charge(charge: Charge, sender: Sender, order: Order | None) -> bool:
 
 
 def _lost_its_reference(charge: Charge, order: Order | None) -> bool:
-    """Return whether it was matched by a reference that its order lost.
+    """Return whether the line was matched by a reference that its order has lost.
 
-    An assigned one needs none.
+    A line that was assigned by hand needs none.
     """
     named = charge.reference.upper()
     if order is None or (order.carrier_reference or "").upper() != named:

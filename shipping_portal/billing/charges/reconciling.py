@@ -19,6 +19,7 @@ from shipping_portal.billing.models import (
 LOOKS_BACK = dt.timedelta(days=90)
 ENOUGH_REPORTS = 2
 BATCH = 1000  # lines marked by one statement
+Weeks = dict[int, list[dt.date]]  # by account
 # What an order may cost: the carrier's price at booking, and never more than was agreed.
 EXPECTED = Least(Coalesce("order__charged_price", "order__price"), "order__price")
 POSTED = Charge.objects.filter(order=OuterRef("pk"), posted_at__isnull=False)
@@ -33,29 +34,29 @@ def charged_after_cancelling(now: dt.datetime) -> QuerySet[Order]:
     return _costing_orders(now).filter(Exists(used), status=Status.CANCELLED)
 
 
-def not_refunded(now: dt.datetime) -> QuerySet[Order]:
+def not_refunded(now: dt.datetime, weeks: Weeks | None = None) -> QuerySet[Order]:
     """Return cancelled orders not fully refunded after two reports of later weeks."""
     posted = Charge.objects.filter(order=OuterRef("order"), posted_at__isnull=False)
     refund = posted.filter(kind__in=CANCEL_REFUNDS, currency=OuterRef("currency"))
     cost = POSTED.filter(~Exists(refund), kind=ChargeKind.ORDER)
     found = _costing_orders(now).filter(Exists(cost), status=Status.CANCELLED)
-    return found.filter(_in_reported_week("cancelled_at"))
+    return found.filter(_in_reported_week("cancelled_at", weeks))
 
 
 def charged_otherwise(now: dt.datetime) -> QuerySet[Order]:
     """Return orders charged differently than agreed, until an operator accepts or corrects it.
 
-    From the booking on by its price; from the bill on by its lines.
+    Before the bill this compares the booking's price, afterwards the bill's lines.
     """
     billed = Charge.objects.filter(posted_at__isnull=False, is_unexpected=True).values("order")
     booked = Order.objects.filter(unagreed_price__isnull=False, status=Status.BOOKED)
     unbilled = booked.exclude(Exists(POSTED.filter(kind=ChargeKind.ORDER))).values("pk")
-    settled = POSTED.filter(report=None)
-    return _recent_orders(now).filter(~Exists(settled), pk__in=billed.union(unbilled))
+    resolved = POSTED.filter(report=None)
+    return _recent_orders(now).filter(~Exists(resolved), pk__in=billed.union(unbilled))
 
 
 def note_unexpected(lines: QuerySet[Charge]) -> None:
-    """Mark those of these posted charges that, with their cover, differ from what was agreed.
+    """Mark the posted charges that, with their cover, differ from what was agreed.
 
     Done once, here: comparing all orders of three months on every visit to the admin takes half a
     second. The orders are found first and marked by key: PostgreSQL has no statistics of a new
@@ -91,12 +92,12 @@ def accept_price(line: Charge) -> bool:
     return bool(Charge.objects.filter(pk=line.pk, is_unexpected=True).update(is_unexpected=False))
 
 
-def never_charged(now: dt.datetime) -> QuerySet[Order]:
+def never_charged(now: dt.datetime, weeks: Weeks | None = None) -> QuerySet[Order]:
     """Return booked orders without a charge after two reports of their week or later."""
     cost = POSTED.filter(kind=ChargeKind.ORDER)
     # an index has them: the few recent ones
     unbilled = _recent_orders(now).filter(status=Status.BOOKED, unbilled__gt=0)
-    return unbilled.filter(~Exists(cost), _in_reported_week("booked_at"))
+    return unbilled.filter(~Exists(cost), _in_reported_week("booked_at", weeks))
 
 
 def _recent_orders(now: dt.datetime) -> QuerySet[Order]:
@@ -104,22 +105,30 @@ def _recent_orders(now: dt.datetime) -> QuerySet[Order]:
 
 
 def _costing_orders(now: dt.datetime) -> QuerySet[Order]:
-    """Return those that still cost something in one currency, all lines together, to the cent."""
+    """Return orders that still cost something in one currency, all lines together, to the cent."""
     # Rounded, because SQLite adds as floating point.
     sums = POSTED.order_by().values("currency").annotate(net=Round(Sum("amount"), 2))
     return _recent_orders(now).filter(Exists(sums.filter(net__gt=0)))
 
 
-def _in_reported_week(moment: str) -> Q:
-    """Return whether this moment is in a reported week, with reports of two weeks since."""
+def reported_weeks() -> Weeks:
+    """Return the weeks of each account's posted reports, in order."""
     posted = BillingReport.objects.filter(state=BillingReport.State.POSTED).order_by(
         "account", "week"
     )
-    weeks: dict[int, list[dt.date]] = defaultdict(list)
+    weeks: Weeks = defaultdict(list)
     for account, week in posted.values_list("account", "week").distinct():
         weeks[account].append(week)
+    return weeks
+
+
+def _in_reported_week(moment: str, weeks: Weeks | None) -> Q:
+    """Return whether this moment is in a reported week, with reports of two weeks since.
+
+    `weeks` are the reported ones, if they were read already.
+    """
     found = Q(pk__in=[])
-    for account, known in weeks.items():
+    for account, known in (reported_weeks() if weeks is None else weeks).items():
         if len(known) >= ENOUGH_REPORTS:
             begin = _start_of_day(known[0])
             last = _start_of_day(known[-ENOUGH_REPORTS] + dt.timedelta(days=7))

@@ -1,7 +1,7 @@
 """Store each week's totals per sender with the lines, so that pages never add up a history.
 
 Code that changes a line recounts its week, in the same transaction and under the sender's row. The
-daily recount checks all of them, corrects errors, and the admin says so.
+daily recount checks them all and corrects errors, which the admin shows.
 """
 
 import datetime as dt
@@ -12,7 +12,7 @@ import structlog
 from django.db import transaction
 from django.db.models import Count, Q, QuerySet, Sum, Value
 
-from orders.booking.recounting import note_mended
+from orders.booking.recounting import note_corrected
 from shipping_portal.accounts.models import Audit, Sender
 from shipping_portal.billing.models import Charge, WeekSum, round_cents
 from shipping_portal.jobs.registry import chore
@@ -71,8 +71,8 @@ def recount_weeks(now: dt.datetime) -> None:
     senders = list(Sender.objects.order_by("pk").values_list("pk", flat=True))
     some_at_a_time = (senders[at : at + SENDERS] for at in range(0, len(senders), SENDERS))
     wrong = [week for some in some_at_a_time for week in wrong_weeks(Q(sender__in=some))]
-    mended = sum(_correct_sums(sender, week, now) for sender, week in wrong)
-    note_mended(mended, now)
+    corrected = sum(_correct_sums(sender, week, now) for sender, week in wrong)
+    note_corrected(corrected, now)
 
 
 def wrong_weeks(of: Q) -> set[Week]:
@@ -97,7 +97,7 @@ def _row_facts(row: WeekSum) -> tuple[int, dt.date, str, str, int, int, str]:
 
 @transaction.atomic
 def _correct_sums(sender: int, week: dt.date, now: dt.datetime) -> int:
-    """Check again under the sender's row, which every change of a total locks, and correct it."""
+    """Correct a total after checking it again under the lock of the sender's row."""
     locked = Sender.objects.select_for_update(no_key=True).get(pk=sender)
     mine = Q(sender=sender, week=week)
     if not wrong_weeks(mine):

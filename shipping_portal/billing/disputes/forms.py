@@ -8,7 +8,7 @@ from shipping_portal.billing.disputes import photos
 
 
 class Words(forms.CharField):
-    """Lines of text without invisible characters."""
+    """A field for lines of text without invisible characters."""
 
     def to_python(self, value: Any) -> str:
         shown = "".join(c for c in str(value or "") if c.isprintable() or c == "\n")

@@ -28,13 +28,13 @@ CHUNKS = {
     b"bKGD",
 }
 PICTURE_ENDS, SCAN_BEGINS, COMMENT = 0xD9, 0xDA, 0xFE
-NOTES = range(0xE1, 0xF0)  # APP1 to APP15
+NOTES = range(0xE1, 0xF0)  # these are APP1 to APP15
 COLOURS = {0xE2: b"ICC_PROFILE\0", 0xEE: b"Adobe"}
 NEXT_MARKER = re.compile(rb"\xff(?![\x00\xd0-\xd7\xff])")  # in a scan, these four are data
 
 
 class NotAPhoto(Exception):
-    """Raised with words for the sender."""
+    """Raised if the file isn't a photo. The text is for the sender."""
 
 
 def strip_photo(content: bytes) -> tuple[str, bytes]:

@@ -54,7 +54,7 @@ class ChargeQuerySet(OwnedQuerySet["Charge"]):
 class Charge(models.Model):
     """One line: positive is charged, negative is refunded.
 
-    Amounts, weeks and words of posted lines never change; a reversing line corrects them. Its owner
+    Amounts, weeks and words of posted lines never change; a reversing line corrects them. The owner
     (`sender`, `order`, and the `kind` of a refund, which depends on the order) is filled in once,
     for a line without one.
 
@@ -72,7 +72,7 @@ class Charge(models.Model):
     report = models.ForeignKey(
         BillingReport, on_delete=models.PROTECT, null=True, blank=True, related_name="lines"
     )
-    line = models.PositiveIntegerField(default=0)  # of the file; its header is line 1
+    line = models.PositiveIntegerField(default=0)  # line of the file; the header is line 1
     part = models.PositiveSmallIntegerField(default=0)  # 1: the Extra Cover inside the line's price
     key = models.CharField(max_length=64)
     is_repeat = models.BooleanField(default=False)  # posted before: shown, and left out
@@ -83,7 +83,8 @@ class Charge(models.Model):
     decision = models.CharField(
         max_length=5, choices=Decision.choices, blank=True, default="", db_default=""
     )
-    is_unexpected = models.BooleanField(default=False)  # not as booked; set when posted or matched
+    # it isn't as booked; set when posted or matched
+    is_unexpected = models.BooleanField(default=False)
     week = models.DateField()  # Monday of the billing week whose statement has it
     posted_at = models.DateTimeField(null=True, blank=True)
     reference = models.CharField(max_length=100, blank=True)
@@ -102,7 +103,7 @@ class Charge(models.Model):
     stated = models.DecimalField(max_digits=16, decimal_places=2)
     amount = models.DecimalField(max_digits=16, decimal_places=2)
     currency = models.CharField(max_length=3)
-    day = models.DateField(null=True, blank=True)  # of the refund, else of the order
+    day = models.DateField(null=True, blank=True)  # day of the refund, else of the order
     declared_kg = models.DecimalField(max_digits=10, decimal_places=4, null=True, blank=True)
     declared_m3 = models.DecimalField(max_digits=12, decimal_places=6, null=True, blank=True)
     measured_kg = models.DecimalField(max_digits=10, decimal_places=4, null=True, blank=True)
@@ -172,7 +173,7 @@ class Charge(models.Model):
 
 
 class WeekSum(models.Model):
-    """A sender's posted lines in a week, by currency and kind; the row without a kind has all.
+    """A sender's posted lines in a week, by currency and kind; a row without a kind has the total.
 
     Recounted from the lines with every change (billing/charges/week_sums.py), so that no page
     adds up a history.
@@ -185,7 +186,7 @@ class WeekSum(models.Model):
     currency = models.CharField(max_length=3)
     kind = models.CharField(max_length=20, choices=ChargeKind.choices, blank=True)
     lines = models.PositiveIntegerField()
-    orders = models.PositiveIntegerField()  # that these lines are about, each once
+    orders = models.PositiveIntegerField()  # orders that these lines are about, each counted once
     amount = models.DecimalField(max_digits=16, decimal_places=2)
 
     objects = OwnedQuerySet.as_manager()

@@ -34,7 +34,7 @@ class DisputeQuerySet(OwnedQuerySet["Dispute"]):
 class Dispute(models.Model):
     """One sender's question about one line.
 
-    `facts` are declared, measured and quoted, at that time.
+    `facts` holds the declared, measured and quoted values at that time.
     """
 
     class State(models.TextChoices):
@@ -50,7 +50,7 @@ class Dispute(models.Model):
     made_at = models.DateTimeField()
     text = models.TextField(max_length=2000)
     facts = models.JSONField(default=dict)
-    # Of all lines that were disputed together.
+    # The same for all lines that were disputed together.
     photo = models.ForeignKey(
         DisputePhoto,
         on_delete=models.SET_NULL,

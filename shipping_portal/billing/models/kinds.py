@@ -30,12 +30,12 @@ class Hold(models.TextChoices):
     OVER_REFUNDED = "refund", "Refunded more than charged?"
 
 
-# an order has one of these, unless it was cancelled and used
+# an order is charged once for one of these, unless it was cancelled and used
 COSTS = (ChargeKind.ORDER, ChargeKind.UN_CANCELLATION)
 SIZE_CHARGES = (ChargeKind.UNDER_DECLARED, ChargeKind.OVERSIZE)
 CANCEL_REFUNDS = (ChargeKind.CANCEL_REFUND, ChargeKind.CANCEL_REFUND_LATER)
 STALE = ""  # the key of a line being read again: as a repeat it shows nothing about its order
-# for what went wrong
+# for something that went wrong
 GIVEN_BACK = (ChargeKind.DELAY_REFUND, ChargeKind.LOSS_REFUND, ChargeKind.OTHER_REFUND)
 REFUNDS = (*CANCEL_REFUNDS, *GIVEN_BACK)
 

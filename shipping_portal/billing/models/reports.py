@@ -60,7 +60,8 @@ class ChargeWord(models.Model):
     refunded".
     """
 
-    ORDER_REFUND = "order-refund"  # cancelled or not, and in which cycle: by its order
+    # whether it was cancelled, and in which cycle, depends on its order
+    ORDER_REFUND = "order-refund"
     MEANINGS = [
         (kind.value, kind.label)
         for kind in ChargeKind
@@ -78,10 +79,10 @@ class ChargeWord(models.Model):
 class BillingReport(Job):
     """One file from the carrier. It counts when it is posted, and never changes afterwards.
 
-    A posted one may be reversed as a whole, by lines that reverse each of its own; the file can
-    then be uploaded again.
+    A posted report may be reversed as a whole, by a reversing line for each of its lines; the file
+    can then be uploaded again.
 
-    `read` of `rows` rows are stored as lines so far. `stated` is the total by currency, from the
+    So far, `read` of `rows` rows are stored as lines. `stated` is the total by currency, from the
     file or the operator; `problems` are [line of the file, message].
     """
 
@@ -102,18 +103,18 @@ class BillingReport(Job):
     sha256 = models.CharField(max_length=64)
     week = models.DateField()  # its Monday
     state = models.CharField(max_length=8, choices=State.choices, default=State.READING)
-    profile = models.JSONField()  # the columns it is read by
+    profile = models.JSONField()  # the columns that it is read by
     rows = models.PositiveIntegerField(default=0)
     read = models.PositiveIntegerField(default=0)
     stated = models.JSONField(default=dict, blank=True)
     problems = models.JSONField(default=list, blank=True)
-    # of its lines when posted; see balancing.py
+    # the tally of its lines when posted; see balancing.py
     tally = models.JSONField(null=True, blank=True, editable=False)
     uploaded_at = models.DateTimeField()
     uploaded_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+"
     )
-    ended_at = models.DateTimeField(null=True, blank=True)  # posted or voided
+    ended_at = models.DateTimeField(null=True, blank=True)  # when it was posted or voided
     ended_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
     )

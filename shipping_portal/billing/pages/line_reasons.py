@@ -1,6 +1,6 @@
 """Explain a line: its kind in plain words, and its reason in one sentence.
 
-The report's own text is the carrier's, and only quoted at the end.
+The report's own text is the carrier's, so it is only quoted at the end.
 """
 
 from decimal import Decimal
@@ -8,11 +8,10 @@ from decimal import Decimal
 from django.urls import reverse
 
 from orders.models import Order
-from shipping_portal.accounts.formatting import local_date, money, plain
+from shipping_portal.accounts.formatting import local_date, money, plain, weight_words
 from shipping_portal.accounts.models import Sender
 from shipping_portal.billing.models import Charge, ChargeKind
 from shipping_portal.billing.pages import statements
-from shipping_portal.carrier.writing import KILOGRAMS
 
 # Singular and plural, as a statement counts them; the interface's name (§2.5) is below.
 NAMES = {
@@ -49,12 +48,12 @@ PLAIN = {
     ChargeKind.OTHER_REFUND: "The carrier gave money back.",
 }
 LONGEST_QUOTE = 100
-CUBIC_INCHES = Decimal("61023.74")  # in a cubic metre
+CUBIC_INCHES = Decimal("61023.74")  # litres in a cubic metre
 SIDES = ("length", "width", "height")
 
 
 def page_of(charge: Charge) -> str:
-    """Return where it is explained: its parcel's page, else its statement."""
+    """Return where a line is explained: its parcel's page, else its statement."""
     if charge.order:
         return f"{reverse('parcel', args=[charge.order.uuid])}#charges"
     return reverse("statement", args=[statements.week_name(charge.week)])
@@ -80,14 +79,14 @@ def interface_name(kind: str) -> str:
 
 
 def line_reason(charge: Charge, sender: Sender) -> str:
-    """Return one sentence for the sender; for an operator's own line the one they wrote."""
+    """Return one sentence for the sender; for an operator's own line, the one they wrote."""
     if charge.report_id is None:
         return _operator_reason(charge, sender)
     kind = ChargeKind(charge.kind)
     if charge.is_size_charge and (found := measured_sentence(charge, sender)):
         return f"Over the service's limit. {found}" if kind == ChargeKind.OVERSIZE else found
     if kind == ChargeKind.ORDER and charge.order:
-        return f"{charge.order.product_name}, {_weight_words(charge.order.weight_kg, sender)}."
+        return f"{charge.order.product_name}, {weight_words(charge.order.weight_kg, sender)}."
     if kind == ChargeKind.COVER and charge.order and charge.order.cover_amount:
         return f"Extra Cover, up to {money(charge.order.cover_amount, 'AUD')}."
     if kind == ChargeKind.OTHER_REFUND and charge.word:
@@ -121,7 +120,7 @@ def measured_sentence(charge: Charge, sender: Sender) -> str:
 
 
 def declared_words(charge: Charge, sender: Sender) -> str:
-    """Return what was declared: as in the report, else as booked."""
+    """Return what was declared, as in the report, or else as booked."""
     return _declared_words(charge, sender, (True, True))
 
 
@@ -137,7 +136,7 @@ def _declared_words(charge: Charge, sender: Sender, parts: tuple[bool, bool]) ->
     m3 = charge.declared_m3 if charge.measured_m3 is not None else None
     sides, volume = _sides_words(charge.order, m3), _volume_words(m3, sender)
     return _join_measures(
-        _weight_words(_declared_kg(charge), sender),
+        weight_words(_declared_kg(charge), sender),
         f"{sides} ({volume})" if sides else volume,
         parts,
     )
@@ -145,7 +144,7 @@ def _declared_words(charge: Charge, sender: Sender, parts: tuple[bool, bool]) ->
 
 def _measured_words(charge: Charge, sender: Sender, parts: tuple[bool, bool]) -> str:
     return _join_measures(
-        _weight_words(charge.measured_kg, sender), _volume_words(charge.measured_m3, sender), parts
+        weight_words(charge.measured_kg, sender), _volume_words(charge.measured_m3, sender), parts
     )
 
 
@@ -159,17 +158,6 @@ def _declared_kg(charge: Charge) -> Decimal | None:
     if charge.declared_kg is None and charge.order and charge.measured_kg is not None:
         return charge.order.weight_kg
     return charge.declared_kg
-
-
-def _weight_words(kg: Decimal | None, sender: Sender) -> str:
-    """Format a weight in that country's unit."""
-    if kg is None:
-        return ""
-    return (
-        f"{plain(round(kg / KILOGRAMS['lb'], 2))} lb"
-        if sender.country == "US"
-        else f"{plain(kg)} kg"
-    )
 
 
 def _volume_words(m3: Decimal | None, sender: Sender) -> str:

@@ -21,6 +21,7 @@ from shipping_portal.billing.pages.line_reasons import (
     line_reason,
     measured_words,
 )
+from shipping_portal.billing.pages.taxes import line_tax
 
 ANSWERED = {Dispute.State.ACCEPTED: "Support agreed", Dispute.State.DECLINED: "Support answered"}
 # all others: ok
@@ -54,6 +55,8 @@ def _line_row(line: Charge, sender: Sender, role: str, *, names_currency: bool) 
         "reference": line.reference,
         "parcel": reverse("parcel", args=[order.uuid]) if order else "",
         "name": shown_receiver(order, role).name if order else "",
+        "is_return": bool(order and order.returns_id),
+        "place_in_order": order.place_in_order if order else "",
         "day": local_date(line.day or line.week, sender),
         "booked": _week_booked(order, sender),
         "booked_in": _booked_in(line, sender),
@@ -65,14 +68,14 @@ def _line_row(line: Charge, sender: Sender, role: str, *, names_currency: bool) 
 
 
 def _week_booked(order: Order | None, sender: Sender) -> str:
-    """Return the week whose statement has its price, by the day it was booked."""
+    """Return the week whose statement has the order's price, by the day it was booked."""
     if order is None or order.booked_at is None:
         return ""
     return statements.week_name(week_of(order.booked_at.astimezone(sender.tzinfo).date()))
 
 
 def _booked_in(line: Charge, sender: Sender) -> str:
-    """Return the days of the week it was booked in; a price is dated by its booking anyway."""
+    """Return the days of the week that the order was booked in, which dates its price."""
     booked = statements.week_named(_week_booked(line.order, sender))
     return (
         statements.week_words(booked, sender)
@@ -157,6 +160,8 @@ CELLS: dict[str, Cell] = {
     "Reference": lambda line, sender, role: line.reference,
     "Your order number": _of_order("customer_reference"),
     "To": lambda line, sender, role: shown_receiver(line.order, role).name if line.order else "",
+    "Return": lambda line, sender, role: "yes" if line.order and line.order.returns_id else "",
+    "Parcel of order": _of_order("place_in_order"),
     "Booked in week": lambda line, sender, role: _week_booked(line.order, sender),
     "Reason": lambda line, sender, role: line_reason(line, sender),
     "Declared": lambda line, sender, role: (
@@ -164,13 +169,14 @@ CELLS: dict[str, Cell] = {
     ),
     "Measured": lambda line, sender, role: measured_words(line, sender),
     "Amount": lambda line, sender, role: line.amount,
+    "Tax in it": lambda line, sender, role: line_tax(line),
     "Currency": lambda line, sender, role: line.currency,
     "Disputed": lambda line, sender, role: dispute_state(line, sender)["disputed"],
 }
 
 
 def export_cells() -> dict[str, Cell]:
-    """Return CELLS, with the carrier's name where two carriers take new orders."""
+    """Return CELLS, with the carrier's name if two carriers take new orders."""
     titles = gateway.carrier_titles()
     name: Cell = lambda line, sender, role: titles.get(line.account_id, "")  # noqa: E731
     return CELLS | ({"Carrier": name} if titles else {})
@@ -179,6 +185,6 @@ def export_cells() -> dict[str, Cell]:
 def statement_rows(
     lines: Iterable[Charge], cells: dict[str, Cell], sender: Sender, role: str
 ) -> Iterable[list[object]]:
-    """Return rows under the heads of these cells, while the lines are read."""
+    """Yield rows with the headings of these cells, as the lines are read."""
     for line in lines:
         yield [cell(line, sender, role) for cell in cells.values()]

@@ -37,7 +37,7 @@ def notify_posted(report: BillingReport, now: dt.datetime) -> None:
 
 
 def counted_later(report: BillingReport, lines: QuerySet[Charge], now: dt.datetime) -> None:
-    """Notify of held lines that count now: they change a statement, or are its first."""
+    """Notify of held lines that count now: they change a statement, or start one."""
     if report.week >= (now - LATE_REPORT).date():
         sizes = [_size_charge_event(line, report, is_alone=True) for line in _size_charges(lines)]
         outbox.notify(*sizes, *statement_events(report, lines), now=now)
@@ -98,7 +98,7 @@ def statement_events(
 ) -> Iterator[Event]:
     """Yield each sender's statement event, once a week, with the page's own figures.
 
-    With lines that count `later` than their report, a statement that had others before has changed.
+    If lines count `later` than their report, a statement that already had lines has changed.
     """
     name = week_name(report.week)
     theirs = _week_of_its_senders(report.lines.all() if later is None else later, report)
@@ -148,7 +148,7 @@ def _size_charge_event(line: Charge, report: BillingReport, *, is_alone: bool) -
 
 
 def _week_of_its_senders(lines: QuerySet[Charge], report: BillingReport) -> QuerySet[Charge]:
-    """Return these lines' senders' charges for the report's week, from any report."""
+    """Return charges for the report's week of all senders in these lines, from any report."""
     senders = (
         lines.filter(posted_at__isnull=False)
         .filter(sender__isnull=False)
@@ -171,6 +171,6 @@ def _week_balances(week: QuerySet[Charge]) -> dict[int, list[tuple[str, Decimal]
 
 
 def _count_parcels(week: QuerySet[Charge]) -> dict[int, int]:
-    """Return each sender's number of parcels, one with lines in two currencies once."""
+    """Return each sender's number of parcels; one with two currencies counts once."""
     counts = week.order_by().values_list("sender").annotate(parcels=Count("order", distinct=True))
     return dict(counts)

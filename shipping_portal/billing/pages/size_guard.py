@@ -32,7 +32,7 @@ YEAR = dt.timedelta(weeks=52)
 class History:
     """The carrier's measures of a size's last billed parcels.
 
-    `above` has kilograms over the declared.
+    `above` holds the kilograms over the declared weight.
     """
 
     billed: int
@@ -45,7 +45,7 @@ class History:
 
 @dataclass(frozen=True)
 class Rate:
-    """How many of a size's billed parcels of the last 52 weeks had a size charge."""
+    """How many of a size's billed parcels had a size charge in the last 52 weeks."""
 
     billed: int = 0
     charged: int = 0
@@ -66,7 +66,7 @@ class Advice:
     weight: Decimal
     declared: Decimal
     unit: str
-    is_about: bool  # they didn't all have the same measure
+    is_about: bool  # if they didn't all have the same measure
 
 
 def weight_advice(sender: Sender, details: ParcelDetails, *, kept: str = "") -> Advice | None:
@@ -158,7 +158,7 @@ def _by_size(charges: QuerySet[Charge]) -> dict[int, int]:
 
 
 def _size_of(sender: Sender, details: ParcelDetails) -> ParcelSize | None:
-    """Return its saved size, or the only one with these sides if another weight was typed."""
+    """Return the order's saved size, or the only one with these sides if the weight differs."""
     if details.size:
         return sender.sizes.filter(uuid=details.size).first()
     sides = details.measures

@@ -1,4 +1,4 @@
-"""Read billing for senders: weeks, and one week's lines. Every total is its lines', by currency."""
+"""Read billing for senders: weeks, and one week's lines. Totals are sums of lines, by currency."""
 
 import datetime as dt
 import re
@@ -9,7 +9,7 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
-from django.db.models import Count, Exists, F, Max, OuterRef, Prefetch, Q, QuerySet, Sum
+from django.db.models import Count, Exists, Max, OuterRef, Prefetch, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce, Round
 from django.utils import timezone
 
@@ -33,6 +33,8 @@ from shipping_portal.billing.models import (
 from shipping_portal.db.keyset import Keyset
 
 WEEKS = 13
+RECENT = dt.timedelta(weeks=8)  # beside what was spent
+LATE_SIZE_CHARGES = dt.timedelta(weeks=4)  # before this week, and still new
 ON_PAPER = 500
 PRICES = (ChargeKind.ORDER, ChargeKind.COVER)
 ADJUSTMENTS = (*SIZE_CHARGES, ChargeKind.UN_CANCELLATION)
@@ -46,8 +48,8 @@ COLUMNS = {
     "refunds": ("Refunds", REFUNDS),
     "credit": ("Credit", (ChargeKind.CREDIT,)),
 }
-LINES = Keyset("place")  # of a statement: group after group, each in the report's order
-SIZE = "size"  # both kinds of size charge, to which their email links
+LINES = Keyset("place")  # sort order of a statement: group after group, each in the report's order
+SIZE = "size"  # both kinds of size charge, which their email links to
 # A statement's tabs, and other values of its address: one kind, or disputed lines.
 TABS: dict[str, tuple[str, tuple[str, ...]]] = {
     "": ("All", tuple(ChargeKind.values)),
@@ -86,7 +88,7 @@ class Balance:
 
 
 def balances_of(sums: Iterable[tuple[str, str, Decimal]]) -> list[Balance]:
-    """Return the balances of (kind, currency, amount) of a statement's groups or parcel's lines."""
+    """Return the balances of (kind, currency, amount) rows of a statement or parcel."""
     found = list(sums)
 
     def total(currency: str, kinds: Iterable[str]) -> Decimal:
@@ -104,8 +106,7 @@ def balances_of(sums: Iterable[tuple[str, str, Decimal]]) -> list[Balance]:
 
 
 def lines_of(user: Any, sender: Sender) -> ChargeQuerySet:
-    # Naming the sender once more lets PostgreSQL use its index instead of reading everybody's
-    # lines.
+    # Naming the sender again lets PostgreSQL use its index instead of reading everybody's lines.
     return Charge.objects.for_user(user).filter(sender=sender)
 
 
@@ -116,7 +117,7 @@ def explained_lines(lines: QuerySet[Charge]) -> QuerySet[Charge]:
 
 
 def pending_refunds(orders: QuerySet[Order]) -> list[dict[str, Any]]:
-    """Return what the carrier hasn't decided to refund: currency, count and amount."""
+    """Return the refunds that the carrier hasn't decided on: currency, count and amount."""
     total = Round(Sum(Coalesce("charged_price", "price")), 2)
     found = orders.filter(ASKED).order_by("currency").values("currency")
     return [dict(row) for row in found.annotate(count=Count("pk"), amount=total)]
@@ -171,7 +172,7 @@ def is_final(week: dt.date, until: dt.date | None, today: dt.date) -> bool:
 class Statement:
     """One week of one sender, filtered by `kind` and `q`.
 
-    Its groups are always the whole week's.
+    The groups are always those of the whole week.
     """
 
     whole: QuerySet[Charge]
@@ -247,12 +248,28 @@ def net_before(sums: QuerySet[WeekSum], week: dt.date) -> dict[str, Decimal]:
     return {currency: round_cents(amount) for currency, amount in found}
 
 
-def new_size_charges(lines: QuerySet[Charge], since: dt.datetime) -> dict[str, Any] | None:
-    """Return the newest week with size charges since then, and how many its statement lists."""
-    size = lines.filter(kind__in=SIZE_CHARGES, week__gte=since.date() - dt.timedelta(days=28))
-    by_week = size.order_by().values("week").annotate(count=Count("pk"), last=Max("posted_at"))
-    newest = by_week.filter(last__gte=since).order_by(F("week").desc()).first()
-    return dict(newest) if newest else None
+def recent_sums(user: Any, sender: Sender, week: dt.date) -> list[WeekSum]:
+    """Return the weeks' totals up to this week, newest first: of all charges and of size charges.
+
+    `is_new` says of a total of size charges whether one of them was posted in this week.
+    """
+    midnight = dt.datetime.combine(week, dt.time(), sender.tzinfo)
+    posted = lines_of(user, sender).filter(posted_at__gte=midnight, week=OuterRef("week"))
+    # The lines of old weeks aren't looked at.
+    recently = Q(week__gte=week - LATE_SIZE_CHARGES, kind__in=SIZE_CHARGES)
+    is_new = recently & Q(Exists(posted.filter(kind=OuterRef("kind"))))
+    sums = sums_of(user, sender).filter(week__gte=week - RECENT, kind__in=("", *SIZE_CHARGES))
+    return list(sums.annotate(is_new=is_new).order_by("-week", "currency"))
+
+
+def new_size_charges(sums: list[WeekSum]) -> dict[str, Any]:
+    """Return the newest week with new size charges, and how many its statement lists, or {}."""
+    of_size = [row for row in sums if row.kind]
+    weeks = [row.week for row in of_size if row.is_new]  # type: ignore[attr-defined]
+    if not weeks:
+        return {}
+    count = sum(row.lines for row in of_size if row.week == weeks[0])
+    return {"count": count, "week": week_name(weeks[0])}
 
 
 def _adjusted_orders(value: str, scope: SenderScope) -> Q | None:
@@ -277,7 +294,7 @@ def week_name(week: dt.date) -> str:
 
 
 def week_named(name: str) -> dt.date | None:
-    """Return the Monday of the week with that name, or None if it is no week."""
+    """Return the Monday of the week with that name, or None if there is no such week."""
     found = NAME.fullmatch(name)
     try:
         return dt.date.fromisocalendar(int(found[1]), int(found[2]), 1) if found else None
@@ -285,8 +302,8 @@ def week_named(name: str) -> dt.date | None:
         return None
 
 
-def week_words(week: dt.date, sender: Sender) -> str:
-    """Return `16–22 November`, in the US `November 16–22`, with the year if it isn't this one."""
+def week_words(week: dt.date, sender: Sender, *, names_year: bool = False) -> str:
+    """Return `16–22 November`, in the US `November 16–22`, with the year unless it is this one."""
     last = week + dt.timedelta(days=6)
     if sender.country == "US":
         end = f"{last.day}" if week.month == last.month else f"{last:%B} {last.day}"
@@ -295,4 +312,7 @@ def week_words(week: dt.date, sender: Sender) -> str:
         begin = f"{week.day}" if week.month == last.month else f"{week.day} {week:%B}"
         words = f"{begin}–{last.day} {last:%B}"
     is_this_year = last.year == timezone.now().astimezone(sender.tzinfo).year
-    return words if is_this_year else f"{words}{',' if sender.country == 'US' else ''} {last.year}"
+    if is_this_year and not names_year:
+        return words
+    comma = "," if sender.country == "US" else ""
+    return f"{words}{comma} {last.year}"

@@ -46,7 +46,7 @@ class UnreadableCell(Exception):
 def read_amount(text: str, decimal_sign: str, currency: str) -> Decimal:
     """Read an amount of this currency. Raises UnreadableCell."""
     rest, minuses, sides = text.translate(DASHES), 0, ""
-    # Accountants write "-" for nothing.
+    # Accountants write "-" for zero.
     if rest == "-":
         return Decimal(0)
     while re.search("[0-9]", rest):

@@ -37,12 +37,12 @@ class Balance:
 
     @property
     def difference(self) -> Decimal | None:
-        """Return the difference, or None if nothing is stated, which also prevents posting."""
+        """Return the difference, or None if no total is stated, which also prevents posting."""
         return None if self.stated is None else self.found - self.stated
 
 
 def report_tallies(reports: Collection[BillingReport]) -> dict[int, Tally]:
-    """Return these reports' tallies, as stored at posting or counted now, in two queries."""
+    """Return these reports' tallies, stored at posting or counted now, in two queries."""
     posted = {report.pk: report.tally for report in reports if report.tally}
     unmatched, held, left_out = (_count_lines(rule, posted) for rule in (UNMATCHED, HELD, LEFT_OUT))
     made = _counted_lines({report.pk for report in reports} - posted.keys())
@@ -61,7 +61,7 @@ def _count_lines(rule: Q, reports: Collection[int]) -> dict[int, int]:
 
 
 def keep_tally(report: BillingReport) -> None:
-    """Store the tally at posting: afterwards only the owners of the lines may change."""
+    """Store the tally at posting: afterwards only the owners of lines may change."""
     tally = _counted_lines({report.pk})[report.pk]
     found = {currency: str(amount) for currency, amount in tally.found.items()}
     lines = tally.matched + tally.unmatched + tally.held + tally.left_out

@@ -45,7 +45,7 @@ UNPOSTED = (State.READING, State.CHECKED, State.DAMAGED)
 
 
 class LeaseLost(Exception):
-    """Raised when another worker has the report by now, or an operator voided it."""
+    """Raised when another worker has taken over the report, or an operator has voided it."""
 
 
 @job("report", queue=BillingReport.objects.filter(state=State.READING), order=130)
@@ -56,7 +56,7 @@ def read_due_report(report: BillingReport) -> None:
 
 
 def read_report_again(report: BillingReport, *, now: dt.datetime) -> bool:
-    """Read it from the start, by today's profile. Return False if it is posted or void."""
+    """Read a report from the start, by today's profile. Return False if it is posted or void."""
     profile = Profile.of(profile_of(report.account)).to_json()
     with transaction.atomic():
         unposted = BillingReport.objects.filter(pk=report.pk, state__in=UNPOSTED)
@@ -70,8 +70,8 @@ def read_report_again(report: BillingReport, *, now: dt.datetime) -> bool:
             **BillingReport.AFRESH,
         ):
             return False
-        # Kept, so that a reread line keeps its number in the admin and an operator's decision about
-        # it.
+        # Keep the rows, so that a reread line keeps its number in the admin and an operator's
+        # decision.
         report.lines.filter(decision="").update(held="")
         report.lines.update(key=STALE, is_repeat=True)
         enqueue("report", report.pk)
@@ -134,7 +134,7 @@ def _make_lines(report: BillingReport, rows: list[ReportRow]) -> list[Charge]:
 
 
 def _decide_as_before(line: Charge, before: Charge | None) -> None:
-    """Keep an operator's decision about a held line that is the same and not posted elsewhere."""
+    """Keep an operator's decision about a held line that is unchanged and not posted elsewhere."""
     if (
         before
         and not line.is_repeat
@@ -171,7 +171,7 @@ class Reader:
         )
 
     def lines(self, row: ReportRow) -> list[Charge]:
-        """Return the row's line, and the Extra Cover in its price as a line of its own."""
+        """Return the row's line, and the Extra Cover in its price as a separate line."""
         term = self.terms[kinds.normalise_word(row.word)]
         order = self.orders.get(row.reference.upper())
         kind = self.history.kind(term.meaning, order, self.report.week)
@@ -191,8 +191,7 @@ class Reader:
     def _key(self, row: ReportRow, kind: str, order: Order | None) -> str:
         """Return a line's key; a different one if a refunded order is charged again.
 
-        A report of an earlier week than that line has the first charge, though it may be read
-        later.
+        A report for an earlier week than that line has the first charge, even if it is read later.
         """
         week = self.report.week
         if order is None or kind != ChargeKind.UN_CANCELLATION or not kinds.was_used(order, week):
@@ -256,7 +255,7 @@ def _finish_reading(
             raise LeaseLost
         report.lines.filter(key=STALE).delete()
         if problems:
-            # Of a damaged file only its problems stay.
+            # Only the problems of a damaged file stay.
             report.lines.all().delete()
         else:
             holding.compare_lines(report)

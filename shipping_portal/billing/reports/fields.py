@@ -1,4 +1,4 @@
-"""Map a report's columns. Interface §2.5 names the items and shows no format, so operators do."""
+"""Map a report's columns. Interface §2.5 names the items but no format, so operators map them."""
 
 import datetime as dt
 from dataclasses import asdict, dataclass
@@ -72,7 +72,7 @@ def give_profiles(now: dt.datetime) -> None:
 
 
 def profile_of(account: CarrierAccount) -> BillingProfile:
-    """Return the account's profile: this family's usual columns until an operator changes them."""
+    """Return the account's profile: the family's usual columns until an operator changes them."""
     made, _ = BillingProfile.objects.get_or_create(
         account=account, defaults={"columns": DEFAULT_COLUMNS, "total_word": "Total"}
     )

@@ -4,8 +4,8 @@
         taking/ taken/ refused/   created here, in each folder
         OLD/                      of the account in SECOND_CARRIER, or one in OLDER_CARRIERS
 
-A sweeper claims a file by moving it to `taking`: only one of several can. From there it goes to
-`taken`, or to `refused` with the reason beside it. A file that a crash left in `taking` is
+A sweeper claims a file by moving it to `taking`: only one of several sweepers can. From there it
+goes to `taken`, or to `refused` with the reason beside it. A file that a crash left in `taking` is
 processed again; in any case a report is stored once, by its hash. Links are not followed.
 """
 
@@ -34,7 +34,7 @@ UNFINISHED = (".part", ".filepart", ".tmp")
 QUIET = dt.timedelta(minutes=1)  # a file that hasn't changed for this long is complete
 GIVEN_UP = dt.timedelta(minutes=10)  # the process that claimed it this long ago is gone
 STUCK = dt.timedelta(minutes=30)
-MOST = 20  # of one folder at a time, so that the rest of the sweep doesn't wait long
+MOST = 20  # files of one folder at a time, so that the rest of the sweep doesn't wait long
 
 
 @chore("reports folder", every=60)
@@ -48,7 +48,7 @@ def take_finished_files(now: dt.datetime) -> None:
 
 
 def why_unusable() -> str:
-    """Return why no file can be taken, or "" if nothing prevents it or no folder is set."""
+    """Return why files can't be taken, or "" if they can or no folder is set."""
     for folder, _ in _account_folders():
         if os.path.isdir(folder) and not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
             return f"The portal can't read {folder} or move files in it."
@@ -61,7 +61,7 @@ def why_unusable() -> str:
 
 
 def stuck_since(now: dt.datetime) -> list[dt.datetime]:
-    """Return since when overdue files wait, those in folders of no account included."""
+    """Return when the oldest overdue file arrived, even one in no account's folder."""
     own = [folder for folder, _ in _account_folders()]
     beside = (
         place
@@ -87,7 +87,7 @@ def _finished_files(folder: Path, now: dt.datetime) -> Iterator[Path]:
 
 
 def _files_by_name(place: Path) -> list[tuple[Path, dt.datetime]]:
-    """Return a folder's files by name and time of last change, move or rename. None for a link."""
+    """Return a folder's files without links, by name and time of last change, move or rename."""
     found = []
     is_listed = (
         os.path.isdir(place) and not os.path.islink(place) and os.access(place, os.R_OK | os.X_OK)

@@ -67,15 +67,17 @@ def _stored_terms(words: Collection[str]) -> dict[str, ChargeWord]:
 
 
 class History:
-    """Kinds charged to some orders earlier, by week. Lines are added as they are read."""
+    """Kinds that were charged to these orders before, by week. Lines are added as they are read."""
 
     def __init__(self, orders: Collection[int], report: BillingReport | None) -> None:
         self.report_id = report and report.pk
         self.weeks: dict[tuple[int, str], Counter[dt.date]] = defaultdict(Counter)
-        self.invoiced: dict[int, Counter[dt.date]] = defaultdict(Counter)  # by other reports
+        # charged by other reports
+        self.invoiced: dict[int, Counter[dt.date]] = defaultdict(Counter)
         self.given_back: dict[int, Counter[dt.date]] = defaultdict(Counter)
         named = Upper("order__carrier_reference")
-        own = Charge.objects.filter(order__in=orders, reference__upper=named)  # none added by hand
+        # without those added by hand
+        own = Charge.objects.filter(order__in=orders, reference__upper=named)
         reported = own.filter(report__isnull=False, is_repeat=False, held="")
         reported = reported.exclude(report__state=BillingReport.State.REVERSED)
         for charge in reported.only("order_id", "kind", "week", "posted_at", "report_id"):
@@ -84,7 +86,7 @@ class History:
             )
 
     def add(self, charge: Charge, *, counts: bool = True) -> None:
-        """Add a line. One in another unposted report only shows that something was refunded."""
+        """Add a line. A line in another unposted report only shows that something was refunded."""
         if charge.order_id and counts:
             self.weeks[charge.order_id, charge.kind][charge.week] += 1
             if charge.kind in COSTS and charge.report_id != self.report_id:
@@ -96,8 +98,8 @@ class History:
         """Return a line's kind in this week.
 
         A plain order line of a cancelled order is an un-cancellation once the order was charged
-        before, or if its label was used: this family's report has no word of its own for it.
-        Without a cancellation it never is.
+        before, or if its label was used: this family's report has no separate word for that.
+        Without a cancellation it never is one.
         """
         if not meaning:
             return ChargeKind.UNKNOWN
@@ -119,7 +121,7 @@ class History:
     def _refund(self, order: Order | None, week: dt.date) -> str:
         if order is None or not may_be_cancelled(order):
             return ChargeKind.OTHER_REFUND
-        # Two reports may be of one week: the first one's charges are invoiced when the second
+        # Two reports may cover one week: the first one's charges are invoiced when the second
         # refunds them.
         is_same_cycle = week in self._costs(order) and not _count_up_to(
             week, self.invoiced[order.pk]
@@ -127,7 +129,7 @@ class History:
         return ChargeKind.CANCEL_REFUND if is_same_cycle else ChargeKind.CANCEL_REFUND_LATER
 
     def _costs(self, order: Order) -> Counter[dt.date]:
-        """Return the weeks in which it was charged, and how often."""
+        """Return the weeks in which the order was charged, and how often."""
         return (
             self.weeks[order.pk, ChargeKind.ORDER]
             + self.weeks[order.pk, ChargeKind.UN_CANCELLATION]
@@ -145,9 +147,9 @@ def with_cancellations(orders: QuerySet[Order]) -> QuerySet[Order]:
 
 
 def may_be_cancelled(order: Order) -> bool:
-    """Return whether it is cancelled or asked for, or a lost reply may have been an acceptance.
+    """Return whether it is cancelled, or asked to be, or a lost reply may have accepted that.
 
-    False once its label is used.
+    It is False once the label is used.
     """
     unclear = Status.CANCEL_UNCONFIRMED
     is_cancelled = order.cancelled_at is not None or order.status == Status.CANCEL_ASKED

@@ -1,4 +1,4 @@
-"""Post a report: from then on it counts, as a whole. Before that it can be voided."""
+"""Post a report: from then on it counts as a whole. Before that, it can be voided."""
 
 import datetime as dt
 from collections.abc import Collection
@@ -25,11 +25,11 @@ from shipping_portal.billing.pages import notifications
 from shipping_portal.billing.reports.balancing import keep_tally, report_balances
 
 State = BillingReport.State
-BATCH = 10_000  # lines of the file
+BATCH = 10_000  # lines of the file in one statement
 
 
 class NotReady(Exception):
-    """Raised when it can't be posted or voided; `obstacles` say why."""
+    """Raised when a report can't be posted or voided; `obstacles` says why."""
 
     def __init__(self, obstacles: list[str]) -> None:
         super().__init__(" ".join(obstacles))
@@ -50,7 +50,7 @@ def report_totals(report: BillingReport) -> list[Any]:
 
 
 def _kind_words(kind: str, *, is_repeat: bool, held: str, decision: str, **sums: Any) -> str:
-    """Return what the lines are, and why they don't count if they don't."""
+    """Return what the lines are, and why they don't count (if they don't)."""
     left = (
         "left out"
         if decision == Charge.Decision.LEAVE
@@ -63,7 +63,7 @@ def _kind_words(kind: str, *, is_repeat: bool, held: str, decision: str, **sums:
 
 
 def posting_obstacles(report: BillingReport) -> list[str]:
-    """Return why it can't be posted; empty if it can."""
+    """Return why a report can't be posted; empty if it can."""
     if report.state != State.CHECKED:
         return [f"It is {report.get_state_display().lower()}."]
     unknown = (
@@ -97,9 +97,9 @@ def state_total(report: BillingReport, stated: dict[str, Decimal]) -> bool:
 
 @transaction.atomic
 def post_report(report: BillingReport, *, by: User | None, now: dt.datetime) -> None:
-    """Make it count, permanently. Lines posted before, for any week, stay out. Raises NotReady."""
-    # One posting after the other. Not its key: each booking, which locks its sender's row first,
-    # needs that.
+    """Make a report count, permanently. Lines posted before stay out. Raises NotReady."""
+    # Postings run one after the other. The key isn't locked: each booking, which locks its sender's
+    # row first, needs it.
     CarrierAccount.objects.select_for_update(no_key=True).get(pk=report.account_id)
     report.refresh_from_db()
     if found := posting_obstacles(report):
@@ -151,7 +151,7 @@ def count_repeats(report: BillingReport) -> int:
 def decide_lines(lines: Collection[Charge], *, post: bool, now: dt.datetime) -> list[Charge]:
     """Let held lines count as what they are, or leave them out for good; return those decided.
 
-    In a posted report they count at once, in the report's week; in another when it is posted. A
+    In a posted report they count at once, in the report's week; otherwise when it is posted. A
     line that another report has posted is skipped.
     """
     found = []
@@ -200,12 +200,12 @@ def _end_report(
     report.refresh_from_db()
 
 
-# of the order itself, not its size or cover
+# kinds of the order itself, not its size or cover
 BILLS = (ChargeKind.ORDER, ChargeKind.UN_CANCELLATION, *REFUNDS)
 
 
 def end_exposure(lines: QuerySet[Charge]) -> None:
-    """Count these posted lines. Senders are locked in one order, before any order row."""
+    """Count these posted lines. Senders are locked in one order, before any order's row."""
     owners = lines.filter(order__isnull=False)
     rows = Sender.objects.filter(pk__in=owners.values("sender")).order_by("pk")
     list(rows.select_for_update(no_key=True).values_list("pk"))
@@ -225,7 +225,7 @@ def _release_limits(orders: QuerySet[Order]) -> None:
 
 
 def _count_dearer(orders: QuerySet[Order]) -> None:
-    """Count what bills charge above the reserved amount, on a day that still counts: rarely any."""
+    """Count what bills charge above the reserved amount, if its day still counts, which is rare."""
     own = Q(charges__posted_at__isnull=False, charges__currency=F("currency"))
     billed = orders.annotate(billed=Round(Sum("charges__amount", filter=own), 2))
     for order in billed.filter(billed__gt=F("reserved")):

@@ -33,8 +33,8 @@ class NotAReport(Exception):
 class ReportRow:
     """One record as in the file: amounts in currency units, weights in kg, volumes in m³.
 
-    `number` is the line of the file it begins on; `key` identifies the carrier's line, wherever it
-    appears again.
+    `number` is the line of the file that it begins on; `key` identifies the carrier's line,
+    wherever it appears again.
     """
 
     number: int
@@ -104,7 +104,7 @@ class Cells:
     profile: Profile
     places: dict[str, int]
     cells: list[str]
-    # already read: a line's identity needs each again
+    # cached: a line's identity needs each cell again
     texts: dict[str, str] = field(default_factory=dict)
 
     def text(self, field: str) -> str:
@@ -114,7 +114,7 @@ class Cells:
 
     def _text(self, field: str) -> str:
         text = " ".join(self.cells[self.places[field]].split()) if field in self.places else ""
-        # No database stores it.
+        # Databases can't store it.
         if "\x00" in text:
             raise UnreadableCell("It holds a character that is no text.")
         if len(text) > LONGEST.get(field, 100):
@@ -163,7 +163,7 @@ class Cells:
         return text
 
 
-# A report has the days of a week or two.
+# A report covers a week or two.
 @lru_cache(maxsize=100)
 def _parse_day(text: str, form: str) -> dt.date:
     try:
@@ -191,7 +191,7 @@ def _encoding(content: bytes) -> str:
     try:
         content.decode("utf-8")
     except UnicodeDecodeError:
-        return "latin-1"  # every byte is a letter: damage shows in its cell, with its line
+        return "latin-1"  # every byte is a letter, so damage shows in its cell, with its line
     return "utf-8-sig"
 
 
@@ -245,7 +245,7 @@ def _row(number: int, of: Cells, alike: Counter[bytes]) -> ReportRow:
         other_keys=others,
         word=word,
         reference=of.text("reference"),  # in the carrier's case, as everywhere
-        customer_reference=of.text("customer_reference")[:255],  # ours is never longer
+        customer_reference=of.text("customer_reference")[:255],  # our references are never longer
         price=of.money("price"),
         cover=of.money("cover"),
         currency=of.currency(),
@@ -270,7 +270,7 @@ def other_spellings(number: str) -> list[str]:
 def _identity(of: Cells, word: str) -> str:
     """Return the carrier's own line number, else the line's parsed values.
 
-    Never a later measure, and no raw cell: a file saved by a spreadsheet has the same lines.
+    Later measures and raw cells aren't used, so a file saved by a spreadsheet has the same lines.
     """
     if own := of.text("line_id"):
         return f"id {own}"

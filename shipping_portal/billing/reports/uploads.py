@@ -1,4 +1,4 @@
-"""Accept a report: store its bytes unchanged, each file once, and make its reading due."""
+"""Accept a report: store its bytes unchanged, each file once, and schedule its reading."""
 
 import datetime as dt
 import hashlib
@@ -37,12 +37,12 @@ def take(
     stated: dict[str, Decimal] | None = None,
     keeps_refused: bool = False,
 ) -> BillingReport:
-    """Store the file and make its reading due.
+    """Store the file and schedule its reading.
 
     `stated` is the total by currency for a file that states none itself.
 
-    Raises TakenBefore, and NotAReport for what can't be one. With `keeps_refused`, for files
-    without a user, that becomes a damaged report instead, for an operator to reread or void.
+    Raises TakenBefore, and NotAReport for what can't be one. With `keeps_refused`, used for files
+    without a user, it becomes a damaged report instead, which an operator can reread or void.
     """
     profile = Profile.of(profile_of(account))
     problems = _problems(content, profile, keeps_refused=keeps_refused)
@@ -77,7 +77,7 @@ def take(
 def week_in(name: str, now: dt.datetime) -> dt.date:
     """Return a report's week.
 
-    That of the day before it was written, by its name, else of yesterday.
+    It is the week of the day before the file was written, by its name, or else of yesterday.
     """
     written = now.date()
     if found := DAY_IN_NAME.search(name):

@@ -20,7 +20,7 @@ BADGES = {
     State.FIX: ("bad", "To fix"),
     State.SKIPPED: ("", "Left out"),
     State.JOINED: ("", "Joined"),
-    State.OWED: ("on", "Booking"),
+    State.DUE: ("on", "Booking"),
     State.FAILED: ("bad", "Not booked"),
 }
 LOST = "Letters were lost"
@@ -53,7 +53,7 @@ def status(file: Any) -> tuple[str, str]:
 
 @register.filter
 def offers(line: ListedRow) -> list[dict[str, Any]]:
-    """Return a row's services to choose from: none if it isn't ready, or only one is offered."""
+    """Return a row's services to choose from: none if it isn't ready or has only one."""
     row = line.row
     found = by_price(row.quote.products) if row.quote and row.state in ImportRow.READY else []
     if row.quote is None or len(found) < 2:
@@ -73,7 +73,7 @@ def own_service(row: ImportRow) -> str:
 
 @register.filter
 def loose(problems: dict[str, list[str]]) -> list[str]:
-    """Return what is wrong with a row as a whole."""
+    """Return what is wrong with the row as a whole."""
     return [
         text
         for name in problems

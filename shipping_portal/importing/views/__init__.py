@@ -1,1 +1,1 @@
-"""Show an import's pages, from the upload to the rows that were not booked."""
+"""Show an import's pages, from the upload to the rows that weren't booked."""

@@ -24,7 +24,7 @@ from shipping_portal.importing.models import Import, ImportRow
 from shipping_portal.importing.views.checking import check_page, common_pickup_days
 
 SOME_LEFT = (
-    "{owed} of {rows} rows are being booked. The others have changed, or their order number is"
+    "{due} of {rows} rows are being booked. The others have changed, or their order number is"
     " booked already."
 )
 
@@ -70,17 +70,17 @@ def _begin(request: MemberRequest, file: Import, form: BookAllForm) -> HttpRespo
         chosen["carrier"],
     )
     try:
-        owed = submitting.begin(file, press)
+        due = submitting.begin(file, press)
     except submitting.MoreIsReady:
         messages.warning(
             request,
             "Rows or prices have changed. Nothing is booked yet: check the total, then book.",
         )
         return redirect("check_import", file.uuid)
-    if not owed:
+    if not due:
         messages.info(request, "No row was left to book. Nothing was booked by this.")
-    elif owed < seen.rows:
-        messages.info(request, SOME_LEFT.format(owed=owed, rows=seen.rows))
+    elif due < seen.rows:
+        messages.info(request, SOME_LEFT.format(due=due, rows=seen.rows))
     return redirect("import", file.uuid)
 
 
@@ -136,7 +136,7 @@ def failed_rows(request: MemberRequest, file: uuid.UUID) -> StreamingHttpRespons
 
 
 def held_up(now: dt.datetime) -> str:
-    """Return why bookings wait just now, or ""; with the carrier's name where there are two."""
+    """Return why bookings wait right now, or "", with the carrier's name if there are two."""
     titles, found = gateway.carrier_titles(), list[str]()
     for account in gateway.accounts_for_new_orders():
         if pause := account.pause_of(BOOKINGS, now) or account.stop_as_a_pause():

@@ -121,7 +121,7 @@ def _listed(request: MemberRequest, file: Import, context: dict[str, Any]) -> li
 def _to_book(request: MemberRequest, file: Import, form: BookAllForm) -> dict[str, Any]:
     """Return the Book form: the ready rows, their cost by each rule, and the pickup days.
 
-    Rows that look wrong are in no total.
+    Totals leave out rows that look wrong.
     """
     carriers = choosing.carrier_choices()
     typed = form["carrier"].value(), request.GET.get("carrier")
@@ -163,16 +163,16 @@ def _to_book(request: MemberRequest, file: Import, form: BookAllForm) -> dict[st
 
 
 def chosen_carrier(carriers: list[tuple[str, str]], *typed: Any) -> int | None:
-    """Return the account of the carrier that is chosen first, or None for whichever fits.
+    """Return the account of the preselected carrier, or None for whichever fits.
 
-    None in `typed` chooses nothing, and "" whichever fits.
+    In `typed`, None means that nothing was chosen, and "" means whichever fits.
     """
     known = {"": None} | {account: int(account) for account, _ in carriers}
     return next((known[one] for one in map(str, typed) if one in known), None)
 
 
 def common_pickup_days(sender: Sender, rows: list[choosing.Ready]) -> list[dt.date]:
-    """Return the pickup days on offer for all of these rows: none before the latest first one."""
+    """Return the pickup days on offer for all rows, from the latest of their first days on."""
     address = sender.pickup_address()
     firsts = [asking.first_pickup(offer) for row in rows for offer in bookable(row.products)]
     first = max(filter(None, firsts), default=None)
@@ -184,7 +184,7 @@ def common_pickup_days(sender: Sender, rows: list[choosing.Ready]) -> list[dt.da
 
 
 def _average(sure: list[choosing.Choice]) -> Money | None:
-    """Return a parcel's average price, or None without any or with two currencies."""
+    """Return the average price, or None if there are no parcels or two currencies."""
     currencies = {choice.offer["currency"] for choice in sure if choice.offer}
     if len(currencies) != 1:
         return None
@@ -194,7 +194,7 @@ def _average(sure: list[choosing.Choice]) -> Money | None:
 @audience(*BOOKERS)
 @require_POST
 def take_left_out(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
-    """Take every row left out for one of its shop's reasons; each is checked like any other."""
+    """Accept every row left out for one of its shop's reasons; each is checked like any other."""
     found = import_of(request, file)
     taken = checking.take_all(found, request.POST.get("why", ""), timezone.now())
     messages.info(
@@ -206,7 +206,7 @@ def take_left_out(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
 @audience(*BOOKERS)
 @require_POST
 def price_import_again(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
-    """Ask again for the prices of an earlier day."""
+    """Ask again for prices that were quoted on an earlier day."""
     found = import_of(request, file)
     checking.price_again(found, timezone.now())
     return redirect("check_import", found.uuid)
@@ -224,7 +224,7 @@ def import_row(request: MemberRequest, file: uuid.UUID, row: int) -> HttpRespons
         mine.select_related("file__sender", "file__made_by", "order", "joined_into"), pk=row
     )
     address = request.sender.pickup_address()
-    if address is None or found.order or found.state == ImportRow.State.OWED:
+    if address is None or found.order or found.state == ImportRow.State.DUE:
         messages.info(request, "This row is handed over for booking, so it stays as it is.")
         return redirect("import", found.file.uuid)
     if found.joined_into:
@@ -263,7 +263,7 @@ def save_rows(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
 
 
 def _joined(request: MemberRequest, row: ImportRow) -> HttpResponse:
-    """Make a row of another's parcel a parcel of its own."""
+    """Turn a row that was joined to a parcel into a separate parcel."""
     if request.method == "POST" and not joining.separate(row, timezone.now()):
         messages.warning(
             request, f"Row {row.number} is booked with the row it was joined to, so it stays there."
@@ -274,7 +274,7 @@ def _joined(request: MemberRequest, row: ImportRow) -> HttpResponse:
 
 
 def _parts(row: ImportRow, form: row_form.ParcelForm) -> dict[str, list[row_form.FixCell]]:
-    """Return the fields with a value, need or problem, and apart from them the optional ones."""
+    """Return the fields with a value, need or problem, and separately the optional ones."""
     cells = row_form.cells(row, form, form.fields)
     filled = [cell for cell in cells if cell.control.name in row.problems or cell.is_filled]
     return {"filled": filled, "others": [cell for cell in cells if cell not in filled]}

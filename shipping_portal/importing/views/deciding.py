@@ -1,6 +1,6 @@
-"""Take a sender's decisions on an import's check.
+"""Carry out a sender's decisions on an import's check.
 
-Services, rows that look wrong, the whole file.
+They concern services, rows that look wrong, or the whole file.
 """
 
 import re
@@ -61,7 +61,7 @@ def decide_import(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
     kind, _, unit = request.POST.get("unit", "").partition(":")
     if kind:
         known = unit in units.TABLES.get(kind, ())
-        # Overrides the column's own name, which says another unit, in this file alone.
+        # This overrides the unit in the column's own name, for this file only.
         named = (
             f"{units.READ_AS}{kind}"
             if units.of_columns(found.header, found.columns, kind)

@@ -1,6 +1,7 @@
 """Upload or paste an import, then match its columns. Neither books anything."""
 
 import uuid
+from collections.abc import Iterable
 
 from django.contrib import messages
 from django.http import HttpResponse, StreamingHttpResponse
@@ -13,7 +14,7 @@ from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
 from shipping_portal.accounts.models import PickupAddress, Sender
 from shipping_portal.accounts.templatetags.words import local_date, local_time
 from shipping_portal.importing import checking, columns, notes, progress, uploads
-from shipping_portal.importing.forms import ImportUploadForm, MatchForm, guesses
+from shipping_portal.importing.forms import ImportUploadForm, Match, MatchForm, guesses
 from shipping_portal.importing.listing import import_of
 from shipping_portal.importing.models import Import
 
@@ -23,11 +24,11 @@ NEWEST = 50
 @audience(*BOOKERS)
 @require_GET
 def imports(request: MemberRequest) -> HttpResponse:
-    """List the newest files with their state; archived ones apart."""
+    """List the newest files with their state; archived ones are separate."""
     mine = Import.objects.for_user(request.user)
     show_archived = request.GET.get("archived") == "yes"
     files = mine.filter(archived_at__isnull=not show_archived).order_by("-created_at")
-    # Select the page first, or the rows of every file ever sent would be counted.
+    # Select the page first, or the rows of all files ever sent would be counted.
     newest = Import.objects.filter(pk__in=list(files.values_list("pk", flat=True)[:NEWEST]))
     listed = progress.with_counts(newest).select_related("made_by").order_by("-created_at")
     archived = mine.exclude(archived_at=None).count()
@@ -38,7 +39,7 @@ def imports(request: MemberRequest) -> HttpResponse:
 @audience(*BOOKERS)
 @require_http_methods(["GET", "POST"])
 def new_import(request: MemberRequest) -> HttpResponse:
-    """Take a file or a paste, without booking anything."""
+    """Accept a file or a paste, without booking anything."""
     if request.sender.pickup_address() is None:
         messages.info(request, "First tell us where your parcels are picked up.")
         return redirect("start")
@@ -94,17 +95,24 @@ def match_columns(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
         return redirect("check_import", found.uuid)
     # what needs an answer comes first
     matches = sorted(form.matches(), key=lambda match: not match.is_missing)
+    missing = [match for match in matches if match.is_missing]
+    by_size = [match for match in missing if match.is_measure and form.sizes]
     context = {
         "file": found,
         "notes": list(notes.reading_notes(found)),
         "form": form,
         "matched": [match for match in matches if match.is_used],
-        "missing": [match.field.label.lower() for match in matches if match.is_missing],
+        "missing": _labels(match for match in missing if match not in by_size),
+        "unmeasured": _labels(by_size),
         "others": [match for match in matches if not match.is_used],
     }
     return render(
         request, "importing/import_match.html", context, status=422 if form.errors else 200
     )
+
+
+def _labels(matches: Iterable[Match]) -> list[str]:
+    return [match.field.label.lower() for match in matches]
 
 
 def _too_many(error: uploads.TooManyFiles, sender: Sender) -> str:

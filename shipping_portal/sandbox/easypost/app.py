@@ -192,7 +192,7 @@ class EasyPost:
         )
 
     def _mode_of(self, request: Request) -> str:
-        """Return the mode of the request's key, the user name of Basic. Raises Refusal."""
+        """Return the mode of the request's key, which is Basic's user name. Raises Refusal."""
         kind, _, packed = request.headers.get("authorization", "").partition(" ")
         try:
             key, _, password = base64.b64decode(packed, validate=True).decode().partition(":")
@@ -238,7 +238,7 @@ def _object_in(request: Request) -> dict[str, Any]:
 
 
 def _check(body: dict[str, Any]) -> None:
-    """Refuse a weight of nothing, and a street without a house number. Raises Refusal."""
+    """Refuse a zero weight, and a street without a house number. Raises Refusal."""
     weight = (body.get("parcel") or {}).get("weight", 1)
     if not isinstance(weight, int | float) or weight <= 0:
         error = ("parcel.weight", "must be greater than 0")

@@ -18,8 +18,8 @@ def _utc_now() -> datetime:
 class Config:
     """Start-up options.
 
-    What is bought with ``key`` is paid from the wallet; with ``test_key`` everything is free and
-    apart. ``speed`` 0 keeps parcels in place; at 1 one is delivered in two minutes.
+    Purchases with ``key`` are paid from the wallet; with ``test_key`` everything is free and
+    separate. ``speed`` 0 keeps parcels in place; at 1 one is delivered in two minutes.
     """
 
     state: Path
@@ -43,7 +43,7 @@ class Config:
 class Settings:
     """What POST /_sandbox/settings may change.
 
-    A refund that was asked for ends after ``refund_days`` as ``refund_end`` says. A label is made
+    A refund that was asked for ends after ``refund_days`` as ``refund_end`` says. Labels are made
     as ``label_type``, whatever was asked for, unless that is blank. ``requests_per_second`` 0 sets
     no limit.
     """

@@ -42,7 +42,7 @@ class Control:
         return answer_control(request, self._reads, self._writes)
 
     def clear(self) -> None:
-        """Remove all faults, and ask the list prices."""
+        """Remove all faults, and restore list prices."""
         self.troubles.clear()
         self.shipments.settings.price_change = 0.0
 

@@ -69,7 +69,7 @@ def tracker_document(shipment: Shipment, base_url: str) -> dict[str, Any]:
 
 
 def event_document(shipment: Shipment, before: str, base_url: str, now: str) -> dict[str, Any]:
-    """Return the event that tells of a tracker's change."""
+    """Return the event for a tracker's change."""
     return {
         "id": f"evt_{secrets.token_hex(16)}",
         "object": "Event",

@@ -52,7 +52,7 @@ ABROAD = {
 def rates_for(
     body: dict[str, Any], shipment_id: str, mode: str, now: str, change: Decimal
 ) -> list[dict[str, Any]]:
-    """Return a shipment's rates under ids that nobody has seen before; none if it is incomplete."""
+    """Return a shipment's rates under new ids; none if the shipment is incomplete."""
     sender, receiver = (_object(body, name) for name in ("from_address", "to_address"))
     weight = _object(body, "parcel").get("weight")
     is_whole = all(address.get(name) for address in (sender, receiver) for name in COMPLETE)

@@ -85,7 +85,7 @@ class Shipments:
         return self.now().strftime("%Y-%m-%dT%H:%M:%SZ")
 
     def record(self, effect: str, shipment: Shipment, **facts: Any) -> None:
-        """Write an effect down, with the shipment as it is after it."""
+        """Record an effect, with the shipment as it is afterwards."""
         line = {
             "t": time.time(),
             "effect": effect,
@@ -101,7 +101,12 @@ class Shipments:
         self.ledger.write(line | {"shipment": asdict(shipment) | {"is_busy": False}})
 
     def create(self, body: dict[str, Any], mode: str) -> Shipment:
-        """Make a shipment with its rates. It costs nothing."""
+        """Make a shipment with its rates. It costs nothing.
+
+        A return is requested with the addresses of the outward trip, and goes the other way.
+        """
+        if body.get("is_return") is True:
+            body |= {"from_address": body["to_address"], "to_address": body["from_address"]}
         made = Shipment(f"shp_{secrets.token_hex(16)}", mode, self.stamp(), body, [])
         change = Decimal(str(self.settings.price_change))
         made.rates = rates_for(body, made.id, mode, made.created_at, change)
@@ -241,7 +246,7 @@ class Shipments:
         return found
 
     def charge_tracker(self, code: str) -> None:
-        """Take the price of a tracker that somebody made for a number of his own."""
+        """Charge for a tracker that somebody made for their own number."""
         with self.lock:
             self.wallet -= Decimal(TRACKER_FEE)
             self.ledger.write(

@@ -38,7 +38,7 @@ class Tracking:
         self.base_url = ""
 
     def start(self, shipment: Shipment, step: int = 0) -> None:
-        """Send a bought shipment on its journey, unless it stands still."""
+        """Start a bought shipment's journey, unless parcels stay in place."""
         speed = self.shipments.settings.speed
         reference = (shipment.body.get("options") or {}).get("print_custom_1") or ""
         is_still = reference.startswith(STANDS_STILL)

@@ -1,1 +1,1 @@
-"""A sandbox of the ShipStation API: its documented rules, written anew. No carrier is behind it."""
+"""A sandbox of the ShipStation API: its documented rules, implemented again, with no carrier."""

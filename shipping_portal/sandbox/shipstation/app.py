@@ -39,7 +39,7 @@ ROUTES = (
     ("track", "GET", "/v1/labels"),
     ("file", "GET", r"/v1/downloads/([\w-]+)\.pdf"),
 )
-# Under which of the sandbox's operations a fault of these is asked for.
+# Which of the sandbox's operations a fault of these is requested under.
 FAULTY = {"find": "view", "history": "track"}
 
 

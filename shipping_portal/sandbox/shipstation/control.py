@@ -46,7 +46,7 @@ class Control:
         return answer_control(request, self._reads, self._writes)
 
     def clear(self) -> None:
-        """Remove all faults, and ask the list prices."""
+        """Remove all faults, and restore list prices."""
         self.troubles.clear()
         self.labels.settings.price_change = 0.0
 

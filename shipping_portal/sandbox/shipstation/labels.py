@@ -1,6 +1,6 @@
 """Hold shipments, labels and the funds, and keep the rules of buying and voiding.
 
-A rate can be bought again and makes another label: nothing in its documents says otherwise.
+A rate can be bought again and makes another label: nothing in its documentation says otherwise.
 """
 
 import hashlib
@@ -78,12 +78,12 @@ class Labels:
             self._restore(line)
 
     def record(self, effect: str, order_key: str, **facts: Any) -> None:
-        """Write an effect down."""
+        """Record an effect."""
         line = {"t": time.time(), "effect": effect, "order_key": order_key}
         self.ledger.write(line | facts | {"funds": str(self.funds)})
 
     def record_label(self, effect: str, label: Label, **facts: Any) -> None:
-        """Write an effect down, with the label as it is after it."""
+        """Record an effect, with the label as it is afterwards."""
         facts |= {"mode": label.mode, "reference": label.number, "label": asdict(label)}
         self.record(effect, label.external_id, **facts)
 

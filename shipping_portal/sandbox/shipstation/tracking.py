@@ -27,7 +27,7 @@ class Tracking:
         self.base_url = ""
 
     def start(self, label: Label, step: int = 0) -> None:
-        """Send a bought label's parcel on its journey, unless it stands still."""
+        """Start the journey of a bought label's parcel, unless parcels stay in place."""
         speed = self.labels.settings.speed
         is_still = label.external_id in self.labels.still
         if speed > 0 and not is_still and step < len(JOURNEY):

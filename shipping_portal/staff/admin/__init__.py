@@ -1,4 +1,4 @@
-"""Register the pages that join several apps, by noun, on the staff's site."""
+"""Register the pages that join several apps, by noun, on the staff site."""
 
 from shipping_portal.staff.admin import audit, carrier, charges, orders, recovery, senders
 

@@ -29,7 +29,7 @@ CHUNK = 2000
 
 
 class ActorFilter(admin.SimpleListFilter):
-    """Operators by name; senders' people, who are many, as one."""
+    """Operators by name; the many people of senders as one."""
 
     title = "actor"
     parameter_name = "by"
@@ -57,7 +57,7 @@ class ActorFilter(admin.SimpleListFilter):
 def export_rows(request: HttpRequest, context: dict[str, Any]) -> HttpResponseBase:
     """Return the list as it is filtered, newest first.
 
-    The export is recorded in the audit as well.
+    The export is also recorded in the audit log.
     """
     page = context["model_admin"]
     if not page.has_view_permission(request):
@@ -66,11 +66,11 @@ def export_rows(request: HttpRequest, context: dict[str, Any]) -> HttpResponseBa
     now = timezone.now()
     try:
         rows = page.get_changelist_instance(request).get_queryset(request)
-        rows.exists()  # before a file begins
+        rows.exists()  # written before a file starts
     except (IncorrectLookupParameters, *TYPED_BY_HAND):
         return redirect("admin:accounts_audit_changelist")
     asked = request.GET.copy()
-    if "@" in (typed := str(asked.get("q", ""))):  # the audit itself names nobody
+    if "@" in (typed := str(asked.get("q", ""))):  # the audit log itself doesn't name anybody
         asked["q"] = hash_of(typed)
     query = _without_links(asked.urlencode())
     Audit.write("audit exported", operator, by=operator, reason=query, at=now)
@@ -96,7 +96,7 @@ class AuditAdmin(ReadOnlyAdmin):
     list_display = ["at", "actor", "action", "subject", "sender", "reason"]
     list_filter = ["at", ActorFilter, SenderFilter, "action"]
     related = ("actor", "sender")
-    search_fields = ["subject"]  # turns the box on; get_search_results does the looking
+    search_fields = ["subject"]  # turns on the box; get_search_results does the search
     search_help_text = "Object, like “order 17”, parcel reference, action or person's email"
 
     def search_rows(

@@ -21,7 +21,7 @@ from shipping_portal.accounts.address.countries import ZONES_OF_COUNTRIES
 from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction, ReasonForm
 from shipping_portal.accounts.adminkit.facts import column
 from shipping_portal.accounts.adminkit.filters import choices
-from shipping_portal.formats import desk_time
+from shipping_portal.formats import admin_time
 from shipping_portal.staff import queues
 from shipping_portal.staff.carrier import carrier_accounts, pausing
 from shipping_portal.staff.carrier.carrier_accounts import find_settings
@@ -49,7 +49,7 @@ TEXTS = {
 MEANINGS = {
     BOOKINGS: (
         "Stops all new bookings at this account, for every sender, and booking pages say why."
-        " Bookings already sent are still settled. Tracking, labels and cancelling keep working."
+        " Bookings already sent are still followed up. Tracking, labels and cancelling go on."
     ),
     QUOTES: (
         "Stops all price requests to it. Bookings with an expired price wait; the rest are sent."
@@ -74,7 +74,7 @@ class PauseForm(ReasonForm):
 
 
 class ChangePauseForm(PauseForm):
-    """Another text or end for a current pause."""
+    """A different text or end for a current pause."""
 
     ends = forms.ChoiceField(
         label="Ends",
@@ -156,7 +156,7 @@ def pause_actions(what: str, *, resumed: str) -> tuple[AdminAction, ...]:
     )
 
 
-# by the settings, not by the row
+# described by the settings, not by the row
 DESCRIBED = ["role", "described_by", "contract_file", "webhook_secrets"]
 STATE = [
     field.name
@@ -285,8 +285,8 @@ class CarrierAccountAdmin(ActionsAdmin):
     @admin.display(description="waiting bookings")
     def waiting(self, account: CarrierAccount) -> str:
         """Return what Resume sends."""
-        owed = Order.objects.filter(account=account, status=Status.BOOKING)
-        found = owed.aggregate(n=Count("pk"), oldest=Min("created_at"))
+        due = Order.objects.filter(account=account, status=Status.BOOKING)
+        found = due.aggregate(n=Count("pk"), oldest=Min("created_at"))
         return f"{found['n']:,}, oldest {timesince(found['oldest'])} ago" if found["n"] else "None"
 
     bookings = column("bookings", lambda account: _pause_state(account, BOOKINGS))
@@ -294,8 +294,8 @@ class CarrierAccountAdmin(ActionsAdmin):
 
 
 def _pause_state(account: CarrierAccount, what: str) -> str:
-    """Return whether one of them is on or paused, and until when."""
+    """Return whether bookings or prices are on or paused, and until when."""
     pause = account.pause_of(what, timezone.now())
     if pause is None:
         return "On"
-    return f"Paused until {desk_time(pause.ends_at)}" if pause.ends_at else "Paused until resumed"
+    return f"Paused until {admin_time(pause.ends_at)}" if pause.ends_at else "Paused until resumed"

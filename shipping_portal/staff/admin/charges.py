@@ -45,7 +45,7 @@ class LinesForm(ReasonForm):
 
 @require_POST
 def assign_page(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
-    """Show where the ticked lines would go, or assign those whose place was shown."""
+    """Show where the ticked lines would go, or assign them as the page showed."""
     shown = _shown(request.POST.getlist("line"))
     if not 0 < len(shown) <= assigning.MOST:
         return _back(request, TOO_MANY if shown else NO_LINES)
@@ -86,7 +86,7 @@ def _back(request: HttpRequest, error: str = "") -> HttpResponse:
 
 
 def _shown(ticks: list[str]) -> dict[int, str]:
-    """Return where the page showed each line to go; "" for nowhere yet.
+    """Return where each line goes according to the page; "" for nowhere yet.
 
     Invalid boxes are left out.
     """
@@ -99,8 +99,8 @@ def _shown(ticks: list[str]) -> dict[int, str]:
 
 
 @admin.register(Charge)
-class DeskChargeAdmin(ChargeAdmin):
-    """Lines of money, with boxes if all of them have no owner."""
+class StaffChargeAdmin(ChargeAdmin):
+    """Lines of money, with checkboxes if none of them has an owner."""
 
     actions = ["assign_lines"]
     admin_pages = (AdminPage("assign", assign_page, needs="billing", is_of_list=True),)

@@ -17,7 +17,7 @@ from shipping_portal.staff import finding
 
 
 class PersonForm(forms.Form):
-    """What the person entered about themselves."""
+    """What the person said about themselves."""
 
     email = forms.EmailField(label="Email", required=False)
     phone = forms.CharField(required=False, max_length=30)
@@ -49,7 +49,7 @@ class EraseForm(ReasonForm):
 
 
 def page(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
-    """Show each step, all by POST: an address with an email would be in every log."""
+    """Show each step, all by POST: an email in an address would be in every log."""
     context |= {"title": "Erase a person"}
     if "chosen" in request.POST:
         return _confirm(request, context)

@@ -42,7 +42,7 @@ def duplicate_booking_notice(order: Order) -> str:
     return (
         f"Second carrier order: this order {own}, but the carrier's answer to"
         f" {' and to '.join(named)}. The carrier may charge for both. Ask it to void the unused"
-        " one, then press Second order settled."
+        " one, then press Second order resolved."
     )
 
 
@@ -71,17 +71,17 @@ CONTEST = AdminAction(
         "The adopted reference belongs to another order, and someone has its label or has acted on"
         " its charges. This order becomes a conflict, and the sender is told not to use the label."
         " Its reference, scans and charges are released for the right order, except disputed or"
-        " reversed charges: settle those on their own pages. Then press Resolve, and ask the sender"
-        " which label is on which parcel."
+        " reversed charges: deal with those on their own pages. Then press Resolve, and ask the"
+        " sender which label is on which parcel."
     ),
     do=undoing.contest_adoption,
     needs="resolve",
     applies=lambda order: undoing.is_adopted(order) and bool(undoing.undo_obstacle(order)),
     refusals=(undoing.CannotUndo,),
 )
-SETTLED = AdminAction(
-    name="second-order-settled",
-    label="Second order settled",
+RESOLVED = AdminAction(
+    name="second-order-resolved",
+    label="Second order resolved",
     explains=(
         "Use this once the carrier has voided the unused order, or says there is none. Record what"
         " they said. This order doesn't change."

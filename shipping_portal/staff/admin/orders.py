@@ -1,16 +1,19 @@
-"""Show orders to operators. Nothing is edited here: an order changes by its jobs only."""
+"""Show orders to operators. Nothing is edited here: orders change only by their jobs."""
 
 import datetime as dt
 from typing import Any
 
+from django.conf import settings
 from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from orders.calling import carrier_settings, gateway
+from orders.drafting.receivers import who_and_where
 from orders.masking import PERSONAL, mask_value
 from orders.models import BookingAttempt, CancelAttempt, Order
 from shipping_portal.accounts.adminkit import permissions
@@ -46,7 +49,7 @@ class AssignedFilter(admin.SimpleListFilter):
 
 
 class AccountFilter(admin.SimpleListFilter):
-    """The orders of one carrier account; not shown where there is one."""
+    """The orders of one carrier account; not shown if there is only one."""
 
     title = "carrier account"
     parameter_name = "account"
@@ -62,7 +65,7 @@ class AccountFilter(admin.SimpleListFilter):
 
 
 class AttemptInline(ReadOnlyInline):
-    """Each attempt to book, as recorded before it left."""
+    """Each attempt to book, as recorded before it was sent."""
 
     model = BookingAttempt
     fields = [
@@ -89,15 +92,15 @@ class CancelInline(ReadOnlyInline):
 
 
 def midnight(now: dt.datetime) -> dt.datetime:
-    """Return when the day began, in UTC."""
-    return now.astimezone(dt.UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    """Return when the operators' day began."""
+    return timezone.localtime(now).replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 MASKED = ("email", "phone", "line1", "line2", "instructions")
-DAYS: Any = {  # by an index: when it was sent in, the last time it was
-    "today": ("Today, UTC", lambda now: Q(submitted_at__gte=midnight(now))),
+DAYS: Any = {  # uses an index: when it was last submitted
+    "today": (f"Today, {settings.TIME_ZONE}", lambda now: Q(submitted_at__gte=midnight(now))),
     "yesterday": (
-        "Yesterday, UTC",
+        f"Yesterday, {settings.TIME_ZONE}",
         lambda now: Q(
             submitted_at__gte=midnight(now) - dt.timedelta(days=1), submitted_at__lt=midnight(now)
         ),
@@ -105,7 +108,8 @@ DAYS: Any = {  # by an index: when it was sent in, the last time it was
     "week": ("Last 7 days", lambda now: Q(submitted_at__gte=now - dt.timedelta(days=7))),
     "older": ("More than a week ago", lambda now: Q(submitted_at__lt=now - dt.timedelta(days=7))),
 }
-WAITS_FOR_DRIVER = Q(status="booked", progress="", first_mile="pickup")  # in the words of the index
+# exactly as the index has it
+WAITS_FOR_DRIVER = Q(status="booked", progress="", first_mile="pickup")
 COUNTRIES = {"AU": "Australia", "CA": "Canada", "US": "United States"}
 
 
@@ -117,7 +121,7 @@ class OrderAdmin(ActionsAdmin):
         resolving.ADD_ORDER_ID,
         order_actions.UNDO,
         order_actions.CONTEST,
-        order_actions.SETTLED,
+        order_actions.RESOLVED,
         order_actions.CANCEL,
         order_actions.CONFIRMED,
         order_actions.STILL_BOOKED,
@@ -145,7 +149,7 @@ class OrderAdmin(ActionsAdmin):
         SenderFilter,
         AccountFilter,
         choices("created", "made", DAYS),
-        by_day("day booked, UTC", "day", on_day("submitted_at")),
+        by_day(f"day booked, {settings.TIME_ZONE}", "day", on_day("submitted_at")),
         by_day(
             "pickup day, not collected",
             "pickup",
@@ -161,7 +165,7 @@ class OrderAdmin(ActionsAdmin):
         ),
     ]
     list_select_related = ["sender"]
-    search_fields = ["search"]  # turns the box on; get_search_results does the looking
+    search_fields = ["search"]  # turns on the box; get_search_results does the search
     search_help_text = (
         "Reference, order number, sender or A-number, or the receiver's name, postcode, or whole"
         " email or phone"
@@ -179,7 +183,7 @@ class OrderAdmin(ActionsAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Order]:
         near = ("sender", "account", "made_by", "replaces", "parcel", "assignment__operator")
-        # the list sorts it, maybe by `since`, which it has from here
+        # the list sorts by it, perhaps by `since`, which it gets from here
         rows = Order.objects.select_related(*near)
         return rows.annotate(since=queues.undecided_since()) if self.wait_of(request) else rows
 
@@ -191,7 +195,7 @@ class OrderAdmin(ActionsAdmin):
         return rows.filter(finding.orders_by(typed))
 
     def get_list_display(self, request: HttpRequest) -> list[Any]:
-        """Show the link to resolve it beside the name: the row is wider than many screens.
+        """Show the link to resolve a case beside the name: the row is wider than many screens.
 
         A queue's list shows the waiting time in place of the creation time.
         """
@@ -204,7 +208,7 @@ class OrderAdmin(ActionsAdmin):
         return [name, *(["resolve"] if permissions.may(request.user, "resolve") else []), *facts]
 
     def thing_context(self, request: HttpRequest, thing: Order) -> dict[str, Any]:
-        """Show the parcel as a person reads it, above its columns."""
+        """Show a readable summary of the parcel above its columns."""
         masked = {"masked_contact": self.reached(thing), "masked_pickup": self.from_where(thing)}
         return (
             super().thing_context(request, thing)
@@ -239,7 +243,7 @@ class OrderAdmin(ActionsAdmin):
             else order.get_status_display()
         )
 
-    to = column("to", lambda it: f"{it.receiver_name}, {it.receiver_suburb} {it.receiver_postcode}")
+    to = column("to", who_and_where)
     made = column("created", lambda order: order.created_at, ordering="pk")
     looked_after_by = column(
         "assigned to", lambda it: it.assignment.operator if hasattr(it, "assignment") else "–"
@@ -247,7 +251,7 @@ class OrderAdmin(ActionsAdmin):
 
     @admin.display(description="email, phone, street and instructions")
     def reached(self, order: Order) -> str:
-        """Show enough to tell two receivers apart; the rest is revealed for a reason."""
+        """Show enough to tell two receivers apart; the rest is revealed if a reason is given."""
         return (
             ", ".join(
                 mask_value(text) for name in MASKED if (text := getattr(order, f"receiver_{name}"))
@@ -257,7 +261,7 @@ class OrderAdmin(ActionsAdmin):
 
     @admin.display(description="from")
     def from_where(self, order: Order) -> str:
-        """Show the sender's side as booked, its people masked."""
+        """Show the sender's side as booked, with people masked."""
         return ", ".join(
             mask_value(text) if name in PERSONAL else text
             for name, text in order.pickup.items()

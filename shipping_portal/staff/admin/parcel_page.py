@@ -1,9 +1,8 @@
-"""Show one parcel above its columns, as a person reads it, with small forms."""
+"""Show a readable summary of one parcel above its columns, with small forms."""
 
 import datetime as dt
 from dataclasses import replace
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from django import forms
 from django.contrib import messages
@@ -26,13 +25,12 @@ from shipping_portal.staff.models import SenderMail
 from shipping_portal.staff.resolution import case
 from tracking import timeline
 
-UTC = ZoneInfo("UTC")
 MOST = 50  # rows of each kind
 ELSEWHERE = {
     "missed-twice",
     "second-order",
     "left-behind",
-}  # rules that read a list; its page says the first two itself
+}  # rules that read a list; the parcel's page has the first two itself
 
 
 class AssignForm(forms.Form):
@@ -48,7 +46,7 @@ class AssignForm(forms.Form):
 
 
 class MailForm(forms.Form):
-    """One email to one person of the sender's."""
+    """One email to one person in the sender's account."""
 
     to = forms.ModelChoiceField(User.objects.none(), empty_label=None)
     about = forms.ChoiceField(choices=SenderMail.About.choices, widget=forms.HiddenInput)
@@ -67,7 +65,7 @@ class MailForm(forms.Form):
 
 
 def context(order: Order, by: Any) -> dict[str, Any]:
-    """Return the page's content, with the same number of queries however long its history."""
+    """Return the page's content; its history's length doesn't change the number of queries."""
     now = timezone.now()
     charges = order.charges.order_by("week", "pk")
     assigned = getattr(order, "assignment", None)
@@ -79,7 +77,8 @@ def context(order: Order, by: Any) -> dict[str, Any]:
         "receiver_country": countries.country_name(order.receiver_country),
         "lines": money_lines(order.breakdown),
         "scans": [
-            _masked(scan) for scan in timeline.for_parcel(getattr(order, "parcel", None), UTC)
+            _masked(scan)
+            for scan in timeline.for_parcel(getattr(order, "parcel", None), order.sender.tzinfo)
         ],
         "labels": order.labels.order_by("pk"),
         "charges": charges[:MOST],
@@ -108,7 +107,7 @@ def _if_seen(by: Any, model: str, rows: Any) -> Any:
 
 
 def _waits(order: Order, now: dt.datetime) -> list[Queue]:
-    """Return the queues the order is in, each with its next step."""
+    """Return the queues that the order is in, each with its next step."""
     rules = {**queues.ORDERS, **billing_queues.OF_ONE}
     rules = {name: wait for name, wait in rules.items() if name not in ELSEWHERE}
     rows = Order.objects.filter(pk=order.pk).annotate(since=queues.undecided_since())

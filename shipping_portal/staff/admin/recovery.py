@@ -26,7 +26,7 @@ from tracking.models import Parcel, Poll
 
 
 class CountForm(ReasonForm):
-    """Typed, so that nobody sends or drops more than they looked at."""
+    """The number is typed, so that nobody sends or drops more than they have seen."""
 
     count = forms.IntegerField(label="Number of parcels held", min_value=1)
     field_order = ["count", "reason"]
@@ -41,7 +41,7 @@ act = partial(AdminAction, needs="restore", refusals=(restoring.Refused,))
 
 @admin.register(Restore)
 class RestoreAdmin(ActionsAdmin):
-    """Restores: what the gap may have lost, what is held, and releasing it."""
+    """Restores: what the gap may have lost, and what is held or can be released."""
 
     admin_actions = (
         act(
@@ -97,7 +97,7 @@ class RestoreAdmin(ActionsAdmin):
 
     @admin.display(description="where its bookings will appear")
     def unknown(self, restore: Restore) -> SafeString:
-        """Link to scans, lines and orders in which a booking of the gap may turn up."""
+        """Link to scans, lines and orders where a booking from the gap may turn up."""
         gap = restoring.gap_of(restore)
         return format_html(
             '<a href="{}">Scans for unknown references</a>, <a href="{}">unassigned charges</a>, '
@@ -113,10 +113,10 @@ class RestoreAdmin(ActionsAdmin):
     def imports(self, restore: Restore) -> SafeString | str:
         """List the held imports, with their rows."""
         now = timezone.now()
-        owed = Count("rows", filter=Q(rows__state=ImportRow.State.OWED))
-        files = restore.imports.select_related("sender").annotate(owed=owed).order_by("pk")[:100]
+        due = Count("rows", filter=Q(rows__state=ImportRow.State.DUE))
+        files = restore.imports.select_related("sender").annotate(due=due).order_by("pk")[:100]
         rows = (
-            (link_to(file), file.sender, file.owed, timesince(file.begun_at or now))
+            (link_to(file), file.sender, file.due, timesince(file.begun_at or now))
             for file in files
         )
         return format_html_join(", ", "{} of {} ({} rows, of {} ago)", rows) or "–"
@@ -161,11 +161,11 @@ class DeadLetterAdmin(ActionsAdmin):
     @admin.display(description="about")
     def about(self, letter: DeadLetter) -> SafeString | str:
         """Link to the row's subject."""
-        owed = dead_letters.model_of(letter)
-        if owed is None:  # a letter of an older release
+        due = dead_letters.model_of(letter)
+        if due is None:  # a letter from an older release
             return str(letter.row)
-        # a poll has its parcel's number, and no page of its own
-        model = Parcel if owed is Poll else owed
+        # a poll has its parcel's number, but no page of its own
+        model = Parcel if due is Poll else due
         options = model._meta
         if not admin.site.is_registered(model):  # such as a row of an import
             return f"{options.verbose_name} {letter.row}"

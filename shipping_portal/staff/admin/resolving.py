@@ -34,7 +34,7 @@ COMPARED = (
 
 
 class DecisionForm(ReasonForm):
-    """The reason; a decision may ask more, depending on what this carrier can tell."""
+    """The reason; a decision may ask for more, depending on what this carrier can tell us."""
 
     def __init__(self, *arguments: Any, order: Order, **named: Any) -> None:
         super().__init__(*arguments, **named)
@@ -70,7 +70,7 @@ DECISIONS: dict[str, Decision] = {
     "not_booked": (
         DecisionForm,
         deciding.not_booked,
-        "Settled as not booked. The sender can book it again.",
+        "Resolved as not booked. The sender can book it again.",
     ),
     "keep_waiting": (
         DecisionForm,

@@ -1,4 +1,4 @@
-"""Show one sender above its columns, as a person reads it, and let operators see its pages."""
+"""Show a summary of one sender above its columns, and let operators see its pages."""
 
 import datetime as dt
 from typing import Any
@@ -33,7 +33,7 @@ SEE_AS = {
 
 
 def context(sender: Sender, by: Any) -> dict[str, Any]:
-    """Return the page's content, with the same number of queries however much it ships."""
+    """Return the page's content; how much the sender ships doesn't change the query count."""
     now = timezone.now()
     orders = sender.orders.select_related("account").order_by("-pk")[:LAST_PARCELS]
     sees_people = by.has_perm("accounts.view_membership")
@@ -70,7 +70,7 @@ def context(sender: Sender, by: Any) -> dict[str, Any]:
 
 
 def _lists(sender: Sender) -> list[tuple[str, str]]:
-    """Return the lists of everything of this sender's, each with its address."""
+    """Return the lists of everything that belongs to this sender, each with its address."""
     lists = {
         "All parcels": "orders_order",
         "All charges and credits": "billing_charge",
@@ -111,7 +111,7 @@ def see_as_page(request: HttpRequest, sender: Sender, context: dict[str, Any]) -
 
 @require_POST
 def stop_seeing(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
-    """End it, and return to the sender's admin page."""
+    """Stop seeing the sender's pages, and return to its admin page."""
     sender = seeing_as.stop_looking(request, now=timezone.now())
     if sender is None:
         return redirect("admin:accounts_sender_changelist")

@@ -37,7 +37,7 @@ LIMITS = ("bookings_a_day", "money_a_day", "unbilled_limit", "quotes_a_minute", 
 
 
 class SuspendForm(forms.Form):
-    """The kind of reason for which an account's bookings are stopped."""
+    """The kind of reason why an account's bookings are stopped."""
 
     category = forms.ChoiceField(
         choices=[one for one in Sender.Suspension.choices if one[0] != Sender.Suspension.CLOSED]
@@ -122,7 +122,7 @@ def _limit(sender: Sender, **written: Any) -> str:
 
 
 def _set_external_id(sender: Sender, *, external_id: str, **written: Any) -> str:
-    """Set what the issuer calls this business. Empty, nobody joins it by signing on."""
+    """Set the issuer's name for this business. If it is empty, nobody joins by signing on."""
     others = Sender.objects.exclude(pk=sender.pk)
     if external_id and others.filter(external_id=external_id).exists():
         raise Refused("Another account has this external id.")
@@ -133,7 +133,7 @@ def _set_external_id(sender: Sender, *, external_id: str, **written: Any) -> str
 def _credit(
     sender: Sender, *, amount: Decimal, currency: str, reason: str, by: User, now: dt.datetime
 ) -> str:
-    """Give a credit as an operator's own line, with the reason the sender reads."""
+    """Give a credit as an operator's own line, with a reason that the sender reads."""
     correcting.credit_sender(sender, amount, currency, by=by, now=now, reason=reason)
     return f"{amount} {currency}"
 
@@ -143,7 +143,7 @@ def _shown(limit: Any) -> str:
 
 
 class ExternalIdForm(ReasonForm):
-    """What the issuer's claim calls a business."""
+    """The name of a business in the issuer's claim."""
 
     external_id = LineField(required=False, max_length=120)
     field_order = ["external_id", "reason"]
@@ -159,7 +159,7 @@ class MembershipInline(ReadOnlyInline):
 
 
 class PickupAddressInline(ReadOnlyInline):
-    """Where its parcels start."""
+    """Where the account's parcels start."""
 
     model = PickupAddress
     fields = [
@@ -205,7 +205,7 @@ class SenderAdmin(ActionsAdmin):
         act(
             "suspend",
             "Suspend",
-            "Stops all new bookings for this sender. Bookings already sent are still settled."
+            "Stops all new bookings for this sender. Bookings already sent are still followed up."
             " Tracking, billing and cancelling unsent parcels keep working, and so do labels unless"
             " you stop dispatch.",
             _suspend,
@@ -320,7 +320,7 @@ class SenderAdmin(ActionsAdmin):
         ]
 
     def thing_context(self, request: HttpRequest, thing: Sender) -> dict[str, Any]:
-        """Show the sender as a person reads it, above its columns."""
+        """Show a readable summary of the sender above its columns."""
         return super().thing_context(request, thing) | sender_page.context(thing, request.user)
 
     @admin.display(description="parcels")
@@ -333,7 +333,7 @@ class SenderAdmin(ActionsAdmin):
 
     @admin.display(description="act")
     def act(self, sender: Sender) -> SafeString:
-        """Link to stopping the account, or to starting it again."""
+        """Link to the page that stops the account, or starts it again."""
         name, label = ("reinstate", "Reinstate") if sender.is_suspended else ("suspend", "Suspend")
         name, label = ("approve", "Approve") if _waits(sender) else (name, label)
         url = reverse("admin:accounts_sender_act", args=[sender.pk, name])

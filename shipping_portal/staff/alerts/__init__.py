@@ -1,1 +1,1 @@
-"""What wakes an operator: health, conditions, alerts and metrics."""
+"""Alert operators: health, conditions, alerts and metrics."""

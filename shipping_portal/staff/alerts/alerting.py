@@ -1,4 +1,4 @@
-"""Alert operators once when something needs a person, repeatedly while it lasts, and at its end.
+"""Alert operators when something needs a person, repeatedly while it lasts, and at its end.
 
 An incident is a row, and so is each message about it, committed with it: any number of sweepers
 send one of each.
@@ -30,7 +30,7 @@ from shipping_portal.staff.alerts.conditions import Condition
 from shipping_portal.staff.models import Alert, AlertMessage
 
 logger = logging.getLogger(__name__)
-CLEAR_AFTER = dt.timedelta(minutes=5)  # what comes and goes is one incident
+CLEAR_AFTER = dt.timedelta(minutes=5)  # a condition that comes and goes is one incident
 MOST_TRIES = 5  # half an hour; then each further one counts as a failure, until it is a dead letter
 KEPT = dt.timedelta(days=90)
 SIGNATURE = "X-Portal-Signature"
@@ -41,11 +41,11 @@ MAIL = "{text}\n{next_step}\n\n{url}\n"
 def update_alerts(now: dt.datetime) -> None:
     """Queue messages about new, lasting and ended incidents; then send the heartbeat.
 
-    If the check fails there is no heartbeat either, and its monitor wakes somebody.
+    If the check fails there is no heartbeat either, and its monitor alerts somebody.
     """
     check_conditions(now)
-    # With a full disk, or on a standby, everything can be read: nothing is late, because nothing
-    # new comes in.
+    # With a full disk, or on a standby, reading still works: nothing is late, because nothing new
+    # comes in.
     DatabaseMark.objects.update(stamp=F("stamp"))
     _send_heartbeat()
 
@@ -74,7 +74,7 @@ def _open_alert(condition: Condition, now: dt.datetime) -> None:
 
 @transaction.atomic
 def _go_on(alert: Alert, condition: Condition, now: dt.datetime) -> None:
-    """Record that it lasts; one of any number of sweepers queues its repetition."""
+    """Record that an incident continues; just one of the sweepers queues its repetition."""
     mine = Alert.objects.filter(pk=alert.pk, closed_at=None)
     is_due = alert.sent_at <= now - dt.timedelta(hours=settings.ALERT_REPEAT_HOURS)
     if is_due and mine.filter(sent_at=alert.sent_at).update(sent_at=now, seen_at=now):
@@ -122,7 +122,7 @@ def _queue_messages(
 
 
 def _message_text(alert: Alert, state: str, now: dt.datetime, condition: Condition | None) -> str:
-    """Return it in one line, for a subject or a chat."""
+    """Return the message in one line, for a subject or a chat."""
     if condition is None:
         return f"[all clear] {alert.title}"
     age = f", oldest {timesince(condition.oldest, now)}" if condition.oldest else ""
@@ -186,7 +186,7 @@ def _send_request(
     may_reach = (
         may_connect_anywhere if is_trial else outgoing.reach_of(url, settings.ALERT_PRIVATE_HOSTS)
     )
-    # A public service beside our own receiver keeps its public authority.
+    # A public service used along with our own receiver keeps its public authority.
     is_ours = urlsplit(url).hostname in settings.ALERT_PRIVATE_HOSTS
     authority = settings.ALERT_CA_BUNDLE if is_ours else None
     outgoing.send(

@@ -14,13 +14,13 @@ from shipping_portal.staff.models import Certificate
 
 logger = logging.getLogger(__name__)
 SOON, NOW = dt.timedelta(days=14), dt.timedelta(days=2)
-# a server not seen for this long, such as a former carrier's
+# forget a server not seen for this long, such as a former carrier's
 FORGOTTEN_AFTER = dt.timedelta(days=3)
 
 
 @chore("certificates", every=3600)
 def look_at_certificates(now: dt.datetime) -> None:
-    """Store when each ends. An unreachable server keeps what was seen before."""
+    """Store when each certificate ends. An unreachable server keeps the last value."""
     for origin, proxy in _servers_to_look_at().items():
         try:
             ends_at = certificates.ends_at(origin, proxy=proxy)
@@ -42,7 +42,7 @@ def ending_certificates(now: dt.datetime) -> list[Certificate]:
 
 
 def _servers_to_look_at() -> dict[Origin, str]:
-    """Return our own server and each carrier's, with the proxy to it."""
+    """Return our own server and those of the carriers, each with the proxy to it."""
     ours = {settings.SITE_URL: ""}
     theirs = {
         one.base_url: settings.CARRIER_PROXY

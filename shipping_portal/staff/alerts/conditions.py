@@ -13,24 +13,24 @@ from orders.models import DailySpend, LabelBytes, Restore
 from orders.restoring import marks
 from shipping_portal.billing.charges import awaiting
 from shipping_portal.billing.reports import folder
-from shipping_portal.formats import desk_time
+from shipping_portal.formats import admin_time
 from shipping_portal.staff import queues
 from shipping_portal.staff.alerts import certificates, health
 from shipping_portal.staff.models import Severity
 from tracking.receiving import webhook_health
 
-# a queue with a longer response time can wait until the morning
+# a queue with a longer response time can wait until morning
 WAKES_WITHIN = dt.timedelta(hours=4)
 WORK_IS_LATE = dt.timedelta(minutes=5)
-STILL_SILENT = dt.timedelta(hours=1)  # after the last rest, if no booking has tried since
-FARTHEST_WEST = dt.timedelta(hours=12)  # of UTC: where a day ends last
+STILL_SILENT = dt.timedelta(hours=1)  # after the last rest, if no booking has been tried since
+FARTHEST_WEST = dt.timedelta(hours=12)  # in UTC, where a day ends last
 NEAR_LIMIT = Decimal("0.9")
 GIGABYTE = 10**9
 
 
 @dataclass(frozen=True)
 class Condition:
-    """One thing that needs a person now. `name` is permanent; `oldest` is since when, if known."""
+    """Something that needs a person now. `name` is permanent; `oldest` is its start, if known."""
 
     name: str
     title: str
@@ -47,7 +47,7 @@ CHECK_FOLDER = (
 
 
 def present_conditions(now: dt.datetime) -> list[Condition]:
-    """Return all that needs an operator now."""
+    """Return everything that needs an operator now."""
     return [
         *_queue_conditions(now),
         *_backlog_conditions(now),
@@ -83,7 +83,7 @@ def _backlog_conditions(now: dt.datetime) -> Iterator[Condition]:
 
 def _account_conditions(now: dt.datetime) -> Iterator[Condition]:
     accounts, url = gateway.all_accounts(), reverse("admin:orders_carrieraccount_changelist")
-    # A rest of half a minute falls between two checks, so it counts until the carrier answers a
+    # A rest of half a minute may fall between two checks, so it counts until the carrier answers a
     # booking.
     resting = [
         one.resting_until
@@ -143,7 +143,7 @@ def _data_conditions(now: dt.datetime) -> Iterator[Condition]:
 
 
 def _certificate_conditions(now: dt.datetime) -> Iterator[Condition]:
-    """Yield a ticket while a certificate can be renewed by day, and a page later."""
+    """Yield a ticket while a certificate can be renewed in working hours, and later a page."""
     ending = certificates.ending_certificates(now)
     pressing = [one for one in ending if one.ends_at <= now + certificates.NOW]
     for name, severity, found in (
@@ -151,7 +151,7 @@ def _certificate_conditions(now: dt.datetime) -> Iterator[Condition]:
         ("certificate", Severity.TICKET, [one for one in ending if one not in pressing]),
     ):
         if found:
-            names = ", ".join(f"{one.server} on {desk_time(one.ends_at)}" for one in found)
+            names = ", ".join(f"{one.server} on {admin_time(one.ends_at)}" for one in found)
             step = f"Renew it, or ask the carrier to, and load it into the proxy. It ends: {names}."
             yield Condition(
                 name, "A certificate runs out", step, severity, reverse("admin:index"), len(found)

@@ -1,4 +1,4 @@
-"""Serve `/metrics`: queues, jobs, accounts and data, read from rows, so that every web agrees.
+"""Serve `/metrics`: queues, jobs, accounts and data, read from rows, so all web servers agree.
 
 A process's own activity is at its own port: see shipping_portal/ops/metrics_port.py.
 """
@@ -32,9 +32,9 @@ from shipping_portal.staff.models import Alert, Certificate, Severity
 from tracking.models import WebhookDelivery
 from tracking.receiving import webhook_health
 
-# deliveries: an account without one among them is as old as the oldest of them, at least
+# deliveries read: an account with none among them hasn't had one for at least as long as the oldest
 LOOKED_BACK = 1000
-Values = Mapping[Any, float]  # by the value of the label, or those of the labels
+Values = Mapping[Any, float]  # keyed by the value of the label or labels
 # Each family's meaning and labels. None is "job": Prometheus uses that for its targets.
 FAMILIES = {
     "queue_items": ("Items waiting for a person.", "queue"),
@@ -81,7 +81,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
 
 
 class Rows:
-    """A collector that reads everything when asked, in a fixed number of queries."""
+    """A collector that reads everything on request, in a fixed number of queries."""
 
     def __init__(self, now: dt.datetime) -> None:
         self.now = now
@@ -174,7 +174,7 @@ def _account_holds(account: CarrierAccount, now: dt.datetime) -> dict[str, bool]
 def _data_figures(now: dt.datetime) -> dict[str, Values]:
     """Return certificates, and figures without labels under the key ().
 
-    What never happened has no age.
+    Things that never happened have no age.
     """
     under_way = DailySpend.objects.filter(day__gte=(now - dt.timedelta(hours=12)).date())
     report = BillingReport.objects.order_by("-pk").values_list("uploaded_at", flat=True).first()

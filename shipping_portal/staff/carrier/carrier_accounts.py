@@ -1,6 +1,7 @@
 """Describe carrier accounts for operators: their settings, and what is still open on each."""
 
 import datetime as dt
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from django.db.models import Q, QuerySet
@@ -55,15 +56,15 @@ def find_settings(account: CarrierAccount) -> Known:
     return Known(account, settings_of(account))
 
 
-def named_accounts() -> list[Known]:
+def named_accounts(rows: Iterable[CarrierAccount] | None = None) -> list[Known]:
     """Return all accounts with settings, those for new orders first.
 
-    One query, once they have rows.
+    One query, once they have rows; none if all `rows` were read already.
     """
     return [
         Known(account, configured)
         for account, configured in zip(
-            gateway.all_accounts(), carrier_settings.all_settings(), strict=True
+            gateway.all_accounts(rows), carrier_settings.all_settings(), strict=True
         )
     ]
 
@@ -79,7 +80,7 @@ def asked_by_nobody() -> QuerySet[CarrierAccount]:
 
 
 def still_open(accounts: QuerySet[CarrierAccount], now: dt.datetime) -> QuerySet[Order]:
-    """Return these accounts' orders that await a reply or a scan; 45 silent days end that."""
+    """Return these accounts' orders that await a reply or a scan, for up to 45 silent days."""
     heard = Order.objects.filter(OPEN, account__in=accounts).annotate(
         heard_at=Coalesce("progress_at", "booked_at")
     )

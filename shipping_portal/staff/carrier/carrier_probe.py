@@ -33,7 +33,7 @@ NOT_ASKED = "book, cancel, view, label, subscribe and the link; each needs an or
 
 @dataclass(frozen=True)
 class Finding:
-    """What one question found; `holds` is None if the contract gives no way to ask."""
+    """What one question found; `holds` is None if the contract has no way to ask."""
 
     question: str
     holds: bool | None
@@ -101,7 +101,7 @@ def _probe_products(client: Carrier, offered: list[Product]) -> tuple[bool, str]
 
 
 def _missing_members(offered: list[Product], contract: Contract) -> str:
-    """Return the contract's members that no product had: this carrier may name them differently."""
+    """Return the contract's members that no product has: this carrier may name them otherwise."""
     named = [(point, getattr(contract, point)) for point in OF_A_PRODUCT]
     sought = [(point, path) for point, path in named if path]
     missing = [
@@ -114,7 +114,7 @@ def _missing_members(offered: list[Product], contract: Contract) -> str:
 
 
 def has_tables() -> bool:
-    """Return whether the database is migrated: a contract may be tried before that."""
+    """Return whether the database is migrated: a contract may be tested before that."""
     try:
         return LocalityList._meta.db_table in connection.introspection.table_names()
     except DatabaseError:

@@ -28,7 +28,7 @@ from shipping_portal.accounts.models import Audit
 from shipping_portal.carrier.contract import Contract
 from tracking.models import WebhookDelivery, WebhookTally
 
-# The same scan every time: a second test is a duplicate, so testing leaves one scan in all.
+# The same scan every time: a second test is a duplicate, so testing leaves just one scan.
 TEST_EVENT_ID = str(uuid.uuid5(uuid.NAMESPACE_URL, "shipping-portal/webhook-test"))
 TEST_SCAN_TIME = "2024-01-01T00:00:00Z"
 
@@ -38,15 +38,15 @@ class NoSecret(Exception):
 
 
 class TestFailed(Exception):
-    """Raised when the listener did not accept the test event. The text says what it answered."""
+    """Raised when the listener didn't accept the test event. The text says what it answered."""
 
-    __test__ = False  # pytest collects classes by this prefix
+    __test__ = False  # pytest collects classes with this prefix
 
 
 def listener_addresses(configured: CarrierSettings, *, shown: bool) -> list[str]:
     """Return the listener's addresses: with credentials before the host, then in the path.
 
-    `shown` includes the secret; without it dots replace it, as on any page. Raises NoSecret.
+    `shown` includes the secret; otherwise dots replace it, as on every page. Raises NoSecret.
     """
     user, secret = _newest_secret(configured)
     secret = quote(secret, safe="") if shown else "•••"
@@ -57,7 +57,7 @@ def listener_addresses(configured: CarrierSettings, *, shown: bool) -> list[str]
 
 
 def rotate_secret(configured: CarrierSettings) -> str:
-    """Return a new value for the secrets' setting: a new one first, then the one in use."""
+    """Return a new value for the secrets' setting: a new secret, then the one in use."""
     fresh = f"carrier:{secrets.token_urlsafe(32)}"
     return ",".join([fresh, *configured.webhook_secrets[:1]])
 

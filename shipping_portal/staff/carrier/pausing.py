@@ -11,7 +11,7 @@ from django.db import transaction
 from orders.models import CarrierAccount, Restore
 from orders.models.account import BOOKINGS, PAUSE_FIELDS, Pause
 from shipping_portal.accounts.models import Audit, User
-from shipping_portal.formats import desk_time
+from shipping_portal.formats import admin_time
 from shipping_portal.jobs.registry import chore
 
 
@@ -101,7 +101,7 @@ def _end_pause(account: CarrierAccount, kept: Pause, now: dt.datetime) -> None:
 
 
 def try_now(account: CarrierAccount, *, by: User, reason: str, now: dt.datetime) -> None:
-    """Let the next booking ask the carrier again at once, though it refused the account."""
+    """Let the next booking try the carrier again at once, though it refused the account."""
     with transaction.atomic():
         stopped = CarrierAccount.objects.filter(pk=account.pk, stopped_at__isnull=False)
         if not stopped.update(probe_due_at=now):
@@ -110,7 +110,7 @@ def try_now(account: CarrierAccount, *, by: User, reason: str, now: dt.datetime)
 
 
 def end_stop(account: CarrierAccount, *, by: User, reason: str, now: dt.datetime) -> None:
-    """Clear the refusal of an account on which no booking will ask again. Raises PauseRefused."""
+    """Clear the refusal of an account that has no bookings left to try it. Raises PauseRefused."""
     with transaction.atomic():
         account.refresh_from_db()
         if not account.stopped_at:
@@ -122,7 +122,7 @@ def end_stop(account: CarrierAccount, *, by: User, reason: str, now: dt.datetime
 def end_fault(account: CarrierAccount, *, by: User, reason: str, now: dt.datetime) -> None:
     """Record that the cause of a refusal is corrected, which ends its alert. Raises PauseRefused.
 
-    Not for a refusal after this account was read.
+    A refusal that came after this account was read stays.
     """
     with transaction.atomic():
         as_read = CarrierAccount.objects.filter(
@@ -153,7 +153,7 @@ def _replace_pause(
 ) -> None:
     """Replace the pause as it was read: of two operators, one is refused. Raises PauseRefused.
 
-    The end of the last one stays, because waiting bookings are retried from then on; see
+    The last pause's end is kept, because waiting bookings are retried from then on; see
     verdict.is_too_late.
     """
     since, text, ends_at = PAUSE_FIELDS[what]
@@ -168,5 +168,5 @@ def _replace_pause(
 
 
 def _describe_pause(pause: Pause) -> str:
-    ends = f"until {desk_time(pause.ends_at)}" if pause.ends_at else "until resumed"
+    ends = f"until {admin_time(pause.ends_at)}" if pause.ends_at else "until resumed"
     return f"{ends}, senders see “{pause.text}”"

@@ -1,7 +1,8 @@
 """Load a month of the demo's sender, generated once by the real code, moved to the present.
 
 tests/demo generated it. Its first four weeks keep their weekdays. The five business days after them
-end at the last one before now, so that what is on its way today was picked up on a business day.
+end with the last one before now, so that parcels on their way today were picked up on a business
+day.
 """
 
 import datetime as dt
@@ -35,7 +36,7 @@ from tracking.scanning import scans
 
 FILE = Path(__file__).with_name("demo_history.json.xz")
 LIVE = dt.date(2026, 8, 17)  # the Monday of the five days still in progress
-LIVE_DAYS, ENDS = 5, dt.timedelta(hours=1, minutes=15)  # of the last day, in UTC
+LIVE_DAYS, ENDS = 5, dt.timedelta(hours=1, minutes=15)  # time of the last day, in UTC
 DATE = re.compile(r"\b2026-\d\d-\d\d")
 TABLES = (
     "accounts.ParcelSize",
@@ -73,14 +74,14 @@ OF_SENDER = (
 WAITING = {"email": f"jonas@{demo.DOMAIN}", "name": "Jonas Keller"}
 
 
-def load_history(now: dt.datetime, carrier_state: Path | None = None, file: Path = FILE) -> bool:
+def load_history(now: dt.datetime, carrier_state: Path | None = None) -> bool:
     """Load the month unless there are orders, and write the sandbox's part to its ledger.
 
     Return whether it was loaded.
     """
     if Order.objects.exists():
         return False
-    text = with_dates_at(lzma.decompress(file.read_bytes()).decode(), now)
+    text = with_dates_at(lzma.decompress(FILE.read_bytes()).decode(), now)
     month = json.loads(text, object_hook=_read_instant)
     with transaction.atomic():
         for label in TABLES:
@@ -93,7 +94,7 @@ def load_history(now: dt.datetime, carrier_state: Path | None = None, file: Path
         _open_an_account(now)
         if carrier_state:
             _tell_the_carrier(carrier_state, month["ledger"])
-    counting.owe_days(_demo_business(), now)
+    counting.schedule_days(_demo_business(), now)
     counting.count_due_days(_demo_business().pk)
     return True
 
@@ -107,7 +108,7 @@ def _open_an_account(now: dt.datetime) -> None:
 
 
 def follow_the_carrier() -> None:
-    """Keep the sandbox parcels' account and links when it listens at another port."""
+    """Keep the sandbox parcels' account and links if the sandbox listens at another port."""
     current = carrier_settings.current_settings()
     a_port = re.compile(rf"{re.escape(current.account)} at (http://127\.0\.0\.1:\d+)")
     for former in filter(
@@ -128,7 +129,7 @@ def follow_the_carrier() -> None:
 
 
 def _tell_the_carrier(state: Path, ledger: list[dict[str, Any]]) -> None:
-    """Write the sandbox's ledger and the labels it made, which are never made again."""
+    """Write the sandbox's ledger and its labels, which can't be made again."""
     (state / "labels").mkdir(parents=True, exist_ok=True)
     lines = (json.dumps(line, ensure_ascii=False) + "\n" for line in ledger)
     (state / "ledger.jsonl").write_text("".join(lines), encoding="utf-8")
@@ -140,7 +141,7 @@ def _tell_the_carrier(state: Path, ledger: list[dict[str, Any]]) -> None:
 
 
 def with_dates_at(text: str, now: dt.datetime) -> str:
-    """Return the text with all dates moved. Their length stays, so a label's offsets still hold."""
+    """Return the text with all dates moved. Their length stays, so a label's offsets still fit."""
     last = (now.astimezone(dt.UTC) - ENDS).date()
     last -= dt.timedelta(days=max(last.weekday() - 4, 0))
     monday = last - dt.timedelta(days=last.weekday())
@@ -203,7 +204,7 @@ def _column_reader(field: Any) -> Callable[[Any], Any]:
 
 
 def _hash_again() -> None:
-    """Recompute the hashes of what contains dates, as its readers will."""
+    """Recompute the hashes of content with dates, as its readers will."""
     for kept in LabelBytes.objects.all():
         Label.objects.filter(pk=kept.label_id).update(sha256=_hash_content(kept.content))
     for attempt in BookingAttempt.objects.all():

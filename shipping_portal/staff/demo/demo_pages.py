@@ -1,7 +1,7 @@
 """Add the demo's own pages: a bar that controls the sandbox carrier, and its mail.
 
 Available with DEMO=1, from this machine. Actions go to the sandbox's control pages; its bill is
-uploaded as any is.
+uploaded like any other.
 """
 
 import email
@@ -48,7 +48,7 @@ def mail(request: HttpRequest) -> HttpResponse:
 @public
 @require_POST
 def act(request: HttpRequest, name: str) -> HttpResponse:
-    """Make the sandbox carrier do something, say what, and return to the page."""
+    """Make the sandbox carrier do something, report it, and return to the page."""
     _only_here(request)
     if name not in ACTS:
         raise Http404

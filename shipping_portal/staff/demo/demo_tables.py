@@ -1,4 +1,4 @@
-"""Make the tables of a new demo at once: its migrations, one by one, take twenty times as long.
+"""Create a new demo's tables at once: running each migration takes twenty times as long.
 
 See docs/decisions/0055.
 """
@@ -13,14 +13,14 @@ from django.db.migrations.recorder import MigrationRecorder
 
 
 def make_tables() -> None:
-    """Make the tables of an empty SQLite file. Migrate any other database."""
+    """Create the tables of an empty SQLite file. Migrate any other database."""
     if connection.vendor == "sqlite" and not connection.introspection.table_names():
         _make_them_as_they_are_now()
     call_command("migrate", interactive=False, verbosity=0)
 
 
 def _make_them_as_they_are_now() -> None:
-    """Make the tables that all migrations lead to, all or none, and record them as applied.
+    """Create the tables that all migrations lead to, all or none, and record them as applied.
 
     `migrate` then finds nothing to apply, and adds permissions and content types as it always does.
     """

@@ -1,4 +1,4 @@
-"""Alerts: a row for each time something needed a person, and one for each message about it."""
+"""Alerts: a row for each time something needed a person, and one for each message."""
 
 from django.db import models
 from django.db.models import Q

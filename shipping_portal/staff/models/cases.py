@@ -58,7 +58,7 @@ class SenderMail(Job):
         REFUND = "refund", "We asked for a refund"
         USED = "used", "The label was used after cancelling"
         DETAILS = "details", "We need details"
-        SETTLED = "settled", "The booking is settled"
+        RESOLVED = "settled", "The booking is resolved"
         OTHER = "other", "Something else"
 
     order = models.ForeignKey(Order, on_delete=models.CASCADE, related_name="operator_mails")

@@ -7,7 +7,7 @@ from django.db import models
 class DeskView(models.Model):
     """One operator's link above a list.
 
-    `list` is its address by name, `query` its filters, no search.
+    `list` is the list's URL name, `query` its filters, without search terms.
     """
 
     owner = models.ForeignKey(

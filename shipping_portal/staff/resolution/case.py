@@ -18,11 +18,11 @@ from shipping_portal.accounts.adminkit.queues import urgency
 from shipping_portal.accounts.models import Audit
 from shipping_portal.accounts.models.audit import subject_of
 from shipping_portal.carrier.writing import order_key_of
-from shipping_portal.formats import desk_time
+from shipping_portal.formats import admin_time
 from shipping_portal.staff import queues
 from shipping_portal.staff.resolution.matches import Candidate, find_candidates, likeliest_reference
 
-MOST_ROWS = 100  # of each kind, the newest
+MOST_ROWS = 100  # newest of each kind
 OUTCOMES = {
     "ok": "The carrier answered",
     "incomplete": "The carrier answered; not all pages were read",
@@ -135,7 +135,7 @@ UNCLEAR = {Status.UNCONFIRMED, Status.CONFLICT}
 
 @dataclass(frozen=True)
 class Age:
-    """How long the sender has been waiting: in words, and as the colour's name."""
+    """How long the sender has been waiting: in words, and as a colour's name."""
 
     words: str
     level: str
@@ -153,7 +153,7 @@ class CaseSummary:
 class Evidence:
     """The content of an unclear booking's page."""
 
-    last_attempt: str  # names the attempt a decision is about
+    last_attempt: str  # names the attempt that a decision is about
     age: Age
     steps: list[HistoryStep]
     candidates: list[Candidate]
@@ -195,7 +195,7 @@ def last_attempt(order: Order) -> str:
 
 
 def case_age(since: dt.datetime, now: dt.datetime) -> Age:
-    """Return its age: late after 15 minutes, overdue after two hours, as on the first page."""
+    """Return a case's age: late after 15 minutes, overdue after two hours, as on the first page."""
     level = urgency(since, queues.UNCLEAR_TERM, now)
     return Age(f"{level.capitalize()}: open for {timesince(since, now)}", level)
 
@@ -231,7 +231,7 @@ def _support_lines(order: Order, attempts: list[BookingAttempt]) -> Iterator[str
         name = order_key_of(bytes(attempt.body), contract_of(order.account)) if attempt else ""
         yield f"Our order key: {name or order.order_key()}"
         if attempt:
-            yield f"Sent: {desk_time(attempt.sent_at, seconds=True)}"
+            yield f"Sent: {admin_time(attempt.sent_at, seconds=True)}"
             yield f"Idempotency key: {attempt.key}"
             yield f"What happened: {without_emails(', '.join(attempt_ends(attempt)))}"
     yield (

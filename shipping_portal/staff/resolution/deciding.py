@@ -70,7 +70,7 @@ def adopt_reference(
 
 
 def not_booked(order: Order, *, by: Any, reason: str, now: dt.datetime) -> None:
-    """Mark as not booked what the carrier doesn't have; the sender may book again.
+    """Mark an order that the carrier doesn't have as not booked; the sender may book again.
 
     Raises CannotResolve.
     """
@@ -85,7 +85,7 @@ def not_booked(order: Order, *, by: Any, reason: str, now: dt.datetime) -> None:
             )
             _give_up_unknown(order, now)
             Audit.write(
-                "settled as not booked", order, by=by, sender=order.sender, reason=reason, at=now
+                "resolved as not booked", order, by=by, sender=order.sender, reason=reason, at=now
             )
     except Order.WrongStatus as error:
         raise CannotResolve("This order is already resolved.") from error
@@ -100,9 +100,9 @@ def keep_waiting(order: Order, *, by: Any, reason: str, now: dt.datetime) -> Non
 
 
 def _accept_attempt(order: Order, reference: str, now: dt.datetime) -> None:
-    """Accept the attempt whose reply named this reference, else the last.
+    """Accept the attempt whose reply named this reference, or else the last one.
 
-    The order's one live attempt.
+    It becomes the order's one live attempt.
     """
     attempts = order.attempts.order_by("pk")
     it = attempts.filter(seen_reference__upper=reference.upper()).last() or attempts.last()
@@ -113,7 +113,7 @@ def _accept_attempt(order: Order, reference: str, now: dt.datetime) -> None:
 
 
 def _give_up_unknown(order: Order, now: dt.datetime, *, but: BookingAttempt | None = None) -> None:
-    """Give up its unknown attempts, after the order's own row.
+    """Give up an order's unknown attempts, after its own row.
 
     Orders are locked before attempts.
     """
@@ -131,7 +131,7 @@ def _refuse_while_it_may_be_sent(order: Order, now: dt.datetime) -> None:
 
 
 def _need_an_open_case(order: Order) -> None:
-    """Refuse unless the case was open when read; move_to makes sure that it still is."""
+    """Refuse unless the case was open when read; move_to checks that it still is."""
     if order.status not in {Status.UNCONFIRMED, Status.CONFLICT}:
         raise CannotResolve("This order is already resolved.")
 

@@ -23,24 +23,24 @@ EARLIER = dt.timedelta(minutes=30)  # how far the carrier's clock may be behind 
 LATER = dt.timedelta(days=5)
 MOST = 20
 KNOWN_BEFORE = "We knew it before this booking was sent, so it belongs to another parcel"
-AROUND = dt.timedelta(days=7)  # the period of other orders that a reference may belong to
+AROUND = dt.timedelta(days=7)  # period of other orders that a reference may belong to
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A reference, why it may be this booking's, and what speaks for or against it."""
+    """A reference, why it may belong to this booking, and the evidence for and against."""
 
     reference: str
     why: str
     first_scan_at: dt.datetime | None = None
     places: str = ""
     same_postcode: bool = False
-    was_named: bool = False  # by the carrier's reply to this booking
-    taken_by: Order | None = None  # another order has it: it can't be this one's
+    was_named: bool = False  # given by the carrier's reply to this booking
+    taken_by: Order | None = None  # another order has it, so it can't be this one's
     billed: str = ""  # what the carrier charges for it
     names: tuple[Names, ...] = ()  # its identifiers in the carrier's documents
     is_its_own: str = ""  # the identifier of this order under which the carrier has it
-    cannot_be: str = ""  # why not, if it is shown anyway because a reply to this booking named it
+    cannot_be: str = ""  # why not, if it is shown only because a reply to this booking named it
 
     @property
     def is_strong(self) -> bool:
@@ -50,7 +50,7 @@ class Candidate:
 
 
 def find_candidates(order: Order, attempts: list[BookingAttempt]) -> list[Candidate]:
-    """Return all of them, the likeliest first, each reference once."""
+    """Return all candidates, the likeliest first, each reference once."""
     found: dict[str, Candidate] = {}
     for candidate in (*_named_in_replies(order, attempts), *_heard_references(order)):
         found.setdefault(candidate.reference.upper(), candidate)
@@ -74,7 +74,7 @@ def likeliest_reference(order: Order, found: list[Candidate]) -> str:
 
 
 def _judge_candidate(candidate: Candidate, own: str, anothers: str) -> Candidate | None:
-    """Leave out another order's, unless a reply to this booking named it: then add the reason."""
+    """Leave out another order's reference, unless a reply to this booking named it; say why."""
     if not anothers:
         return replace(candidate, is_its_own=own)
     return replace(candidate, cannot_be=anothers) if candidate.was_named else None
@@ -109,7 +109,7 @@ def _named_in_replies(order: Order, attempts: list[BookingAttempt]) -> Iterator[
 
 
 def _heard_references(order: Order) -> list[Candidate]:
-    """Return unowned references scanned at the time of this booking, those at its ends first."""
+    """Return unowned references scanned around this booking, those at its addresses first."""
     start, end = unowned.postcodes_of(order)
     first, last = sent_between(order)
     found = unowned.unowned_references(
@@ -140,7 +140,7 @@ NamesByReference = dict[str, tuple[Names, ...]]
 
 
 def judge_names(order: Order, names: NamesByReference) -> dict[str, tuple[str, str]]:
-    """Return, by reference, the identifier that makes it this order's, and another's; "" for none.
+    """Return by reference the identifiers that link it to this order and to another, or "".
 
     A customer reference that no order of ours has decides nothing: the carrier may have filled it
     in.
@@ -176,7 +176,7 @@ def _other_orders(order: Order, names: NamesByReference) -> set[str]:
     made = Order.objects.filter(
         account=order.account_id, created_at__range=(first - AROUND, last + AROUND)
     )
-    # In any case: carriers write in capitals.
+    # In any case, as carriers write capitals.
     upper = made.exclude(pk=order.pk).annotate(upper=Upper("customer_reference"))
     found = upper.filter(upper__in={name.upper() for name in references})
     return {normalise_word(name) for name in found.values_list("customer_reference", flat=True)}

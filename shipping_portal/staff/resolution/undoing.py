@@ -1,7 +1,7 @@
 """Undo an adoption, when an operator chose another order's reference for an unclear booking.
 
-undo     nobody was given a label of it: the order is unclear again, as before
-contest  a person has a label of it, or acted on its charges: a conflict to be resolved
+undo nobody was given its label: the order is unclear again, as before contest a person has its
+label, or acted on its charges: a conflict to be resolved
 
 Either way the reference and everything that came with it are removed, so that its own order can
 have them.
@@ -29,7 +29,7 @@ from orders.notices import notifications
 from orders.status.transitions import move_to
 from shipping_portal.accounts.models import Audit, Sender
 from shipping_portal.billing.charges import matching
-from shipping_portal.formats import desk_time
+from shipping_portal.formats import admin_time
 from tracking import polling
 
 UNCLEAR = (Status.UNCONFIRMED, Status.CONFLICT)
@@ -54,7 +54,7 @@ class CannotUndo(Exception):
 
 
 def is_adopted(order: Order) -> bool:
-    """Return whether an operator adopted its reference, rather than a carrier's reply."""
+    """Return whether the order's reference comes from an operator, not from a carrier's reply."""
     if order.status != Status.BOOKED:
         return False
     bookings = order.changes.filter(new=Status.BOOKED, old__in=(*UNCLEAR, Status.BOOKING))
@@ -63,22 +63,22 @@ def is_adopted(order: Order) -> bool:
 
 
 def undo_obstacle(order: Order) -> str:
-    """Return why its adoption can only be contested, in a sentence; "" while it can be undone."""
+    """Return why the adoption can only be contested, or "" while it can be undone."""
     first = order.labels.filter(served_at__isnull=False).order_by("served_at").first()
     if first and first.served_at:
-        return f"Its label was first opened at {desk_time(first.served_at)}."
+        return f"Its label was first opened at {admin_time(first.served_at)}."
     stored = order.labels.aggregate(at=Min("stored_at"))["at"]
     if stored and Restore.objects.since(stored).exists():
         return "Its label may have been opened after the restored backup."
     if order.printed_at:
-        return f"Its label was marked as printed at {desk_time(order.printed_at)}."
+        return f"Its label was marked as printed at {admin_time(order.printed_at)}."
     if matching.acted_on(order):
         return "A charge of it was disputed or reversed."
     return ""
 
 
 def undo_adoption(order: Order, *, by: Any, reason: str, now: dt.datetime) -> None:
-    """Make it unclear again. Raises CannotUndo."""
+    """Make the order unclear again. Raises CannotUndo."""
     with transaction.atomic():
         _lock_order(order)
         if why := undo_obstacle(order):
@@ -89,7 +89,7 @@ def undo_adoption(order: Order, *, by: Any, reason: str, now: dt.datetime) -> No
 
 
 def contest_adoption(order: Order, *, by: Any, reason: str, now: dt.datetime) -> None:
-    """Make it a conflict. Raises CannotUndo."""
+    """Make the order a conflict. Raises CannotUndo."""
     with transaction.atomic():
         _lock_order(order)
         _take_back(order, Status.CONFLICT, "adoption contested", by=by, reason=reason, now=now)
@@ -98,14 +98,14 @@ def contest_adoption(order: Order, *, by: Any, reason: str, now: dt.datetime) ->
 def _lock_order(order: Order) -> None:
     """Lock the order, then its labels.
 
-    A label being served now is finished first, or finds it gone.
+    A label that is being served now finishes first, or fails.
     """
     CarrierAccount.objects.select_for_update(no_key=True).get(
         pk=order.account_id
     )  # like posting.post: it has the lines
     Sender.objects.select_for_update(no_key=True).get(
         pk=order.sender_id
-    )  # its totals change, and it comes before orders
+    )  # its totals change, and it is locked before orders
     now = Order.locked(order.pk)
     list(order.labels.select_for_update())
     if now.carrier_reference != order.carrier_reference or not is_adopted(now):
@@ -129,7 +129,7 @@ def _take_back(
     order.attempts.filter(state=BookingAttempt.State.ACCEPTED).update(
         state=BookingAttempt.State.UNKNOWN
     )
-    # Which of several replies is the order's is open again.
+    # It is open again which of several replies is the order's.
     order.attempts.update(duplicate_booking_at=None)
     files.forget(LabelBytes.objects.filter(label__order=order))
     order.labels.all().delete()
@@ -139,9 +139,9 @@ def _take_back(
 
 
 def _what_is_undone(order: Order) -> Iterator[str]:
-    """Yield what is removed, for good, including files that somebody may have."""
+    """Yield what is removed for good, including files that somebody may have."""
     yield str(order.carrier_reference)
     if order.carrier_order_id:
         yield f"order id {order.carrier_order_id}"
     for label in Label.objects.filter(order=order, served_at__isnull=False).order_by("size"):
-        yield f"{label.size} label given out {desk_time(label.served_at)}, sha256 {label.sha256}"
+        yield f"{label.size} label given out {admin_time(label.served_at)}, sha256 {label.sha256}"

@@ -23,7 +23,7 @@ MOST = 20
 class Scanned:
     """One reference.
 
-    `heard_at` is by our clock, `first_scan_at` by the carrier's; `names` are what it is called.
+    `heard_at` is by our clock, `first_scan_at` by the carrier's; `names` has what it is called.
     """
 
     reference: str
@@ -35,7 +35,7 @@ class Scanned:
 
 
 def known_references(account: CarrierAccount, references: Collection[str]) -> dict[str, Scanned]:
-    """Return what is known about each of these at this account, by upper-case reference."""
+    """Return what is known about these references at this account, by upper-case reference."""
     wanted = {reference.upper() for reference in references}
     known = Parcel.objects.filter(account=account, reference__upper__in=wanted)
     return {one.reference.upper(): one for one in _with_scans(_with_dates(known))}
@@ -48,7 +48,7 @@ def unowned_references(
     until: dt.datetime,
     near: Collection[str],
 ) -> list[Scanned]:
-    """Return unowned references first heard of in this period here, those nearby first."""
+    """Return unowned references that we first heard of in this period, those nearby first."""
     unmatched = _with_dates(
         account.parcels.filter(queues.unmatched_references(), created_at__gte=known_from)
     )
@@ -87,7 +87,7 @@ def _with_dates(parcels: QuerySet[Parcel]) -> QuerySet[Any]:
 def _heard_at(parcel: Any) -> dt.datetime:
     """Return when we first heard of the reference.
 
-    Scans may be read late, or it was followed before.
+    Scans may be read late, or the reference may have been followed before.
     """
     heard_at: dt.datetime = min(parcel.created_at, parcel.heard_at or parcel.created_at)
     return heard_at
@@ -131,7 +131,7 @@ def billed_references(
 ) -> list[Billed]:
     """Return charges on this order's account in this period, from reports since `read_from`.
 
-    Those in its own currency come first, the nearest price before the others.
+    Those in the order's currency come first, the nearest price before others.
     """
     days = (early.date(), late.date())
     mondays = (week_of(early.date()), late.date())

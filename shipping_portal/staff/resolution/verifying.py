@@ -19,7 +19,7 @@ from shipping_portal.carrier.errors import CarrierError, OperationOff
 from shipping_portal.carrier.naming import Names, names_in
 from shipping_portal.carrier.reading import read_cancel_state
 from shipping_portal.carrier.values import normalise_word
-from shipping_portal.formats import desk_time
+from shipping_portal.formats import admin_time
 from shipping_portal.jobs.registry import enqueue
 
 UNCHECKED = "not checked: the carrier shows no tracking from here"
@@ -49,7 +49,7 @@ class NotConfirmed(Exception):
 class Confirmed:
     """What may be adopted.
 
-    Reference in the carrier's case, its id if known, and what wasn't compared.
+    It has the reference as the carrier spells it, its id if known, and what wasn't compared.
     """
 
     reference: str
@@ -65,9 +65,9 @@ def confirm_reference(
 ) -> Confirmed:
     """Ask the carrier whether this reference is this order's. Raises NotConfirmed.
 
-    Its tracking must know the reference, and its own order must have our order key or customer
-    reference, as far as the contract has ways to ask. `heard_at` is when anything first named the
-    reference here, by our own clock.
+    The carrier's tracking must know the reference, and its order must have our order key or
+    customer reference, as far as the contract has ways to ask. `heard_at` is when anything first
+    named the reference here, by our own clock.
     """
     reference = _as_spelled(order, typed.strip())
     if not reference:
@@ -92,11 +92,11 @@ def can_view(order: Order) -> bool:
 
 
 def _as_spelled(order: Order, typed: str) -> str:
-    """Return it as one of our replies spelled it, else as typed.
+    """Return a reference as a reply to us spelled it, or else as typed.
 
     The case is one that a reference may have.
 
-    "" if it is none.
+    It is "" if this can't be a reference.
     """
     parts = (
         order.attempts.filter(seen_reference__upper=typed.upper())
@@ -121,7 +121,7 @@ def _refuse_another_orders(order: Order, reference: str) -> None:
 def _refuse_heard_before(order: Order, reference: str, heard_at: dt.datetime | None) -> None:
     """Refuse a reference that the carrier named before this order existed.
 
-    It is another parcel's.
+    It belongs to another parcel.
     """
     unmatched = Charge.objects.unmatched()
     billed = unmatched.filter(account=order.account_id, reference__upper=reference.upper())
@@ -131,8 +131,8 @@ def _refuse_heard_before(order: Order, reference: str, heard_at: dt.datetime | N
     if heard and heard < sent - CLOCKS:
         raise NotConfirmed(
             "It belongs to another parcel: we first saw this reference at"
-            f" {desk_time(heard, seconds=True)}, before this order could have reached the carrier"
-            f" ({desk_time(sent, seconds=True)}). Use another reference, or send the support text,"
+            f" {admin_time(heard, seconds=True)}, before this order could have reached the carrier"
+            f" ({admin_time(sent, seconds=True)}). Use another reference, or send the support text,"
             " which asks for the right one."
         )
 
@@ -142,7 +142,7 @@ def _reason_of(error: CarrierError) -> str:
 
 
 def _check_tracking(order: Order, reference: str) -> tuple[bool, str]:
-    """Return whether the carrier's tracking confirms it, and what tracking couldn't check."""
+    """Return whether the carrier's tracking confirms it, and what couldn't be checked."""
     try:
         tracked = gateway.carrier_of(order, is_person=True).track(reference)
     except OperationOff:
@@ -179,7 +179,7 @@ def _check_order(order: Order, reference: str, order_id: str) -> Confirmed:
     if meaning in ("cancelled", "asked") and not order.is_held:
         raise NotConfirmed(
             "The carrier says it is cancelled, so it can't be adopted as booked. If the carrier has"
-            " no other order for this parcel, settle it as not booked."
+            " no other order for this parcel, resolve it as not booked."
         )
     doubt = NAMELESS if is_its_name(order, names) is None else ""
     return Confirmed(viewed.reference, order_id, doubt)
@@ -194,12 +194,12 @@ def _refuse_another_name(order: Order, names: Names) -> None:
         )
         raise NotConfirmed(
             f"The carrier has that parcel under another of our orders: {name}. Find that order and"
-            " settle it there. For this order, send the support text to the carrier."
+            " resolve it there. For this order, send the support text to the carrier."
         )
 
 
 def lacks_order_id(order: Order) -> bool:
-    """Return whether its order id is unknown.
+    """Return whether the carrier's id of an order is unknown.
 
     Its label can't be fetched, nor the order cancelled.
     """
@@ -222,8 +222,8 @@ def add_order_id(
             carrier_order_id=order_id
         ):
             raise NotConfirmed("This order already has one.")
-        owed = order.labels.exclude(state=Label.State.STORED)
-        owed.update(state=Label.State.PENDING, due_at=now, problem="", **Label.AFRESH)
+        due = order.labels.exclude(state=Label.State.STORED)
+        due.update(state=Label.State.PENDING, due_at=now, problem="", **Label.AFRESH)
         enqueue("label", *order.labels.values_list("pk", flat=True))
         Audit.write(
             "carrier's order id added",
@@ -243,8 +243,8 @@ def with_doubt(reason: str, doubt: str) -> str:
 def sent_between(order: Order) -> tuple[dt.datetime, dt.datetime]:
     """Return the first and last time at which the carrier can have heard of this order.
 
-    Without an attempt that reached it, the time it was made. Pending work of a restored backup may
-    have been sent at any time up to the restore, by attempts missing here.
+    If no attempt reached it, that is the time it was made. Pending work of a restored backup may
+    have been sent at any time up to the restore, by attempts that are missing here.
     """
     return time_of_sending(with_sendings(Order.objects.filter(pk=order.pk)).get())
 
@@ -268,7 +268,7 @@ def time_of_sending(order: Any) -> tuple[dt.datetime, dt.datetime]:
 
 
 def known_order_id(order: Order, reference: str) -> str:
-    """Return the carrier's id for it, if the reply with this reference had one."""
+    """Return the carrier's id for an order, if the reply with this reference had one."""
     parts = (
         order.attempts.exclude(seen_reference="")
         .filter(seen_reference__upper=reference.upper())
@@ -281,7 +281,7 @@ def known_order_id(order: Order, reference: str) -> str:
 def is_its_name(order: Order, names: Names) -> bool | None:
     """Return whether these identifiers are this order's, or None if nothing can be compared.
 
-    Our key is unique, so it decides; a customer reference is compared if there is no key.
+    Our key is unique, so it decides; the customer reference is compared if there is no key.
     """
     if names.order_key:
         return names.order_key.startswith(str(order.uuid))  # of any generation

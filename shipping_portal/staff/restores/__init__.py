@@ -1,1 +1,1 @@
-"""After a restore: holding back what may have been sent, and releasing it."""
+"""Handle restores: hold work that may have been sent already, and release it."""

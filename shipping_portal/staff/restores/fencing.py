@@ -1,8 +1,8 @@
-"""Hold what a restored database has pending: it may have been done since the backup.
+"""Hold a restored database's pending work: it may have been done since the backup.
 
 Bookings become cases, cancellations are checked, import rows and replacements are held, and labels
-are compared with the carrier before they are shown. In-flight attempts stay so: their workers are
-gone, so they become unknown as usual.
+are compared with the carrier before they are shown. In-flight attempts stay as they are: their
+workers are gone, so they become unknown as usual.
 """
 
 import datetime as dt
@@ -30,7 +30,7 @@ from shipping_portal.staff import erasing
 
 @dataclass(frozen=True)
 class Fenced:
-    """One line of what was held: in words, how many, and since when the oldest was due."""
+    """One line of what was held: in words, how many, and when the oldest became due."""
 
     what: str
     count: int
@@ -40,7 +40,7 @@ class Fenced:
 class HalfRestored(Exception):
     """Raised when something wrote into the database during the restore.
 
-    The text says how it shows.
+    The text says what shows that.
     """
 
 
@@ -49,7 +49,7 @@ def fence_database(backup_at: dt.datetime, *, now: dt.datetime) -> list[Fenced] 
     """Hold everything in a database as old as `backup_at`, and mark it as the one in use.
 
     Raises HalfRestored, marks.NoMarkFile or erased_keys.NoErasedFile. Returns None if this was done
-    before, and nothing was restored since.
+    already and nothing has been restored since.
     """
     _refuse_half_a_restore()
     if _is_done(backup_at, now):
@@ -76,7 +76,7 @@ def fence_database(backup_at: dt.datetime, *, now: dt.datetime) -> list[Fenced] 
 def _refuse_half_a_restore() -> None:
     """Refuse tables without their key.
 
-    Pg_restore adds it last, and fails if a process added a row.
+    `pg_restore` adds it last, and fails if a process has added a row.
     """
     models_of_ours = [model for name in APPS for model in apps.get_app_config(name).get_models()]
     with connection.cursor() as cursor:
@@ -102,7 +102,7 @@ def _is_done(backup_at: dt.datetime, now: dt.datetime) -> bool:
 
 def _pause_bookings(now: dt.datetime) -> Fenced:
     """Pause every account's bookings until the gap is closed; see staff/restores/restoring.py."""
-    gateway.current_account()  # it exists, even if nothing was ever booked
+    gateway.current_account()  # the account exists, even if nothing was ever booked
     for account in CarrierAccount.objects.all():
         CarrierAccount.objects.filter(pk=account.pk).update(
             paused_at=now, pause_text=GAP_IS_OPEN, pause_ends_at=None
@@ -113,8 +113,8 @@ def _pause_bookings(now: dt.datetime) -> Fenced:
 
 def _fence_bookings(now: dt.datetime) -> Fenced:
     in_flight = BookingAttempt.objects.filter(state=BookingAttempt.State.IN_FLIGHT)
-    owed = Order.objects.filter(status=Status.BOOKING).exclude(pk__in=in_flight.values("order"))
-    orders = list(owed)
+    due = Order.objects.filter(status=Status.BOOKING).exclude(pk__in=in_flight.values("order"))
+    orders = list(due)
     for order in orders:
         problem = {"text": OLDER, "fields": {}, "kind": "restored"}
         move_to(order, Status.UNCONFIRMED, reason=OLDER, at=now, due_at=None, problem=problem)
@@ -140,17 +140,17 @@ def _fence_cancellations(now: dt.datetime) -> Fenced:
 
 
 def _fence_replacements(restore: Restore) -> Fenced:
-    owed = Replacement.objects.filter(ended_at=None)
-    comparable = list(owed.values_list("asked_at", flat=True))
-    owed.update(restore=restore)
+    due = Replacement.objects.filter(ended_at=None)
+    comparable = list(due.values_list("asked_at", flat=True))
+    due.update(restore=restore)
     return _count_fenced("held replacements", comparable)
 
 
 def _import_rows(restore: Restore, now: dt.datetime) -> Fenced:
-    """Hold import rows by their files, also files stopped before, so that they stay stopped."""
-    owed = ImportRow.objects.filter(state=ImportRow.State.OWED)
-    times = list(owed.values_list("file__begun_at", flat=True))
-    Import.objects.filter(pk__in=owed.values("file")).update(restore=restore)
+    """Hold import rows by their files, even stopped files, so that those stay stopped."""
+    due = ImportRow.objects.filter(state=ImportRow.State.DUE)
+    times = list(due.values_list("file__begun_at", flat=True))
+    Import.objects.filter(pk__in=due.values("file")).update(restore=restore)
     restore.imports.filter(hold="").update(hold=holding.HELD, paused_at=Coalesce("paused_at", now))
     return _count_fenced("held import rows", times)
 

@@ -25,7 +25,7 @@ from shipping_portal.staff.carrier import pausing
 
 @dataclass(frozen=True)
 class Gap:
-    """A restore with an open gap, and the lists in which its bookings turn up."""
+    """A restore with an open gap, and the lists where its bookings turn up."""
 
     restore: Restore
     scans_url: str
@@ -53,19 +53,19 @@ def gap_of(restore: Restore) -> Gap:
 
 def count_held(restore: Restore) -> int:
     """Return how many parcels of import rows and replacements are held for this restore."""
-    rows = ImportRow.objects.filter(file__restore=restore, state=ImportRow.State.OWED)
+    rows = ImportRow.objects.filter(file__restore=restore, state=ImportRow.State.DUE)
     return rows.count() + restore.replacements.filter(ended_at=None).count()
 
 
 @transaction.atomic
 def release_held(restore: Restore, count: int, *, by: User, reason: str, now: dt.datetime) -> None:
-    """Book everything held once the gap is closed: the carrier has none of it. Raises Refused."""
+    """Book all held work once the gap is closed: the carrier has none of it. Raises Refused."""
     _refuse_another_count(restore, count)
     for file in restore.imports.all():
         holding.release(file, restore)
-    owed = Replacement.objects.filter(restore=restore)
-    enqueue("replace", *owed.values_list("pk", flat=True))
-    owed.update(restore=None, due_at=now)
+    due = Replacement.objects.filter(restore=restore)
+    enqueue("replace", *due.values_list("pk", flat=True))
+    due.update(restore=None, due_at=now)
     Audit.write("held parcels released", restore, by=by, reason=f"{count}: {reason}", at=now)
 
 

@@ -15,7 +15,7 @@ from shipping_portal.jobs.erased_keys import NoErasedFile
 from shipping_portal.staff.restores import fencing
 
 NEXT = (
-    "Bookings are paused. Start web, worker and sweeper. Then settle what the admin lists under"
+    "Bookings are paused. Start web, worker and sweeper. Then resolve what the admin lists under"
     " Restores, and close the gap there."
 )
 AGAIN = (
@@ -46,7 +46,7 @@ class Command(BaseCommand):
         except (marks.NoMarkFile, NoErasedFile) as why:
             raise CommandError(f"Nothing was changed. {why}") from why
         except ProgrammingError as why:
-            # Row numbers are the owner's to change.
+            # Only the owner may change row numbers.
             raise CommandError(
                 f"Nothing was changed. Run it as the owner: MIGRATE_DATABASE_URL. {why}"
             ) from why

@@ -28,7 +28,7 @@ IN_USE = (
     " couldn't be told apart. Keep the two separate. While {old} still answers, add it to"
     " OLDER_CARRIERS with its own webhook secret, and its orders are handled there. If not, they"
     " wait in the admin under “Open orders on an unlisted carrier account”: ask the carrier about"
-    " each, and settle it with Resolve."
+    " each, and press Resolve."
 )
 
 
@@ -55,7 +55,7 @@ class Command(BaseCommand):
 
 @transaction.atomic
 def move(old: CarrierSettings, new: CarrierSettings) -> str:
-    """Let the row of `old` find the settings of `new`; return what was done.
+    """Make the row of `old` find the settings of `new`; return what was done.
 
     Raises CommandError.
     """
@@ -89,7 +89,7 @@ def _done_before(old: CarrierSettings, new: CarrierSettings, words: str) -> str:
 
 
 def _make_way(row: CarrierAccount, old: CarrierSettings, new: CarrierSettings) -> None:
-    """Delete the empty row that a process at the new address may have made. Raises CommandError."""
+    """Delete an empty row that a process made at the new address, or raise CommandError."""
     empty = CarrierAccount.objects.filter(fingerprint=new.fingerprint)
     CarrierCall.objects.filter(account__in=empty).update(account=row)
     BillingProfile.objects.filter(account__in=empty).delete()

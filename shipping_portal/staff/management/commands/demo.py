@@ -82,5 +82,5 @@ class Command(BaseCommand):
         self.stdout.write(f"the operator's code: {PEOPLE['operator']['totp_command']}")
 
     def _say(self, step: str) -> None:
-        """Say what is done next: `./dev run` shows it, and what it takes."""
+        """Print the next step: `./dev run` shows it, and how long it takes."""
         self.stderr.write(f"{step} ...", self.style.SUCCESS)

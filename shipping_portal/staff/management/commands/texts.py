@@ -1,6 +1,6 @@
-"""Print every text for people, one a line after its file.
+"""Print every text that people read, one per line after its file.
 
-Pages, mails, messages, scripts, run-book.
+That covers pages, emails, messages, scripts and the run-book.
 """
 
 import ast
@@ -24,7 +24,8 @@ NO_WORDS = re.compile(
 END_OF_A_TEXT = re.compile(
     r"</(?:p|li|h\d|dt|dd|td|th|label|legend|summary|button|option|title|small|div)>|<br>|\n\s*\n|\n[-#|*]|\|"
 )
-SPOKEN = re.compile(r"[A-Z][^.?]*\s[^.?]+[.?]|[A-Z][a-z’']+(?: [a-z’',-]+)+")  # no name, no address
+# neither a name nor an address
+SPOKEN = re.compile(r"[A-Z][^.?]*\s[^.?]+[.?]|[A-Z][a-z’']+(?: [a-z’',-]+)+")
 
 
 class Command(BaseCommand):

@@ -1,4 +1,4 @@
-"""`manage.py trace ORDER`: print one parcel's life in order, from every table with its rows."""
+"""`manage.py trace ORDER`: print one parcel's history in order, from every table with its rows."""
 
 import datetime as dt
 import uuid

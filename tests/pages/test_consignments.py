@@ -1,0 +1,273 @@
+"""Several parcels in an order, from the form to the statement: added by one click, shown as one."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from orders.booking import bookings
+from orders.booking.limits import NOT_COUNTED
+from orders.drafting import further_parcels
+from orders.list.export import read_orders
+from orders.models import Draft, Label, Order
+from orders.models.statuses import Status
+from shipping_portal.accounts.models import Sender, User
+from tests import factories
+from tests.pages.typed import ABROAD, AT_HOME, messages_at, text
+from tests.sandbox_carrier import SandboxCarrier
+
+pytestmark = pytest.mark.django_db
+
+Visit = Callable[[User], Client]
+
+
+@pytest.fixture
+def page(alice: User, visit: Visit, localities: None, carrier: SandboxCarrier) -> Client:
+    return visit(alice)
+
+
+def add(page: Client, typed: dict[str, Any] = AT_HOME, **more: str) -> str:
+    """Press “Another parcel” in a form; return the draft's address."""
+    answer = page.post("/parcels/new/", {**typed, "add_parcel": "", **more})
+    assert answer.status_code == 302, text(answer)
+    return str(answer["Location"]).partition("#")[0]
+
+
+def shown(page: Client, address: str) -> dict[str, str]:
+    """What the form's controls hold."""
+    body = page.get(address).content.decode()
+    start = body.index('id="parcel-form"')
+    found = dict(
+        re.findall(r'<input[^>]*name="([^"]+)"[^>]*?value="([^"]*)"', body[start : body.index("</form>", start)])
+    )
+    places = dict(re.findall(r'<option value="([^"]+)" selected', body) and [])
+    return {name: value for name, value in {**found, **places}.items() if name not in {"size", "product"}}
+
+
+def booked(page: Client, parcels: int = 3) -> list[Order]:
+    """Enter an order of this many parcels, and press Book without JavaScript."""
+    typed = {**AT_HOME, "parcels": str(parcels)}
+    for number in range(2, parcels + 1):
+        typed |= {f"parcel_{number}_{name}": AT_HOME[name] for name in ("length_cm", "width_cm", "height_cm")}
+        typed[f"parcel_{number}_weight_kg"] = str(number)
+    prices = str(page.post("/parcels/new/", typed)["Location"])
+    form = page.get(prices).content.decode().partition(f'action="{prices}book/"')[2]
+    chosen = {name: form.partition(f'name="{name}" value="')[2].partition('"')[0] for name in ("form_token", "product")}
+    answer = page.post(f"{prices}book/", chosen)
+    assert answer.status_code == 302, text(answer)
+    made = list(Order.objects.exclude(consignment=None).order_by("pk"))
+    assert answer["Location"] == f"/parcels/{made[0].uuid}/booking/"
+    return made
+
+
+def work_all() -> list[Order]:
+    for order in Order.objects.filter(due_at__isnull=False).order_by("pk"):
+        bookings.process_booking(order.pk)
+    return list(Order.objects.order_by("pk"))
+
+
+def test_one_click_adds_a_parcel_like_the_last_and_keeps_what_is_typed(page: Client) -> None:
+    assert 'name="add_parcel" value=""' in page.get("/parcels/new/").content.decode()
+    controls = shown(page, add(page))
+    assert controls["parcels"] == "2"
+    assert [controls[f"parcel_2_{name}"] for name in ("weight_kg", "length_cm")] == ["2.4", "32"]
+    assert controls["receiver_name"] == "Priya Nair"
+    assert Draft.objects.count() == 1
+
+
+def test_a_half_typed_form_takes_another_parcel_too(page: Client) -> None:
+    controls = shown(page, add(page, {"receiver_name": "Priya", "weight_kg": "abc"}))
+    assert (controls["parcels"], controls["weight_kg"], controls["parcel_2_weight_kg"]) == ("2", "abc", "abc")
+
+
+def test_a_saved_size_is_added_by_one_click(page: Client, quill: Sender) -> None:
+    size = factories.size(quill, name="Satchel")
+    draft = add(page, add_parcel=str(size.uuid))
+    assert shown(page, draft)["parcel_2_size"] == str(size.uuid)
+    assert shown(page, draft)["parcel_2_weight_kg"] == f"{size.weight.normalize():f}"
+
+
+def test_a_removed_parcel_is_gone_and_later_ones_move_up(page: Client) -> None:
+    typed = {**AT_HOME, "parcels": "3", "parcel_2_weight_kg": "2", "parcel_3_weight_kg": "3"}
+    answer = page.post("/parcels/new/", {**typed, "remove_parcel": "2"})
+    controls = shown(page, answer["Location"].partition("#")[0])
+    assert (controls["parcels"], controls["parcel_2_weight_kg"]) == ("2", "3")
+    assert "parcel_3_weight_kg" not in controls
+
+
+@pytest.mark.parametrize("count", ["0", "-1", "11", "99", "1e3", "²", "x", "1" * 50])
+def test_a_count_that_no_page_sends_is_one_or_the_most(page: Client, count: str) -> None:
+    answer = page.post("/parcels/new/", {**AT_HOME, "parcels": count, "add_parcel": ""})
+    assert answer.status_code == 302
+    assert further_parcels.count_in({"parcels": count}) in {1, further_parcels.MOST}
+
+
+def test_no_more_than_ten(page: Client) -> None:
+    draft = add(page, {**AT_HOME, "parcels": "10"})
+    assert shown(page, draft)["parcels"] == "10"
+    assert 'name="add_parcel"' not in page.get(draft).content.decode()
+
+
+@pytest.mark.parametrize("press", [{"remove_parcel": "1"}, {"remove_parcel": "7"}, {"remove_parcel": "x"}])
+def test_a_parcel_that_is_not_there_is_not_removed(page: Client, press: dict[str, str]) -> None:
+    answer = page.post("/parcels/new/", {**AT_HOME, "parcels": "2", "parcel_2_weight_kg": "7", **press})
+    assert shown(page, answer["Location"].partition("#")[0])["parcel_2_weight_kg"] == "7"
+
+
+def test_what_a_further_parcel_lacks_is_said_at_its_field(page: Client) -> None:
+    answer = page.post("/parcels/new/", {**AT_HOME, "parcels": "2"})
+    assert messages_at(answer, "parcel_2_weight_kg") == ["Enter the weight of parcel 2."]
+    assert "the weight of parcel 2" in text(answer)
+
+
+def test_parcels_to_another_country_are_booked_one_by_one(page: Client) -> None:
+    box = {f"parcel_2_{name}": ABROAD[name] for name in ("weight_kg", "length_cm", "width_cm", "height_cm")}
+    answer = page.post("/parcels/new/", {**ABROAD, **box, "parcels": "2"})
+    assert answer.status_code == 422
+    assert "Book parcels to another country one by one" in text(answer)
+
+
+def test_another_parcel_is_refused_at_once_where_the_first_goes_abroad(page: Client) -> None:
+    address = add(page, ABROAD)
+    answer = page.get(address)
+    assert "To another country, book one parcel at a time: customs ask for a list" in text(answer)
+    assert "One at a time to another country: customs ask what is in each." in text(answer)
+    assert 'name="add_parcel"' not in answer.content.decode()
+    kept = shown(page, address)
+    assert kept["parcels"] == "1"
+    assert kept["item_1_value"] == "28.00"
+
+
+def test_a_return_and_a_correction_are_of_one_parcel(page: Client, quill: Sender, alice: User) -> None:
+    sent = factories.order(quill, alice, status="booked", progress="delivered", progress_at=timezone.now())
+    page.post(f"/parcels/{sent.uuid}/return/")
+    draft = Draft.objects.get(source="returned")
+    answer = page.get(f"/parcels/drafts/{draft.uuid}/")
+    assert 'name="add_parcel"' not in answer.content.decode()
+    page.post(f"/parcels/drafts/{draft.uuid}/", {**AT_HOME, "parcels": "3", "add_parcel": ""})
+    draft.refresh_from_db()
+    assert "parcels" not in draft.values
+
+
+def test_book_makes_three_orders_and_their_pages_name_each_other(page: Client, carrier: SandboxCarrier) -> None:
+    first, *_ = booked(page)
+    assert "Parcels 1, 2 and 3 are being booked." in text(page.get(f"/parcels/{first.uuid}/booking/"))
+    made = work_all()
+    assert len(carrier.ledger("booked")) == 3
+    answer = page.get(f"/parcels/{made[1].uuid}/")
+    assert "3 of 3 are booked for $" in text(answer)
+    for other in (made[0], made[2]):
+        assert f'href="/parcels/{other.uuid}/"' in answer.content.decode()
+    assert "Print 3 labels" in text(answer)
+
+
+def test_the_bench_and_the_price_of_each_say_which_of_three_it_is(page: Client) -> None:
+    booked(page)
+    second = work_all()[1]
+    Label.objects.all().delete()
+    for order in Order.objects.filter(parcel_number__lt=3):
+        factories.stored_label(order)
+    row = text(page.get("/parcels/print/")).partition("Queue")[2]
+    assert "1 of 3" in row
+    assert "2 of 3" in row
+    assert "Price 2 of 3" in text(page.get(f"/parcels/{second.uuid}/")).replace("Price and charges", "Price")
+
+
+def test_price_details_of_several_say_that_they_are_the_sum(page: Client) -> None:
+    box = {f"parcel_2_{name}": AT_HOME[name] for name in ("weight_kg", "length_cm", "width_cm", "height_cm")}
+    prices = page.post("/parcels/new/", {**AT_HOME, **box, "parcels": "2"})["Location"]
+    assert "Price details of 2 parcels" in text(page.get(prices))
+    alone = page.post("/parcels/new/", AT_HOME)["Location"]
+    assert "Price details of Standard Pickup" in text(page.get(alone))
+
+
+def test_the_wait_for_one_shows_what_became_of_the_others(page: Client) -> None:
+    made = booked(page)
+    wait = f"/parcels/{made[2].uuid}/booking/"
+    seen = page.get(wait).context["state"]
+    assert page.get(wait, {"seen": seen}).status_code == 204
+    bookings.process_booking(made[0].pk)
+    words = text(page.get(wait, {"seen": seen}))
+    assert "1 of 3 is booked for $" in words
+    assert "Parcels 2 and 3 are being booked." in words
+
+
+def test_what_was_refused_costs_nothing_and_every_page_says_so(page: Client, carrier: SandboxCarrier) -> None:
+    made = booked(page)
+    for order in made[:2]:
+        bookings.process_booking(order.pk)
+    carrier.trouble("book", "422")
+    bookings.process_booking(made[2].pk)
+    for order in made[:2]:
+        words = text(page.get(f"/parcels/{order.uuid}/"))
+        assert "2 of 3 are booked" in words
+        assert "Nothing was charged for parcel 3." in words
+    refused = text(page.get(f"/parcels/{made[2].uuid}/booking/"))
+    assert "Nothing was charged for parcel 3." in refused
+    assert "2 of 3 are booked" in refused
+
+
+def test_a_page_that_looks_again_sees_what_became_of_the_others(page: Client) -> None:
+    made = booked(page)
+    bookings.process_booking(made[0].pk)
+    state = page.get(f"/parcels/{made[0].uuid}/").context["state"]
+    assert page.get(f"/parcels/{made[0].uuid}/", {"seen": state}).status_code == 204
+    bookings.process_booking(made[1].pk)
+    assert page.get(f"/parcels/{made[0].uuid}/", {"seen": state}).status_code == 200
+
+
+def test_a_second_press_of_the_page_leads_to_the_same_parcel(page: Client) -> None:
+    made = booked(page)
+    draft = Draft.objects.get()
+    assert draft.quote
+    again = {"form_token": str(draft.quote.uuid), "product": made[0].product_code}
+    answer = page.post(f"/parcels/drafts/{draft.uuid}/prices/book/", again)
+    assert answer["Location"] == f"/parcels/{made[0].uuid}/booking/"
+    assert Order.objects.count() == 3
+
+
+def test_the_list_says_which_of_three_each_is(page: Client, quill: Sender, alice: User) -> None:
+    factories.order(quill, alice, status="booked")
+    booked(page)
+    words = text(page.get("/parcels/"))
+    assert all(f"{place} of 3 · BRUNSWICK" in words for place in (1, 2, 3))
+
+
+def test_an_export_names_the_place(page: Client, quill: Sender) -> None:
+    booked(page)
+    assert sorted(one.place_in_order for one in read_orders(Order.objects.all(), quill)) == [
+        "1 of 3",
+        "2 of 3",
+        "3 of 3",
+    ]
+
+
+def test_other_peoples_parcels_and_drafts_are_nobodys(page: Client, bob: User, visit: Visit) -> None:
+    made, draft = booked(page), Draft.objects.get()
+    stranger = visit(bob)
+    assert stranger.get(f"/parcels/{made[1].uuid}/").status_code == 404
+    answer = stranger.post(f"/parcels/drafts/{draft.uuid}/", {**AT_HOME, "add_parcel": ""})
+    assert answer.status_code == 404
+    before = draft.values
+    draft.refresh_from_db()
+    assert draft.values == before
+
+
+def test_a_copy_is_of_its_own_parcel_alone(page: Client) -> None:
+    made = booked(page)
+    answer = page.get(f"/parcels/new/?again={made[1].uuid}")
+    controls = shown(page, answer["Location"])
+    assert (controls["parcels"], controls["weight_kg"]) == ("1", "2")
+
+
+def test_a_cancelled_parcel_leaves_the_others_booked(page: Client) -> None:
+    made = booked(page)
+    work_all()
+    Order.objects.filter(pk=made[0].pk).update(status=Status.CANCELLED, cancelled_at=timezone.now(), **NOT_COUNTED)
+    words = text(page.get(f"/parcels/{made[1].uuid}/"))
+    assert "2 of 3 are booked" in words
+    assert "Parcel 1 is cancelled." in words
+    assert "Nothing was charged" not in words

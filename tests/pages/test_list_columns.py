@@ -1,0 +1,50 @@
+"""The columns of the parcels list, chosen by each person and kept."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+from django.test import Client
+
+from orders.models import Order
+from shipping_portal.accounts.formatting import plain
+from shipping_portal.accounts.models import Sender, User
+from tests import factories
+
+pytestmark = pytest.mark.django_db
+
+Visit = Callable[[User], Client]
+LIST, COLUMNS = "/parcels/", "/parcels/columns/"
+USUAL = ["To", "Reference", "Order", "Status", "Pickup", "Due", "Price"]
+
+
+@pytest.fixture
+def order(quill: Sender, alice: User) -> Order:
+    return factories.order(quill, alice, status="booked", product_name="Express Pickup")
+
+
+def heads(browser: Client) -> list[str]:
+    page = browser.get(LIST).content.decode()
+    found = [re.sub(r"<[^>]*>", "", head).strip() for head in re.findall(r"(?s)<th\b.*?</th>", page)]
+    cells = re.search(r"(?s)<tbody.*?</tr>", page)
+    assert cells
+    assert cells[0].count("<td") - cells[0].count('class="way"') == len(found)  # the journey has no head
+    return found[1:]  # the first one is to choose a parcel
+
+
+def test_everybody_has_the_usual_columns_until_they_choose(order: Order, alice: User, ana: User, visit: Visit) -> None:
+    browser = visit(alice)
+    assert heads(browser) == USUAL
+    answer = browser.post(COLUMNS, {"column": ["weight", "service", "nonsense"], "query": "sort=oldest&x=1"})
+    assert answer["Location"] == "/parcels/?sort=oldest"
+    assert heads(browser) == ["To", "Reference", "Status", "Service", "Weight"]
+    page = browser.get(LIST).content.decode()
+    assert "Express Pickup</td>" in page
+    assert f"{plain(order.weight_kg)} kg</td>" in page
+    assert heads(visit(ana)) == USUAL
+
+
+def test_none_but_the_fixed_columns_can_be_chosen(order: Order, alice: User, visit: Visit) -> None:
+    browser = visit(alice)
+    browser.post(COLUMNS)
+    assert heads(browser) == ["To", "Reference", "Status"]

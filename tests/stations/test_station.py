@@ -1,0 +1,456 @@
+"""The print station's own logic: whatever happens on the way, each label comes out once."""
+
+import ast
+import hashlib
+import json
+import os
+import pathlib
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.stations.conftest import PROGRAM, Desk, Killed, Queue, program
+
+STEPS = [
+    "before the queue",
+    "in the queue, not in the journal",
+    "in the journal, on hold",
+    "released, not in the journal",
+    "printed, not in the journal",
+    "before the report",
+    "after the report",
+]
+Start = Callable[..., Any]
+
+
+def kill_at(monkeypatch: pytest.MonkeyPatch, step: str, *, times: int = 1) -> None:
+    left = [times]
+
+    def reached(name: str) -> None:
+        if name == step and left[0]:
+            left[0] -= 1
+            raise Killed
+
+    monkeypatch.setattr(program, "reached", reached)
+
+
+def test_each_label_comes_out_once_and_is_reported(start: Start, staff: Desk, queue: Queue) -> None:
+    start(staff, queue).run(once=True)
+    assert queue.paper == list(staff.labels.values())
+    assert set(staff.ends().values()) == {("printed", "")}
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_kill_at_any_step_loses_none_and_prints_none_twice(
+    start: Start, staff: Desk, queue: Queue, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    kill_at(monkeypatch, step, times=3)
+    for _ in range(3):
+        with pytest.raises(Killed):
+            start(staff, queue).run(once=True)
+    start(staff, queue).run(once=True)
+    assert queue.paper == list(staff.labels.values())
+    assert set(staff.ends().values()) == {("printed", "")}
+    assert program.HELD not in {job["state"] for job in queue.jobs.values()}
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_where_the_queue_hides_titles_the_journal_alone_keeps_from_printing_twice(
+    start: Start, staff: Desk, queue: Queue, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    """What isn't found again stays on hold, and so never prints."""
+    monkeypatch.setattr(Queue, "find", lambda *_: [])
+    kill_at(monkeypatch, step, times=3)
+    for _ in range(3):
+        with pytest.raises(Killed):
+            start(staff, queue).run(once=True)
+    start(staff, queue).run(once=True)
+    assert queue.paper == list(staff.labels.values())
+
+
+def test_half_a_file_on_hold_never_prints(
+    start: Start, staff: Desk, queue: Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kill_at(monkeypatch, "in the queue, not in the journal")
+    with pytest.raises(Killed):
+        start(staff, queue).run(once=True)
+    queue.jobs[0]["content"] = queue.jobs[0]["content"][:7]
+    start(staff, queue).run(once=True)
+    assert queue.paper == list(staff.labels.values())
+
+
+def test_bytes_that_came_damaged_are_not_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    portal = program.Portal(program.Settings("https://portal.example", "Zebra", "portal_x"), "")
+    monkeypatch.setattr(portal, "_call", lambda *_: (200, {}, b"%PDF damaged"))
+    with pytest.raises(program.Away, match="damaged"):
+        portal.label({"id": "1", "sha256": hashlib.sha256(b"%PDF whole").hexdigest()})
+    assert portal.label({"id": "1", "sha256": hashlib.sha256(b"%PDF damaged").hexdigest()}) == b"%PDF damaged"
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"[]", b'"x"', b"{}", b'{"id": 5}', b'{"id": "../x", "sha256": ""}', b"\xff", b'{"id": null}']
+)
+def test_an_answer_that_cannot_be_read_is_a_line_and_names_no_file(
+    monkeypatch: pytest.MonkeyPatch, body: bytes
+) -> None:
+    portal = program.Portal(program.Settings("https://portal.example", "Zebra", "portal_x"), "")
+    monkeypatch.setattr(portal, "_call", lambda *_: (200, {}, body))
+    with pytest.raises(program.Away, match="can't be read"):
+        portal.take()
+
+
+def test_a_second_installation_ends_with_a_line(start: Start, staff: Desk, queue: Queue) -> None:
+    refused = AwayNow(staff, "take", program.Unwanted("Another installation uses this token."), 1)
+    with pytest.raises(program.Trouble, match="Another installation"):
+        start(refused, queue).run(once=True)
+
+
+def test_what_an_lp_leaves_on_hold_after_its_station_was_killed_never_prints(
+    start: Start, staff: Desk, queue: Queue, monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
+) -> None:
+    """It is a process of its own, which may end later than the next start has looked into the queue."""
+    kill_at(monkeypatch, "before the queue")
+    with pytest.raises(Killed):
+        start(staff, queue).run(once=True)
+    name, content = next(iter(staff.labels.items()))
+    (tmp_path / "late.pdf").write_bytes(content)
+    monkeypatch.setattr(
+        program, "reached", lambda step: step == "in the queue, not in the journal" and not queue.paper and late()
+    )
+
+    def late() -> None:
+        queue.hold(tmp_path / "late.pdf", f"label {name}")
+
+    start(staff, queue).run(once=True)
+    assert queue.paper == list(staff.labels.values())
+    assert program.HELD not in {job["state"] for job in queue.jobs.values()}
+
+
+def test_a_jam_is_told_and_what_comes_out_after_it_is_printed_once(start: Start, staff: Desk, queue: Queue) -> None:
+    queue.jam = "Paper jam"
+
+    def clear(_: float) -> None:
+        if staff.reports and queue.looks > 5:
+            queue.jam = ""
+            queue.work()
+
+    start(staff, queue, clear).run(once=True)
+    first = next(iter(staff.labels))
+    assert staff.reports[first] == [("stuck", "Paper jam"), ("printed", "")]
+    assert queue.paper == list(staff.labels.values())
+
+
+def test_a_kill_in_a_jam_gives_the_printer_nothing_new(
+    start: Start, staff: Desk, queue: Queue, labels: dict[str, bytes]
+) -> None:
+    queue.jam = "Paper jam"
+
+    def killed(_: float) -> None:
+        raise Killed
+
+    for _ in range(3):
+        with pytest.raises(Killed):
+            start(staff, queue, killed).run(once=True)
+    assert len(queue.jobs) == 1
+    queue.jam = ""
+    queue.work()
+    start(staff, queue).run(once=True)
+    assert queue.paper == list(labels.values())
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        (program.CANCELED, "It was cancelled in the printer's queue."),
+        (program.ABORTED, "The printer's queue gave it up."),
+        (None, program.UNCLEAR),
+    ],
+)
+def test_what_the_queue_dropped_or_forgot_is_never_said_to_be_printed(
+    start: Start, staff: Desk, queue: Queue, state: Any, words: str
+) -> None:
+    queue.jam = "Off"
+
+    def drop(_: float) -> None:
+        for number, job in list(queue.jobs.items()):
+            job.update(state=state)
+            if state is None:
+                del queue.jobs[number]
+        queue.jam = ""
+
+    first = next(iter(staff.labels))
+    start(staff, queue, drop).run(once=True)
+    assert staff.ends()[first] == ("failed", words)
+    assert staff.labels[first] not in queue.paper
+
+
+def test_a_label_that_is_no_longer_wanted_is_taken_out_of_a_jammed_queue(
+    start: Start, staff: Desk, queue: Queue
+) -> None:
+    first = next(iter(staff.labels))
+    queue.jam = "Paper jam"
+    staff.unwanted.add(first)
+
+    def clear(_: float) -> None:
+        queue.jam = ""
+        queue.work()
+
+    start(staff, queue, clear).run(once=True)
+    assert staff.ends()[first][0] == "failed"
+    assert staff.labels[first] not in queue.paper
+
+
+def test_a_label_on_hold_that_somebody_holds_again_stays_there(start: Start, staff: Desk, queue: Queue) -> None:
+    """The station releases a label once. A hand on the printer's own window wins."""
+    queue.jam = "Off"
+    seen: list[str] = []
+
+    def hold_again(_: float) -> None:
+        seen.append("slept")
+        if len(seen) == 1:
+            queue.jobs[0]["state"] = program.HELD
+            queue.jam = ""
+        if len(seen) == 4:
+            queue.jobs[0]["state"] = program.PENDING
+            queue.work()
+
+    start(staff, queue, hold_again).run(once=True)
+    assert ("stuck", "It is on hold in the printer's queue.") in staff.reports[next(iter(staff.labels))]
+    assert queue.paper == list(staff.labels.values())
+
+
+class AwayNow:
+    """Calls that fail so many times."""
+
+    def __init__(self, inner: Any, name: str, trouble: Exception, times: int) -> None:
+        self.inner, self.name, self.trouble, self.left = inner, name, trouble, times
+
+    def __getattr__(self, name: str) -> Any:
+        def call(*arguments: Any) -> Any:
+            if name == self.name and self.left:
+                self.left -= 1
+                raise self.trouble
+            return getattr(self.inner, name)(*arguments)
+
+        return call if callable(getattr(self.inner, name)) else getattr(self.inner, name)
+
+
+@pytest.mark.parametrize("name", ["take", "label", "report"])
+def test_a_portal_that_is_away_is_asked_again_with_longer_and_longer_waits(
+    start: Start, staff: Desk, queue: Queue, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    waits: list[float] = []
+    away = AwayNow(staff, name, program.Away("The portal can't be reached."), 4)
+    start(away, queue, waits.append).run(once=True)
+    assert [wait for wait in waits if wait >= 2] == [2, 4, 8, 16]
+    assert queue.paper == list(staff.labels.values())
+    assert capsys.readouterr().out.count("can't be reached") == 1
+
+
+def test_the_printers_own_trouble_is_told_to_the_portal(start: Start, staff: Desk, queue: Queue) -> None:
+    broken = AwayNow(queue, "hold", program.Trouble("lp: The printer does not exist."), 3)
+    start(staff, broken).run(once=True)
+    assert staff.reports[next(iter(staff.labels))][:3] == [("stuck", "lp: The printer does not exist.")] * 3
+    assert queue.paper == list(staff.labels.values())
+
+
+def test_a_label_that_never_comes_or_comes_damaged_holds_up_no_other(start: Start, staff: Desk, queue: Queue) -> None:
+    names = list(staff.labels)
+    away = AwayNow(staff, "label", program.Away("The portal can't answer now."), program.TRIES)
+    start(away, queue).run(once=True)
+    assert staff.ends()[names[0]] == ("failed", "The portal can't answer now.")
+    assert queue.paper == list(staff.labels.values())[1:]
+
+
+class Viewer:
+    """A printer that can't hold: what it is given is printed, or it says why not."""
+
+    can_hold = False
+
+    def __init__(self, words: str = "") -> None:
+        self.words, self.paper = words, []
+
+    def print_now(self, path: pathlib.Path) -> None:
+        if self.words:
+            raise program.Trouble(self.words)
+        self.paper.append(path.read_bytes())
+
+
+@pytest.mark.parametrize("step", ["began", "printed, not in the journal"])
+def test_where_nobody_can_ask_the_queue_a_kill_is_reported_as_unclear(
+    start: Start, staff: Desk, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    viewer = Viewer()
+    kill_at(monkeypatch, step)
+    with pytest.raises(Killed):
+        start(staff, viewer).run(once=True)
+    start(staff, viewer).run(once=True)
+    first = next(iter(staff.labels))
+    assert staff.ends()[first] == ("failed", program.UNCLEAR)
+    assert len(viewer.paper) == len(set(viewer.paper)) == (4 if step == "began" else 5)
+
+
+def test_the_viewers_words_are_reported(start: Start, staff: Desk) -> None:
+    start(staff, Viewer("No such printer")).run(once=True)
+    assert set(staff.ends().values()) == {("failed", "No such printer")}
+
+
+def test_a_viewer_that_never_ends_may_have_printed(start: Start, staff: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run for real, so that the time limit of a command is among what is tested."""
+    monkeypatch.setattr(program, "TIMEOUT", 0.05)
+    viewer = Viewer()
+    monkeypatch.setattr(viewer, "print_now", lambda _: program.run(["sleep", "5"]))
+    start(staff, viewer).run(once=True)
+    words = f"sleep took longer than 0.05 seconds. {program.UNCLEAR}"
+    assert set(staff.ends().values()) == {("failed", words)}
+
+
+def test_a_number_that_is_somebody_elses_by_now_is_unclear_and_left_alone(
+    start: Start, staff: Desk, queue: Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A queue that was set up again counts from 1."""
+    first = next(iter(staff.labels))
+    kill_at(monkeypatch, "in the journal, on hold")
+    with pytest.raises(Killed):
+        start(staff, queue).run(once=True)
+    queue.jobs[0] = {"title": "An invoice", "content": b"-", "state": program.HELD}
+    start(staff, queue).run(once=True)
+    assert staff.ends()[first] == ("failed", program.UNCLEAR)
+    assert queue.jobs[0]["state"] == program.HELD
+    assert staff.labels[first] not in queue.paper
+
+
+def test_a_portal_that_is_restored_and_asks_again_prints_none_twice(
+    start: Start, staff: Desk, queue: Queue, labels: dict[str, bytes]
+) -> None:
+    staff.labels = {f"0c1f8e04-3c2b-4f5e-9a76-{number:012d}": b"%%PDF %d" % number for number in range(200)}
+    start(staff, queue).run(once=True)
+    staff.reports = {}
+    start(staff, queue).run(once=True)
+    assert len(queue.paper) == 200
+    assert set(staff.ends().values()) == {("printed", "")}
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_no_label_is_left_as_a_file(
+    start: Start, staff: Desk, queue: Queue, monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path, step: str
+) -> None:
+    """The person's own files stay: the folder is theirs to choose."""
+    (tmp_path / "invoice.pdf").write_bytes(b"")
+    kill_at(monkeypatch, step)
+    with pytest.raises(Killed):
+        start(staff, queue).run(once=True)
+    (tmp_path / "print-station-left.pdf").write_bytes(b"as after kill -9, which runs no finally")
+    start(staff, queue)
+    assert [path.name for path in tmp_path.glob("*.pdf")] == ["invoice.pdf"]
+
+
+# -- The journal, the settings, the terminal -----------------------------------------------------
+
+
+def test_a_line_that_was_cut_off_is_ignored_and_old_ones_go(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "journal.jsonl"
+    journal = program.Journal(path)
+    monkeypatch.setattr(program, "KEPT", 50)
+    for number in range(60):
+        journal.write(f"job {number}", ended="printed", words="")
+    journal.write("open", number=7)
+    path.write_text(path.read_text() + '{"job": "open", "rele')
+    again = program.Journal(path)
+    assert again.installation == journal.installation
+    assert again.of("open") == {"job": "open", "number": 7}
+    assert again.of("job 0") == {}
+    assert again.of("job 59")["ended"] == "printed"
+    assert len(path.read_text().splitlines()) == program.KEPT + 2
+    assert path.stat().st_mode & 0o077 == 0
+
+
+def test_a_station_that_runs_for_months_keeps_a_bounded_journal(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(program, "KEPT", 3)
+    journal = program.Journal(tmp_path / "journal.jsonl")
+    for number in range(20):
+        journal.write(f"job {number}", ended="printed", words="")
+    assert len(journal.jobs) <= 6
+    assert len(journal.path.read_text().splitlines()) <= 7
+    assert journal.of("job 19")["ended"] == "printed"
+
+
+@pytest.mark.parametrize("text", ["[]", '"x"', "5", "null", "{", "\xff"])
+def test_settings_that_cannot_be_read_are_a_line(tmp_path: pathlib.Path, text: str) -> None:
+    path = tmp_path / "settings.json"
+    path.write_bytes(text.encode("latin-1"))
+    path.chmod(0o600)
+    with pytest.raises(program.Trouble, match="can't be read"):
+        program.read_settings(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "address", ["http://portal.example", "ftp://portal.example", "portal.example", "file:///x", "https://", ""]
+)
+def test_the_token_goes_to_an_encrypted_address_only(address: str) -> None:
+    with pytest.raises(program.Trouble, match="https"):
+        program.checked_address(address)
+    assert program.checked_address("https://portal.example/") == "https://portal.example"
+    assert program.checked_address(" https://portal.example ") == "https://portal.example"
+    with pytest.raises(program.Trouble, match="no address"):
+        program.checked_address("https://[")
+    assert program.checked_address("http://127.0.0.1:8000") == "http://127.0.0.1:8000"
+
+
+def test_settings_that_others_can_read_are_refused(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "settings.json"
+    path.write_text(json.dumps({"portal": "https://portal.example", "printer": "Zebra", "token": "portal_x"}))
+    path.chmod(0o644)
+    with pytest.raises(program.Trouble, match="chmod 600"):
+        program.read_settings(tmp_path)
+    path.chmod(0o600)
+    found = program.read_settings(tmp_path)
+    assert found == ("https://portal.example", "Zebra", "portal_x")
+    assert "portal_x" not in repr(found)
+
+
+def test_what_is_missing_is_named_and_the_environment_wins(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(program.Trouble, match="Not set up: portal, printer, token"):
+        program.read_settings(tmp_path)
+    monkeypatch.setenv("PRINT_STATION_TOKEN", "portal_x")
+    with pytest.raises(program.Trouble, match="Not set up: portal, printer"):
+        program.read_settings(tmp_path)
+
+
+def test_setting_up_asks_for_the_token_unseen_and_keeps_it_for_this_person_alone(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = iter(["https://portal.example/", "Zebra"])
+    monkeypatch.setattr("builtins.input", lambda _: next(said))
+    monkeypatch.setattr(program.getpass, "getpass", lambda _: "portal_x")
+    program.set_up(tmp_path / "new")
+    assert os.stat(tmp_path / "new/settings.json").st_mode & 0o777 == 0o600
+    assert program.read_settings(tmp_path / "new").token == "portal_x"
+    assert "portal_x" not in capsys.readouterr().out
+
+
+def test_a_second_start_on_the_same_journal_is_refused(tmp_path: pathlib.Path) -> None:
+    with program.only_one(tmp_path), pytest.raises(program.Trouble, match="runs already"), program.only_one(tmp_path):
+        pass
+
+
+def test_what_a_printer_or_the_portal_says_moves_no_cursor(capsys: pytest.CaptureFixture[str]) -> None:
+    program.say("jam\x1b[2J\r\nok")
+    assert "\x1b" not in capsys.readouterr().out
+    assert program.plain_words("a\x1b[31m \n b" + "x" * 400) == "a [31m b" + "x" * 292
+
+
+def test_it_is_one_file_for_python_39_that_needs_nothing_else() -> None:
+    tree = ast.parse(PROGRAM.read_text(), feature_version=(3, 9))
+    names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    names |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    assert {name.partition(".")[0] for name in names} - sys.stdlib_module_names == set()
+    assert not [node for node in ast.walk(tree) if isinstance(node, ast.Match)]

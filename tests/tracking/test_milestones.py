@@ -1,0 +1,43 @@
+"""The five steps of a parcel: each has the time of the scan that its word names."""
+
+import datetime as dt
+
+from orders.models import Order
+from tracking.milestones import of_order
+from tracking.timeline import TimelineEntry
+
+START = dt.datetime(2026, 11, 23, 1, tzinfo=dt.UTC)
+
+
+def steps(*states: str, first_mile: str = "pickup") -> list[tuple[str, int]]:
+    """The steps with a scan, as (name, number of its scan), of one scan an hour."""
+    hour = dt.timedelta(hours=1)
+    entries = [
+        TimelineEntry(START + number * hour, state, "", "", state, False, "") for number, state in enumerate(states)
+    ]
+    order = Order(status="booked", first_mile=first_mile, booked_at=START - hour)
+    found = of_order(order, states[-1], entries[::-1])
+    return [(step.name, int((step.at - START) / hour)) for step in found[1:] if step.at]
+
+
+def test_a_parcel_that_waits_waits_since_it_was_put_there() -> None:
+    way = ("collected", "in_transit", "out_for_delivery", "delivery_attempted", "held")
+    assert steps(*way)[-1] == ("Held for collection", 4)
+    assert steps(*way[:4])[-1] == ("Delivery attempted", 3)
+    assert steps(*way[:3])[-1] == ("Out for delivery", 2)
+    assert steps(*way, "delivered")[-2:] == [("Out for delivery", 2), ("Delivered", 5)]
+
+
+def test_a_parcel_on_the_way_is_so_since_its_first_scan_there() -> None:
+    assert steps("collected", "in_transit", "in_transit", "in_transit")[-1] == ("On the way", 1)
+
+
+def test_a_second_attempt_is_dated_by_itself() -> None:
+    way = ("collected", "out_for_delivery", "delivery_attempted", "out_for_delivery", "delivery_attempted")
+    assert steps(*way)[-1] == ("Delivery attempted", 4)
+    assert steps(*way[:4])[-1] == ("Out for delivery", 3)
+
+
+def test_a_drop_off_that_the_driver_took_on_is_dated_by_the_drop_off() -> None:
+    assert steps("dropped_off", "collected", first_mile="drop-off") == [("Picked up", 1)]
+    assert steps("dropped_off", "in_transit", first_mile="drop-off") == [("Dropped off", 0), ("On the way", 1)]

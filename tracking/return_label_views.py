@@ -1,0 +1,93 @@
+"""Give a return's label to the person who sends it back, and let its sender make that link."""
+
+import logging
+import uuid
+from http import HTTPStatus
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_http_methods
+
+from orders.labels import return_links
+from orders.models import Label, LabelBytes, Order, ReturnLink
+from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience, public, same_origin
+from shipping_portal.db.bucket import OutOfReach
+from tracking.receiver_views import HEADERS, POLICY, alone, guarded
+
+log = logging.getLogger(__name__)
+GUESSES = "return label"  # as it is counted in the throttle
+NOTHING = "tracking/return_label_nothing.html"
+WITH_BUTTON = POLICY | {"form-action": ["'self'"]}
+
+
+@public
+@csrf_exempt  # It has no session: the link is all that's needed.
+@require_http_methods(["GET", "HEAD", "POST"])
+def return_label(request: HttpRequest, token: str) -> HttpResponse:
+    """Show one button, which takes the label once. Opening the page takes nothing."""
+    return guarded(
+        request,
+        GUESSES,
+        lambda: return_links.find_return_link(token, timezone.now()),
+        _take if request.method == "POST" else _show,
+        nothing=NOTHING,
+    )
+
+
+def _show(link: ReturnLink) -> HttpResponse:
+    facts = {"order": link.order, "sender": link.order.sender, "link": link}
+    return alone("tracking/return_label.html", facts=facts, policy=WITH_BUTTON)
+
+
+def _take(link: ReturnLink) -> HttpResponse:
+    """Send the carrier's bytes, and use up the link."""
+    try:
+        content = return_links.take(link, timezone.now())
+    except (LabelBytes.DoesNotExist, OutOfReach, Label.Damaged) as error:
+        log.error("the label of return %s can't be read: %s", link.order_id, type(error).__name__)
+        return alone("tracking/return_label_later.html", HTTPStatus.SERVICE_UNAVAILABLE)
+    if content is None:
+        return alone(NOTHING, HTTPStatus.NOT_FOUND)
+    headers = HEADERS | {
+        "Content-Disposition": f'attachment; filename="return-{link.order.carrier_reference}.pdf"',
+        "Content-Security-Policy": "default-src 'none'",
+        "X-Content-Type-Options": "nosniff",
+    }
+    return HttpResponse(content, content_type="application/pdf", headers=headers)
+
+
+@audience(*BOOKERS)
+@same_origin
+@require_http_methods(["GET", "POST"])
+def return_link(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
+    """Make the link to a return's label, which is shown only now, or withdraw it."""
+    found = get_object_or_404(
+        Order.objects.for_user(request.user).select_related("sender"), uuid=order
+    )
+    now, made = timezone.now(), ""
+    if request.method == "POST" and request.POST.get("need") == "withdraw":
+        return_links.withdraw(found, by=request.user, now=now)
+        messages.success(request, "Withdrawn. The link opens nothing any more.")
+        return redirect("return_link", found.uuid)
+    if request.method == "POST":
+        try:
+            made = return_links.make_return_link(found, by=request.user, now=now)
+        except return_links.LabelNotGiven as error:
+            messages.error(request, str(error))
+            return redirect("return_link", found.uuid)
+    context = {
+        "order": found,
+        "made": made,
+        "link": ReturnLink.objects.filter(order=found).first(),
+        "now": now,
+        "why_not": return_links.why_no_link(found),
+        "days": return_links.LASTS.days,
+    }
+    response = render(request, "tracking/return_link.html", context)
+    # never compressed: docs/decisions/0010
+    response["Cache-Control"] = "private, no-store, no-transform"
+    response["Referrer-Policy"] = "same-origin"
+    return response
