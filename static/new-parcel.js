@@ -16,6 +16,7 @@
   const state = {
     typed: "", // the form as it was last asked about
     asked: 0, // only the answer to the newest question counts
+    posts: 0, // how many this page has sent: the draft keeps the newest, whichever arrives last
     timer: 0,
     isTouched: false, // an untouched copy is not saved among the drafts
     isDirty: false, // something was typed since the last question
@@ -153,8 +154,14 @@
 
   askAboutGoods(document.getElementById("goods"), field("description"));
 
+  const page = Math.random(); // unlike any other page of this draft
+  function countPost() {
+    state.posts += 1;
+    field("edit").value = `${page} ${state.posts}`;
+  }
   // Posts the form with these values to its draft. No answer (logged out, busy) is an error.
   async function post(more = {}, keepalive = false) {
+    countPost();
     const body = new FormData(form);
     if (!state.isTouched) body.set("untouched", "1");
     for (const [name, value] of Object.entries(more)) body.set(name, value);
@@ -188,7 +195,13 @@
   form.addEventListener("change", ({ target }) => target !== smart && touch(50, "left"));
   form.addEventListener("submit", (event) => {
     state.isUnsaved = false;
-    if (["save_draft", "add_parcel", "remove_parcel"].includes(event.submitter?.name)) return;
+    if (["save_draft", "add_parcel", "remove_parcel"].includes(event.submitter?.name)) {
+      // The button posts all of the form. A post of the script's after it would undo it.
+      countPost();
+      clearTimeout(state.timer);
+      state.isDirty = false;
+      return;
+    }
     event.preventDefault();
     if (event.submitter?.name === "clear_company") fill({ receiver_company: "" });
     else touch(0, "asked for");
@@ -208,7 +221,7 @@
   }
   function asTyped() {
     const values = new FormData(form);
-    for (const name of ["draft", "csrfmiddlewaretoken"]) values.delete(name);
+    for (const name of ["draft", "csrfmiddlewaretoken", "edit"]) values.delete(name);
     return new URLSearchParams(values).toString();
   }
   function soon(wait, why) {

@@ -93,38 +93,66 @@ def begin(
 def save(draft: Draft, values: Mapping[str, Any], *, now: dt.datetime) -> Draft:
     """Store the form as typed and return its row: a new one if this parcel is already booked.
 
-    An account may save MOST drafts. Any further draft is kept for UNTOUCHED_DAYS only, with
-    `is_saved` False. Raises IntegrityError if the key is another account's.
+    A post that a page sent before the one stored last changes nothing. An account may save MOST
+    drafts. Any further draft is kept for UNTOUCHED_DAYS only, with `is_saved` False. Raises
+    IntegrityError if the key is another account's.
     """
     stored = {"values": _as_stored(values), "updated_at": now}
-    if draft.is_saved and Draft.objects.filter(pk=draft.pk, order=None).update(**stored):
-        draft.values, draft.updated_at = stored["values"], now
-        return draft
     with transaction.atomic():
-        Sender.objects.select_for_update(no_key=True).get(pk=draft.sender_id)
-        mine = Draft.objects.filter(sender=draft.sender)
-        key = (
-            uuid.uuid4()
-            if mine.filter(uuid=draft.uuid, order__isnull=False).exists()
-            else draft.uuid
-        )
-        saved = mine.filter(is_saved=True, order=None).exclude(source=Draft.Source.CORRECTED)
-        stored["is_saved"] = (
-            draft.source == Draft.Source.CORRECTED or saved.exclude(uuid=key).count() < MOST
-        )
-        made = {"made_by": draft.made_by, "source": draft.source, "origin": draft.origin}
-        if not stored["is_saved"]:
-            _delete_oldest_untouched(draft.made_by)
-        row, _ = mine.update_or_create(
-            uuid=key, sender=draft.sender, defaults=stored, create_defaults=stored | made
-        )
+        row = _lock(draft)
+        if row is None or not row.is_saved:
+            row = _save_among_the_others(draft, stored)
+        elif not _is_overtaken(row, values):
+            Draft.objects.filter(pk=row.pk).update(**stored)
+            row.values, row.updated_at = stored["values"], now
     row.sender, row.origin = draft.sender, draft.origin
+    return row
+
+
+def _save_among_the_others(draft: Draft, stored: dict[str, Any]) -> Draft:
+    """Store a draft that isn't saved yet. The sender's lock keeps to the most that may be saved."""
+    Sender.objects.select_for_update(no_key=True).get(pk=draft.sender_id)
+    mine = Draft.objects.filter(sender=draft.sender)
+    row = mine.filter(uuid=draft.uuid).first()
+    if row and not row.order_id and _is_overtaken(row, stored["values"]):
+        return row
+    key = uuid.uuid4() if row and row.order_id else draft.uuid
+    saved = mine.filter(is_saved=True, order=None).exclude(source=Draft.Source.CORRECTED)
+    is_saved = draft.source == Draft.Source.CORRECTED or saved.exclude(uuid=key).count() < MOST
+    stored |= {"is_saved": is_saved}
+    made = {"made_by": draft.made_by, "source": draft.source, "origin": draft.origin}
+    if not is_saved:
+        _delete_oldest_untouched(draft.made_by)
+    row, _ = mine.update_or_create(
+        uuid=key, sender=draft.sender, defaults=stored, create_defaults=stored | made
+    )
     return row
 
 
 def change(draft: Draft, values: Mapping[str, Any]) -> None:
     """Overwrite these values of a stored draft."""
-    Draft.objects.filter(pk=draft.pk, order=None).update(values=draft.values | _as_stored(values))
+    with transaction.atomic():
+        row = _lock(draft)
+        if row:
+            Draft.objects.filter(pk=row.pk).update(values=row.values | _as_stored(values))
+
+
+def _lock(draft: Draft) -> Draft | None:
+    """Return this draft as it is stored, locked; None if it is new or booked."""
+    return Draft.objects.select_for_update().filter(pk=draft.pk, order=None).first()
+
+
+def _is_overtaken(stored: Draft, values: Mapping[str, Any]) -> bool:
+    """Whether the page that sent these values sent the stored ones later."""
+    page, number = _edit_in(values)
+    newest_page, newest = _edit_in(stored.values)
+    return page == newest_page and number < newest
+
+
+def _edit_in(values: Mapping[str, Any]) -> tuple[str, int]:
+    """Return the page that sent these values, and which of its posts it was. Without a script 0."""
+    page, _, number = str(values.get("edit") or "").partition(" ")
+    return page, int(number) if number.isascii() and number.isdecimal() and len(number) < 10 else 0
 
 
 def ask_prices(

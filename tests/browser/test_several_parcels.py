@@ -1,8 +1,9 @@
 """Several parcels in an order, in a real browser: one click for each further parcel."""
 
 import re
+import time
 
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from tests.browser.conftest import Open, has_sideways_scroll, violations
 from tests.browser.walking import TO_HOBART
@@ -31,3 +32,25 @@ def test_a_second_parcel_is_one_click_more(log_in: Open) -> None:
     for width in (360, 1280):
         page.set_viewport_size({"width": width, "height": 900})
         assert not has_sideways_scroll(page)
+
+
+def test_no_post_of_the_script_follows_a_button_that_changes_the_form(log_in: Open) -> None:
+    page = log_in("sender")
+    posts: list[str] = []
+
+    def slowly(route: Route) -> None:
+        if route.request.method == "POST":
+            posts.append(route.request.post_data or "")
+        if "add_parcel" in (route.request.post_data or ""):
+            time.sleep(0.4)  # longer than the script waits after a field was left
+        route.continue_()
+
+    page.goto("/parcels/new/")
+    for name, value in (TO_HOBART | {"receiver_name": "Ida Slow"}).items():
+        if name != "receiver_country":
+            page.locator(f"[name={name}]").fill(value)
+    page.route("**/parcels/**", slowly)
+    page.locator("[name=add_parcel]").first.click()
+    expect(page.locator("[name=parcels]")).to_have_value("2")
+    pressed = next(n for n, body in enumerate(posts) if "add_parcel" in body)
+    assert [body for body in posts[pressed + 1 :] if 'name="parcels"\r\n\r\n1' in body] == []

@@ -71,6 +71,40 @@ def test_a_script_is_told_the_draft_and_the_time(listed: Client) -> None:
     assert answer["said"].startswith("Draft saved ")
 
 
+def edited(listed: Client, edit: str, name: str, **more: Any) -> Any:
+    values = {**HALF, "receiver_name": name, "edit": edit, **more}
+    return listed.post("/parcels/new/", values, headers=BY_SCRIPT).json()
+
+
+@pytest.mark.parametrize("saved", [True, False])
+def test_a_post_that_arrives_after_a_newer_one_of_its_page_changes_nothing(
+    listed: Client, quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch, saved: bool
+) -> None:
+    other = factories.draft(quill, alice)
+    monkeypatch.setattr(drafts, "MOST", 2 if saved else 1)
+    key = {"draft": "6e6d3bbd-2a0c-4a4e-8f2f-3f4b6b4f5a11"}
+    edited(listed, "0.25 2", "Priya Nair", **key)
+    assert edited(listed, "0.25 1", "Priya", **key)["draft"] == key["draft"]
+    draft = Draft.objects.exclude(pk=other.pk).get()
+    assert (draft.values["receiver_name"], draft.is_saved) == ("Priya Nair", saved)
+
+
+@pytest.mark.parametrize(
+    ("first", "edit"),
+    [("0.25 2", "0.5 1"), ("0.25 2", "0.25 10"), ("0.25 2", ""), ("", ""), ("0.25 x", "0.25 -1"), ("0.25 ٣", "0.25")],
+)
+def test_a_later_post_or_one_of_another_page_is_kept(listed: Client, first: str, edit: str) -> None:
+    edited(listed, edit, "Priya Nair", draft=edited(listed, first, "Priya")["draft"])
+    assert Draft.objects.get().values["receiver_name"] == "Priya Nair"
+
+
+def test_another_parcel_stays_when_an_older_save_comes_after_it(listed: Client) -> None:
+    key = {"draft": edited(listed, "0.25 1", "Priya Nair")["draft"], "parcels": "1"}
+    listed.post("/parcels/new/", {**HALF, **key, "edit": "0.25 3", "add_parcel": ""})
+    edited(listed, "0.25 2", "Priya Nair", **key)
+    assert Draft.objects.get().values["parcels"] == "2"
+
+
 def test_asking_for_prices_keeps_what_was_typed_since(carrier: SandboxCarrier, listed: Client) -> None:
     save(listed, HALF)
     draft = Draft.objects.get()
