@@ -16,6 +16,7 @@
   const state = {
     typed: "", // the form as it was last asked about
     asked: 0, // only the answer to the newest question counts
+    page: Math.random(), // unlike any other page of this draft
     posts: 0, // how many this page has sent: the draft keeps the newest, whichever arrives last
     timer: 0,
     isTouched: false, // an untouched copy is not saved among the drafts
@@ -154,10 +155,9 @@
 
   askAboutGoods(document.getElementById("goods"), field("description"));
 
-  const page = Math.random(); // unlike any other page of this draft
   function countPost() {
     state.posts += 1;
-    field("edit").value = `${page} ${state.posts}`;
+    field("edit").value = `${state.page} ${state.posts}`;
   }
   // Posts the form with these values to its draft. No answer (logged out, busy) is an error.
   async function post(more = {}, keepalive = false) {
