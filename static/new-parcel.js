@@ -29,13 +29,14 @@
   };
 
   countAddressLines(form);
-  function openContents() {
-    if (!contents) return;
-    contents.open = field("receiver_country").value !== form.dataset.home;
-    contents.hidden = !contents.open;
+  function askForAbroad() {
+    const isAbroad = field("receiver_country").value !== form.dataset.home;
+    const optional = field("receiver_phone").labels[0].querySelector(".opt");
+    if (optional) optional.hidden = isAbroad && "phoneAbroad" in form.dataset;
+    if (contents) Object.assign(contents, { open: isAbroad, hidden: !isAbroad });
   }
-  field("receiver_country").addEventListener("change", openContents);
-  openContents();
+  field("receiver_country").addEventListener("change", askForAbroad);
+  askForAbroad();
 
   function fill(values) {
     for (const [name, value] of Object.entries(values)) {

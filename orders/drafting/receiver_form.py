@@ -205,6 +205,11 @@ class ReceiverForm(addresses.OnceOnly):
         return self._country != self.address.country
 
     @property
+    def needs_phone_abroad(self) -> bool:
+        """Return whether the carrier asks for a phone in another country."""
+        return self.address.country == "AU"
+
+    @property
     def _country(self) -> str:
         """Return the destination country, read from the unvalidated form."""
         country = (
@@ -225,7 +230,7 @@ class ReceiverForm(addresses.OnceOnly):
         if "receiver_phone" not in cleaned or "receiver_country" not in cleaned:
             return
         typed, country = cleaned["receiver_phone"], cleaned["receiver_country"]
-        is_needed = self.address.country == "AU" and self.is_abroad
+        is_needed = self.needs_phone_abroad and self.is_abroad
         try:
             cleaned["receiver_phone"] = clean_phone(typed, country)
             self.extension = extension_of(typed, country)

@@ -45,6 +45,14 @@ def test_labels_and_hint_follow_the_country_chosen_by_hand(stack: Stack, log_in:
             expect(page.locator("#id_receiver_line1_helptext")).to_contain_text(ASKED[country][2])
 
 
+def test_the_phone_is_optional_only_where_no_country_asks_for_it(log_in: Open) -> None:
+    page = log_in("sender")
+    page.goto("/parcels/new/")
+    for country, name in (("AU", "Phone (optional)"), ("NZ", "Phone"), ("AU", "Phone (optional)")):
+        page.locator("[name=receiver_country]").select_option(country)
+        expect(page.locator("[name=receiver_phone]")).to_have_accessible_name(name)
+
+
 def test_a_pasted_address_renames_the_labels(log_in: Open) -> None:
     page = log_in("sender")
     page.goto("/parcels/new/#smart")

@@ -176,6 +176,15 @@ def test_the_bench_and_the_price_of_each_say_which_of_three_it_is(page: Client) 
     assert "Price 2 of 3" in text(page.get(f"/parcels/{second.uuid}/")).replace("Price and charges", "Price")
 
 
+def test_the_prices_count_parcels_of_one_size_together(page: Client, carrier: SandboxCarrier) -> None:
+    typed = {**AT_HOME, "parcels": "3"}
+    for number, weight in ((2, "2.4"), (3, "5")):
+        sides = {f"parcel_{number}_{name}": AT_HOME[name] for name in ("length_cm", "width_cm", "height_cm")}
+        typed |= sides | {f"parcel_{number}_weight_kg": weight}
+    shown = text(page.post("/parcels/new/", typed, follow=True))
+    assert "2 parcels of 2.4 kg, 32 × 24 × 11 cm; 5 kg, 32 × 24 × 11 cm · Ceramic mugs" in shown
+
+
 def test_price_details_of_several_say_that_they_are_the_sum(page: Client) -> None:
     box = {f"parcel_2_{name}": AT_HOME[name] for name in ("weight_kg", "length_cm", "width_cm", "height_cm")}
     prices = page.post("/parcels/new/", {**AT_HOME, **box, "parcels": "2"})["Location"]

@@ -71,7 +71,10 @@ def test_the_card_names_the_one_field_that_is_missing(
     before = Quote.objects.count()
     if state != "new":  # as it is opened, before a script has asked anything
         assert named(text(listed.get(page))) == words
-    assert named(text(listed.post(page, left))) == words, "after a press of See prices, without JavaScript"
+    pressed = listed.post(page, left)
+    assert named(text(pressed)) == words, "after a press of See prices, without JavaScript"
+    [label] = re.findall(rf'<label for="id_{name}">(.*?)</label>', pressed.content.decode(), re.S)
+    assert "(optional)" not in label
     script = listed.post(page, left, headers=BY_SCRIPT).json()["html"]
     assert named(" ".join(re.sub(r"<[^>]+>", " ", script).split())) == words
     assert Quote.objects.count() == before
