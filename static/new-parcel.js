@@ -48,27 +48,7 @@
     for (const line of ["receiver_line1", "receiver_line2"]) field(line).dispatchEvent(new Event("input"));
     form.dispatchEvent(new Event("input"));
   }
-  const placeValues = ({ suburb, state: region, postcode }) =>
-    ({ receiver_suburb: suburb, receiver_state: region, receiver_postcode: postcode });
-
-  document.addEventListener("change", ({ target }) => {
-    // A place of the carrier's list chosen instead of what was typed, in the form or beside it.
-    if (target.name === "use_place" && target.value) {
-      const [suburb, region, postcode] = target.value.split("|");
-      fill(placeValues({ suburb, state: region, postcode }));
-    }
-    // An address line that ends like its place and is the street: the form remembers which line.
-    if (target.name === "is_street") {
-      const [name] = target.value.split("|", 1);
-      fill({ [`${name}_is_street`]: target.checked ? target.value.slice(name.length + 1) : "" });
-    }
-  });
-
-  async function suggest(url, values) {
-    const headers = { Accept: "application/json" };
-    const reply = await fetch(`${url}?${new URLSearchParams(values)}`, { headers });
-    return reply.ok && !reply.redirected ? reply.json() : [];
-  }
+  fillFromChoices(form, fill);
   async function findPlaces(q) {
     const found = await suggest(form.dataset.suggest, { q, country: field("receiver_country").value });
     return found.map((one) => ({ ...one, place: `${one.suburb} ${one.state} ${one.postcode}` }));
@@ -141,18 +121,6 @@
     });
     note.append(" ", add);
   }
-
-  for (const size of form.querySelectorAll("[name=size][data-values]")) {
-    size.addEventListener("change", () => size.checked && fill(JSON.parse(size.dataset.values)));
-  }
-  // Measures that differ from the saved size's are no saved size: typed, or taken from the size guard.
-  for (const kind of ["input", "change"]) form.addEventListener(kind, ({ target }) => {
-    const size = form.querySelector("[name=size]:checked");
-    const own = size?.value && JSON.parse(size.dataset.values)[target.name];
-    if (own && target.closest(".unit") && Number(target.value) !== Number(own)) {
-      form.querySelector("[name=size][value='']").checked = true;
-    }
-  });
 
   askAboutGoods(document.getElementById("goods"), field("description"));
 

@@ -26,8 +26,9 @@ def test_a_second_parcel_is_one_click_more(log_in: Open) -> None:
         page.set_viewport_size({"width": width, "height": 900})
         assert not has_sideways_scroll(page)
     page.locator(".book .go").click()
-    expect(page.locator("#together-title")).to_be_visible(timeout=20000)
-    expect(page.locator("body")).to_contain_text(re.compile("2 of 2 are booked|being booked"))
+    # The page that waits loads itself again until both are booked, then leads to the parcel.
+    expect(page.locator("section:has(#together-title)")).to_contain_text("2 of 2 are booked", timeout=20000)
+    expect(page).to_have_url(re.compile(r"/parcels/[0-9a-f-]{36}/$"))
     assert violations(page) == []
     for width in (360, 1280):
         page.set_viewport_size({"width": width, "height": 900})
