@@ -52,7 +52,7 @@ class Done:
     cancels: list[str] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
     asked: int = 0
-    pace: int = 0  # how many may be requested now: nobody may outrun the nemesis
+    pace: int = 0  # how many may be requested now, so that nobody gets ahead of the nemesis
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def next(self) -> int | None:
@@ -76,7 +76,7 @@ class Done:
 
 @dataclass
 class Change:
-    """Somebody changes their mind about an order."""
+    """An order about which somebody changes their mind."""
 
     order: str
     at: float
@@ -85,7 +85,7 @@ class Change:
 
 
 def said(reply: requests.Response) -> str:
-    """Return a page's status and first words, to investigate a failed run."""
+    """Return a page's status and its first words, to investigate a failed run."""
     words = re.sub(r"<[^>]+>", " ", reply.text.partition("<main")[2])
     return f"{reply.status_code} {' '.join(words.split())[:300]}"
 
@@ -112,7 +112,7 @@ class Sender(threading.Thread):
     def run(self) -> None:
         try:
             self._work()
-        except Exception as problem:  # noqa: BLE001  (a sender who goes home unseen would prove nothing)
+        except Exception as problem:  # noqa: BLE001  (if a sender stopped unnoticed, the run would prove nothing)
             self.done.faults.append(f"{self.person.email} stopped: {problem!r}")
 
     def _work(self) -> None:

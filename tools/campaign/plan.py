@@ -1,6 +1,6 @@
-"""What goes wrong, and when: drawn from a seed before anything starts, printed, and hashed.
+"""What goes wrong, and when: drawn from a seed before anything starts, then printed and hashed.
 
-A strike falls due when so many bookings have been accepted, so the same seed strikes at the same places of the
+A strike is due when a certain number of bookings have been accepted, so the same seed strikes at the same points of the
 work on a fast machine and on a slow one.
 """
 
@@ -40,7 +40,7 @@ FEW, FIRST_KINDS = 30, {"kill in call", "trouble"}
 
 @dataclass(frozen=True)
 class Strike:
-    """Once `after` bookings were accepted: `kind` befalls `target`; `leases` is how long, in leases of the portal."""
+    """A fault of this `kind` at `target`, once `after` bookings are accepted. `leases` is how long, in leases."""
 
     after: int
     kind: str
@@ -68,7 +68,7 @@ class Plan:
 
     @property
     def background(self) -> str:
-        """Return the carriers' own shares of trouble."""
+        """Return the carriers' own shares of faults."""
         return " and ".join(kind.background() for kind in self.carriers)
 
 
