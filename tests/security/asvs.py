@@ -173,7 +173,7 @@ ATTACKS = {
     "16.2.5": "names, phones, emails and signed links sent through every search, form and error of a whole site, then looked for in all its logs, including PostgreSQL's and nginx's",
     "16.3.1": "wrong passwords, refused pages and forged requests, each looked for in the log",
     "16.4.2": "rows of the audit changed and deleted by the portal's own role; no second copy is kept elsewhere",
-    "16.5.1": "a fault of ours on a page, a database that goes away, and a missing key",
+    "16.5.1": "an error of ours on a page, a database that goes away, and a missing key",
 }
 
 
