@@ -565,7 +565,7 @@ class Station:
         self.portal, self.queue, self.journal, self.folder = portal, queue, journal, folder
         self.sleep = sleep
         self.last_said = ""
-        for left in folder.glob(FILE.format("*")):  # by a stop; there is an address on it
+        for left in folder.glob(FILE.format("*")):  # if the program was stopped; it has an address on it
             with contextlib.suppress(OSError):
                 left.unlink()
 

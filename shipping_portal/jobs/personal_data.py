@@ -202,7 +202,7 @@ HELD = (
     PersonalData(
         "tracking.ReceiverPage",
         "contact",
-        why="whom a receiver can ask; the sender made it public",
+        why="a public contact for the receiver's questions, entered by the sender",
         seen_by="everybody who has the address",
         until="30 days after the parcel's journey ended, or 60 without a scan",
         term="receivers' pages",

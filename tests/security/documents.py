@@ -176,13 +176,13 @@ LIMITS = ("min_length", "max_length", "min_value", "max_value", "max_digits", "d
 def connections() -> str:
     limits, broker = deadline.Limits(ends_at=0), settings.CELERY_BROKER_TRANSPORT_OPTIONS
     within = f"{settings.CARRIER_DEADLINE:g} s in all, {limits.connect_timeout:g} s to connect"
-    at_pages = f"in the request, {settings.WEB_THREADS // 4} in a process, 2 of a person"
+    at_pages = f"in the web request, {settings.WEB_THREADS // 4} per process and 2 per person"
     peers: list[tuple[object, ...]] = [
         (
             "the carrier's API",
             "https, certificates checked (CARRIER_CA_BUNDLE), no redirect, no proxy but CARRIER_PROXY",
             f"{within}, {limits.cap} bytes",
-            f"prices, links, verifications: {at_pages}; all else in workers, within the rate",
+            f"prices, links and verifications {at_pages}; everything else in workers, within the rate",
             "by the protocol: what may have been sent is never sent again under another key",
         ),
         (

@@ -398,7 +398,7 @@ def test_the_token_goes_to_an_encrypted_address_only(address: str) -> None:
         program.checked_address(address)
     assert program.checked_address("https://portal.example/") == "https://portal.example"
     assert program.checked_address(" https://portal.example ") == "https://portal.example"
-    with pytest.raises(program.Trouble, match="isn.t an address"):
+    with pytest.raises(program.Trouble, match="isn't an address"):
         program.checked_address("https://[")
     assert program.checked_address("http://127.0.0.1:8000") == "http://127.0.0.1:8000"
 

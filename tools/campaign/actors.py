@@ -47,7 +47,7 @@ class Done:
 
     wanted: int
     seed: int
-    several: float = 0.0  # the share of orders of three parcels, of which the first one's is noted
+    several: float = 0.0  # the share of orders with three parcels; only the first parcel is recorded here
     orders: dict[str, str] = field(default_factory=dict)  # order uuid → the customer reference it was booked with
     cancels: list[str] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
@@ -100,7 +100,7 @@ def choose(offers: list[tuple[str, str]], name: str) -> tuple[str, str]:
 class Sender(threading.Thread):
     """Books one parcel after another through the real forms, and changes their mind about some of them."""
 
-    patience = 60.0  # seconds for a change of mind to complete; after that it is left
+    patience = 60.0  # seconds for a change of mind to complete; after that we stop waiting
 
     def __init__(self, person: Person, url: str, noticed: Noticed, done: Done, parcel: dict[str, str] = PARCEL) -> None:
         super().__init__(name=person.email, daemon=True)
@@ -168,7 +168,7 @@ class Sender(threading.Thread):
         return found.pop()
 
     def _choose(self, quotes: str, name: str) -> dict[str, str]:
-        """Return what the form of one offer on a page of prices sends."""
+        """Return the fields that the form of one offer sends, from a page of prices."""
         token, product = choose(OFFER.findall(self.browser.get(quotes).text), name)
         return {"form_token": token, "product": unescape(product), "pickup_date": ""}
 

@@ -13,7 +13,7 @@ from tools.campaign.servers import Servers
 
 WEEK = 7 * 24 * 3600.0
 PATIENCE_SECONDS = 120
-ADJUSTED = 0.2  # this share of what was booked is charged or given back something afterwards
+ADJUSTED = 0.2  # this share of the bookings gets a later charge or refund
 KINDS = ("under-declared", "oversize", "refund-delay", "refund-loss", "refund")
 
 

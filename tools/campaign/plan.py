@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from tools.campaign.carriers import INTERFACE, Kind
 
 # Strikes at 3,000 orders: (kind, target, how many, leases). Smaller runs get their share, at least one of each. Those
-# that befall a carrier's operations are the carrier's own (tools/campaign/carriers.py).
+# at a carrier's operations are in tools/campaign/carriers.py.
 STRIKES = (
     ("kill in call", "worker-a", 34, 0.0),
     ("kill in call", "worker-b", 14, 0.0),
@@ -34,7 +34,7 @@ STRIKES = (
     ("stop", "valkey", 5, 0.6),
 )
 FULL_SIZE = 3000
-# In a campaign of fewer orders only these kinds strike, so that it takes a minute.
+# A campaign of fewer orders has only these kinds of strikes, so that it takes a minute.
 FEW, FIRST_KINDS = 30, {"kill in call", "trouble"}
 
 

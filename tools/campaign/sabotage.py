@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-SEEDS = (7, 8, 9, 10)  # the first that turns red ends the trial; a sabotage none of them notices has won
+SEEDS = (7, 8, 9, 10)  # the first seed that fails ends the trial; if none does, the sabotage wasn't noticed
 SIZE = ("--orders=120",)
 PATIENCE_SECONDS = 900
 

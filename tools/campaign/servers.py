@@ -96,7 +96,7 @@ class Servers:
     def _env(self, redis_url: str, database: str) -> dict[str, str]:
         return {
             "DEMO": "1",
-            "IMPORTS_AN_HOUR": "1000",  # a day of orders in minutes
+            "IMPORTS_AN_HOUR": "1000",  # as many orders in minutes as usually in a day
             "SECRET_KEY": self._canaries["app"],
             "DATABASE_URL": database,
             "MIGRATE_DATABASE_URL": "",

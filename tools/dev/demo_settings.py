@@ -45,7 +45,7 @@ def new_settings(folder: Path, *, web: int, carriers: Sequence[tuple[Sandbox, in
         "DEMO_BAR": "1" if is_interface else "0",
         "SECRET_KEY": last.get("SECRET_KEY", secrets.token_urlsafe(48)),
         "DATABASE_URL": f"sqlite:///{quote(str(folder / 'portal.sqlite3'))}",
-        # the one of an .env beside the demo belongs to its installation
+        # the one in an .env next to the demo belongs to an installation
         "MIGRATE_DATABASE_URL": "",
         "REDIS_URL": redis_url,
         "SITE_URL": f"http://{HOST}:{web}",

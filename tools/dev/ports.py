@@ -17,7 +17,7 @@ def listen_on_first_free(*ports: int) -> socket.socket:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a port in TIME_WAIT is free
         try:
             listener.bind((HOST, port))
-            listener.listen(128)  # until then another program may bind it as well
+            listener.listen(128)  # until then, another program can bind it too
             return listener
         except OSError as problem:
             listener.close()

@@ -49,7 +49,7 @@ class ChildProcesses:
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     process.wait(SECONDS_TO_END.get(name.partition("-")[0], 10.0))
         finally:
-            # What is left, also after a second Ctrl-C, is ended by the other process.
+            # The other process ends what is left, also after a second Ctrl-C.
             os.close(self._pipe)
             self._ending.wait()
 

@@ -59,7 +59,7 @@ class Leg(NamedTuple):
 
 
 # Races and constraints run on PostgreSQL; each night everything runs on both databases. One leg has the machine to
-# itself: beside another, a test that waits for a thread or a browser would depend on what else runs.
+# itself: next to another leg, a test that waits for a thread or a browser would depend on what else runs.
 LEGS = (
     Leg("In process, SQLite", "sqlite", (ON_SQLITE, ON_SQLITE, IN_PROCESS)),
     Leg("In process, PostgreSQL", "postgres", (RACES, RACES, IN_PROCESS)),

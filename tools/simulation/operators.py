@@ -32,7 +32,7 @@ class Operators:
     def __init__(self, world: World, carrier: Carrier) -> None:
         self.world, self.carrier = world, carrier
         self.sam = User.objects.get(email="sam@portal.example")
-        self.resumed: list[dt.datetime] = []  # when bookings were on again after a pause
+        self.resumed: list[dt.datetime] = []  # the times when bookings resumed after a pause
 
     def decide(self) -> None:
         """Resolve an order as the carrier says. Do nothing while a booking may still be made."""

@@ -35,7 +35,7 @@ class Senders:
         self.parcel = factories.details(self.quill)
         self.forms: list[tuple[uuid.UUID, Quote]] = []
         self.imported = 0
-        self.more = 0  # further parcels of orders of several
+        self.more = 0  # the other parcels of orders with several
 
     def book(self) -> None:
         if self._begun() < self.wanted:
