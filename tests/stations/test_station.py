@@ -438,7 +438,11 @@ def test_setting_up_asks_for_the_token_unseen_and_keeps_it_for_this_person_alone
 
 
 def test_a_second_start_on_the_same_journal_is_refused(tmp_path: pathlib.Path) -> None:
-    with program.only_one(tmp_path), pytest.raises(program.Trouble, match="already running"), program.only_one(tmp_path):
+    with (
+        program.only_one(tmp_path),
+        pytest.raises(program.Trouble, match="already running"),
+        program.only_one(tmp_path),
+    ):
         pass
 
 
