@@ -80,4 +80,4 @@ def test_a_story_that_went_wrong_is_told_as_shortly_as_it_can_be() -> None:
     assert code == 1
     assert len(story) == 2, said
     assert story[0].endswith("a sender presses Book, parcel 1")
-    assert story[1].endswith("order 1 is booking: it is due and never due")
+    assert story[1].endswith("order 1 is booking: it should have a job, but is never due")

@@ -1,7 +1,8 @@
 """Count the product's size in syntax nodes: `python tools/count_nodes.py`.
 
 A node is an `ast.stmt` or an `ast.expr`. Unlike lines, they don't change with the way code is laid out. The product is
-what runs at a sender's or an operator's request: tests, tools, the sandbox carrier and migrations are counted apart.
+what runs at a sender's or an operator's request: tests, tools, the sandbox carrier and
+migrations are counted separately.
 """
 
 import ast
@@ -28,7 +29,7 @@ def room_of(file: Path) -> str:
             return name
     if file.parts[0] == "shipping_portal" and len(file.parts) > 2:
         return "/".join(file.parts[:2])
-    return file.parts[0] if len(file.parts) > 1 else "shipping_portal"  # manage.py is its, too
+    return file.parts[0] if len(file.parts) > 1 else "shipping_portal"  # manage.py belongs to it too
 
 
 def nodes_by_room(files: Iterable[Path]) -> Counter[str]:

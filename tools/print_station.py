@@ -1,14 +1,15 @@
-"""Print a bench's labels without a window for each: take them from the portal, and print them.
+"""Print a bench's labels without a print window: take them from the portal, and print them.
 
-It needs Python 3.9 or newer, and nothing else. One installation has one printer. To begin:
+It needs Python 3.9 or newer, and nothing else. One installation has one printer. To start:
 
     python3 print_station.py --set-up
     python3 print_station.py
 
-On Linux and macOS a label is given to CUPS in steps, so that a stop at any moment prints none twice:
-it is put into the printer's queue on hold, where nothing prints; its number in the queue is written
-into the journal; only then is it released. What is printed is what the queue says is completed.
-On Windows SumatraPDF prints. There, what was under way at a stop is reported as unclear.
+On Linux and macOS a label is given to CUPS in steps, so that no label is printed twice, whenever the
+program stops. It is put into the printer's queue on hold, so it doesn't print yet. Its number in the
+queue is written into the journal. Only then is it released. It counts as printed once the queue says
+that it is completed. On Windows SumatraPDF prints. There, a label that was being printed when the
+program stopped is reported as unclear.
 """
 
 from __future__ import annotations
@@ -36,12 +37,12 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 IS_WINDOWS = os.name == "nt"
-TIMEOUT = 30  # seconds for one call, or one command of the printer's
+TIMEOUT = 30  # seconds for one call, or for one printer command
 FIRST_WAIT, LONGEST_WAIT = 2.0, 60.0  # seconds, doubled after each failure
 LONGEST_FOR_PRINTER = 16.0  # so that the pages see that the station is on
 HEARTBEAT = 10.0  # seconds between reports while a label waits in the printer's queue
-TRIES = 5  # at a label that the portal can't serve
-KEPT = 5000  # journal records of labels that have ended: a portal that is restored asks again
+TRIES = 5  # to fetch a label that the portal can't serve
+KEPT = 5000  # journal records of finished labels: a restored portal may send them again
 MOST_WORDS = 300
 MOST_BYTES = 20 * 1024 * 1024  # of a label
 VARIABLES = ("PRINT_STATION_PORTAL", "PRINT_STATION_PRINTER", "PRINT_STATION_TOKEN")
@@ -58,7 +59,7 @@ class Away(Trouble):
 
 
 class Unfinished(Trouble):
-    """Raised when a command took too long. What it was to do may be done."""
+    """Raised when a command took too long. It may have done its work."""
 
 
 class Refused(Trouble):
@@ -70,7 +71,7 @@ class Unwanted(Trouble):
 
 
 def say(text: str) -> None:
-    """Write a line, without what could move the cursor."""
+    """Print a line, without characters that could move the cursor."""
     plain = "".join(one if one.isprintable() else " " for one in text)
     print(time.strftime("%H:%M:%S"), plain, flush=True)
 
@@ -83,7 +84,7 @@ def reached(step: str) -> None:
 
 
 class Settings(NamedTuple):
-    """Where the portal is, which printer, and the token, which is never printed."""
+    """The portal's address, the printer, and the token, which is never printed."""
 
     portal: str
     printer: str
@@ -129,11 +130,11 @@ def checked_address(address: str) -> str:
     try:
         parts = urllib.parse.urlsplit(address.strip())
     except ValueError:
-        raise Trouble(f"This is no address: {address!r}.") from None
+        raise Trouble(f"This isn't an address: {address!r}.") from None
     is_here = parts.hostname in {"localhost", "127.0.0.1", "::1"}
     is_encrypted = parts.scheme == "https" and parts.hostname
     if not is_encrypted and not (parts.scheme == "http" and is_here):
-        raise Trouble(f"The portal's address must begin with https://, not as in {address!r}.")
+        raise Trouble(f"The portal's address must begin with https://. This one doesn't: {address!r}.")
     return address.strip().rstrip("/")
 
 
@@ -149,7 +150,7 @@ def set_up(folder: pathlib.Path) -> None:
 
 
 def replace_file(path: pathlib.Path, text: str) -> None:
-    """Write a file whole or not at all, for nobody else to read."""
+    """Write a file completely or not at all, so that nobody else can read it."""
     beside = path.with_name(path.name + ".new")
     with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
         file.write(text)
@@ -172,7 +173,7 @@ def only_one(folder: pathlib.Path) -> Iterator[None]:
 
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise Trouble("This station runs already on this computer.") from None
+            raise Trouble("This station is already running on this computer.") from None
         yield
 
 
@@ -180,9 +181,9 @@ def only_one(folder: pathlib.Path) -> Iterator[None]:
 
 
 class Journal:
-    """What was done with each label: JSON lines, each on disk before the next step begins.
+    """What was done with each label, as JSON lines. Each line is on disk before the next step begins.
 
-    A line that a stop cut off is ignored: its step had not begun.
+    A line that was cut off because the program stopped is ignored: its step had not begun.
     """
 
     def __init__(self, path: pathlib.Path) -> None:
@@ -209,11 +210,11 @@ class Journal:
         replace_file(self.path, "".join(json.dumps(one) + "\n" for one in records))
 
     def of(self, job: str) -> dict[str, Any]:
-        """Return what is known of a label."""
+        """Return what is known about a label."""
         return self.jobs.get(job, {})
 
     def write(self, job: str, **facts: Any) -> None:
-        """Write facts down. They are on the disk when this returns."""
+        """Write facts to the journal. They are on disk when this returns."""
         record = {"job": job, **facts}
         with open(self.path, "a", encoding="utf-8") as file:
             file.write(json.dumps(record) + "\n")
@@ -228,10 +229,10 @@ class Journal:
 
 
 class NoRedirects(urllib.request.HTTPRedirectHandler):
-    """Follow none: the token would go along."""
+    """Follow no redirects: the token would be sent along."""
 
     def redirect_request(self, *_: Any) -> None:
-        """Return that there is nothing to follow."""
+        """Return None: there is nothing to follow."""
 
 
 class Portal:
@@ -259,11 +260,11 @@ class Portal:
         """Return the label's bytes. Raises Away unless they are what the carrier made."""
         body = self._call("GET", f"/print/jobs/{job['id']}/label")[2]
         if hashlib.sha256(body).hexdigest() != job["sha256"]:
-            raise Away("The label's bytes came damaged, so they weren't printed.")
+            raise Away("The label's bytes arrived damaged, so they weren't printed.")
         return body
 
     def report(self, job: str, outcome: str, words: str = "") -> bool:
-        """Say what became of a label; return whether the portal still wants it printed."""
+        """Report what happened to a label; return whether the portal still wants it printed."""
         sent = {"outcome": outcome, "words": plain_words(words)}
         body = self._call("POST", f"/print/jobs/{job}/report", sent)[2]
         return bool(read_json(body).get("is_wanted", True))
@@ -287,7 +288,7 @@ class Portal:
 
 
 def trouble_of(error: urllib.error.HTTPError) -> Trouble:
-    """Return what an error of the portal's means."""
+    """Return what an error of the portal means."""
     try:
         words = str(json.loads(error.read(10_000))["detail"])
     except (ValueError, KeyError, TypeError, OSError):
@@ -295,7 +296,7 @@ def trouble_of(error: urllib.error.HTTPError) -> Trouble:
     if error.code in {401, 403}:
         return Refused(f"The portal refuses: {words}")
     if 300 <= error.code < 400:
-        return Refused("The portal's address leads elsewhere. Run --set-up with the right one.")
+        return Refused("The portal's address redirects to another one. Run --set-up with the right one.")
     if error.code in {408, 429} or error.code >= 500 or "Retry-After" in error.headers:
         return Away(f"The portal can't answer now: {words}")
     return Unwanted(words)
@@ -337,7 +338,7 @@ PRINTER_FACTS = ["printer-state", "printer-state-message", "printer-state-reason
 
 
 class Queued(NamedTuple):
-    """A label in the queue, as the queue sees it. The state is None if it knows none."""
+    """A label in the queue, as the queue describes it. The state is None if the queue doesn't know it."""
 
     number: int
     state: int | None
@@ -345,9 +346,9 @@ class Queued(NamedTuple):
 
 
 class Cups:
-    """One printer of CUPS. `lp` and `cancel` act; its own protocol, IPP, tells the states.
+    """One CUPS printer. `lp` and `cancel` act on its queue; its own protocol, IPP, gives the states.
 
-    What lpstat prints doesn't tell a printed label from a cancelled one.
+    The output of lpstat doesn't distinguish a printed label from a cancelled one.
     """
 
     can_hold = True
@@ -391,9 +392,9 @@ class Cups:
         return [self._queued(one) for one in found]
 
     def look(self, number: int, title: str) -> Queued:
-        """Return how a label is doing, with the printer's words while it waits.
+        """Return the state of a label, with the printer's message while it waits.
 
-        A number with another title is another's: a queue that was set up anew counts from 1 again.
+        A number with another title belongs to another label: a queue that is set up again counts from 1.
         """
         more = [(0x21, "job-id", number), (0x44, "requested-attributes", FACTS)]
         found = self._ask(GET_JOB, more)
@@ -402,7 +403,7 @@ class Cups:
         queued = self._queued(found[0])
         if queued.state in {PENDING, PROCESSING, STOPPED}:
             printer = self._ask(GET_PRINTER, [(0x44, "requested-attributes", PRINTER_FACTS)])
-            words = self._printers_words(printer[0]) if printer else "The printer is gone."
+            words = self._printers_words(printer[0]) if printer else "The printer no longer exists."
             queued = queued._replace(words=words)
         return queued
 
@@ -430,7 +431,7 @@ class Cups:
 
 
 def run(command: list[str]) -> str:
-    """Run a command of the printer's; return what it says. Raises Trouble."""
+    """Run a printer command; return its output. Raises Trouble."""
     environment = {**os.environ, "LC_ALL": "C"}
     for variable in VARIABLES:
         environment.pop(variable, None)
@@ -449,7 +450,7 @@ def run(command: list[str]) -> str:
 
 
 def ipp(server: str, operation: int, attributes: list[Any]) -> list[dict[str, Any]]:
-    """Ask CUPS; return the objects of its answer, none if it knows no such thing."""
+    """Ask CUPS; return the objects in its answer, or none if it doesn't know what was asked for."""
     first = [(0x47, "attributes-charset", "utf-8"), (0x48, "attributes-natural-language", "en")]
     body = struct.pack(">BBHI", 2, 0, operation, 1) + b"\x01"
     body += b"".join(written(*one) for one in first + attributes) + b"\x03"
@@ -479,7 +480,7 @@ def ipp(server: str, operation: int, attributes: list[Any]) -> list[dict[str, An
 
 
 def written(tag: int, name: str, value: Any) -> bytes:
-    """Return an attribute as IPP writes it; a list has a value after the other."""
+    """Return an attribute as IPP writes it; a list is written as one value after the other."""
     encoded = b""
     for place, one in enumerate(value if isinstance(value, list) else [value]):
         raw = struct.pack(">i", one) if isinstance(one, int) else one.encode()
@@ -489,7 +490,7 @@ def written(tag: int, name: str, value: Any) -> bytes:
 
 
 def objects_in(content: bytes) -> list[dict[str, Any]]:
-    """Return the jobs or printers of an IPP answer; of several values of one name, all in one."""
+    """Return the jobs or printers of an IPP answer; several values of one name are joined."""
     found: list[dict[str, Any]] = []
     current: dict[str, Any] = {}
     place, name = 8, ""
@@ -513,7 +514,7 @@ def objects_in(content: bytes) -> list[dict[str, Any]]:
 
 
 def sized(content: bytes, place: int) -> tuple[bytes, int]:
-    """Return the bytes whose length stands here, and the place after them."""
+    """Return the bytes whose length is given here, and the position after them."""
     start = place + 2
     end = start + struct.unpack(">H", content[place:start])[0]
     return content[start:end], end
@@ -523,7 +524,7 @@ def sized(content: bytes, place: int) -> tuple[bytes, int]:
 
 
 class Sumatra:
-    """A printer of Windows, by SumatraPDF. Its queue can't be asked what became of a label."""
+    """A Windows printer, through SumatraPDF. Its queue can't say what happened to a label."""
 
     can_hold = False
 
@@ -537,11 +538,11 @@ class Sumatra:
             raise Trouble("SumatraPDF isn't on this computer. Get it at sumatrapdfreader.org.")
 
     def check(self) -> str:
-        """Return no words: SumatraPDF names an unknown printer when it prints."""
+        """Return no message: SumatraPDF reports an unknown printer when it prints."""
         return ""
 
     def print_now(self, path: pathlib.Path) -> None:
-        """Print a file, and wait until Windows has it. Raises Trouble with its words."""
+        """Print a file, and wait until Windows has it. Raises Trouble with its message."""
         options = ["-print-settings", "noscale", "-silent", "-exit-when-done"]
         run([self.viewer, "-print-to", self.printer, *options, str(path)])
 
@@ -564,12 +565,12 @@ class Station:
         self.portal, self.queue, self.journal, self.folder = portal, queue, journal, folder
         self.sleep = sleep
         self.last_said = ""
-        for left in folder.glob(FILE.format("*")):  # by a stop; there is an address on it
+        for left in folder.glob(FILE.format("*")):  # if the program was stopped; it has an address on it
             with contextlib.suppress(OSError):
                 left.unlink()
 
     def run(self, *, once: bool = False) -> None:
-        """Print what waits, and then what comes; `once` stops when nothing waits."""
+        """Print the labels that wait, then each new one; with `once`, stop when no label waits."""
         while True:
             job, wait = self.patiently(self.portal.take)
             if job is not None:
@@ -582,7 +583,7 @@ class Station:
     def patiently(self, call: Callable[..., Any], *arguments: Any, about: str = "") -> Any:
         """Make a call until it is answered, with longer and longer waits.
 
-        What is wrong with the printer, `about` a label, is reported to the portal.
+        A problem with the printer while it handles the label `about` is reported to the portal.
         """
         wait, longest = FIRST_WAIT, LONGEST_FOR_PRINTER if about else LONGEST_WAIT
         while True:
@@ -602,13 +603,13 @@ class Station:
                 return answer
 
     def say_once(self, text: str) -> None:
-        """Say it unless it was the last that was said."""
+        """Print it unless it was the last line printed."""
         if text != self.last_said:
             say(text)
         self.last_said = text
 
     def print_label(self, job: dict[str, Any]) -> None:
-        """Print one label, or go on where a stop interrupted it."""
+        """Print one label, or continue where the program stopped."""
         name, known = job["id"], self.journal.of(job["id"])
         if "ended" not in known:
             try:
@@ -627,11 +628,11 @@ class Station:
         say(f"{job.get('reference', name)} {known['ended']}{words}")
 
     def end(self, name: str, outcome: str, words: str = "") -> None:
-        """Write down what became of a label, before it is reported."""
+        """Write the result for a label to the journal, before it is reported."""
         self.journal.write(name, ended=outcome, words=plain_words(words))
 
     def through_the_queue(self, job: dict[str, Any]) -> None:
-        """Print by a queue that can hold a label until its number is written down."""
+        """Print through a queue that can hold a label until its number is written down."""
         name = job["id"]
         known = self.journal.of(name)
         number, was_interrupted = known.get("number"), bool(known)
@@ -645,9 +646,9 @@ class Station:
             self.clear_up(name, number)
 
     def number_of(self, job: dict[str, Any]) -> int:
-        """Put a label into the queue on hold, unless an earlier start has released it.
+        """Put a label into the queue on hold, unless an earlier run has released it.
 
-        One that an earlier start left on hold prints nothing. It may be half a file, so it goes.
+        A label that an earlier run left on hold is cancelled: it doesn't print, and may be half a file.
         """
         title = title_of(job["id"])
         if self.journal.of(job["id"]).get("began"):
@@ -663,7 +664,7 @@ class Station:
             return int(self.queue.hold(path, title))
 
     def clear_up(self, name: str, number: int) -> None:
-        """Take out of the queue what an lp left on hold that outlived an earlier start."""
+        """Cancel labels that were left on hold by an lp that was still running after an earlier run had stopped."""
         with contextlib.suppress(Trouble):
             for queued in self.queue.find(title_of(name)):
                 if queued.state == HELD and queued.number != number:
@@ -671,7 +672,7 @@ class Station:
 
     @contextlib.contextmanager
     def file_of(self, job: dict[str, Any]) -> Iterator[pathlib.Path]:
-        """Keep the label's bytes in a file, for as long as it takes to hand them over."""
+        """Keep the label's bytes in a file until they are handed over."""
         content = self.bytes_of(job)
         path = self.folder / FILE.format(job["id"])
         with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
@@ -682,7 +683,7 @@ class Station:
             path.unlink()
 
     def bytes_of(self, job: dict[str, Any]) -> bytes:
-        """Return the label's bytes. A label that the portal can't serve holds up no other."""
+        """Return the label's bytes. A label that the portal can't serve doesn't hold up the others."""
         wait = FIRST_WAIT
         for _ in range(TRIES):
             try:
@@ -717,7 +718,7 @@ class Station:
             pause = min(pause * 1.5, 2)
 
     def tell_stuck(self, name: str, number: int, words: str) -> None:
-        """Say what keeps a label. One that the portal no longer wants is taken out of the queue."""
+        """Report what holds up a label. If the portal no longer wants it, cancel it in the queue."""
         if words:
             self.say_once(f"The printer says: {words}")
         try:
@@ -727,11 +728,11 @@ class Station:
             return
         except (Refused, Unwanted) as trouble:
             self.say_once(str(trouble))
-        with contextlib.suppress(Trouble):  # it may have come out this moment
+        with contextlib.suppress(Trouble):  # it may just have come out
             self.queue.cancel(number)
 
     def at_once(self, job: dict[str, Any]) -> None:
-        """Print where the queue can't hold: written down before, because nobody can ask after."""
+        """Print where the queue can't hold a label: write it down first, because nobody can ask afterwards."""
         name = job["id"]
         if self.journal.of(name).get("began"):
             return self.end(name, "failed", UNCLEAR)
@@ -754,13 +755,13 @@ def title_of(name: str) -> str:
 
 
 def ending(queued: Queued) -> tuple[str, str] | None:
-    """Return what became of a label and the printer's words, or None while it may still print."""
+    """Return the result for a label and the printer's message, or None while it may still print."""
     if queued.state == COMPLETED:
         return "printed", ""
     if queued.state == CANCELED:
         return "failed", f"It was cancelled in the printer's queue. {queued.words}"
     if queued.state == ABORTED:
-        return "failed", queued.words or "The printer's queue gave it up."
+        return "failed", queued.words or "The printer's queue gave up on it."
     return ("failed", UNCLEAR) if queued.state is None else None
 
 
@@ -768,21 +769,21 @@ def ending(queued: Queued) -> tuple[str, str] | None:
 
 
 def check(settings: Settings, queue: Any, portal: Portal) -> None:
-    """Say what is set up, and take nothing."""
+    """Print what is set up, without taking a label."""
     say(f"Portal {settings.portal}")
     words = queue.check()
     say(f"Printer {settings.printer}: {words or 'ready'}")
     try:
         portal.report(str(uuid.uuid4()), "stuck")
-    except Unwanted:  # it knows the token, and no such label
+    except Unwanted:  # it knows the token, but no such label
         say("The portal takes the token.")
 
 
 def read_arguments() -> argparse.Namespace:
-    """Return what was typed. The token is never typed there: others could see it."""
+    """Return the command line's options. The token isn't one of them: others could see it."""
     parser = argparse.ArgumentParser(description="Print a bench's labels.")
     parser.add_argument("--set-up", action="store_true", help="ask for the portal, printer, token")
-    parser.add_argument("--check", action="store_true", help="say what is set up, print nothing")
+    parser.add_argument("--check", action="store_true", help="show what is set up, print no label")
     parser.add_argument("--once", action="store_true", help="stop when no label waits")
     parser.add_argument("--folder", type=pathlib.Path, default=state_folder(), help="its journal")
     return parser.parse_args()

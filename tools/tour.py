@@ -1,4 +1,4 @@
-"""The pictures of docs/tour.md, of a demo that was just started: `./dev screenshots --tour`.
+"""Make the pictures of docs/tour.md from a demo that was just started: `./dev screenshots --tour`.
 
 Beside them `pictures.json` keeps, of each, a hash of the page's words (without figures and names of days) and of the
 stylesheets. With --check nothing is drawn: it only names what has changed since.

@@ -20,9 +20,9 @@ class Draft(models.Model):
 
     `values` holds the form's controls as typed, even unfinished or wrong. `values["kept"]` is the
     size whose declared weight its sender keeps; `values["unused"]` is the pasted text that no
-    control took; `values["edit"]` is the page that sent them and its count of posts. A booked draft has its `order`, and no values. `origin` is the parcel that the
-    draft copies, corrects or sends back. `is_saved` is False for what nobody has typed into: a copy
-    or a price check.
+    control took; `values["edit"]` is the page that sent them and its count of posts. A booked draft
+    has its `order`, and no values. `origin` is the parcel that the draft copies, corrects or sends
+    back. `is_saved` is False for what nobody has typed into: a copy or a price check.
     """
 
     class Source(models.TextChoices):

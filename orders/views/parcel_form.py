@@ -78,7 +78,9 @@ def answer_form(request: MemberRequest, draft: Draft) -> HttpResponse:
     """
     form = drafts.parcel_form(request.sender, request.POST, draft=draft)
     if draft.pk is None or "untouched" not in request.POST:
-        typed = {name: form.data[name] for name in (*form.fields, "kept", "edit") if name in form.data}
+        typed = {
+            name: form.data[name] for name in (*form.fields, "kept", "edit") if name in form.data
+        }
         try:
             draft = drafts.save(draft, typed, now=timezone.now())
         except IntegrityError:  # the key belongs to another account

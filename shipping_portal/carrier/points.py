@@ -201,7 +201,7 @@ class Fields:
 
     order_id: str = assumed("order_id", "not in the interface", needed_path)
     reference: str = assumed(
-        "carrier_reference", "§2.2: the true name bears the carrier's brand", needed_path
+        "carrier_reference", "§2.2: the real name contains the carrier's brand", needed_path
     )
     reference_shape: str = documented(
         "S[A-Za-z0-9]{5,99}", "§2.2; upper bound assumed", check_shape
@@ -236,7 +236,7 @@ class Fields:
 
     events: str = documented("tracking_events", "§2.2, §4", needed_path)
     event_reference: str = assumed(
-        "carrier_reference", "§2.2: the true name bears the carrier's brand", needed_path
+        "carrier_reference", "§2.2: the real name contains the carrier's brand", needed_path
     )
     event_id: str = documented("event_id", "§2.2")
     event_type: str = documented("event_type", "§2.2", needed_path)

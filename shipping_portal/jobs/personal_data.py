@@ -182,14 +182,14 @@ HELD = (
         "raw description suburb postcode",
         why="where the parcel was",
         seen_by=ALL,
-        until="WEBHOOK_DAYS the bytes; the words with the receiver",
+        until="the bytes after WEBHOOK_DAYS; the words with the receiver",
         stays=f"word, time, state, country; {BODY}",
         term="bodies of webhooks and scans",
     ),
     PersonalData(
         "tracking.Watch",
         "name",
-        why="one's own name for a parcel",
+        why="the team's own name for a parcel",
         seen_by=TEAM,
         until=WITH_RECEIVER,
         rules=(
@@ -202,9 +202,9 @@ HELD = (
     PersonalData(
         "tracking.ReceiverPage",
         "contact",
-        why="whom a receiver asks, as the sender made it public",
+        why="a public contact for the receiver's questions, entered by the sender",
         seen_by="everybody who has the address",
-        until="30 days after the parcel's way ended, or 60 without a scan",
+        until="30 days after the parcel's journey ended, or 60 without a scan",
         term="receivers' pages",
         rules=(
             ErasingRule("order", "receivers' pages", "order"),
@@ -216,7 +216,7 @@ HELD = (
         "name query",
         why="a filter of the list",
         seen_by="its maker, or the team",
-        until="one that names an erased receiver goes with it",
+        until="a filter that names an erased receiver is deleted with it",
         rules=(ErasingRule("sender", "saved views", "sender"),),
     ),
     PersonalData(
@@ -266,7 +266,7 @@ HELD = (
         "orders.OrderChange",
         "reason",
         why="why an order moved",
-        seen_by="operators; refusals the team",
+        seen_by="operators; the team sees refusals",
         until=WITH_RECEIVER,
         stays="old and new status, when, by whom",
         rules=(ErasingRule("order", "reasons of what happened", "order", ("reason",)),),
@@ -277,7 +277,7 @@ HELD = (
         " receiver_suburb receiver_postcode receiver_instructions pickup description contents"
         " search note problem",
         why="deliver, trace, prove",
-        seen_by="the team by role; operators masked, revealed for a reason",
+        seen_by="the team, by role; operators, masked until revealed with a reason",
         until=(
             "RECEIVER_DAYS after it was last due to the carrier, once its outcome is known;"
             " `pickup` with its person or the account, of a return with its receiver"
@@ -290,7 +290,7 @@ HELD = (
         "text",
         why="search",
         seen_by="nobody: it is only matched",
-        until="its order's search text changes: triggers copy it",
+        until="as long as its order's search text: triggers copy it",
         stays="the carrier's references",
     ),
     PersonalData(
@@ -322,7 +322,7 @@ HELD = (
         "content",
         why="the carrier's label",
         seen_by=SHIPPERS,
-        until="LABEL_RETENTION_DAYS after the story ended or fell silent",
+        until="LABEL_RETENTION_DAYS after the parcel arrived, was cancelled or was last scanned",
         stays=f"{BODY} (`orders.Label`)",
         term="label files",
     ),
@@ -338,7 +338,7 @@ HELD = (
     PersonalData(
         "socialaccount.SocialAccount",
         "uid",
-        why="log in at the partner's issuer, by a digest of who they are there",
+        why="log in at the partner's issuer, by a digest of their identity there",
         seen_by="nobody",
         until="with the person",
     ),
@@ -359,7 +359,7 @@ HELD = (
         "name company email phone line1 line2 suburb state postcode instructions",
         why="where drivers come, whom the carrier writes to",
         seen_by=ALL,
-        until="the sender deletes it, or closes",
+        until="the sender deletes it, or closes the account",
     ),
     PersonalData(
         "accounts.Receiver",
@@ -388,7 +388,7 @@ HELD = (
     PersonalData(
         "accounts.Invitation",
         "email",
-        why="bring somebody into the team",
+        why="invite somebody to the team",
         seen_by="owners",
         until="INVITATION_DAYS after it ended",
         term="invitations",

@@ -70,8 +70,8 @@ def access() -> str:
     ]
     hidden = [f"- {group} does not see {', '.join(sorted(what))}." for group, what in permissions.HIDDEN.items()]
     return (
-        f"# Access\n\n{MADE}\nLogged-in users who aren't in the row get 404, as if the page did not exist; so does "
-        "everybody for another account's objects. Visitors are redirected to the login page. What a role may do "
+        f"# Access\n\n{MADE}\nLogged-in users who aren't in the row get 404, as if the page did not exist; so "
+        "does everybody who asks for another account's objects. Visitors are redirected to the login page. What a role may do "
         "also depends on the state of a parcel (`orders/models/statuses.py`): a label only while it is booked, a "
         "cancellation only before that ends.\n"
         f"\n## Senders' pages, by role\n\n{rows(('page', *ROLES), sorted(pages))}"
@@ -80,8 +80,8 @@ def access() -> str:
         "403; another account's objects are 404.\n\n"
         f"{rows(('operation', 'scope', *ROLES), sorted(calls))}"
         f"## Without a login\n\n{', '.join(f'`{name}`' for name in sorted(PUBLIC_NAMES))}.\n\n"
-        "So are the description of the API, the help pages, `/livez` and `/readyz` (one word each). Under `/accounts/`, so "
-        "are login, sign-on, sign-up and password resets.\n\n"
+        "The description of the API, the help pages, `/livez` and `/readyz` (one word each) need no login either. "
+        "Nor do these pages under `/accounts/`: login, sign-on, sign-up and password resets.\n\n"
         "## The admin, by group\n\nAn operator is in a group and has a second factor; each action "
         "requires a reason and is in the audit log. "
         f"A superuser may do everything.\n\n{rows(('action', *permissions.GROUPS), acts)}"
@@ -100,12 +100,12 @@ def validation() -> str:
     rules = (
         "Every field is checked on the server; the browser's own checks are only for convenience. Across "
         "fields: suburb, state and postcode must be on the carrier's list; a sender's email must reach people and not "
-        "be the partner's; some service must accept the weight and measures; contents and duties follow the "
-        "receiver's country; a pickup day must be on offer."
+        "be the partner's; some service must accept the weight and measures; which contents and duties are needed depends "
+        "on the receiver's country; a pickup day must be on offer."
     )
     files = (
-        "CSV, TSV or text of an import, and a carrier's report: read by content, whatever the file name; never "
-        "executed, unpacked or stored as a file. No input is used as a path."
+        "An import's CSV, TSV or text, and a carrier's report: read by their content, whatever the file name; never "
+        "executed, unpacked or stored as a file. No input is ever used as a path."
     )
     limits = rows(("what", "limit"), _limits())
     parts = [f"# Validation\n\n{MADE}\n{rules}\n\n## Limits\n\n{limits}## Files\n\n{files}\n\n"]
@@ -176,13 +176,13 @@ LIMITS = ("min_length", "max_length", "min_value", "max_value", "max_digits", "d
 def connections() -> str:
     limits, broker = deadline.Limits(ends_at=0), settings.CELERY_BROKER_TRANSPORT_OPTIONS
     within = f"{settings.CARRIER_DEADLINE:g} s in all, {limits.connect_timeout:g} s to connect"
-    at_pages = f"in the request, {settings.WEB_THREADS // 4} in a process, 2 of a person"
+    at_pages = f"in the web request, {settings.WEB_THREADS // 4} per process and 2 per person"
     peers: list[tuple[object, ...]] = [
         (
             "the carrier's API",
             "https, certificates checked (CARRIER_CA_BUNDLE), no redirect, no proxy but CARRIER_PROXY",
             f"{within}, {limits.cap} bytes",
-            f"prices, links, verifications: {at_pages}; all else in workers, within the rate",
+            f"prices, links and verifications {at_pages}; everything else in workers, within the rate",
             "by the protocol: what may have been sent is never sent again under another key",
         ),
         (
@@ -228,7 +228,7 @@ def connections() -> str:
             ),
             f"{outgoing.SECONDS:g} s in all, {limits.connect_timeout:g} s to connect, {outgoing.LARGEST_REPLY} bytes",
             "workers, one per message",
-            f"{alerting.MOST_TRIES} times, 1 to 16 minutes apart, then as a job that fails",
+            f"{alerting.MOST_TRIES} times, 1 to 16 minutes apart, then as a failed job",
         ),
         (
             "HEARTBEAT_URL",
@@ -242,7 +242,7 @@ def connections() -> str:
             "https, certificates checked (SSO_CA_BUNDLE), no redirect or proxy, not this machine",
             f"{openid.SECONDS:g} s each, {limits.connect_timeout:g} s to connect, {openid.LARGEST_REPLY} bytes",
             "web, up to four for each login",
-            "none: a page says so; its description is asked for again after 5 seconds",
+            "none: a page says so; its discovery document is requested again after 5 seconds",
         ),
         (
             "our own and the carrier's certificate",
@@ -267,8 +267,8 @@ def connections() -> str:
         ),
     ]
     return (
-        f"# Connections\n\n{MADE}\nThere are no others: one module speaks HTTP, an import "
-        "contract keeps all others from it, and a test rejects sockets elsewhere.\n\n"
+        f"# Connections\n\n{MADE}\nThere are no others: only one module speaks HTTP, an "
+        "import contract keeps HTTP out of all others, and a test rejects sockets elsewhere.\n\n"
         + rows(("peer", "protection", "time and size", "how many", "tries again"), peers)
     )
 
@@ -284,8 +284,9 @@ def logs() -> str:
         "the `request` it belongs to, and what is listed here. No line has a secret, link, one-time key, address, "
         "phone or email (`shipping_portal/ops/logs.py`; canary tests): URLs are logged without their query, and values "
         "that the database or Python quotes in an error are removed. nginx logs paths only. PostgreSQL logs no "
-        "error, no statement and no row (`docs/database.md`; E041 asks the server). The operator decides where the "
-        "lines go, how long they are stored and who reads them: 30 days are enough for everything in the run-book."
+        "error, no statement and no row (`docs/database.md`; E041 asks the server). You "
+        "decide where the lines go, how long they are stored and who reads them. 30 days are enough for everything in "
+        "the run-book."
         "\n\nSecurity events (`logger: security`) have `kind`, the `user` or the keyed hash of an `account` that does "
         "not exist, and the `ip`; each event of an account is also in the audit log.\n\n"
         + rows(("module", "level", "event"), [(f"`{name}`", level, f"`{event}`") for name, level, event in found])
@@ -342,20 +343,20 @@ def data() -> str:
     return (
         f"# Data\n\n{MADE}\nEvery column is personal (`shipping_portal/jobs/personal_data.py`), secret, money or "
         "technical (`tests/security/data_classes.py`); "
-        "a new one that may hold words, bytes or money fails a test until somebody says which. Terms are settings, "
+        "if a new one may hold words, bytes or money, a test fails until somebody says which. Retention periods are settings, "
         "applied every hour in small batches (`shipping_portal/jobs/retention.py`); erasing a person goes through one "
-        "entry point (`shipping_portal/jobs/erasing.py`), by an operator's act or by the term.\n\n"
+        "entry point (`shipping_portal/jobs/erasing.py`), when an operator asks for it or the period ends.\n\n"
         f"## Personal\n\n{listed(data_classes.PERSONAL)}"
         f"## Secret\n\n{listed(data_classes.SECRETS)}"
-        f"## Money\n\n{money}: amounts, references and the carrier's files as they were posted, kept as the books are. "
+        f"## Money\n\n{money}: amounts, references and the carrier's files as they were posted, kept as long as the books. "
         "They name no receiver; a sender's own order number is a reference, so put no name in one.\n\n"
         "## Not erased here\n\n"
-        "- The audit is for good and holds keys, never a name, email, phone or street.\n"
-        "- Logs hold none either, and end after the days you keep them (30 are enough).\n"
-        "- Backups end by their own term: keep them no longer than 30 days. What a restore brings back is erased again "
-        "from `ERASED_FILE`, by `after_restore` at once and every hour, an order as soon as it is resolved. Keep a copy "
-        "of that file; it names nobody.\n"
-        "- Mails that left, printed labels, and what the carrier holds. Ask the carrier to erase it as well.\n"
+        "- The audit log is kept for good. It holds keys, never a name, email, phone or street.\n"
+        "- Logs hold none of these either. Keep them for 30 days at most.\n"
+        "- Backups keep erased data until they are deleted: keep them for 35 days at most. What a restore brings back is "
+        "erased again from `ERASED_FILE`: by `after_restore` at once, then every hour, and an order as soon as it is "
+        "resolved. Keep a copy of that file; it names nobody.\n"
+        "- Emails that were sent, printed labels, and what the carrier holds. Ask the carrier to erase its copy as well.\n"
     )
 
 

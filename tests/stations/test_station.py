@@ -164,7 +164,7 @@ def test_a_kill_in_a_jam_gives_the_printer_nothing_new(
     ("state", "words"),
     [
         (program.CANCELED, "It was cancelled in the printer's queue."),
-        (program.ABORTED, "The printer's queue gave it up."),
+        (program.ABORTED, "The printer's queue gave up on it."),
         (None, program.UNCLEAR),
     ],
 )
@@ -398,7 +398,7 @@ def test_the_token_goes_to_an_encrypted_address_only(address: str) -> None:
         program.checked_address(address)
     assert program.checked_address("https://portal.example/") == "https://portal.example"
     assert program.checked_address(" https://portal.example ") == "https://portal.example"
-    with pytest.raises(program.Trouble, match="no address"):
+    with pytest.raises(program.Trouble, match="isn't an address"):
         program.checked_address("https://[")
     assert program.checked_address("http://127.0.0.1:8000") == "http://127.0.0.1:8000"
 
@@ -438,7 +438,11 @@ def test_setting_up_asks_for_the_token_unseen_and_keeps_it_for_this_person_alone
 
 
 def test_a_second_start_on_the_same_journal_is_refused(tmp_path: pathlib.Path) -> None:
-    with program.only_one(tmp_path), pytest.raises(program.Trouble, match="runs already"), program.only_one(tmp_path):
+    with (
+        program.only_one(tmp_path),
+        pytest.raises(program.Trouble, match="already running"),
+        program.only_one(tmp_path),
+    ):
         pass
 
 

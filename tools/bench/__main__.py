@@ -59,7 +59,7 @@ def main() -> int:
     chosen = parser.parse_args()
     rows, accounts = chosen.rows, chosen.accounts
     folder = Path(tempfile.mkdtemp(prefix="portal-bench-"))
-    # the one of an .env or a shell, which the settings would prefer
+    # one from an .env or a shell, which the settings would prefer
     os.environ["MIGRATE_DATABASE_URL"] = ""
     with ChildProcesses(folder) as children:
         server = start_postgres(children)

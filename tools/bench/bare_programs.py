@@ -25,7 +25,7 @@ def get_parcel(request: HttpRequest, response: HttpResponse, parcel: uuid.UUID) 
 
 
 def as_caller(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
-    """Let the requests in as the member in CALLER (middleware)."""
+    """Treat each request as one from the member in CALLER (middleware)."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         request.urlconf = __name__

@@ -70,7 +70,7 @@ class Portal:
             [sys.executable, "-c", PORTAL], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=(Path(children.logs) / "due_orders.log").open("wb"), text=True,
         )  # fmt: skip
-        self.ask("add", 4 * case.processes)  # until each of them has loaded all of it
+        self.ask("add", 4 * case.processes)  # until each worker process has loaded all its code
         self.ask("finish", 0)
 
     def ask(self, what: str, count: int) -> Any:

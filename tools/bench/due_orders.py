@@ -72,7 +72,7 @@ class DueOrders:
         ends = time.monotonic() + PATIENCE
         while due.exists():
             if time.monotonic() > ends:
-                raise SystemExit("the workers did not do what was due")
+                raise SystemExit("the workers did not finish the jobs that were due")
             time.sleep(look)
 
 

@@ -27,13 +27,13 @@ from tracking.models import TrackingEvent
 BATCH = 2000
 SCANS = 60
 ROWS_OF_A_FILE = 200
-FILES = 60  # at least, of which a page lists fifty
+FILES = 60  # at least; a page lists fifty of them
 FIRST = ("Priya", "Noor", "Dan", "Claire", "Avery", "Mia", "Jo", "Sam", "Ira", "Wren")
 LAST = ("Nair", "Tamsin", "Webb", "Ono", "Lund", "Marlow", "Quill", "Sato", "Byrne", "Okoye")
 SOUNDS = ("BRUN", "FITZ", "HOB", "KAL", "MOUNT ", "PORT ", "SANDY ", "WAR", "YAR", "GLEN ")
 ENDS = ("SWICK", "ROY", "ART", "GOORLIE", "MACEDON", "DOUGLAS", "BAY", "RNAMBOOL", "RAVILLE", "WAVERLEY")
 STATES = ("ACT", "NSW", "NT", "QLD", "SA", "TAS", "VIC", "WA")
-DAYS = 139  # that the orders spread over, however many they are
+DAYS = 139  # over which the orders are spread, however many there are
 WAITING = 400  # one in this many: the newest ones, which the driver hasn't collected yet
 # Of the others, 90 % are delivered, 5 % on their way, 4 % cancelled, and 1 % had a failed delivery.
 IS_CANCELLED = "NOT waits AND luck BETWEEN 0.95 AND 0.99"
@@ -70,7 +70,7 @@ def fill(rows: int, accounts: int = 1) -> Cast:
     _places(rows, random.Random(1))
     files = [_file(marlow, mia, like=one) for _ in range(max(rows // ROWS_OF_A_FILE + 1, FILES))]
     senders = [marlow, *(factories.sender(name=f"Marlow Candles {number}") for number in range(1, accounts))]
-    # The portal's own role may not take as long for a statement.
+    # The limit for the portal's own role is too short for these statements.
     execute("SET statement_timeout = 0")
     _orders(one, rows, senders)
     _take_statistics()

@@ -1,6 +1,6 @@
-"""Write what each order leaves behind: attempts, changes, calls, labels, parcels, scans, webhooks, charges.
+"""Write the rows that each order leaves behind: attempts, changes, calls, labels, parcels, scans, webhooks, charges.
 
-Everything with a retention period has expired here too: only the last days have quotes, calls,
+Retention periods apply here too: only the last days have quotes, calls,
 bodies and label files.
 """
 
@@ -28,7 +28,7 @@ APART = 10_000_000  # the lines of two accounts in one report
 
 
 def live(one: Order, parcel: Parcel) -> None:
-    """Give `one` its rows first, then give each later order copies of them."""
+    """Write the rows of `one` first, then copy them for each later order."""
     orders = f"SELECT * FROM orders_order WHERE id > {one.pk}"
     _attempt(one, orders)
     _change(one, orders)

@@ -20,7 +20,7 @@ from tools.dev.processes import ChildProcesses
 from tools.dev.servers import start_valkey
 
 ROUNDS, PARCELS = 5, 120
-LOOK = 0.05  # seconds between two looks at who waits
+LOOK = 0.05  # seconds between two counts of the waiting connections
 
 
 @dataclass(frozen=True)

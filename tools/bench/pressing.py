@@ -111,7 +111,7 @@ class Ours:
         return next((kind.name for kind in kinds if kind.due(timezone.now() + SOON).exists()), "")
 
     def make_the_rest_due(self) -> None:
-        """Fetch now what the portal leaves for idle times: the other size of each label."""
+        """Fetch now what the portal leaves for quiet times: the other size of each label."""
         from orders.models import Label  # noqa: PLC0415
         from shipping_portal.celery import publish_task  # noqa: PLC0415
 
@@ -187,12 +187,12 @@ class Program:
         return int(self.looking.submit(_backend).result())
 
     def press(self, count: int) -> list[float]:
-        """Press this many times; return the CPU seconds of each."""
+        """Press Book this many times; return the CPU seconds of each press."""
         self.side.begin()
         return [self.side.press(number) for number in range(count)]
 
     def press_at_once(self, count: int) -> None:
-        """Press this many times in each of eight threads, each for a different sender."""
+        """Press Book this many times in each of eight threads, each for a different sender."""
         self.side.begin()
         list(self.threads.map(lambda sender: [self.side.press(sender) for _ in range(count)], range(SENDERS)))
 
@@ -211,7 +211,7 @@ class Program:
         ends, due = time.monotonic() + PATIENCE, ""
         while due := self.side.due(due):
             if time.monotonic() > ends:
-                raise RuntimeError(f"the workers did not do what was due, such as {due}")
+                raise RuntimeError(f"the workers did not finish the jobs that were due, such as {due}")
             time.sleep(LOOK)
 
 

@@ -1,7 +1,7 @@
 """Measure what an API call costs: GETs against bare django-ninja views, the POST against the page's.
 
-A bare view is the same function, with the same queries, in a NinjaAPI of its own: no token and no
-middleware, for its member is known.
+A bare view is the same function, with the same queries, in a NinjaAPI of its own: no token and no middleware,
+because its member is known.
 """
 
 import io
@@ -40,7 +40,7 @@ def measure(full: str) -> bool:
 
 
 def run() -> None:
-    """Print the milliseconds of CPU that half of the calls take at most: ours, the plain one's, and the goal."""
+    """Print the median milliseconds of CPU of the calls: ours, the plain one's, and the goal."""
     from orders.models import Order  # noqa: PLC0415  (once Django is set up)
     from shipping_portal.accounts.models import User  # noqa: PLC0415
     from tests import factories  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""Measure how fast a worker reads stored webhooks, and how soon it does at half its required rate."""
+"""Measure how fast a worker reads stored webhooks, and how soon it reads them at half its required rate."""
 
 import http.client
 import json
@@ -72,7 +72,7 @@ def read_all() -> None:
     while count < MOST_READ and (found := reading.read_due()):
         count += found
     print(json.dumps([count, time.perf_counter() - began]))
-    # The others would be read by the workers of what is measured next.
+    # Otherwise the workers of the next measurement would read the rest.
     WebhookDelivery.objects.filter(due_at__isnull=False).update(due_at=None)
 
 

@@ -36,7 +36,7 @@ def execute(sql: str) -> int:
 
 
 def continue_keys(*models: Any) -> None:
-    """Let the next keys follow those that were written."""
+    """Make the next keys follow those that were written."""
     for sql in connection.ops.sequence_reset_sql(no_style(), models):
         execute(sql)
 

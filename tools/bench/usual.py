@@ -46,7 +46,7 @@ app.conf.update(task_acks_late=True, task_ignore_result=True, worker_prefetch_mu
 
 
 class Order(models.Model):
-    """What a carrier has to know, and nothing else."""
+    """Only what a carrier has to know."""
 
     user = models.ForeignKey(User, on_delete=models.CASCADE)
     name = models.CharField(max_length=120)

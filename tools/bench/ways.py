@@ -80,7 +80,7 @@ class Way:
             children.start(worker, module(f"celery -q -A {APPS[name]} worker {WORKER}"), env=env)
         self.statements = int(self.presser.ask("statements"))
         self.presser.ask("press", 8 * PROCESSES)
-        self.presser.ask("finish")  # until each of them has loaded all of it
+        self.presser.ask("finish")  # until each worker process has loaded all its code
         self.signal(signal.SIGSTOP)
 
     def finish(self) -> float:

@@ -68,7 +68,7 @@ def start(children: ChildProcesses, name: str, url: str) -> Server:
     )
     children.wait_for(name, lambda: is_open(server.port))
     _answer_once(server)
-    time.sleep(2)  # until the other of its processes has loaded all of it, too
+    time.sleep(2)  # until its other process has loaded all its code too
     return server
 
 

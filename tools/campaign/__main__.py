@@ -1,4 +1,4 @@
-"""`./dev campaign`: real processes, seeded faults, then the portal's rows against the carrier's ledger."""
+"""`./dev campaign`: real processes, seeded faults, then a comparison of the portal's rows with the carrier's ledger."""
 
 import argparse
 import os
@@ -33,7 +33,7 @@ def main() -> int:
     if report.is_green or options.forget:
         shutil.rmtree(folder, ignore_errors=True)
     else:
-        print(f"What the processes said: {folder / 'logs'}")
+        print(f"What the processes logged: {folder / 'logs'}")
     return 0 if report.is_green else 1
 
 
@@ -44,7 +44,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--replays", choices=("on", "off"), default="on", help="does the carrier keep idempotency keys")
     parser.add_argument("--carrier", choices=CHOICES, default="interface", help="whose sandbox, and whose class")
     parser.add_argument("--pooled", action="store_true", help="through PgBouncer, which must be installed")
-    parser.add_argument("--forget", action="store_true", help="keep no logs, even of a red run")
+    parser.add_argument("--forget", action="store_true", help="keep no logs, even of a failed run")
     parser.add_argument("--plan", action="store_true", help="print every planned strike")
     return parser.parse_args()
 

@@ -47,12 +47,12 @@ class Done:
 
     wanted: int
     seed: int
-    several: float = 0.0  # the share of orders of three parcels, of which the first one's is noted
+    several: float = 0.0  # the share of orders with three parcels; only the first parcel is recorded here
     orders: dict[str, str] = field(default_factory=dict)  # order uuid → the customer reference it was booked with
     cancels: list[str] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
     asked: int = 0
-    pace: int = 0  # how many may be requested now: nobody may outrun the nemesis
+    pace: int = 0  # how many may be requested now, so that nobody gets ahead of the nemesis
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def next(self) -> int | None:
@@ -76,7 +76,7 @@ class Done:
 
 @dataclass
 class Change:
-    """Somebody changes their mind about an order."""
+    """An order about which somebody changes their mind."""
 
     order: str
     at: float
@@ -85,7 +85,7 @@ class Change:
 
 
 def said(reply: requests.Response) -> str:
-    """Return a page's status and first words, to investigate a failed run."""
+    """Return a page's status and its first words, to investigate a failed run."""
     words = re.sub(r"<[^>]+>", " ", reply.text.partition("<main")[2])
     return f"{reply.status_code} {' '.join(words.split())[:300]}"
 
@@ -100,7 +100,7 @@ def choose(offers: list[tuple[str, str]], name: str) -> tuple[str, str]:
 class Sender(threading.Thread):
     """Books one parcel after another through the real forms, and changes their mind about some of them."""
 
-    patience = 60.0  # seconds for a change of mind to complete; after that it is left
+    patience = 60.0  # seconds for a change of mind to complete; after that we stop waiting
 
     def __init__(self, person: Person, url: str, noticed: Noticed, done: Done, parcel: dict[str, str] = PARCEL) -> None:
         super().__init__(name=person.email, daemon=True)
@@ -112,7 +112,7 @@ class Sender(threading.Thread):
     def run(self) -> None:
         try:
             self._work()
-        except Exception as problem:  # noqa: BLE001  (a sender who goes home unseen would prove nothing)
+        except Exception as problem:  # noqa: BLE001  (if a sender stopped unnoticed, the run would prove nothing)
             self.done.faults.append(f"{self.person.email} stopped: {problem!r}")
 
     def _work(self) -> None:
@@ -168,7 +168,7 @@ class Sender(threading.Thread):
         return found.pop()
 
     def _choose(self, quotes: str, name: str) -> dict[str, str]:
-        """Return what the form of one offer on a page of prices sends."""
+        """Return the fields that the form of one offer sends, from a page of prices."""
         token, product = choose(OFFER.findall(self.browser.get(quotes).text), name)
         return {"form_token": token, "product": unescape(product), "pickup_date": ""}
 

@@ -1,4 +1,4 @@
-"""Bill what happened during the faults, by the operator's command, which is killed once midway."""
+"""Bill what happened during the faults, with the operator's command, which is killed once halfway through."""
 
 import random
 import time
@@ -13,7 +13,7 @@ from tools.campaign.servers import Servers
 
 WEEK = 7 * 24 * 3600.0
 PATIENCE_SECONDS = 120
-ADJUSTED = 0.2  # this share of what was booked is charged or given back something afterwards
+ADJUSTED = 0.2  # this share of the bookings gets a later charge or refund
 KINDS = ("under-declared", "oversize", "refund-delay", "refund-loss", "refund")
 
 
@@ -31,7 +31,7 @@ def read_bill(report: Report, servers: Servers) -> None:
     report.faults["the operator could post every report"] = [
         f"{file.name}: {problem}" for file in files if (problem := _import(servers, file))
     ]
-    # A parcel that was cancelled, and refunded for a delay besides, was given more than it cost.
+    # A parcel that was cancelled, and also refunded for a delay, was refunded more than it cost.
     held = posting.decide_lines(list(Charge.objects.on_hold()), post=True, now=timezone.now())
     report.note("lines on hold that the operator counted", len(held))
     report.note("weekly reports, lines posted", f"{len(files)}, {Charge.objects.posted().count()}")
@@ -68,7 +68,7 @@ def _kill(servers: Servers, file: Path, after: float) -> str:
 
 
 def _import(servers: Servers, file: Path) -> str:
-    """Import files by the command; return what it couldn't do."""
+    """Import files with the command; return what it couldn't do."""
     command = servers.manage("billing_import", str(file), "--post")
     said, _ = command.communicate(timeout=PATIENCE_SECONDS)
     return said[-300:] if command.returncode else ""

@@ -17,7 +17,7 @@ TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
 
 @dataclass
 class Noticed:
-    """What visitors saw that they never should; shared by all of them."""
+    """What visitors saw that they should never see; shared by all of them."""
 
     secrets: Sequence[str]
     faults: Counter[str] = field(default_factory=Counter)
@@ -38,7 +38,7 @@ class GaveUp(Exception):
 
 
 class Browser:
-    """Asks again while nobody answers, as a person who presses reload does. Every post may be pressed twice."""
+    """A browser that asks until it gets an answer, like a person who presses reload. Any form may be sent twice."""
 
     def __init__(self, url: str, noticed: Noticed) -> None:
         self.url, self.noticed = url, noticed
@@ -57,14 +57,14 @@ class Browser:
         return self._ask("POST", path, data)
 
     def log_in(self, email: str, password: str) -> None:
-        """Again from the page where the answer to the first press was lost: the page's session ended with it."""
+        """Log in. If the answer was lost, start again from the page, because its session ended with the lost answer."""
         for _ in range(LOG_INS):
             self.get("/accounts/login/")
             reply = self.post("/accounts/login/", {"login": email, "password": password})
             if reply.status_code == 302:
                 self.get("/parcels/new/")
                 return
-            # A server killed amid a log-in leaves the lock of its rate limit behind, for ten seconds.
+            # A server killed during a login leaves the lock of its rate limit behind for ten seconds.
             time.sleep(LOCKED_SECONDS / LOG_INS)
         raise RuntimeError(f"{email} could not log in: {reply.status_code}")
 

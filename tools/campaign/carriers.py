@@ -8,14 +8,14 @@ from tools.dev import sandboxes
 from tools.dev.sandboxes import Sandbox
 
 Line = dict[str, Any]
-# A parcel that both classes' sandboxes have prices for; its sender is in the USA, too.
+# A parcel for which the sandboxes of both classes have prices; its sender is in the USA too.
 US_PARCEL = {
     "receiver_name": "Priya Nair", "receiver_country": "US", "receiver_line1": "4 Sample Street",
     "receiver_suburb": "New York", "receiver_state": "NY", "receiver_postcode": "10001",
     "receiver_email": "priya@example.net", "receiver_phone": "212 555 0156", "delivery_choice": "none",
     "description": "Ceramic mugs", "weight_lb": "5.3", "length_in": "12", "width_in": "9", "height_in": "4",
 }  # fmt: skip
-# Shares of all requests that the carrier answers badly, for ever. Drawn by order key and ordinal.
+# Shares of requests that the carrier always answers badly. Drawn by order key and ordinal.
 INTERFACE_TROUBLES = {
     "book": {
         "commit-close": 0.03, "commit-rst": 0.02, "accept-close": 0.02, "truncate": 0.01, "partial-headers": 0.01,
@@ -44,7 +44,7 @@ CLASS_TROUBLES = {
     "track": {"500": 0.05, "truncate": 0.02},
 }  # fmt: skip
 UNCLEAR = {"in-progress": 0.02, "timed-out": 0.02, "no-response": 0.01}
-# What befalls an operation, at 3,000 orders: (the same four fields as a strike of tools/campaign/plan.py).
+# What goes wrong in an operation, at 3,000 orders: (the same four fields as a strike of tools/campaign/plan.py).
 INTERFACE_STRIKES = (
     ("trouble", "book:commit-hang", 10, 0.0),
     ("trouble", "book:sleep-commit", 6, 0.0),
@@ -85,7 +85,7 @@ class Kind:
         return not self.sandbox.client
 
     def background(self) -> str:
-        """Return its own share of trouble, as its sandbox takes it."""
+        """Return its own shares of faults, as its sandbox takes them."""
         return ",".join(
             f"{operation}:{verb}={share}" for operation, verbs in self.troubles.items() for verb, share in verbs.items()
         )

@@ -1,4 +1,4 @@
-"""After the drain: the portal's rows against the carrier's ledger, invariant by invariant."""
+"""After the drain, compare the portal's rows with the carrier's ledger, invariant by invariant."""
 
 import datetime as dt
 import hashlib
@@ -66,7 +66,7 @@ class Books:
 
 
 def faults(servers: Servers, done: Done, noticed: Noticed) -> dict[str, list[str]]:
-    """Invariant → what broke it; every list is empty in a good run."""
+    """Return, for each invariant, what broke it; in a good run every list is empty."""
     ledger = servers.ledger()
     folder = servers.carriers[0].folder / "state"
     if not servers.writes_bills:
@@ -82,7 +82,7 @@ def faults(servers: Servers, done: Done, noticed: Noticed) -> dict[str, list[str
 
 
 def _save_labels(servers: Servers, folder: Path) -> None:
-    """Save every label that can be had, under its order's id: only the first sandbox keeps files of its own."""
+    """Save every label that can be fetched, under its order's id: only the first sandbox keeps files of its own."""
     folder.mkdir(exist_ok=True)
     for carrier in servers.carriers:
         for line in carrier.ledger():
@@ -92,7 +92,7 @@ def _save_labels(servers: Servers, folder: Path) -> None:
 
 
 def of_rows(ledger: list[dict[str, Any]], carrier: Path, *, is_billed: bool = True) -> dict[str, list[str]]:
-    """The same, as far as the rows, the ledger and the carrier's folder tell: tools/simulation has nothing else."""
+    """Return the same, as far as rows, ledger and the carrier's folder show it: tools/simulation has nothing else."""
     books = Books.read(ledger)
     orders = list(Order.objects.prefetch_related("attempts", "changes", "cancels"))
     return {
@@ -112,7 +112,7 @@ def of_rows(ledger: list[dict[str, Any]], carrier: Path, *, is_billed: bool = Tr
 
 
 def _keys_of(order: Order) -> list[str]:
-    """Our names for this order at the carrier, one for each generation."""
+    """Return our names for this order at the carrier, one for each generation."""
     return [str(order.uuid), *(f"{order.uuid}-{number}" for number in range(2, order.generation + 1))]
 
 
@@ -284,7 +284,7 @@ def _strays(servers: Servers) -> Iterator[str]:
 
 
 def _prices(books: Books, orders: list[Order]) -> Iterator[str]:
-    """Without bills: what the carrier took is what the portal says it charges."""
+    """Compare prices without bills: what the carrier took must be what the portal says it charges."""
     paid = {line["reference"]: line["amount"] for line in books.booked}
     for order in orders:
         amount = Decimal(paid.get(order.carrier_reference or "", 0))
@@ -341,7 +341,7 @@ def _texts(servers: Servers) -> Iterator[tuple[str, bytes]]:
 
 
 def _unhandled(servers: Servers) -> Iterator[str]:
-    """Tracebacks in the logs, but for a database or a broker that was away, and workers that were killed."""
+    """Return tracebacks in the logs, except for a database or broker that was down, and workers that were killed."""
     seen: Counter[str] = Counter()
     for name in ("web", "worker-a", "worker-b", "sweeper"):
         for line in (servers.children.logs / f"{name}.log").read_text(errors="replace").splitlines():

@@ -1,4 +1,4 @@
-"""What a careful beginner writes: retry on any error. A plan that can't make this book twice proves nothing."""
+"""What a careful beginner would write: retry on any error. A plan that doesn't make this book twice proves nothing."""
 
 import importlib
 import json
@@ -21,7 +21,7 @@ KEY = "a-naive-key"
 
 @dataclass(frozen=True)
 class Outcome:
-    """How often the carrier booked each order, and the orders whose booking the beginner knows of."""
+    """How often the carrier booked each order, and the orders whose booking the beginner knows about."""
 
     booked: Counter[str]
     known: set[str]
@@ -64,7 +64,7 @@ def _client(kind: Kind, url: str) -> Carrier:
 
 
 def _book(client: Carrier, kind: Kind, name: str) -> str:
-    """Return the order's name once a booking is known of. A refusal ends it; any other error is another try."""
+    """Return the order's name once a booking is known. A refusal ends it; any other error leads to another try."""
     for _ in range(TRIES):
         try:
             client.book(_body(client, _shipment(kind, name)), key=str(uuid4()))

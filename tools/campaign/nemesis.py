@@ -1,4 +1,4 @@
-"""Break things: carry out a plan's strikes, each once a number of bookings were accepted."""
+"""Break things: carry out a plan's strikes, each after a certain number of accepted bookings."""
 
 import datetime as dt
 import threading
@@ -14,8 +14,8 @@ from tools.campaign.actors import Done
 from tools.campaign.plan import Plan, Strike
 from tools.campaign.servers import LEASE_SECONDS, Servers
 
-AHEAD = 12  # bookings that may be under way beyond the next strike, so that it finds work
-SOON = 3.0  # seconds in which a call is awaited in which to strike
+AHEAD = 12  # bookings that may be in progress beyond the next strike, so that it finds work
+SOON = 3.0  # seconds to wait for a call to strike in
 ARGUMENTS: dict[str, float | str] = {"commit-hang": 30.0, "sleep-commit": 6.0, "drip-body": 0.5, "307": "other"}
 
 
@@ -82,7 +82,7 @@ class Nemesis(threading.Thread):
         self.servers.tell_carrier("trouble", operation="book", verb="slow", count=8, arg=1.5)
         self._wait_for(lambda: _in_flight() >= 4)
         self._stop_both(name, seconds)
-        time.sleep(seconds + 1.0)  # nothing else strikes meanwhile: a killed worker never wakes
+        time.sleep(seconds + 1.0)  # nothing else strikes in that time: a killed worker never wakes
 
     def _stop_in_cancel(self, name: str, seconds: float) -> None:
         self.servers.tell_carrier("trouble", operation="cancel", verb="slow", count=2, arg=1.0)

@@ -18,7 +18,7 @@ FAST = {"bookings_a_day": 1_000_000, "money_a_day": None, "quotes_a_minute": 1_0
 
 @dataclass(frozen=True)
 class Person:
-    """Who logs in with the real form."""
+    """A person who logs in with the real form."""
 
     email: str
     password: str
@@ -26,7 +26,7 @@ class Person:
 
 @transaction.atomic
 def make_people(country: str = "AU") -> list[Person]:
-    """Three businesses with an owner each; the last one is a stranger to the parcels of the others."""
+    """Make three businesses with an owner each; the last one is a stranger to the parcels of the others."""
     made = []
     for number, name in enumerate((*BUSINESSES, "Bob's Bolts")):
         sender = factories.sender(name=name, country=country, **FAST)
@@ -40,7 +40,7 @@ def make_people(country: str = "AU") -> list[Person]:
 
 
 def operators_session() -> str:
-    """The session of an operator who has logged in with the second factor; codes are not what is tried here."""
+    """Return the session of an operator who has logged in with the second factor; codes aren't tested here."""
     operator = factories.user("desk@campaign.example", name="Dana Desk", is_staff=True, is_superuser=True)
     factories.second_factor(operator)
     session: Any = SessionStore()

@@ -1,6 +1,6 @@
-"""What goes wrong, and when: drawn from a seed before anything starts, printed, and hashed.
+"""What goes wrong, and when: drawn from a seed before anything starts, then printed and hashed.
 
-A strike falls due when so many bookings have been accepted, so the same seed strikes at the same places of the
+A strike is due when a certain number of bookings have been accepted, so the same seed strikes at the same points of the
 work on a fast machine and on a slow one.
 """
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from tools.campaign.carriers import INTERFACE, Kind
 
 # Strikes at 3,000 orders: (kind, target, how many, leases). Smaller runs get their share, at least one of each. Those
-# that befall a carrier's operations are the carrier's own (tools/campaign/carriers.py).
+# at a carrier's operations are in tools/campaign/carriers.py.
 STRIKES = (
     ("kill in call", "worker-a", 34, 0.0),
     ("kill in call", "worker-b", 14, 0.0),
@@ -34,13 +34,13 @@ STRIKES = (
     ("stop", "valkey", 5, 0.6),
 )
 FULL_SIZE = 3000
-# In a campaign of fewer orders only these kinds strike, so that it takes a minute.
+# A campaign of fewer orders has only these kinds of strikes, so that it takes a minute.
 FEW, FIRST_KINDS = 30, {"kill in call", "trouble"}
 
 
 @dataclass(frozen=True)
 class Strike:
-    """Once `after` bookings were accepted: `kind` befalls `target`; `leases` is how long, in leases of the portal."""
+    """A fault of this `kind` at `target`, once `after` bookings are accepted. `leases` is how long, in leases."""
 
     after: int
     kind: str
@@ -68,7 +68,7 @@ class Plan:
 
     @property
     def background(self) -> str:
-        """Return the carriers' own shares of trouble."""
+        """Return the carriers' own shares of faults."""
         return " and ".join(kind.background() for kind in self.carriers)
 
 

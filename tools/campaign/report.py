@@ -52,7 +52,7 @@ def phases(kills: Iterable[tuple[float, str]], booked_keys: set[str]) -> Counter
         if any(orphan.order.order_key() in booked_keys for orphan in mine):
             found["kills between the first byte and the result"] += 1
         elif mine:
-            found["kills after the writing down, nothing booked yet"] += 1
+            found["kills after the attempt was stored, nothing booked yet"] += 1
         else:
-            found["kills with no booking in the air"] += 1
+            found["kills with no booking in progress"] += 1
     return found

@@ -27,14 +27,14 @@ from tools.campaign.servers import LEASE_SECONDS, TIME_SCALE, Servers
 from tools.campaign.sleeper import wake_late
 from tracking.models import Parcel, Poll, WebhookDelivery
 
-BACKOFFS = (60, 300, 900)  # seconds, before scaling: more than the waits of a booking whose first five looks failed
+BACKOFFS = (60, 300, 900)  # seconds, before scaling: longer than the waits of a booking whose first five checks failed
 DRAIN_BOUND = LEASE_SECONDS + sum(BACKOFFS) * TIME_SCALE
-JOURNEY_SECONDS = 13.0  # until the carrier has told the last scan of the last parcel
+JOURNEY_SECONDS = 13.0  # until the carrier has sent the last scan of the last parcel
 UNDER_WAY = Q(status__in=[Status.BOOKING, Status.CANCELLING]) | Q(
     status__in=[Status.UNCONFIRMED, Status.CANCEL_UNCONFIRMED], due_at__isnull=False
 )
 LONGEST_WATCH = 180.0
-MEASURED_FROM = 500  # orders from which on the drain is waited for as it is
+MEASURED_FROM = 500  # from this many orders on, the drain isn't sped up
 SENDERS = 6
 RESOLVED_WITHIN = 300.0  # seconds
 
@@ -47,7 +47,7 @@ def run(servers: Servers, plan: Plan, *, replays: bool) -> Report:
     began_at = time.monotonic()
     nemesis = _work_under_fire(servers, plan, cast[:-1], noticed, done)
     report.note("bookings accepted", len(done.orders))
-    report.note("parcels sent back, each at two windows", len(done.returns()))
+    report.note("parcels sent back, each in two windows", len(done.returns()))
     report.note("seconds under fire", f"{time.monotonic() - began_at:.0f}")
     _note_faults(report, servers, nemesis)
     servers.tell_carrier("clear")
@@ -57,7 +57,7 @@ def run(servers: Servers, plan: Plan, *, replays: bool) -> Report:
     late = Sender(cast[0], servers.url, noticed, done, _parcel(servers))
     report.void += wake_late(servers, late, f"C-{plan.orders + 1}")
     if is_of_interface or not any(carrier.kind.looks_only for carrier in servers.carriers):
-        _until(lambda: not _under_way().exists(), seconds=LONGEST_WATCH)  # the order of the late scene, too
+        _until(lambda: not _under_way().exists(), seconds=LONGEST_WATCH)  # the order of the late scene too
     if not is_of_interface:
         _purchases(report, servers)
         _end_refunds(report, servers)
@@ -105,7 +105,7 @@ def _note_faults(report: Report, servers: Servers, nemesis: Nemesis) -> None:
 
 
 def _note_cut_requests(report: Report, servers: Servers) -> None:
-    """Tell which calls ended between their head and the end of their body; they cannot name the partner."""
+    """Record which calls ended between their head and the end of their body; they can't name the partner."""
     found = cut(servers.ask_carrier("requests"))
     report.note("requests cut on their way, none answered", len(found))
     for what, count in sorted(Counter(map(describe, found)).items()):
@@ -132,7 +132,7 @@ def _drain(plan: Plan) -> float:
 
 
 def _nothing_was_resent(report: Report, servers: Servers) -> None:
-    """Without keys every unclear call is an operator's case, and no booking leaves twice."""
+    """Check that without keys every unclear call is an operator's case, and no booking is sent twice."""
     unclear = BookingAttempt.objects.filter(state=BookingAttempt.State.UNKNOWN).select_related("order")
     cases = {Status.UNCONFIRMED, Status.CONFLICT}
     report.note("unclear bookings, all with the operator", len(unclear))
@@ -200,7 +200,7 @@ def _waits(orders: QuerySet[Order]) -> Iterator[tuple[str, float | None]]:
 
 
 def _looks(order: Order, since: dt.datetime, until: dt.datetime) -> int:
-    """Return how often it was looked for; the look right after "it was bought before" is of the same time."""
+    """Return how often it was looked for; a look right after "it was bought before" belongs to the same time."""
     calls = sorted((call for call in order.calls.all() if since <= call.at <= until), key=lambda call: call.pk)
     return sum(
         call.operation == "find" and not (number and calls[number - 1].outcome == "rejected")
@@ -224,7 +224,7 @@ def _resolve_cancellations(report: Report, servers: Servers) -> None:
 
 
 def _end_refunds(report: Report, servers: Servers) -> None:
-    """Where a cancellation is a request, the carrier decides now, and the portal has its daily look."""
+    """Where a cancellation is only a request, let the carrier decide now, and the portal make its daily check."""
     asked = Order.objects.filter(status=Status.CANCEL_ASKED)
     report.note("refunds that were asked for", asked.count())
     for carrier in servers.carriers:
@@ -236,7 +236,7 @@ def _end_refunds(report: Report, servers: Servers) -> None:
 
 
 def _resolve_cases(report: Report, servers: Servers, noticed: Noticed) -> None:
-    """The operator asks the carrier about each open case and resolves it in the admin."""
+    """Resolve each open case in the admin, after asking the carrier about it."""
     cases = list(Order.objects.filter(status__in=[Status.UNCONFIRMED, Status.CONFLICT]))
     report.note("resolved by the operator", len(cases))
     if not cases:
@@ -251,12 +251,12 @@ def _resolve_cases(report: Report, servers: Servers, noticed: Noticed) -> None:
 
 
 def _watch_the_rest(report: Report, servers: Servers) -> None:
-    """Scans and labels: the carrier tells its last news, then one interval of polling passes."""
+    """Watch scans and labels: the carrier sends its last news, then one polling interval passes."""
     booked_at = max((line["t"] for line in servers.ledger() if line["effect"] == "booked"), default=0.0)
     last = max([booked_at, *(at for at, _ in servers.kills)])
     time.sleep(max(0.0, JOURNEY_SECONDS - (time.time() - last)))
     began_at = time.monotonic()
-    patience = 15.0 if _under_way().exists() else LONGEST_WATCH  # red already: no need to wait for the rest
+    patience = 15.0 if _under_way().exists() else LONGEST_WATCH  # it has failed already: no need to wait for the rest
     unopened = Order.objects.filter(status__in=[Status.BOOKED, Status.CANCELLED], due_at__isnull=False)
     _until(lambda: not unopened.exists(), seconds=patience)
     now = timezone.now()

@@ -1,4 +1,4 @@
-"""Break the portal in thirteen ways, each by a line; the campaign must turn red for every one, or it proves nothing."""
+"""Break the portal in thirteen ways, each in a line or two; the campaign must notice, or it proves nothing."""
 
 import os
 import re
@@ -12,16 +12,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-SEEDS = (7, 8, 9, 10)  # the first that turns red ends the trial; a sabotage none of them notices has won
+SEEDS = (7, 8, 9, 10)  # the first seed that fails ends the trial; if none does, the sabotage wasn't noticed
 SIZE = ("--orders=120",)
 PATIENCE_SECONDS = 900
 
 
 @dataclass(frozen=True)
 class Sabotage:
-    """`changes`: (file, what is there exactly once, what stands there instead).
+    """A change to the code that the campaign must notice.
 
-    `takes_a_day`: only the simulation lives long enough to notice.
+    `changes` are (file, text that is there exactly once, its replacement). `takes_a_day`: only the simulation runs long
+    enough to notice.
     """
 
     name: str
@@ -179,7 +180,7 @@ IN_A_CAMPAIGN = [sabotage for sabotage in SABOTAGES if not sabotage.takes_a_day]
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the campaign said about a sabotaged copy, and the seed it took."""
+    """The campaign's result for a sabotaged copy, and the seed it took."""
 
     name: str
     seed: int

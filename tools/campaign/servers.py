@@ -1,4 +1,4 @@
-"""A whole portal of real processes on ports and folders of its own, each killable, stoppable and startable again."""
+"""A whole portal of real processes on its own ports and folders. Each can be killed, stopped and restarted."""
 
 import contextlib
 import json
@@ -30,7 +30,7 @@ TIME_SCALE = 0.15
 DEADLINE_SECONDS = 20 * TIME_SCALE
 LEASE_SECONDS = 30 * TIME_SCALE
 CANARIES = ("key", "link", "hook", "sign", "app")
-SPEED = 10.0  # the carrier walks a parcel home in eleven seconds
+SPEED = 10.0  # the carrier delivers a parcel in eleven seconds
 CELERY = "celery -A shipping_portal.celery worker --without-gossip --without-mingle --loglevel=INFO"
 
 
@@ -60,7 +60,7 @@ class Servers:
 
     @property
     def secrets(self) -> list[str]:
-        """What must be found nowhere afterwards."""
+        """Return what must be found nowhere afterwards."""
         return list(self._canaries.values())
 
     def __enter__(self) -> "Servers":
@@ -96,7 +96,7 @@ class Servers:
     def _env(self, redis_url: str, database: str) -> dict[str, str]:
         return {
             "DEMO": "1",
-            "IMPORTS_AN_HOUR": "1000",  # a day of orders in minutes
+            "IMPORTS_AN_HOUR": "1000",  # as many orders in minutes as usually in a day
             "SECRET_KEY": self._canaries["app"],
             "DATABASE_URL": database,
             "MIGRATE_DATABASE_URL": "",
@@ -199,7 +199,7 @@ class Servers:
             redis.Redis.from_url(self.env["REDIS_URL"], socket_timeout=2).flushall()
 
     def broker_text(self) -> str:
-        """All that the broker holds right now, as text."""
+        """Return everything that the broker holds right now, as text."""
         broker = redis.Redis.from_url(self.env["REDIS_URL"], socket_timeout=10)
         return " ".join(f"{key!r} {broker.dump(key)!r}" for key in broker.scan_iter())
 
@@ -251,7 +251,7 @@ class Servers:
             carrier.tell(name, body)
 
     def ask_carrier(self, name: str) -> Any:
-        """Return what the sandboxes keep under this name, in one list."""
+        """Return what the sandboxes store under this name, in one list."""
         return [row for carrier in self.carriers for row in carrier.ask(name)]
 
     def ledger(self) -> list[dict[str, Any]]:
@@ -293,7 +293,7 @@ class Carrier:
             reply.read()
 
     def ask(self, name: str) -> Any:
-        """Return what it keeps under this name."""
+        """Return what it stores under this name."""
         return json.loads(self.get(f"/_sandbox/{name}"))
 
     def get(self, path: str) -> bytes:

@@ -1,7 +1,6 @@
 """Put a worker to sleep during a call, and wake it long after another has resolved its order.
 
-The one fault that no seed can promise to arrange, so every campaign plays it once, after everything
-else has ended.
+It is the one fault that no seed is certain to cause, so every campaign does it once, after everything else has ended.
 """
 
 import time
@@ -10,7 +9,7 @@ from orders.models import BookingAttempt
 from tools.campaign.actors import Sender
 from tools.campaign.servers import LEASE_SECONDS, Servers
 
-SLOW_SECONDS = 1.5  # for which the carrier keeps its answer: time enough to fall asleep in
+SLOW_SECONDS = 1.5  # how long the carrier holds back its answer, so that the worker can fall asleep
 PATIENCE_SECONDS = 10.0
 
 
@@ -21,7 +20,7 @@ def wake_late(servers: Servers, sender: Sender, reference: str) -> list[str]:
     servers.stop_for("worker-b", LEASE_SECONDS)
     order = sender.book(reference, twice=False)
     if order is None or not _is_in_the_air(order):
-        return ["no call was in the air for a worker to fall asleep with"]
+        return ["no call was in progress for a worker to fall asleep in"]
     servers.stop_for("worker-a", 2 * LEASE_SECONDS)
     time.sleep(2 * LEASE_SECONDS + SLOW_SECONDS)
     resolved = BookingAttempt.objects.filter(order__uuid=order).exclude(state=BookingAttempt.State.IN_FLIGHT)
@@ -35,5 +34,5 @@ def _is_in_the_air(order: str) -> bool:
         if time.monotonic() > ends_at:
             return False
         time.sleep(0.02)
-    time.sleep(0.2)  # written down a moment before it is sent
+    time.sleep(0.2)  # stored a moment before it is sent
     return True

@@ -1,22 +1,22 @@
 """The developer's commands. They need nothing but Python 3.11 or newer with its venv module.
 
-./dev run [--port N]        the whole portal with a pretend carrier; Ctrl-C stops all of it. With another carrier
-                            where CARRIER_BASE_URL and its other CARRIER_... settings are in the environment
-    --carrier NAME          with another pretend carrier, in a demo of its own: easypost|shipstation|both
+./dev run [--port N]        the whole portal with a sandbox carrier; Ctrl-C stops all of it. With another carrier,
+                            if CARRIER_BASE_URL and its other CARRIER_... settings are in the environment
+    --carrier NAME          with another sandbox carrier, in a demo of its own: easypost|shipstation|both
 ./dev test [...]            the tests for every change, or those that the rest of the line (for pytest) selects
     --full                  those for every landing: real processes, small campaigns, every page in a browser
     --nightly               all of them: the whole suite on PostgreSQL, every look, long campaigns, sabotages
-    --timed                 those with a stop-watch, too, for a quiet machine
+    --timed                 timed tests too, for a quiet machine
 ./dev screenshots           a picture of every page in four widths and two themes, in .run/screenshots
     --tour                  the eight pictures of docs/tour.md
-./dev campaign [--seed N]   real processes under seeded faults, checked against the pretend carrier's ledger
-    --carrier NAME          at another pretend carrier: easypost|shipstation|both
+./dev campaign [--seed N]   real processes under seeded faults, checked against the sandbox carrier's ledger
+    --carrier NAME          at another sandbox carrier: easypost|shipstation|both
 ./dev simulate [--seed N]   the same in one process: the seed decides everything, so a run can be repeated
 ./dev bench                 how much slower pages are with 200,000 rows than with none, how many webhooks a second
-                            are stored and read, and what a parcel costs beside the usual way
+                            are stored and read, and what a parcel costs compared with the usual way
 ./dev manage ...            a Django command: in the demo, or in the installation that .env describes
     --carrier NAME ...      in the demo with that carrier
-./dev bill                  the demo's pretend carrier writes its weekly billing report; prints the file
+./dev bill                  the demo's sandbox carrier writes its weekly billing report; prints the file
 ./dev lint                  ruff, mypy, import-linter, djade
 ./dev lock [--upgrade]      write requirements/*.txt from pyproject.toml
 """
@@ -46,8 +46,8 @@ COMMANDS: dict[str, Callable[[list[str]], None]] = {
 
 
 def main(words: list[str]) -> None:
-    """Run the command that the first word names with the other words."""
-    # With it, each of the many processes that we start would compile every module again.
+    """Run the command that the first word names; the other words are its arguments."""
+    # If it were set, each of the many processes that we start would compile every module again.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     command, *rest = words or ["--help"]
     if command not in {*COMMANDS, *PROGRAMS}:
@@ -62,7 +62,7 @@ def main(words: list[str]) -> None:
 
 
 def run_program(command: str, words: list[str]) -> None:
-    """Become one of the PROGRAMS; `./dev campaign --sabotages` is one of its own."""
+    """Become one of the PROGRAMS; `./dev campaign --sabotages` is a program of its own."""
     prepare("dev")
     program = PROGRAMS[command]
     if command == "campaign" and "--sabotages" in words:
@@ -71,7 +71,7 @@ def run_program(command: str, words: list[str]) -> None:
 
 
 def print_help(command: str) -> None:
-    """Print the lines on one command above, and its program's own options; nothing is installed for it."""
+    """Print the lines about one command above, and its program's own options, without installing anything."""
     found = re.search(rf"^\./dev {command}\b.*\n(?:\s.*\n)*", __doc__ or "", re.M)
     print(found[0].strip() if found else "", flush=True)
     if command in PROGRAMS and (VENV / "installed.txt").exists():

@@ -1,4 +1,4 @@
-"""`./dev run`, and the commands beside it: `./dev manage` and `./dev bill`."""
+"""`./dev run`, and the commands that belong to it: `./dev manage` and `./dev bill`."""
 
 import argparse
 import contextlib
@@ -35,7 +35,7 @@ from tools.dev.sandboxes import CHOICES, Sandbox
 from tools.dev.servers import start_valkey
 from tools.dev.steps import begin_step, end_steps
 
-RUN = "The whole portal with a pretend carrier, or with another where its CARRIER_... settings are in the environment."
+RUN = "The whole portal with a sandbox carrier, or with another if its CARRIER_... settings are in the environment."
 
 
 def run(words: list[str], folder: Path = DEMO_FOLDER) -> None:
@@ -61,7 +61,7 @@ def run(words: list[str], folder: Path = DEMO_FOLDER) -> None:
 
 @contextlib.contextmanager
 def only_one_demo(folder: Path) -> Iterator[int]:
-    """Lock a demo's folder. The process that ends the children has the lock, too: it opens when the last has gone."""
+    """Lock a demo's folder. The process that ends the children holds the lock too, until the last one has gone."""
     lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
     try:
         for is_last in [*[False] * 100, True]:
@@ -78,12 +78,12 @@ def only_one_demo(folder: Path) -> Iterator[int]:
 
 
 def folder_of(carrier: str, folder: Path = DEMO_FOLDER) -> Path:
-    """Return where a demo with this carrier is kept: parcels of one sandbox are nothing to another."""
+    """Return the folder of a demo with this carrier: one sandbox doesn't know the parcels of another."""
     return folder if carrier == "interface" else folder / carrier
 
 
 def start_demo(folder: Path, children: ChildProcesses, web: socket.socket, carrier: str = "interface") -> str:
-    """Start everything in the order of need. Return the line that says where and as whom to log in.
+    """Start everything, each after what it needs. Return the line that says where and as whom to log in.
 
     Each sandbox carrier has the port of the last start, if that is free: parcels are known by its address.
     """
@@ -101,7 +101,7 @@ def start_demo(folder: Path, children: ChildProcesses, web: socket.socket, carri
             command = [*module(sandbox.module), f"--state={folder / name_of(sandbox)}", "--print-keys"]
             settings[f"{prefix}_WEBHOOK_KEY"] = children.check_output(f"keys of {sandbox.name}", command).strip()
     demo = with_given_carrier(settings)
-    # With a pool of memory for each thread, glibc keeps what every one of them once needed.
+    # With a memory pool for each thread, glibc would keep the most that each of them ever needed.
     children.env |= {**demo, "PYTHONUNBUFFERED": "1", "MALLOC_ARENA_MAX": "1"}
     start_web_now = partial(start_web, children, web)
     if people := prepared_people(folder, demo):
@@ -133,14 +133,14 @@ def is_sandbox_ready(children: ChildProcesses, name: str) -> bool:
 
 
 def start_web(children: ChildProcesses, web: socket.socket) -> None:
-    """Start the web server on its socket, with one process of threads where an installation has two."""
+    """Start the web server on its socket, with one process (an installation has two)."""
     bind = f"--bind=fd://{web.fileno()} --workers=1"
     children.start("web", module(f"gunicorn shipping_portal.wsgi {bind} {GUNICORN}"), pass_fds=[web.fileno()])
     web.close()
 
 
 def start_workers(children: ChildProcesses) -> None:
-    """Start as many workers as WORKERS says. The first is the sweeper, too."""
+    """Start as many workers as WORKERS says. The first is also the sweeper."""
     for number in range(int(os.environ.get("WORKERS", "1"))):
         name = f"worker-{number}" if number else "worker"
         app = "shipping_portal.celery" if number else "tools.dev.demo_worker"
@@ -166,7 +166,7 @@ def start_sandbox(
             "account": demo["CARRIER_ACCOUNT"],
             "size-charges": 0.25,  # a new sender's first parcel is one of them
             "files-host": f"http://{files_host(demo[f'{prefix}_BASE_URL'])}",
-            "driver-after": 600,  # or when the demo's bar says so; a drop-off waits as long
+            "driver-after": 600,  # or when somebody presses it in the demo's bar; the same for a drop-off
         }
         secret_settings["SANDBOX_LINK_KEY"] = demo["CARRIER_LINK_KEY"]
     if sandbox.signs:
@@ -206,4 +206,7 @@ def bill(_: list[str], folder: Path = DEMO_FOLDER) -> None:
             file = json.load(reply)["path"]
     except OSError:
         sys.exit("The demo is not running. Start it with ./dev run.")
-    print(f"{file}\nTake it in at Admin, Billing reports; or: ./dev manage billing_import {file} --post", flush=True)
+    print(
+        f"{file}\nUpload it in the admin under Billing reports; or: ./dev manage billing_import {file} --post",
+        flush=True,
+    )

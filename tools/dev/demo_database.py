@@ -52,7 +52,7 @@ def prepared_people(folder: Path, settings: Env) -> Any:
 
 
 def code_digest(settings: Env) -> str:
-    """Return a digest of all that a demo is made by: the portal's files, the packages, the carrier's address."""
+    """Return a digest of what a demo is made from: the portal's files, the packages, the carrier's address."""
     folders = [ROOT / name for name in ("shipping_portal", "orders", "tracking")]
     files = sorted(file for folder in folders for file in folder.rglob("*") if file.suffix in {".py", ".csv", ".xz"})
     whole = hashlib.sha256(settings["CARRIER_BASE_URL"].encode())
@@ -62,7 +62,7 @@ def code_digest(settings: Env) -> str:
 
 
 def history_options(folder: Path, children: ChildProcesses, carrier: str) -> list[str]:
-    """Return the options for a month of history, which only the sandbox carrier has, and where that carrier goes.
+    """Return the options for a month of history, which only the default sandbox has, and for its places.
 
     The other sandboxes have prices from the USA, so their demo's sender is there.
     """
@@ -83,15 +83,15 @@ def migration_digests() -> Env:
 
 
 def move_outdated_demo(folder: Path) -> None:
-    """Move a demo whose migrations have changed since, and what its carrier knows, to the folder `replaced`.
+    """Move a demo whose migrations have changed, with its carrier's files, to the folder `replaced`.
 
-    Django asks only whether a migration of that name was applied, so it would take the old tables for the new ones.
+    Django checks only whether a migration of that name was applied, so it would take the old tables for the new.
     """
     stamp, old = folder / "migrations.json", folder / "replaced"
     applied = json.loads(stamp.read_text()) if stamp.exists() else {"before there was a stamp": ""}
     if not (folder / "portal.sqlite3").exists() or applied.items() <= migration_digests().items():
         return
-    print(f"This demo was made by another version, so it starts afresh. The old one is in {old}", flush=True)
+    print(f"This demo was made by another version, so a new one is made. The old one is in {old}", flush=True)
     shutil.rmtree(old, ignore_errors=True)
     old.mkdir(mode=0o700)
     for path in [*folder.glob("portal.sqlite3*"), *folder.glob("sandbox*"), folder / "mail"]:

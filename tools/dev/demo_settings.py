@@ -45,7 +45,7 @@ def new_settings(folder: Path, *, web: int, carriers: Sequence[tuple[Sandbox, in
         "DEMO_BAR": "1" if is_interface else "0",
         "SECRET_KEY": last.get("SECRET_KEY", secrets.token_urlsafe(48)),
         "DATABASE_URL": f"sqlite:///{quote(str(folder / 'portal.sqlite3'))}",
-        # the one of an .env beside the demo belongs to its installation
+        # the one in an .env next to the demo belongs to an installation
         "MIGRATE_DATABASE_URL": "",
         "REDIS_URL": redis_url,
         "SITE_URL": f"http://{HOST}:{web}",
@@ -53,14 +53,14 @@ def new_settings(folder: Path, *, web: int, carriers: Sequence[tuple[Sandbox, in
         "CARRIER_CONTACT": "operator@portal.example",
         **accounts,
         "POLL_SECONDS": "3600",  # a sandbox carrier sends each scan
-        # Accounts of an .env beside the demo aren't accounts of the sandbox carrier.
+        # Accounts in an .env next to the demo aren't accounts of the sandbox carrier.
         "SECOND_CARRIER": SECOND if len(carriers) > 1 else "",
         "OLDER_CARRIERS": "",
     }
 
 
 def files_host(base_url: str) -> str:
-    """Return where a sandbox's label files are: like a living carrier's not at the host whose calls it counts."""
+    """Return where a sandbox's label files are: as with a real carrier, not at the host whose calls it counts."""
     return f"localhost:{urlsplit(base_url).port}"
 
 
@@ -81,6 +81,6 @@ def read_settings(folder: Path) -> Env:
 
 
 def with_given_carrier(settings: Env) -> Env:
-    """Replace the sandbox carrier by the one that the environment names, if it does."""
+    """Replace the sandbox carrier by the one that the environment names, if any."""
     ours = [name for name in settings if name.startswith(("CARRIER_", "OLDER_", "SECOND_", "WEBHOOK_"))]
     return settings | {name: os.environ[name] for name in ours if name in os.environ}

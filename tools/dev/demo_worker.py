@@ -1,4 +1,4 @@
-"""The demo's worker, which sweeps too: a sweeper of its own would load all of Django once more, 85 MB of it."""
+"""The demo's worker, which is also the sweeper: a separate one would load all of Django again, 85 MB."""
 
 import threading
 from typing import Any

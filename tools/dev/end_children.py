@@ -1,4 +1,4 @@
-"""The process that ends the children of a supervisor once that has gone, however it ended: by kill -9, too.
+"""The process that ends the children of a supervisor once it has gone, however it ended, even by kill -9.
 
 It is started as a file of its own (see processes.py), so it imports only the standard library.
 """

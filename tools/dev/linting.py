@@ -24,7 +24,7 @@ def lint(_: list[str]) -> None:
         for name, (program, *words) in checks.items()
         if subprocess.run([str(VENV / "bin" / program), *words], cwd=ROOT, env=env).returncode
     ]
-    # A lock that names an index would send everybody to the one of the machine it was written on.
+    # A lock that names an index would send everybody to the index that its author's machine uses.
     grep = ["git", "grep", "--untracked", "--line-number", "-E", "index-url|find-links|https?:", "--", "requirements"]
     if subprocess.run(grep, cwd=ROOT).returncode != 1:  # 1 = not found
         failed.append("no address in a lock")
@@ -36,7 +36,7 @@ def lock(words: list[str]) -> None:
     prepare("dev")
     every_python = "pip compile pyproject.toml --quiet --universal --python-version=3.11.2 --generate-hashes"
     no_place = "--no-header --no-annotate --no-emit-index-url --no-emit-find-links"
-    # Each holds those before it at the same versions: what a server, ./dev run, a server with a bucket for labels and
+    # Each has those before it at the same versions: what a server, ./dev run, a server with a bucket for labels and
     # ./dev test need.
     locks = {
         "production": "--extra=postgres",

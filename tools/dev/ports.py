@@ -17,7 +17,7 @@ def listen_on_first_free(*ports: int) -> socket.socket:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a port in TIME_WAIT is free
         try:
             listener.bind((HOST, port))
-            listener.listen(128)  # until then another program may bind it as well
+            listener.listen(128)  # until then, another program can bind it too
             return listener
         except OSError as problem:
             listener.close()
@@ -33,9 +33,9 @@ def port_of(listener: socket.socket) -> int:
 
 
 def random_port() -> int:
-    """Return a port to start looking from, below those that the kernel lends to connections.
+    """Return a port to start looking from, below those that the kernel uses for outgoing connections.
 
-    A port that was lent while its server restarts would stop it from starting.
+    If the kernel used a server's port while the server restarts, the server couldn't start.
     """
     return 16_000 + secrets.randbelow(15_000)
 

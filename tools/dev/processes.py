@@ -44,12 +44,12 @@ class ChildProcesses:
     def __exit__(self, *_: object) -> None:
         try:
             for name, process in reversed(self.running.items()):
-                # To the process alone: it ends its own children.
+                # Only to the process: it ends its own children.
                 process.send_signal(ENDS_ON.get(name.partition("-")[0], signal.SIGTERM))
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     process.wait(SECONDS_TO_END.get(name.partition("-")[0], 10.0))
         finally:
-            # What is left, also after a second Ctrl-C, is ended by the other process.
+            # The other process ends what is left, also after a second Ctrl-C.
             os.close(self._pipe)
             self._ending.wait()
 
@@ -58,14 +58,14 @@ class ChildProcesses:
         self._report(str(folder))
 
     def forget(self, process: "subprocess.Popen[bytes]") -> None:
-        """Record that a process has ended: its number may be another's from now on."""
+        """Record that a process has ended: from now on, another process may have its number."""
         self._report(f"-{process.pid}")
 
     def _report(self, line: str) -> None:
         os.write(self._pipe, f"{line}\n".encode())
 
     def start(self, name: str, argv: Sequence[object], **options: Any) -> None:
-        """Start a process that logs to <name>.log. Started again, it goes on with that log.
+        """Start a process that logs to <name>.log. If it is started again, it continues that log.
 
         It is reported before its first instruction. `options` are those of Popen.
         """

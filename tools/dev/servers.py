@@ -1,4 +1,4 @@
-"""The database and the broker that the packages of requirements/run.txt bring along."""
+"""The database and the broker that come with the packages of requirements/run.txt."""
 
 import os
 import re
@@ -15,7 +15,7 @@ from tools.dev.processes import ChildProcesses
 
 NOBODY = 65534  # PostgreSQL refuses to run as root
 POSTGRES_OPTIONS = (
-    # No error lines: they would quote values, and the program that asked gets the error itself.
+    # No error lines: they would quote values, and the program gets the error itself.
     "-clog_min_messages=log",
     "-clog_min_error_statement=panic",
     "-clog_error_verbosity=terse",
@@ -39,9 +39,9 @@ def start_valkey(children: ChildProcesses, first: int = 0) -> str:
 
 
 def start_postgres(children: ChildProcesses, *, durable: bool = False) -> str:
-    """Start an empty PostgreSQL that is gone when it stops, and return its owner's address.
+    """Start an empty PostgreSQL that is deleted when it stops, and return its owner's address.
 
-    `durable` keeps what it acknowledged when it is stopped at once; only a crash of the machine would lose it.
+    With `durable`, an immediate shutdown loses nothing that was acknowledged; only a crash of the machine would.
     """
     folder = Path(tempfile.mkdtemp(prefix="portal-postgres-"))
     children.remove_at_end(folder)

@@ -1,4 +1,4 @@
-"""Say on the terminal what a start is doing, and how many seconds each step took."""
+"""Print what a start is doing, and how many seconds each step took."""
 
 import time
 
@@ -6,7 +6,7 @@ _began_at = 0.0
 
 
 def begin_step(what: str) -> None:
-    """Say what begins now, after the seconds of the step before it."""
+    """Print what begins now, after the seconds of the step before it."""
     global _began_at
     end_steps()
     _began_at = time.monotonic()
@@ -14,7 +14,7 @@ def begin_step(what: str) -> None:
 
 
 def end_steps() -> None:
-    """Say how long the last step took."""
+    """Print how long the last step took."""
     global _began_at
     if _began_at:
         print(f" {time.monotonic() - _began_at:.1f} s", flush=True)

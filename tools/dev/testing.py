@@ -26,8 +26,8 @@ ON_SQLITE = f"{IN_PROCESS} and not postgres"
 RACES = "postgres and not (browser or processes or campaign)"
 PROCESSES = "(processes or campaign) and not browser"
 SIZES = {"": " and not (full or nightly)", "--full": " and not nightly", "--nightly": ""}
-# What tries every case of something, and the admin: a landing runs it, `./dev test` alone does not. It is
-# marked "full" by tests/conftest.py. Whoever changes one of these runs it by its name.
+# Tests of every case of something, and of the admin: `--full` runs them, `./dev test` alone does not. They are
+# marked "full" by tests/conftest.py. If you change one of these, run it by its name.
 LANDING_ONLY = (
     "tests/billing/test_interleavings.py",
     "tests/billing/test_month.py",
@@ -59,7 +59,7 @@ class Leg(NamedTuple):
 
 
 # Races and constraints run on PostgreSQL; each night everything runs on both databases. One leg has the machine to
-# itself: beside another, a test that waits for a thread or a browser would depend on what else runs.
+# itself: next to another leg, a test that waits for a thread or a browser would depend on what else runs.
 LEGS = (
     Leg("In process, SQLite", "sqlite", (ON_SQLITE, ON_SQLITE, IN_PROCESS)),
     Leg("In process, PostgreSQL", "postgres", (RACES, RACES, IN_PROCESS)),
@@ -116,7 +116,7 @@ def prepare_templates(children: ChildProcesses, postgres: dict[str, str]) -> str
 def size_of(words: list[str]) -> tuple[str, list[str]]:
     """Return the size that was asked for, and the words for pytest.
 
-    With the name of a file, everything in that file runs but its nightly tests.
+    If a file is named, everything in it runs except its nightly tests.
     """
     rest = [word for word in words if word not in {*SIZES, "--timed"}]
     asked = [size for size in ("--nightly", "--full") if size in words]
@@ -128,9 +128,9 @@ def names_a_file(words: list[str]) -> bool:
 
 
 def files_with(marks: str) -> list[str]:
-    """Return the test files in which a test can have the marks that a leg asks for: to read the others takes long.
+    """Return the test files in which a test can have the marks that a leg asks for: reading the others takes long.
 
-    A mark stands in a test's file, or in the conftest.py beside it.
+    A mark is in a test's file, or in the conftest.py next to it.
     """
     wanted = set(re.findall(r"\w+", marks.partition("not ")[0])) - {"and", "or"}
     is_everyday = "not (full or nightly)" in marks
@@ -150,7 +150,7 @@ def _texts(file: Path) -> Iterator[str]:
 
 
 def run_leg(children: ChildProcesses, name: str, marks: str, rest: list[str]) -> str:
-    """Run the tests with those marks. Return the line that says how it went."""
+    """Run the tests with those marks. Return the line that gives the result."""
     print(f"\n{name}", flush=True)
     report, began_at = children.logs / "report.xml", time.monotonic()
     pytest = [PYTHON, "-m", "pytest", "-n", "2", "--dist=loadgroup", "-m", marks]
@@ -170,7 +170,7 @@ def counts(report: Path) -> str:
 
 
 def outcome(code: int, *, chosen: bool) -> str:
-    """Say what pytest's exit code means. That no test ran (5) is fine only if the caller chose the tests."""
+    """Return what pytest's exit code means. If no test ran (5), that is fine only if the caller chose the tests."""
     if code == 5 and chosen:
         return "none selected"
     return {0: "passed", 5: "FAILED: no test ran"}.get(code, f"FAILED (exit {code})")
@@ -186,7 +186,7 @@ def find_chromium() -> str:
 
 
 def screenshots(words: list[str]) -> None:
-    """Store what the tests see that open every page; `--tour` draws the pictures of docs/tour.md again."""
+    """Store screenshots from the tests that open every page; `--tour` makes the pictures of docs/tour.md again."""
     if "--tour" in words:
         return draw_tour(words)
     folder = DEMO_FOLDER / "screenshots"
@@ -197,7 +197,7 @@ def screenshots(words: list[str]) -> None:
 
 
 def draw_tour(words: list[str]) -> None:
-    """Start a demo in a folder of its own and draw it. With `--check` only name the pictures that are out of date."""
+    """Start a demo in its own folder and take its pictures. With `--check`, only name those that are out of date."""
     prepare("dev")
     browser = find_chromium()
     folder = Path(tempfile.mkdtemp(prefix="portal-tour-"))

@@ -1,4 +1,4 @@
-"""./dev simulate: run the whole life of a few orders, seed after seed, in processes where anything may go wrong."""
+"""./dev simulate: run the whole life of a few orders, seed after seed, while anything may go wrong."""
 
 import argparse
 import os
@@ -15,7 +15,9 @@ import django
 os.environ |= {"DATABASE_URL": "sqlite:///:memory:", "MIGRATE_DATABASE_URL": ""}
 import tests.environment  # noqa: F401  (before Django reads the settings)
 
-if os.environ.get("PYTHONHASHSEED") != "0":  # so that sets have one order, and a seed one history
+if (
+    os.environ.get("PYTHONHASHSEED") != "0"
+):  # so that sets always have the same order, and a seed always gives the same history
     os.execve(
         sys.executable, [sys.executable, "-m", "tools.simulation", *sys.argv[1:]], {**os.environ, "PYTHONHASHSEED": "0"}
     )
@@ -38,7 +40,7 @@ def main() -> int:
 
 
 def divided(chosen: argparse.Namespace) -> int:
-    """Give each process its part of the seeds; 0 if none of them found anything."""
+    """Give each process its part of the seeds. Return 0 if none of them found a fault."""
     first, rest = chosen.seed, chosen.seeds
     running = []
     for left in range(chosen.processes, 0, -1):

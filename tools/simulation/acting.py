@@ -1,4 +1,4 @@
-"""How a person acts in the simulation: by a separate request, which may be refused, or never end."""
+"""How a person acts in the simulation: by a request of their own, which may be refused, or may never end."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -22,7 +22,7 @@ REFUSALS = (
 
 
 def attempt(world: World, name: str, act: Callable[..., Any], *what: Any, **how: Any) -> None:
-    """Begin a request in which somebody does this."""
+    """Start a request in which somebody does this."""
 
     def do() -> None:
         with suppress(*REFUSALS):
@@ -32,7 +32,7 @@ def attempt(world: World, name: str, act: Callable[..., Any], *what: Any, **how:
 
 
 def one_of(world: World, statuses: tuple[str, ...]) -> Order | None:
-    """Return any order in one of these, if there is one."""
+    """Return any order in one of these states, if there is one."""
     orders = f"SELECT id FROM orders_order WHERE status IN ({', '.join('?' * len(statuses))}) ORDER BY id"  # noqa: S608
     found = connection.connection.execute(orders, statuses).fetchall()
     return Order.objects.get(pk=world.dice.pick(found)[0]) if found else None

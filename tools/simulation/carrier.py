@@ -24,7 +24,7 @@ from tools.simulation.world import ON_ITS_WAY, Actor, Killed, World
 from tracking.receiving.short_cut import webhooks_first
 
 LISTENER = "https://carrier:canary-webhook-secret-0123456789abcdef@127.0.0.1:9/webhooks/tracking/"
-# What may become of a request that arrives, as the sandbox calls it.
+# What may happen to a request that arrives, as the sandbox calls it.
 TROUBLE = {
     "book": [
         *("accept-close", "commit-close", "commit-close", "500", "503", "429", "402", "408", "409", "422", "400"),
@@ -60,7 +60,7 @@ class Ledger:
         return list(self.written)
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: there is no file to close."""
 
 
 class Carrier:
@@ -88,13 +88,13 @@ class Carrier:
             yield
 
     def lose_only_webhooks(self) -> None:
-        """Lose, double, delay or swap only webhooks, which polls make up for. All other faults end."""
+        """Lose, duplicate, delay or reorder only webhooks, which polls make up for. All other faults end."""
         self.app.troubles.clear()
         for verb, share in WEBHOOK_TROUBLE.items():
             self.app.troubles.add(Rule("webhook", verb, probability=share))
 
     def live(self, uuid: str) -> list[Parcel]:
-        """Return what it holds of an order."""
+        """Return the bookings of an order that the carrier holds."""
         parcels = [self.depot.parcels[reference] for reference in self.ledger.parcels.get(plain(uuid), [])]
         return [parcel for parcel in parcels if parcel.cancelled_at is None]
 
@@ -136,7 +136,7 @@ class Carrier:
         return answer
 
     def _arrives_late(self, request: wire.Request) -> None:
-        """Let a request arrive long after everybody gave up waiting, or never."""
+        """Let a request arrive long after everybody has given up waiting, or never."""
         self.on_their_way.remove(request.body or b"")
         if self.world.dice.below(2):
             self.world.tell("book: the late request arrives")
@@ -154,13 +154,13 @@ class Carrier:
             return None
 
     def _untrue(self, request: wire.Request, name: str) -> set[str]:
-        """Return what no carrier says: that it refuses what it booked, or is yet to book, under the same key."""
+        """Return the outcomes that no carrier gives: refusing what it booked, or will book, under the same key."""
         body = request.body or b""
         is_known = any(sha256 == sha256_of(body) for _, sha256 in self.ledger.booked.values())
         return REFUSALS if name == "book" and (is_known or self.on_their_way.count(body) > 1) else set()
 
     def post(self, url: str, body: bytes, *, timeout: float) -> tuple[int | None, str]:
-        """Bring a scan to the portal's own listener; there the process may be killed, and here it is not."""
+        """Send a scan to the portal's own listener. The portal's process may be killed, but this one isn't."""
         secret = base64.b64encode(urlsplit(url).netloc.partition("@")[0].encode()).decode()
         try:
             return asked(WEBHOOKS, wire.Request("POST", url, {"Authorization": f"Basic {secret}"}, body)).status, ""
@@ -169,7 +169,7 @@ class Carrier:
             assert isinstance(me, Actor)
             me.is_dead = False
             return None, "the connection broke"
-        except Exception as error:  # noqa: BLE001  (any is one too many)
+        except Exception as error:  # noqa: BLE001  (there must be none)
             self.world.breaks(error, "the webhook")
             return 500, ""
 
@@ -181,7 +181,7 @@ class Carrier:
 
 
 def asked(application: Any, request: wire.Request) -> wire.Reply:
-    """Ask a WSGI application, as its server would."""
+    """Call a WSGI application, as its server would."""
     began: list[Any] = []
     parts, body = urlsplit(request.url), request.body or b""
     environ = {

@@ -1,6 +1,6 @@
-"""Django works out the columns of every query again; here those of a whole row are worked out once for each model.
+"""Compute the columns of a whole row once for each model. Django computes them again for every query.
 
-An eighth of a seed's time went into that. The statements stay as they are, and so does what they return.
+That took an eighth of a seed's time. The statements and what they return stay the same.
 """
 
 from collections.abc import Iterator

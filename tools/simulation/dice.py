@@ -1,4 +1,4 @@
-"""Draw chances from one seed, and record them, so that a run can be repeated and shortened."""
+"""Draw random numbers from one seed, and record them, so that a run can be repeated and shortened."""
 
 import random
 from collections.abc import Sequence
@@ -8,9 +8,10 @@ T = TypeVar("T")
 
 
 class Dice:
-    """Draw numbers from a seed, or from a script of them: past its end, and for what does not fit, 0 is drawn.
+    """Draw numbers from a seed, or from a script of numbers.
 
-    0 always means that nothing goes wrong, so that a shorter script has fewer faults.
+    Past the script's end, or if a number doesn't fit, 0 is drawn. 0 always means that nothing goes wrong, so a shorter
+    script has fewer faults.
     """
 
     def __init__(self, seed: int, script: Sequence[int] | None = None) -> None:
@@ -32,5 +33,5 @@ class Dice:
         return options[self.below(len(options))]
 
     def happens(self, percent: float) -> bool:
-        """Return whether something happens that happens in this many of a hundred cases."""
+        """Return whether something happens whose chance is this many percent."""
         return self.below(1000) >= 1000 - percent * 10

@@ -1,4 +1,4 @@
-"""What must hold of every order that a transaction touched, right after it. For the end: tools/campaign/checker.py."""
+"""What must be true of each order right after a transaction touched it. For the end: tools/campaign/checker.py."""
 
 import sqlite3
 from typing import Any
@@ -19,7 +19,7 @@ RETURNS = (
     "SELECT count(*) FROM orders_order WHERE status = 'booking'"
     " AND returns_id = (SELECT returns_id FROM orders_order WHERE id = ?)"
 )
-# Of one press: how many there are, and how many it was of.
+# For one press: how many orders there are, and how many there should be.
 TOGETHER = (
     "SELECT count(*), max(parcel_count) FROM orders_order WHERE replaces_id IS NULL"
     " AND consignment = (SELECT consignment FROM orders_order WHERE id = ?)"
@@ -28,7 +28,7 @@ CANCELS = "SELECT id FROM orders_cancelattempt WHERE order_id = ? AND state IN (
 
 
 class Invariants:
-    """Triggers note what is touched, in a table of this connection, which is in no backup."""
+    """Triggers record which rows are touched, in a temporary table, which is in no backup."""
 
     def __init__(self, carrier: Carrier) -> None:
         self.carrier = carrier
@@ -58,11 +58,15 @@ class Invariants:
         there, pressed = self._rows(TOGETHER, pk)[0]
         promises = {
             "the carrier holds it twice": len(live) <= 1,
-            "the carrier holds it, and its sender was told otherwise": not live or is_sent or is_gap or status in KNOWN,
+            "the carrier holds it, but its sender sees that it isn't booked": not live
+            or is_sent
+            or is_gap
+            or status in KNOWN,
             f"its reference is {reference}": (reference is not None) == (status in HELD),
             f"{reference} was not booked with its bytes": not reference or booked.get(reference) in sent or is_restored,
-            "it is due and never due": status not in {Status.BOOKING, Status.CANCELLING} or due_at is not None,
-            "another return of its parcel is due, which nobody meant": self._rows(RETURNS, pk)[0][0] <= 1,
+            "it should have a job, but is never due": status not in {Status.BOOKING, Status.CANCELLING}
+            or due_at is not None,
+            "another return of its parcel is due, which nobody intended": self._rows(RETURNS, pk)[0][0] <= 1,
             f"{there} of {pressed} parcels of one press are there": there == (pressed or 0),
             f"{len(cancels)} cancellations are under way": len(cancels) == (status in BEING_CANCELLED),
             "there is nothing to decide by": status not in UNSURE or due_at or attempts or is_restored,

@@ -1,4 +1,4 @@
-"""What operators do: what the carrier told them, and nothing that is not true."""
+"""What operators do: they act on what the carrier says, and never on anything untrue."""
 
 import datetime as dt
 from collections.abc import Callable
@@ -22,20 +22,20 @@ from tools.simulation.acting import attempt, one_of
 from tools.simulation.carrier import Carrier
 from tools.simulation.world import World
 
-REASON = "the carrier told us on the phone"
+REASON = "the carrier said so on the phone"
 UNCLEAR = (Status.UNCONFIRMED, Status.CONFLICT)
 
 
 class Operators:
-    """Sam, and what the carrier knows."""
+    """The operator Sam, and what the carrier knows."""
 
     def __init__(self, world: World, carrier: Carrier) -> None:
         self.world, self.carrier = world, carrier
         self.sam = User.objects.get(email="sam@portal.example")
-        self.resumed: list[dt.datetime] = []  # when bookings were on again after a pause
+        self.resumed: list[dt.datetime] = []  # the times when bookings resumed after a pause
 
     def decide(self) -> None:
-        """What the carrier says, and nothing while a booking may still be made."""
+        """Resolve an order as the carrier says. Do nothing while a booking may still be made."""
         order = one_of(self.world, (*UNCLEAR, Status.CANCEL_UNCONFIRMED))
         if order is None:
             return
@@ -76,7 +76,7 @@ class Operators:
             letter.delete()
 
     def close_the_gap(self) -> None:
-        """Once every hidden label was asked about, and the carrier has called off what nobody here has."""
+        """Close the gap once the carrier was asked about every hidden label, and has cancelled what nobody here has."""
         restore = Restore.objects.open().first()
         is_hidden = Label.objects.filter(state=Label.State.WITHHELD).exists()
         if restore is None or is_hidden or self.carrier.on_their_way:
@@ -94,7 +94,7 @@ class Operators:
         restoring.lift_gap(restore, **self._why())
 
     def _is_being_resolved(self, parcel: Parcel) -> bool:
-        """Return whether a worker has yet to write down what the carrier answered: no one else's parcel."""
+        """Return whether a worker has yet to store the carrier's answer: then the reference is this order's."""
         key, _ = self.carrier.ledger.booked[parcel.reference]
         return BookingAttempt.objects.filter(key=key, state=BookingAttempt.State.IN_FLIGHT).exists()
 

@@ -1,4 +1,4 @@
-"""Who works and what happens: each is one thing that may happen at any moment."""
+"""The processes at work and the events: each method is one thing that may happen at any moment."""
 
 import datetime as dt
 import sqlite3
@@ -33,15 +33,15 @@ DAY = 25 * 3600.0
 
 
 class People:
-    """Everybody who acts, and the messages between them."""
+    """Everybody who acts, and the messages to the workers."""
 
     def __init__(self, world: World, carrier: Carrier, orders: int) -> None:
         self.world, self.carrier = world, carrier
         self.senders, self.operators = Senders(world, orders), Operators(world, carrier)
-        self.messages: list[tuple[float, str, int]] = []  # until when it is good, its task, its row
+        self.messages: list[tuple[float, str, int]] = []  # when it expires, its task, its row
         self.sweep = Sweep()
         self.backup: tuple[dt.datetime, sqlite3.Connection] | None = None
-        self.restored: int | None = None  # when the carrier had written so many lines
+        self.restored: int | None = None  # how many lines the carrier's ledger had then
         self.is_restoring = world.dice.below(3) == 2
         self.happenings = [
             *[self.a_worker_takes_a_message] * 72, *[self.it_is_swept] * 2, *[self.webhooks_are_read] * 6,
@@ -55,7 +55,7 @@ class People:
         ]  # fmt: skip
 
     def publish(self, task: str, pk: int, at: dt.datetime | None = None) -> bool:
-        """The broker: it takes a message, loses it, doubles it, or is away."""
+        """Do what a broker does: take a message, lose it, duplicate it, or be down."""
         self.world.pause("a message is sent")
         fate = 0 if self.world.is_calm else self.world.dice.below(20)
         if fate == 19:
@@ -78,15 +78,15 @@ class People:
             self.world.start("the sweep", lambda: self.sweep.once(SWEPT))
 
     def webhooks_are_read(self) -> None:
-        """By any of the workers, or the sweep in their place."""
+        """Have one of the workers read them, or the sweep in their place."""
         self.world.start("a reader", reading.read_due)
 
     def the_webhook_is_judged(self) -> None:
-        """So that polls rest on it at times, and are brought forward when it loses too much."""
+        """Judge it, so that polls sometimes rely on it, and are brought forward when it loses too much."""
         self.world.start("a judge", lambda: webhook_health.judge_webhooks(timezone.now()))
 
     def a_backup_is_made(self) -> None:
-        """Or the only one is restored, once: everybody who works is stopped for it."""
+        """Make a backup, or restore the only one, once. All processes are stopped for a restore."""
         if self.restored is not None or not self.is_restoring:
             return
         if self.backup and self.world.dice.below(3) == 2:

@@ -1,4 +1,4 @@
-"""What senders do: each is one thing that one of them may do at any moment."""
+"""What senders do: each method is one thing that one of them may do at any moment."""
 
 import uuid
 from contextlib import suppress
@@ -26,7 +26,7 @@ ROWS = 5  # of a file
 
 
 class Senders:
-    """The people of one account, at as many windows as they like. `wanted` parcels they book in all."""
+    """The people of one account, with any number of browser windows. They book `wanted` parcels in all."""
 
     def __init__(self, world: World, orders: int) -> None:
         self.world, self.wanted = world, orders
@@ -35,7 +35,7 @@ class Senders:
         self.parcel = factories.details(self.quill)
         self.forms: list[tuple[uuid.UUID, Quote]] = []
         self.imported = 0
-        self.more = 0  # further parcels of orders of several
+        self.more = 0  # the other parcels of orders with several
 
     def book(self) -> None:
         if self._begun() < self.wanted:
@@ -44,7 +44,7 @@ class Senders:
             attempt(self.world, "Book", self._submit, *self.forms[-1])
 
     def book_three(self) -> None:
-        """Press Book for three parcels in one order, at two windows that show the same prices."""
+        """Press Book for three parcels in one order, in two windows that show the same prices."""
         if self._begun() + 3 <= self.wanted:
             first = replace(self.parcel, description=f"Boxed ceramic mugs, {len(self.forms) + 1}")
             parcel = replace(first, more=(Box(first.measures), Box(first.measures)))
@@ -82,7 +82,7 @@ class Senders:
             attempt(self.world, f"replacement of {order.pk}", replacing.ask_to_replace, order, **form, **press)
 
     def send_back(self) -> None:
-        """Press it at two windows: each has a form of its own."""
+        """Press “Send it back” in two windows: each has a form of its own."""
         order = one_of(self.world, (Status.BOOKED,))
         if order and order.returns_id is None and self._begun() < self.wanted:
             self.world.tell(f"a sender sends {order.pk} back")
@@ -126,7 +126,7 @@ class Senders:
         )  # fmt: skip
 
     def _submit_changed(self, token: uuid.UUID, quote: Quote) -> None:
-        """The same form with another parcel in it: it is refused, or it is the first that comes."""
+        """Submit the same form with another parcel in it: it is refused, unless it arrives first."""
         form = Order.objects.filter(form_token=token).exclude(quote=quote)
         is_known = form.exists()
         with suppress(bookings.TokenReused):

@@ -1,4 +1,4 @@
-"""A seed from its first order to its bill, and how one that went wrong is shortened."""
+"""Run a seed from its first order to its bill, and shorten one that failed."""
 
 import gc
 import logging
@@ -39,7 +39,7 @@ from tools.simulation.people import SWEPT, People
 from tools.simulation.world import BEGIN, Broken, World
 from tracking.models import Poll, WebhookDelivery
 
-STEPS = 80  # for an order, in which anything may happen
+STEPS = 80  # for each order, while anything may happen
 MOST_ROUNDS = 2000
 NEXT_ROUND = 120.0  # seconds
 DECISIONS = 6  # of an operator, in each round
@@ -48,13 +48,13 @@ CONTRACTS = [
 ]
 CLIENTS = ["", "tools.simulation.two_calls.TwoCalls"]
 PAUSES = (0.01, 0.5, 2.0, 5.0, 31.0, 61.0, 400.0)  # seconds
-COLLECTED_AFTER = (50_000, 20, 100)  # objects, and rounds: what a seed leaves behind is little
+COLLECTED_AFTER = (50_000, 20, 100)  # objects, and rounds: a seed leaves little garbage
 WEEK = 7 * 24 * 3600.0
 
 
 @dataclass
 class Outcome:
-    """What became of a seed: what was broken, if anything, all that led to it, and how much was `done` in it."""
+    """The result of a seed: the broken promise, if any, the history that led to it, and how much was `done`."""
 
     broken: str
     done: Counter[str]
@@ -64,12 +64,12 @@ class Outcome:
 
     @property
     def kind(self) -> str:
-        """What was broken, whichever order it was."""
+        """Return the promise that was broken, without the order's name."""
         return re.sub(r"\d+|[0-9A-Z]{6,}|[0-9a-f-]{36}", "…", self.broken)[:80]
 
 
 class Portal:
-    """A database in memory, begun as a copy of the tests' migrated file and set back for every seed."""
+    """A database in memory, made as a copy of the tests' migrated file, and reset for every seed."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -90,11 +90,11 @@ class Portal:
         self.template = sqlite3.connect(":memory:")
         connection.connection.backup(self.template)
         self.stranger = Client()
-        gc.freeze()  # all of the above stays
+        gc.freeze()  # all of the above is kept
         gc.set_threshold(*COLLECTED_AFTER)
 
     def afresh(self, toml: str, client: str) -> Contract:
-        """Forget all orders, on both sides; the carrier and the portal go by these points of the contract."""
+        """Delete all orders on both sides; the carrier and the portal use these points of the contract."""
         settings.CARRIER_CLIENT = client
         shutil.rmtree(self.folder / "carrier", ignore_errors=True)
         self.template.backup(connection.connection)
@@ -106,7 +106,7 @@ class Portal:
 
 
 def simulate(portal: Portal, dice: Dice, orders: int) -> Outcome:
-    """Live through one seed."""
+    """Run one seed."""
     world, broken = World(dice), ""
     contract = portal.afresh(dice.pick(CONTRACTS), dice.pick(CLIENTS))
     with ExitStack() as stack:
@@ -149,7 +149,7 @@ def _done(carrier: Carrier) -> Counter[str]:
 
 
 def _live(world: World, people: People) -> None:
-    """Anything may happen at any time."""
+    """Run the part in which anything may happen at any time."""
     for _ in range(people.senders.wanted * STEPS):
         awake, fate = world.awake(), world.dice.below(100)
         if awake and fate < 80:
@@ -164,7 +164,7 @@ def _live(world: World, people: People) -> None:
 
 
 def _end(world: World, people: People) -> None:
-    """Everybody goes on, the carrier answers, and all comes to rest, or to the operator, who decides. Raises Broken."""
+    """Let all work finish: the carrier answers, and the operator decides what is left. Raises Broken."""
     world.is_calm = True
     world.tell("all trouble ends")
     CarrierAccount.objects.update(stopped_at=None)
@@ -176,7 +176,7 @@ def _rest(world: World, people: People) -> None:
     for _ in range(MOST_ROUNDS):
         people.operators.let_dead_letters_go_on()
         people.operators.close_the_gap()
-        with suppress(pausing.PauseRefused):  # bookings are on, or will be once the gap is closed
+        with suppress(pausing.PauseRefused):  # bookings are on, or will be on once the gap is closed
             people.operators.resume()
         for _ in range(DECISIONS):
             people.operators.decide()
@@ -195,11 +195,11 @@ def _rest(world: World, people: People) -> None:
         if not coming and not Order.objects.filter(status__in=OPEN).exists():
             return
         world.pass_time(max(NEXT_ROUND, min(coming, default=0.0)))
-    world.fail("it never comes to rest")
+    world.fail("its work is never finished")
 
 
 def _bill(world: World, people: People, carrier: Carrier) -> None:
-    """A week later the carrier bills all of it, and more."""
+    """Read the carrier's bill a week later, for all of it and more."""
     world.pass_time(WEEK)
     carrier.app.troubles.clear()
     Poll.objects.filter(parcel__order__isnull=False).update(due_at=timezone.now(), is_optional=False)
@@ -221,7 +221,7 @@ def _bill(world: World, people: People, carrier: Carrier) -> None:
 
 
 def shortest(portal: Portal, failed: Outcome, orders: int) -> Outcome:
-    """Return the shortest story found in a minute that breaks the same: pieces of the dice are left out."""
+    """Return the shortest history found in a minute that breaks the same promise, by leaving out drawn numbers."""
     until, size = time.perf_counter() + 60.0, len(failed.dice.drawn) // 2
     while size and time.perf_counter() < until:
         place = 0

@@ -1,4 +1,4 @@
-"""What must hold once all came to rest: the campaign's invariants, and what only this world can ask."""
+"""What must be true once all work is finished: the campaign's invariants, and what only the simulation can check."""
 
 import datetime as dt
 from collections.abc import Iterator
@@ -14,14 +14,15 @@ from shipping_portal.importing.models import ImportRow
 from tools.campaign import checker
 from tools.simulation.carrier import Carrier
 
-A_DAY_BY_ANY_CLOCK = dt.timedelta(hours=22)  # one that is an hour ahead, then an hour behind
+A_DAY_BY_ANY_CLOCK = dt.timedelta(hours=22)  # for a clock that is an hour ahead, then an hour behind
 BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
 
 
 def broken(restored: int | None, resumed: list[dt.datetime], carrier: Carrier, state: Path, stranger: Client) -> str:
-    """Compare all of it; after a restore, without what only the carrier knows of its gap. "" when all is well.
+    """Compare everything; return "" if all is well.
 
-    `restored` are the lines that the carrier's ledger had then: what was delivered before may be gone.
+    After a restore, leave out what only the carrier knows about the gap. `restored` is how many lines the
+    carrier's ledger had then: what was delivered before may be missing.
     """
     ledger = carrier.ledger.lines()
     if restored is not None:
@@ -29,12 +30,12 @@ def broken(restored: int | None, resumed: list[dt.datetime], carrier: Carrier, s
     faults = checker.of_rows(ledger, state) | _leaks(stranger)
     faults["a row of an import is one order"] = list(_rows())
     faults["a parcel is booked again once it is cancelled"] = list(_replaced())
-    faults["nobody is refused for the time of a pause"] = list(_refused_early(resumed))
+    faults["no booking is given up because of a pause"] = list(_refused_early(resumed))
     if restored is not None:
         faults = {name: found for name, found in faults.items() if name.split()[0] not in {"I3", "I6", "I11"}}
         doubles = faults["I1 never two live carrier orders for one"]
-        doubles[:] = [double for double in doubles if "live" in double]  # one was called off with the gap
-        faults["booked here is booked there"] = list(_called_off(carrier))
+        doubles[:] = [double for double in doubles if "live" in double]  # one was cancelled with the gap
+        faults["what is booked here is booked there"] = list(_called_off(carrier))
     return "; ".join(f"{name}: {fault}" for name, found in faults.items() for fault in found[:1])
 
 
@@ -57,7 +58,7 @@ def _replaced() -> Iterator[str]:
 
 
 def _refused_early(resumed: list[dt.datetime]) -> Iterator[str]:
-    """Tell of bookings given up after a day of which less than a day was there to send them."""
+    """Return the bookings that were given up although there was less than a day in which to send them."""
     given_up = OrderChange.objects.filter(new=Status.REJECTED, reason__contains="could not be sent for 24 hours")
     for change in given_up:
         pressed = (
@@ -69,7 +70,7 @@ def _refused_early(resumed: list[dt.datetime]) -> Iterator[str]:
 
 
 def _leaks(stranger: Client) -> dict[str, list[str]]:
-    """What was let out: labels to strangers, and their addresses, which are secret, to the call log."""
+    """Return what leaked: labels to strangers, and their secret addresses to the call log."""
     stranger.cookies.clear()
     stranger.force_login(User.objects.get(email="bob@bolts.example"), backend=BACKEND)
     kept = CarrierCall.objects.filter(path__contains="/files/")

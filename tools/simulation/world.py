@@ -1,7 +1,7 @@
-"""One process in which everybody works: who goes on, who stops for good, and what time it is, the dice decide.
+"""One process in which everybody works. The dice decide who runs next, who is killed, and what time it is.
 
-Each actor runs in a greenlet. It may be left asleep, or killed, at every seam: before and after each transaction, at
-each statement outside of one, each message, each sleep, and on both sides of the carrier's deed.
+Each actor runs in a greenlet. It may be put to sleep, or killed, at every seam: before and after each transaction, at
+each statement outside of one, at each message and each sleep, and on both sides of what the carrier does.
 """
 
 import datetime as dt
@@ -24,25 +24,25 @@ from greenlet import GreenletExit, getcurrent, greenlet
 from tools.simulation.dice import Dice
 
 BEGIN = dt.datetime(2026, 11, 18, 1, tzinfo=dt.UTC)  # noon in Melbourne
-UP_SINCE = 1000.0  # what the monotonic clock says at BEGIN
+UP_SINCE = 1000.0  # what the monotonic clock shows at BEGIN
 STALLS = 0.4  # percent of seams at which a process is stopped for longer than a lease
 ON_ITS_WAY = "a late request"
 LOST = 0.5  # percent of commits, of their answers, and of statements outside of transactions
 
 
 class Broken(AssertionError):
-    """A promise that was not kept."""
+    """Raised when a promise was not kept."""
 
 
 class Killed(GreenletExit):
-    """The process in which it was raised is gone."""
+    """Raised in a process that is killed."""
 
 
 class Actor(greenlet):
-    """Somebody at work: a worker, the sweep, a request of a sender or an operator, the carrier's own doings."""
+    """Somebody at work: a worker, the sweep, a request of a sender or an operator, or the carrier itself."""
 
     wakes_at = 0.0
-    is_dead = False  # killed: what is still run of it changes nothing
+    is_dead = False  # killed: whatever it still runs changes nothing
 
     def __init__(self, name: str, work: Callable[[], Any]) -> None:
         super().__init__(work)
@@ -51,13 +51,13 @@ class Actor(greenlet):
 
 
 class World:
-    """The clock, the actors and the dice. `tell` writes the story; `digest` is of all that happened."""
+    """The clock, the actors and the dice. `tell` writes the history; `digest` is a hash of all that happened."""
 
     def __init__(self, dice: Dice) -> None:
         self.dice = dice
         self.time = 0.0  # seconds since BEGIN
-        self.ahead = 0.0  # seconds by which the clock on the wall is wrong
-        self.is_calm = False  # nothing goes wrong any more
+        self.ahead = 0.0  # seconds by which the wall clock is wrong
+        self.is_calm = False  # nothing more goes wrong
         self.actors: list[Actor] = []
         self.lines: list[str] = []
         self.digest = hashlib.sha256()
@@ -72,7 +72,7 @@ class World:
         self.digest.update(self.lines[-1].encode())
 
     def trouble(self, percent: float) -> bool:
-        """Return whether something goes wrong that goes wrong in so many of a hundred cases."""
+        """Return whether something goes wrong whose chance is so many percent."""
         return not self.is_calm and self.dice.happens(percent)
 
     # -- Time and actors -------------------------------------------------------------------------
@@ -84,7 +84,7 @@ class World:
         heapq.heappush(self._later, (self.time + seconds, next(self._number), name, work))
 
     def pause(self, where: str, *, stalls: float = STALLS) -> None:
-        """Let others work first: called at every seam by whoever is at work."""
+        """Let others work first: the running actor calls this at every seam."""
         me = getcurrent()
         if not isinstance(me, Actor):
             return
@@ -113,7 +113,7 @@ class World:
             self.start(name, work)
 
     def set_clock(self, *, ahead: float) -> None:
-        """Set the clock on the wall; the monotonic one goes on as ever."""
+        """Set the wall clock; the monotonic clock isn't changed."""
         self.ahead = ahead
         self._travel.move_to(BEGIN + dt.timedelta(seconds=self.time + ahead))
 
@@ -121,18 +121,18 @@ class World:
         return [actor for actor in self.actors if actor.wakes_at <= self.time]
 
     def next_at(self) -> float | None:
-        """Return when somebody wakes, or what was put off begins."""
+        """Return when the next actor wakes, or the next delayed call begins."""
         return min([actor.wakes_at for actor in self.actors] + [at for at, *_ in self._later[:1]], default=None)
 
     def go_on(self, actor: Actor) -> None:
-        """Let it work up to its next seam. Raises Broken."""
+        """Let an actor work up to its next seam. Raises Broken."""
         try:
             actor.switch()
         except OperationalError as error:
             self.tell(f"{actor.name} ends: {error}")
         except Broken:
             raise
-        except Exception as error:  # noqa: BLE001  (any is one too many)
+        except Exception as error:  # noqa: BLE001  (there must be none)
             self.breaks(error, actor.name)
         if actor.dead:
             self.actors.remove(actor)
@@ -140,18 +140,18 @@ class World:
             raise Broken(self._broken)
 
     def fail(self, why: str) -> NoReturn:
-        """End the seed: a promise was not kept. Whoever catches this first, it is not forgotten."""
+        """End the seed: a promise was not kept. It is recorded, even if something catches this exception."""
         self._broken = self._broken or why
         raise Broken(why)
 
     def breaks(self, error: BaseException | None, who: str) -> None:
-        """Note an exception that nobody may see; a database that is away is no news."""
+        """Record an exception that should never happen; an unreachable database doesn't count."""
         if error is not None and not isinstance(error, OperationalError | Killed | Broken):
             place = traceback.extract_tb(error.__traceback__)[-1]
             self._broken = f"{who}: {type(error).__name__} in {place.name}, line {place.lineno}: {error}"
 
     def kill(self, actor: Actor) -> None:
-        """kill -9: what was done is done, and nothing follows. What is on its way to the carrier is no process."""
+        """Kill an actor as kill -9 does: nothing more follows. A request on its way to the carrier isn't a process."""
         if actor.name == ON_ITS_WAY:
             return
         self.tell(f"{actor.name} is killed")
@@ -165,7 +165,7 @@ class World:
 
     @contextmanager
     def installed(self) -> Iterator[None]:
-        """Take the place of the clock, of chance and of the database's answers."""
+        """Replace the clock, randomness and the database's answers."""
         chance = random.Random(self.dice.seed)
         random.seed(self.dice.seed)
         no_timer = SimpleNamespace(start=lambda: None, cancel=lambda: None, daemon=True)
