@@ -131,7 +131,7 @@ ROWS = {
 ELSEWHERE = {
     "C5": ("tests/pages/test_imports.py", "test_a_field_that_every_parcel_needs_must_be_matched"),
     "C6": ("tests/orders/test_importing.py", "test_a_row_with_a_cell_too_many_is_not_guessed"),
-    "C12": ("tests/pages/test_imports.py", "test_the_very_same_file_is_known_again"),
+    "C12": ("tests/pages/test_imports.py", "test_the_same_file_is_recognised"),
     "C13": ("tests/pages/test_imports.py", "test_from_the_file_to_the_parcels"),
     "C14": ("tests/orders/test_importing.py", "test_a_dropped_zero_is_offered_back"),
     "C15": ("tests/pages/test_imports.py", "test_from_the_file_to_the_parcels"),
