@@ -247,7 +247,7 @@ def test_a_failing_chore_ends_neither_the_round_nor_the_chores_behind_it(
     assert done == ["broken", "each round", "each round"]
 
 
-def test_a_database_that_is_away_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_start_waits_for_a_database_that_is_down(monkeypatch: pytest.MonkeyPatch) -> None:
     one = Sweep()
     rounds: list[int] = []
 

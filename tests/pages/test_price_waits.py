@@ -29,7 +29,7 @@ def wait(page: Client) -> PriceWait:
 
 
 def asked_again(one: PriceWait, *, after: dt.timedelta = dt.timedelta(minutes=2)) -> None:
-    """Pretend this much time has passed since the press."""
+    """Act as if this much time has passed since the press."""
     now = timezone.now()
     PriceWait.objects.filter(pk=one.pk).update(asked_at=now - after, due_at=now)
     awaiting_prices.ask_for_due_prices(one.pk)

@@ -23,7 +23,7 @@ ROWS: list[Row] = [
     ("2.1.1, 2.1.2, 2.1.3", "1, 2", "rules of input are documented", ("docs/security/validation.md",)),
     ("2.2.1, 2.2.2, 2.2.3", "1, 2", "input is checked on the server", ("catalogue/test_forms.py::test_a_parcel_at_home", "catalogue/test_rows.py::test_every_row_has_a_test_or_a_reason")),
     ("2.3.1", "1", "steps only in their order", (REQ + "test_no_step_comes_before_the_one_it_needs", "pages/test_cancel.py::test_an_order_that_is_not_booked_is_not_cancelled")),
-    ("2.3.2", "2", "business limits, at n and n + 1", (REQ + "test_the_limits_are_the_agreed_ones", "orders/test_limits.py::test_the_one_too_many_is_refused_with_nothing_due_and_all_of_it_told", "catalogue/test_import_files.py::test_two_thousand_rows_are_read")),
+    ("2.3.2", "2", "business limits, at n and n + 1", (REQ + "test_the_limits_are_the_agreed_ones", "orders/test_limits.py::test_one_order_too_many_is_refused_with_nothing_queued_and_a_full_explanation", "catalogue/test_import_files.py::test_two_thousand_rows_are_read")),
     ("2.3.3, 2.3.4", "2", "constraints and one transaction", ("orders/test_constraints.py::test_an_order_has_one_live_attempt", "orders/test_constraints.py::test_a_form_makes_one_order", "test_races.py::test_fifty_presses_of_one_button_are_one_order")),
     ("2.3.5", "3", "two people for high-value actions", (DEVIATION,)),
     ("2.4.1", "2", "limits against automation", ("test_limit_races.py::test_of_fifty_requests_for_prices_with_room_for_five_five_are_asked", "pages/test_imports.py::test_one_file_too_many_in_an_hour_is_refused_and_taken_the_next_hour", REQ + "test_an_installation_is_closed_unless_somebody_opens_it", "test_limit_races.py::test_of_thirty_invitations_at_once_twenty_are_sent")),
