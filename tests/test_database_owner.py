@@ -86,7 +86,7 @@ def test_a_new_role_is_made_with_the_digest_of_its_password(settings: Any) -> No
         assert cursor.fetchone()[0].startswith("SCRAM-SHA-256$")
 
 
-def test_a_role_that_a_restore_kept_out_is_let_in_again(settings: Any) -> None:
+def test_a_role_locked_out_by_a_restore_gets_access_again(settings: Any) -> None:
     settings.APP_DATABASE = settings.APP_DATABASE | {"USER": "portal_newcomer", "PASSWORD": "a-new-password"}
     call_command("database_roles")
     run("ALTER ROLE portal_newcomer NOLOGIN")
@@ -96,7 +96,7 @@ def test_a_role_that_a_restore_kept_out_is_let_in_again(settings: Any) -> None:
         assert cursor.fetchone()[0] is True
 
 
-def test_a_portal_that_works_as_the_owner_is_an_error_and_a_line_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_portal_running_as_the_owner_is_an_error_and_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     (seen,) = deploy_checks.check_database_role(databases=["default"])
     assert seen.id == "portal.E040"
     assert "is a superuser, may make roles or databases, owns tables" in seen.msg
@@ -117,18 +117,18 @@ def told_of_the_log() -> list[str]:
 
 
 @pytest.mark.parametrize("name", deploy_checks.QUOTES_NOBODY)
-def test_each_setting_by_which_the_servers_log_quotes_receivers_is_told_by_name(name: str, settings: Any) -> None:
+def test_each_server_setting_that_logs_receivers_is_reported_by_name(name: str, settings: Any) -> None:
     settings.ACCEPTED_RISKS = []
     assert told_of_the_log() == []
     run(f"SET LOCAL {name} = '{LOUDER[name]}'")
     assert told_of_the_log() == [f"PostgreSQL's log quotes receivers: {name} is {LOUDER[name]}."]
-    assert list(deploy_checks.check_database_log(databases=None)) == []  # a check without the database asks it nothing
+    assert list(deploy_checks.check_database_log(databases=None)) == []  # a check without the database runs no query
     settings.ACCEPTED_RISKS = ["portal.E041"]
     assert told_of_the_log() == []
 
 
 @pytest.mark.parametrize("value", ["fatal", "panic"])
-def test_a_log_that_says_less_is_as_good(value: str) -> None:
+def test_a_log_with_fewer_details_is_fine_too(value: str) -> None:
     run(f"SET LOCAL log_min_messages = {value}")
     assert told_of_the_log() == []
 
@@ -140,12 +140,12 @@ def test_one_role_for_both_is_refused_by_the_command(settings: Any) -> None:
 
 
 @pytest.mark.parametrize("statement", ["TRUNCATE accounts_audit", "TRUNCATE accounts_sender CASCADE"])
-def test_not_even_the_owner_empties_the_audit(statement: str) -> None:
+def test_not_even_the_owner_empties_the_audit_log(statement: str) -> None:
     with pytest.raises(DatabaseError, match="never changed"), transaction.atomic():
         run(statement)
 
 
-def test_an_owner_who_may_not_change_roles_grants_all_the_same_and_says_what_is_left(
+def test_an_owner_who_may_not_change_roles_still_grants_and_says_what_is_left(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     tables = "SELECT oid::regclass::text FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r'"

@@ -134,7 +134,7 @@ def test_the_next_page_is_never_on_another_site(alice: User, elsewhere: str) -> 
 @rows(
     "elsewhere", *(("B36", f"staff, {words}", address) for words, address in ELSEWHERE.items() if "\x00" not in address)
 )
-def test_the_admins_door_leads_nowhere_else(elsewhere: str, alice: User) -> None:
+def test_the_admins_login_redirects_nowhere_else(elsewhere: str, alice: User) -> None:
     alice.set_password(factories.PASSWORD)
     alice.save()
     door = Browser().client.get("/admin/login/", {"next": elsewhere})["Location"]
