@@ -76,7 +76,7 @@ def test_the_locks_fulfil_pyproject() -> None:
             assert requirement.specifier.contains(pin.version), f"{lock.name}: {requirement}, not {pin}"
 
 
-def test_each_lock_holds_the_one_before_it_at_the_same_versions() -> None:
+def test_each_lock_includes_the_previous_one_at_the_same_versions() -> None:
     production, run, everything = map(locked, LOCKS)
     assert production.items() <= run.items() <= everything.items()
 

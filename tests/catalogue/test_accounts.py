@@ -172,7 +172,7 @@ def test_asking_for_a_new_password_reveals_nothing_to_a_stranger(alice: User) ->
 
 
 def ask_for_a_new_password(address: str) -> tuple[tuple[int, str], float]:
-    """Where the answer leads, and the seconds of computing it took."""
+    """Return where the response redirects, and its CPU seconds."""
     browser = Browser()
     form = f"csrfmiddlewaretoken={browser.token(RESET)}&email={address}".encode()
     mail.outbox.clear()

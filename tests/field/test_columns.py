@@ -78,7 +78,7 @@ def test_a_column_about_a_parcel_is_never_unimportant(name: str) -> None:
 
 
 @pytest.mark.parametrize("cell", ["", " ", "0", "0.00", "No", "false", "n/a", "None", "-", "$0.00", "NULL"])
-def test_a_cell_that_says_nothing_waits_for_nobody(cell: str) -> None:
+def test_a_cell_that_says_nothing_does_not_wait(cell: str) -> None:
     assert waits(["Name", "Zorble"], ["Ada Alder", cell]) == set()
 
 

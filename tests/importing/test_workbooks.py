@@ -131,7 +131,7 @@ def test_a_hidden_row_is_noted(given: str, is_hidden: bool) -> None:
     assert sheet.notes.get("hidden_rows", []) == ([5] if is_hidden else [])
 
 
-def test_the_header_is_the_first_row_that_is_seen() -> None:
+def test_the_header_is_the_first_visible_row() -> None:
     sheet = reading.read(sheet_of(row(1, "order_name", 'hidden="1"') + row(2, "Name") + row(3, "Mia")))
     assert (sheet.header, sheet.rows) == (["Name"], {3: ["Mia"]})
 

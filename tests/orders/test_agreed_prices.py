@@ -226,7 +226,7 @@ def test_a_yes_names_the_amount_and_the_currency(
     assert (repriced.status, repriced.price, repriced.currency) == expected
 
 
-def test_the_page_posts_the_yes_it_shows(repriced: Order, alice: User, visit: Visit) -> None:
+def test_the_page_posts_the_price_it_shows(repriced: Order, alice: User, visit: Visit) -> None:
     body = visit(alice).get(f"/parcels/{repriced.uuid}/booking/").content.decode()
     assert 'name="agreed" value="9.40 USD"' in body
     assert "Book at $9.40 USD" in body

@@ -449,7 +449,7 @@ def test_a_sender_is_given_credit_with_the_reason_they_read(staff: Client, quill
 
 
 @pytest.mark.parametrize("amount", ["0", "-5.00", "0.001", ""])
-def test_a_credit_gives_something_to_the_cent(staff: Client, quill: Sender, amount: str) -> None:
+def test_a_credit_is_above_zero_and_in_whole_cents(staff: Client, quill: Sender, amount: str) -> None:
     page = staff.post(act(quill, "credit"), {"amount": amount, "currency": "AUD", "reason": REASON})
     assert page.context["form"].errors["amount"]
     assert not Charge.objects.exists()
