@@ -1,4 +1,4 @@
-"""A week's totals are stored next to its lines and equal their sum, whoever changed them."""
+"""A week's totals are stored next to its lines and equal their sum, no matter who changed them."""
 
 from collections.abc import Callable
 from decimal import Decimal

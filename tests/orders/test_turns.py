@@ -1,4 +1,4 @@
-"""The carrier's rate: no second has more calls than the contract allows, and nobody waits long in vain."""
+"""The carrier's rate: no second has more calls than the contract allows, and nobody waits long for nothing."""
 
 import datetime as dt
 import heapq
