@@ -30,11 +30,11 @@ PUBLIC_NAMES = {
     "webhook_token",
     "webhook_bare",  # the same, as somebody may paste them, without the last slash
     "webhook_token_bare",
-    "csp_report",  # browsers report without a log-in what a page tried against its policy
+    "csp_report",  # browsers report policy violations of a page without a login
     "metrics",  # whoever sends METRICS_TOKEN
-    "invitation",  # whoever has the link; it shows who invites, and no order
-    "follow",  # whoever has the link; it shows where one parcel is, and no personal data
-    "return_label",  # whoever has the link, once: the label of a return; a POST takes it
+    "invitation",  # anybody with the link; it shows who invites, and no order
+    "follow",  # anybody with the link; it shows where one parcel is, and no personal data
+    "return_label",  # anybody with the link, once: the label of a return; a POST takes it
     "receiver_style",  # the style sheet of that page
     "unsubscribe",  # whoever has the link; it turns the kinds of one e-mail off
     "brand_style",  # the partner's colours and logo, on the log-in page too
@@ -42,10 +42,10 @@ PUBLIC_NAMES = {
     "brand_logo",
     "favicon",
     "demo_mail",  # with DEMO=1, from the machine itself: the mail that goes nowhere
-    "demo_act",  # the same: what the pretend carrier does
-    "home",  # leads on: to log in, to the admin or to one's parcels
+    "demo_act",  # the same: controls the sandbox carrier
+    "home",  # redirects: to the login, to the admin or to one's parcels
 }
-# Who may open what, page by page, besides what is public: written here a second time, so that no page opens by itself.
+# Who may open what, page by page, besides public pages: repeated here so no page becomes public by accident.
 ACCESS = {
     ("owner", "shipper", "bookkeeper", "viewer"): """
         api_tokens appearance change_token choose_columns delete_view export keyboard more parcel parcel_by_reference parcels profile save_view security

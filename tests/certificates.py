@@ -1,4 +1,4 @@
-"""Certificates made for a test: nobody vouches for them but the test itself."""
+"""Certificates made for a test: only the test itself trusts them."""
 
 import ipaddress
 from datetime import UTC, datetime, timedelta

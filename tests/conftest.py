@@ -33,11 +33,11 @@ hypothesis.settings.register_profile("patient", deadline=None, suppress_health_c
 hypothesis.settings.load_profile("patient")
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 NIGHTLY_SECONDS = 5400  # a sabotage is given four campaigns of fifteen minutes
-LONG_AGO = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)  # the cast was in its teams before anything of a test happens
+LONG_AGO = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)  # the cast joined their teams before any event of a test
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave to `--full` real processes, but for the smoke tests, and what tries every case of something.
+    """Run real processes (except smoke tests) and exhaustive tests only with `--full`.
 
     What needs no database runs beside SQLite only. A nightly test has more than the ten minutes after which
     pytest-timeout ends a test and says where it stood.
@@ -73,7 +73,7 @@ def say(capfd: pytest.CaptureFixture[str]) -> Callable[[str], None]:
 
 @pytest.fixture(scope="session")
 def django_db_keepdb() -> bool:
-    return True  # it begins migrated, and its folder or its server ends with the run
+    return True  # it starts migrated, and its folder or server ends with the run
 
 
 @pytest.fixture(scope="session")
@@ -101,7 +101,7 @@ OWNERS = dict(settings.DATABASES["default"])
 
 
 def _work_as(role: dict[str, Any]) -> None:
-    """Connect by another's address from here on, in place: the connections of other threads are made from it too."""
+    """Connect with another role's address from here on, in place: other threads use it too."""
     if settings.IS_OWNER:
         connection.close()
         connection.settings_dict.update({**role, "NAME": connection.settings_dict["NAME"]})
@@ -159,7 +159,7 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def _closed_network() -> Iterator[None]:
-    """Nothing but loopback is ever reached; a test that tries elsewhere fails."""
+    """Allow only loopback connections; a test that tries anything else fails."""
     connect = socket.socket.connect
 
     def guarded(self: socket.socket, address: Any) -> None:
@@ -174,7 +174,7 @@ def _closed_network() -> Iterator[None]:
 
 @pytest.fixture
 def carrier(tmp_path: Path, settings: Any) -> Iterator[SandboxCarrier]:
-    """A sandbox carrier of one's own, over real HTTP, which the portal is pointed at. Replays are off."""
+    """A separate sandbox carrier over real HTTP, used by the portal. Replays are off."""
     with SandboxCarrier(tmp_path / "carrier", key=settings.CARRIER_KEY, link_key=settings.CARRIER_LINK_KEY) as it:
         settings.CARRIER_BASE_URL = it.url
         yield it
@@ -183,7 +183,7 @@ def carrier(tmp_path: Path, settings: Any) -> Iterator[SandboxCarrier]:
 
 @pytest.fixture
 def line(carrier: SandboxCarrier, settings: Any) -> Iterator[Meddler]:
-    """The line to the sandbox carrier, on which a test changes what comes back."""
+    """The connection to the sandbox carrier, on which a test can change replies."""
     with Meddler(carrier.url) as it:
         settings.CARRIER_BASE_URL = it.url
         yield it

@@ -22,4 +22,4 @@ os.environ |= {
     "DJANGO_ALLOW_ASYNC_UNSAFE": "1",
 }
 os.environ.setdefault("DATABASE_URL", "sqlite:///:memory:")
-os.environ.setdefault("MIGRATE_DATABASE_URL", "")  # not that of an .env beside the tests
+os.environ.setdefault("MIGRATE_DATABASE_URL", "")  # not the one of an .env file

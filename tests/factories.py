@@ -1,4 +1,4 @@
-"""Plain functions that make what a test needs; every default is a real value."""
+"""Plain functions that create what a test needs; every default is a realistic value."""
 
 import copy
 import datetime as dt
@@ -83,7 +83,7 @@ def second_factor(person: User) -> str:
 
 
 def gave_password(client: Any, person: User, *, minutes: float = 0) -> Any:
-    """The browser of somebody who is logged in and gave the password so long ago."""
+    """The browser of a logged-in user who gave the password this long ago."""
     session = client.session
     session["account_authentication_methods"] = [
         {"method": "password", "at": time.time() - 60 * minutes, "reauthenticated": True}
@@ -101,7 +101,7 @@ def sender(*, name: str = "A business", country: str = "AU", **fields: Any) -> S
 
 
 def member(of: Sender, person: User, *, role: str = Role.OWNER, since: dt.datetime | None = None) -> Membership:
-    """In the team from now on, or since then."""
+    """Add to the team from now on, or since `since`."""
     made = Membership.objects.create(sender=of, user=person, role=role)
     if since:
         Membership.objects.filter(pk=made.pk).update(created_at=since)
@@ -251,7 +251,7 @@ OFFER: dict[str, Any] = {
 def quote(
     of: Sender, by: User, *, parcel: ParcelDetails | None = None, at: dt.datetime | None = None, **offer: Any
 ) -> Quote:
-    """A stored quote that no carrier was asked for."""
+    """A stored quote made without a carrier."""
     parcel = parcel or details(of)
     return Quote.objects.create(
         sender=of,
@@ -367,7 +367,7 @@ def stored_label(of: Order, *, size: str = "full", content: bytes = b"%PDF-1.4 a
 
 
 def print_station(person: User, name: str = "Bench 1", **fields: Any) -> PrintStation:
-    """A station that was heard just now. The text of its token is `made.text`, which no database holds."""
+    """A station that just called. The text of its token is `made.text`, which no database holds."""
     now = timezone.now()
     made, text = stations.add_station(name, member=person.membership, now=now)
     PrintStation.objects.filter(pk=made.pk).update(**{"seen_at": now, "printer": "Zebra", **fields})
@@ -534,6 +534,6 @@ def restore(**fields: Any) -> Restore:
 
 
 def count_days(sender: Sender) -> None:
-    """Let the job count all days of a sender."""
+    """Run the job that counts all days of a sender."""
     counting.schedule_days(sender, timezone.now())
     counting.count_due_days(sender.pk)

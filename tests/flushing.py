@@ -1,4 +1,4 @@
-"""Lets a test database be emptied although its audit rows refuse to be deleted.
+"""Allow emptying a test database although its audit rows refuse to be deleted.
 
 Between transactional tests Django empties SQLite by DELETE and PostgreSQL by TRUNCATE, which triggers refuse. So on
 SQLite they step aside for that moment and no other, and come back word for word; on PostgreSQL the owner does it, past

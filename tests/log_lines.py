@@ -1,4 +1,4 @@
-"""Log lines, read."""
+"""Read log lines."""
 
 import io
 import logging

@@ -30,11 +30,11 @@ def described(**parts: Any) -> dict[str, Any]:
 
 
 def named(settings: Any, **parts: Any) -> CarrierAccount:
-    """The row of an account that the settings name as an older one from now on; needs a database."""
+    """Make an account an older one in the settings, and return its row; needs a database."""
     settings.OLDER_CARRIERS = {"OLD": described(**parts)}
     return gateway.account_of(carrier_settings.all_settings()[1])
 
 
 def unnamed() -> CarrierAccount:
-    """The row of an account that no settings name any more."""
+    """The row of an account without settings."""
     return CarrierAccount.objects.create(name="gone-account at https://gone.example", fingerprint="0" * 64)

@@ -1,4 +1,4 @@
-"""What a test saw its database being told."""
+"""The statements a test sent to its database."""
 
 from django.test.utils import CaptureQueriesContext
 

@@ -1,4 +1,4 @@
-"""Threads that start at one moment."""
+"""Threads that start at the same moment."""
 
 import threading
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from django.db import connections
 
 
 def at_once(*acts: Callable[[], Any]) -> list[Any]:
-    """Start all of them at the same instant, each on its own connection; what each returned or raised."""
+    """Start all of them at once, each on its own connection; return what each returned or raised."""
     gate = threading.Barrier(len(acts))
 
     def run(act: Callable[[], Any]) -> Any:

@@ -14,7 +14,7 @@ def improper(requests: list[dict[str, Any]]) -> list[str]:
 
 
 def cut(requests: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The requests whose body never came whole, and which the carrier left without an answer."""
+    """The requests whose body never arrived completely, and which the carrier did not answer."""
     return [request for request in requests if _is_cut(request)]
 
 
@@ -25,7 +25,7 @@ def _is_cut(request: dict[str, Any]) -> bool:
 
 
 def describe(request: dict[str, Any]) -> str:
-    """The request in a few words: how much of it came, and what was answered."""
+    """Return the request in a few words: how much of it arrived, and the reply."""
     announced = _headers(request).get("content-length")
     of = f" of {announced} bytes of body" if announced else " bytes of body and no Content-Length"
     return f"{request['method']} {request['path']}, {request['bytes_read']}{of}, answered {request['status']}"
@@ -49,7 +49,7 @@ def _faults(request: dict[str, Any]) -> list[str]:
 
 
 def _has_partner(request: dict[str, Any]) -> bool:
-    """In the query of a read, in the body of a booking, nowhere else. What a cut body lacks nobody knows."""
+    """In the query of a read, in the body of a booking, nowhere else. The missing part of a cut body is unknown."""
     in_query = bool(request["query"].get("partner_id")) == (request["operation"] in READS_WITH_PARTNER)
     in_body = _is_cut(request) or _names_partner(request["body"]) == (request["operation"] == "book")
     return in_query and in_body

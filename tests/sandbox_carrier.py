@@ -1,4 +1,4 @@
-"""The bundled sandbox carrier as tests hold it: started over real HTTP, troubled and read by its own control pages."""
+"""The bundled sandbox carrier for tests: started over real HTTP, controlled and read through its control pages."""
 
 import json
 import urllib.request
@@ -38,7 +38,7 @@ class SandboxCarrier:
         self.running.stop()
 
     def trouble(self, operation: str, verb: str, *, count: int = 1, **more: Any) -> None:
-        """The next `count` requests of an operation go wrong in this way."""
+        """Make the next `count` requests of an operation fail in this way."""
         self._control("POST", "trouble", {"operation": operation, "verb": verb, "count": count, **more})
 
     def clear(self) -> None:
@@ -65,7 +65,7 @@ class SandboxCarrier:
         self._control("POST", "refund", {"reference": reference, "granted": granted})
 
     def stray(self, reference: str, amount: str) -> None:
-        """A line for somebody else's parcel on the next billing report."""
+        """A line for another sender's parcel on the next billing report."""
         self._control("POST", "stray", {"reference": reference, "amount": amount})
 
     def report(self) -> tuple[str, bytes]:
@@ -82,7 +82,7 @@ class SandboxCarrier:
         return [line for line in lines if not effect or line["effect"] == effect]
 
     def deliveries(self) -> list[dict[str, Any]]:
-        """Every try to tell the listener about a scan, with what it answered."""
+        """Every try to send a scan to the listener, with its reply."""
         found: list[dict[str, Any]] = self._control("GET", "deliveries")
         return found
 

@@ -1,4 +1,4 @@
-"""A part of a test after which the database is as before."""
+"""A part of a test that leaves the database unchanged."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -20,7 +20,7 @@ EASYPOST = "shipping_portal.carrier.easypost.EasyPost"
 
 
 def named(settings: Any, **parts: Any) -> CarrierAccount:
-    """The row of an account that the settings name as the second one from now on; needs a database."""
+    """Make an account the second one in the settings, and return its row; needs a database."""
     secrets = [f"carrier:{WEBHOOK_SECRET}"]
     settings.CARRIER_TITLE = FIRST
     settings.SECOND_CARRIER = {"TWO": older.described(WEBHOOK_SECRETS=secrets, **{"TITLE": SECOND, **parts})}

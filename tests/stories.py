@@ -5,7 +5,7 @@ from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 
 
 def tell(machine: type[RuleBasedStateMachine], stories: int, steps: int) -> None:
-    """Live through so many stories of up to so many steps."""
+    """Run this many stories of up to this many steps."""
     how = settings(
         max_examples=stories,
         stateful_step_count=steps,

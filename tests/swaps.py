@@ -1,4 +1,4 @@
-"""A compare-and-swap met by a row that moved since it was read."""
+"""A compare-and-swap on a row that changed since it was read."""
 
 from collections.abc import Callable
 from typing import Any
@@ -21,7 +21,7 @@ def row(of: Model) -> dict[str, Any]:
 
 
 def stays(of: Model, differs: dict[str, Any], change: Callable[[], Any]) -> Any:
-    """Let the row differ since it was read, try the change, and hold that it wrote nothing. Returns its answer."""
+    """Change the row after it was read, try the swap, and assert that it wrote nothing. Return its result."""
     type(of)._default_manager.filter(pk=of.pk).update(**differs)  # type: ignore[attr-defined]
     before = row(of)
     try:

@@ -1,4 +1,4 @@
-"""A migrated database, of which every test database begins as a copy.
+"""A migrated database; every test database starts as a copy of it.
 
 On SQLite it is a file in .run/templates, made by `./dev test` or by the first test that needs it, and reused until a
 migration or a model changes. On PostgreSQL `./dev test` runs `python -m tests.template` and passes the name of the
@@ -42,7 +42,7 @@ def migrated_file() -> Path:
     FOLDER.mkdir(parents=True, exist_ok=True)
     made = FOLDER / f"{_digest()}.sqlite3"
     with (FOLDER / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # another worker waits until the file is whole
+        fcntl.flock(lock, fcntl.LOCK_EX)  # another worker waits until the file is complete
         if not made.exists():
             for older in FOLDER.glob("*.sqlite3*"):
                 older.unlink()

@@ -1,4 +1,4 @@
-"""docs/checks.md names a test for every acceptance check, and each of these tests is there."""
+"""docs/checks.md names a test for every acceptance check, and each of these tests exists."""
 
 import re
 

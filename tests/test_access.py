@@ -19,7 +19,7 @@ from tests.savepoints import undone
 pytestmark = pytest.mark.django_db
 
 
-def test_every_page_is_for_whom_the_matrix_names() -> None:
+def test_every_page_is_for_those_in_the_matrix() -> None:
     declared = {str(entry.name): audience(entry) for _, entry in OURS if "public" not in audience(entry)}
     assert declared == {name: frozenset(roles) for roles, names in ACCESS.items() for name in names.split()}
 
@@ -45,7 +45,7 @@ WITH_OBJECT = [
 
 
 def all_answers(world: World, who: str, routes: list[tuple[str, URLPattern]]) -> dict[str, set[int]]:
-    """What each address answers to somebody. After each one, the database is as before."""
+    """What each URL returns to somebody. After each one, the database is as before."""
     found = {}
     for route, _ in routes:
         with undone():
@@ -63,7 +63,7 @@ def test_a_role_that_a_page_is_not_for_gets_404(role: str, world: World) -> None
             assert not found[route] & {401, 500, 503}, route
 
 
-def test_a_stranger_gets_404_for_what_is_alices(world: World) -> None:
+def test_a_stranger_gets_404_for_alices_objects(world: World) -> None:
     for route, entry in WITH_OBJECT:
         assert all_answers(world, "stranger", [(route, entry)])[route] <= {404}, route
         assert Order.objects.get().status == "booked", route
@@ -86,7 +86,7 @@ def onlooker(world: World) -> Client:
     return browser
 
 
-def test_an_operator_who_looks_reads_the_pages_named_and_nothing_else(world: World, onlooker: Client) -> None:
+def test_an_operator_viewing_as_a_sender_reads_only_the_listed_pages(world: World, onlooker: Client) -> None:
     for route, entry in MEMBERS:
         with CaptureQueriesContext(connection) as asked:
             page = onlooker.get(address(route, world.things))
@@ -98,7 +98,7 @@ def test_an_operator_who_looks_reads_the_pages_named_and_nothing_else(world: Wor
         assert page.status_code == 302 or "You see this as" in shown, route
 
 
-def test_an_operator_who_looks_posts_nothing(world: World, onlooker: Client) -> None:
+def test_an_operator_viewing_as_a_sender_cannot_post(world: World, onlooker: Client) -> None:
     for route, _ in MEMBERS:
         with undone():
             assert onlooker.post(address(route, world.things), {}).status_code == 403, route

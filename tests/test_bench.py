@@ -1,4 +1,4 @@
-"""`./dev bench`: its goals beside the usual way, its ratios, whose CPU it counts, and what it fills."""
+"""`./dev bench`: its goals, its ratios, whose CPU it counts, and the data it creates."""
 
 import datetime as dt
 import os
@@ -26,7 +26,7 @@ MOST = Figure("Python", 1.2)
 OF_OURS = Figure("WAL", 10.0, is_ours=True)
 
 
-def test_the_goals_are_those_that_were_set_before_anything_was_measured() -> None:
+def test_the_goals_are_those_set_before_measuring() -> None:
     assert {figure.name: figure.goal for figure in (*parcels.FIGURES, parcels.PRESSES)} == {
         "bookings a second": 1.0,
         "Python of the workers, ms": 1.2,
@@ -71,7 +71,7 @@ def test_cpu_of_a_process_that_has_ended_counts() -> None:
     "sqlite" in settings.DATABASES["default"]["ENGINE"], reason="it is filled by PostgreSQL's statements"
 )
 @pytest.mark.usefixtures("as_the_owner")  # who may ANALYZE
-def test_the_bench_fills_what_life_fills(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_bench_fills_the_same_tables_as_real_use(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of each account: what is asked for, and beside each order what booking and following it leaves."""
     monkeypatch.setattr(filling, "FILES", 1)
     cast = filling.fill(100, accounts=2)

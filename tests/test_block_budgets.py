@@ -1,4 +1,4 @@
-"""No page reads more blocks than its budget, of 200,000 orders: blocks don't depend on the machine."""
+"""With 200,000 orders no page reads more blocks than its budget: blocks don't depend on the machine."""
 
 import json
 import os
@@ -86,7 +86,7 @@ def test_a_page_reads_few_blocks_of_a_large_portal(
         owner.execute("VACUUM ANALYZE")
         member, operator = visit(alice), visit(sam)
         pages = {url: blocks(member, url) for url in ("/parcels/", "/today/", "/reports/refunds/", "/parcels/new/")}
-        # What one parcel has, nearly all, two words of nearly all, and none.
+        # Words that match one parcel, nearly all, two that match nearly all, and none.
         for words in ("zephyrine", "noor", "tamsin+hobart", "nobody"):
             pages[f"searching {words}"] = blocks(member, f"/parcels/?q={words}")
         pages["/admin/"] = blocks(operator, "/admin/")

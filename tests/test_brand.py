@@ -55,7 +55,7 @@ def test_the_logo_is_the_partners_file(settings: Any, tmp_path: Path) -> None:
         ({"BRAND_LOGO": __file__}, ["portal.E065"]),
     ],
 )
-def test_what_nobody_could_read_is_refused(given: dict[str, str], faults: list[str], settings: Any) -> None:
+def test_unreadable_colours_are_refused(given: dict[str, str], faults: list[str], settings: Any) -> None:
     for name, value in {"BRAND_COLOUR": "", "BRAND_INK": "#ffffff", "BRAND_LOGO": "", **given}.items():
         setattr(settings, name, value)
     assert [fault.id for fault in brand.check_brand()] == faults

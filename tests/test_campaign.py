@@ -1,4 +1,4 @@
-"""The campaign as the tests have it: small at every landing, long each night, and proven by sabotage."""
+"""The campaign in the tests: small before every merge, long each night, and verified by sabotage."""
 
 import subprocess
 import sys
@@ -75,7 +75,7 @@ def test_every_sabotage_still_fits_the_code(sabotage: Sabotage) -> None:
             assert broken.count(old) == 1
             assert old != new
             broken = broken.replace(old, new)
-        # A name that is not there any more stops the campaign instead of breaking the portal.
+        # A name that no longer exists stops the campaign instead of breaking the portal.
         command = [sys.executable, "-m", "ruff", "check", "--isolated", "--select=F821", "--output-format=concise", "-"]
         done = subprocess.run(command, input=broken, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout
@@ -86,12 +86,12 @@ LONG = [["--seed=1", "--orders=400"], ["--seed=90210", "--orders=1000"]]
 
 
 @pytest.mark.campaign
-def test_no_fault_of_a_small_campaign_costs_a_parcel() -> None:
+def test_no_fault_of_a_small_campaign_loses_a_parcel() -> None:
     holds(campaign("--seed=1", *SMALL))
 
 
 @pytest.mark.campaign
-def test_no_lost_reply_of_a_small_campaign_at_easypost_costs_a_parcel() -> None:
+def test_no_lost_reply_of_a_small_campaign_at_easypost_loses_a_parcel() -> None:
     holds(campaign("--seed=1", "--orders=20", "--carrier=easypost"))
 
 
@@ -101,7 +101,7 @@ CLASSES = [["--seed=2", "--orders=200", f"--carrier={name}"] for name in CHOICES
 @pytest.mark.nightly
 @pytest.mark.campaign
 @pytest.mark.parametrize("options", [*LONG, ["--seed=2", "--orders=200", "--replays=off"], *CLASSES], ids=" ".join)
-def test_no_fault_of_a_long_campaign_costs_a_parcel(say: Callable[[str], None], options: list[str]) -> None:
+def test_no_fault_of_a_long_campaign_loses_a_parcel(say: Callable[[str], None], options: list[str]) -> None:
     done = campaign(*options)
     say(done.stdout)
     holds(done)

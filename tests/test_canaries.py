@@ -106,9 +106,7 @@ def test_no_link_is_made_for_a_parcel_of_another_carrier_account(
     assert len(linked.requests()) == before
 
 
-def test_the_link_is_shown_to_its_owner_and_the_showing_is_kept(
-    order: Order, alice: User, visit: Callable[[User], Client]
-) -> None:
+def test_the_link_is_shown_to_its_owner_and_audited(order: Order, alice: User, visit: Callable[[User], Client]) -> None:
     answer = visit(alice).get(reverse("tracking_page", args=[order.uuid]))
     assert TOKEN in answer.content.decode()
     assert "no-store" in answer["Cache-Control"]
@@ -158,7 +156,7 @@ def test_the_link_is_in_no_mail_and_no_export(order: Order, alice: User, visit: 
 def test_no_export_has_a_link_or_the_labels_address(
     order: Order, linked: SandboxCarrier, alice: User, visit: Callable[[User], Client], what: str
 ) -> None:
-    """Though a scan was told with one, and a charge."""
+    """Even though a scan and a charge came with one."""
     client = visit(alice)
     link = f"{linked.url}/t/?{TOKEN}canary"
     assert TOKEN in client.get(reverse("tracking_page", args=[order.uuid])).content.decode()
@@ -186,7 +184,7 @@ def test_nobody_else_is_shown_the_link(
 
 
 def test_a_visitor_sees_neither_link_nor_person(order: Order, things: dict[str, Any]) -> None:
-    """Not on the way to the login page, where every address leads, and not there."""
+    """Neither on the way to the login page, where every URL redirects, nor there."""
     client = Client()
     answers = [client.get(address(route, things)) for route, _ in MEMBERS]
     answers.append(client.get(answers[0]["Location"]))

@@ -53,7 +53,7 @@ def production(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.fixture
 def two(production: Any) -> Any:
-    """A well set up installation that follows an older account to its end."""
+    """A well set up installation that still tracks an older account."""
     production.OLDER_CARRIERS = {"OLD": older.described(CONTRACT=production.CARRIER_CONTRACT)}
     return production
 
@@ -151,12 +151,12 @@ def test_a_good_installation_has_nothing_to_say(production: Any) -> None:
         ("WEBHOOK_SECRETS", [GOOD_SECRET, "nothing-but-a-very-long-secret-0123456789"], "portal.E007"),
     ],
 )
-def test_what_is_wrong_is_named(production: Any, setting: str, value: Any, message: str) -> None:
+def test_each_problem_is_named(production: Any, setting: str, value: Any, message: str) -> None:
     setattr(production, setting, value)
     assert found() == [message]
 
 
-def test_alerts_to_nobody_are_told_of_and_either_way_is_enough(production: Any) -> None:
+def test_alerts_without_a_recipient_are_reported_and_one_way_is_enough(production: Any) -> None:
     production.ALERT_WEBHOOK_URL = ""
     assert found() == []
     production.ALERT_EMAILS = []
@@ -244,14 +244,14 @@ def test_what_is_wrong_with_an_older_account_names_its_own_setting(
     assert setting in f"{seen.msg} {seen.hint}"
 
 
-def test_an_older_account_is_closed_by_taking_away_its_key_and_secrets_alone(two: Any) -> None:
+def test_an_older_account_is_closed_by_removing_only_its_key_and_secrets(two: Any) -> None:
     two.OLDER_CARRIERS["OLD"] |= {"KEY": "", "LINK_KEY": "", "WEBHOOK_SECRETS": []}
     assert found() == []
     two.OLDER_CARRIERS["OLD"] |= {"BASE_URL": "", "CONTRACT": "/nowhere/contract.toml"}
     assert found() == ["portal.E001", "portal.E005"]
 
 
-def test_an_older_contract_is_looked_at_like_the_new_one(two: Any, tmp_path: Path) -> None:
+def test_an_older_contract_is_checked_like_the_new_one(two: Any, tmp_path: Path) -> None:
     file = tmp_path / "older.toml"
     file.write_text("")
     two.OLDER_CARRIERS["OLD"]["CONTRACT"] = str(file)
@@ -278,7 +278,7 @@ def test_two_accounts_of_one_address_and_id_are_refused(two: Any, address: str) 
 
 
 @pytest.mark.parametrize("user", ["carrier", "older"])
-def test_a_webhook_secret_of_two_accounts_is_refused_without_telling_it(two: Any, user: str) -> None:
+def test_a_webhook_secret_of_two_accounts_is_refused_without_showing_it(two: Any, user: str) -> None:
     """The address with the secret in its path names no user, so another user doesn't tell two deliveries apart."""
     two.OLDER_CARRIERS["OLD"]["WEBHOOK_SECRETS"] = [f"{user}:{GOOD_SECRET.partition(':')[2]}"]
     (seen,) = messages()
@@ -369,12 +369,12 @@ def test_a_carrier_on_this_machine_is_fine_in_the_demo(production: Any) -> None:
 
 
 @pytest.mark.django_db
-def test_people_of_the_demo_are_refused_outside_it(production: Any) -> None:
+def test_demo_users_are_refused_outside_the_demo(production: Any) -> None:
     def ids() -> list[str]:
         return [str(message.id) for message in checks.check_demo_people(databases=["default"])]
 
     assert ids() == []
-    factories.user("x@demo.example")  # whoever signed up, nobody's start depends on it
+    factories.user("x@demo.example")  # a sign-up must not affect the start
     person = factories.user("operator@demo.example")
     assert ids() == []
     person.set_password("demo-operator-desk")

@@ -55,7 +55,7 @@ def test_only_pages_and_admin_import_from_template_tags() -> None:
         assert not any("templatetags" in module.split(".") for module in modules), name
 
 
-def test_no_import_goes_in_a_circle() -> None:
+def test_there_is_no_import_cycle() -> None:
     """Nor one that only a type checker follows. TopologicalSorter raises with the circle."""
     modules = {name[:-3].replace("/", ".").removesuffix(".__init__"): tree for name, tree in trees()}
     imports: dict[str, set[str]] = {module: set() for module in modules}
@@ -112,7 +112,7 @@ def test_no_rule_of_the_running_portal_is_an_assert() -> None:
         assert not any(isinstance(node, ast.Assert) for node in ast.walk(tree)), name
 
 
-def test_no_module_is_named_after_nothing() -> None:
+def test_no_module_has_a_meaningless_name() -> None:
     empty = {"services.py", "utils.py", "helpers.py", "managers.py", "signals.py", "exceptions.py"}
     assert {named(path) for path in CODE if path.name in empty} == set()
 
@@ -177,7 +177,7 @@ def test_the_first_sentence_of_a_docstring_is_one_line() -> None:
     assert [(name, text) for name, text in texts if text.partition("\n\n")[0].count("\n")] == []
 
 
-def test_no_work_is_left_half_done() -> None:
+def test_no_todo_is_left() -> None:
     marks = re.compile(r"TODO|FIXME|XXX|raise NotImplementedError|coming soon", re.IGNORECASE)
     for path in [*CODE, *(ROOT / "templates").rglob("*.html")]:
         assert not marks.search(path.read_text()), named(path)

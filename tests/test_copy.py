@@ -1,4 +1,4 @@
-"""T1: what people read is calm, plain and ours: templates, mails, sentences in the code, and documents."""
+"""T1: texts for people are calm, plain and ours: templates, emails, sentences in the code, and documents."""
 
 import re
 from collections.abc import Iterable
@@ -41,18 +41,18 @@ def test_t1_a_template_is_calm_and_names_no_other_carrier() -> None:
     assert [one for one in said if len(one[1].split()) > LONGEST] == []
 
 
-def test_t1_so_are_the_sentences_in_the_code_and_in_the_scripts() -> None:
+def test_t1_sentences_in_the_code_and_scripts_are_calm_too() -> None:
     said = [(named(path), line) for path, lines in SAID.items() if path.suffix in {".py", ".js"} for line in lines]
     assert len(said) > 1000
     assert [one for one in said if CALM.search(one[1]) or BRANDS.search(one[1])] == []
     assert [one for one in said if len(one[1].split()) > LONGEST] == []
 
 
-def test_all_that_people_read_asks_for_eight_years_of_school() -> None:
+def test_texts_need_at_most_eight_years_of_school() -> None:
     assert years(line for lines in SAID.values() for line in lines) <= HARDEST
 
 
-def test_t1_so_does_each_article() -> None:
+def test_t1_each_help_article_is_easy_to_read() -> None:
     articles = {named(path): years(SAID[path]) for path in (ROOT / "templates/help/articles").glob("*.html")}
     assert len(articles) > 10
     assert {name: grade for name, grade in articles.items() if grade > HARDEST} == {}
@@ -68,14 +68,14 @@ def sentences(page: str) -> list[str]:
 PAGES = [path for path in [*DOCUMENTS, ROOT / "CHANGELOG.md"] if path.stat().st_size]
 
 
-def test_so_is_each_document() -> None:
+def test_each_document_is_easy_to_read() -> None:
     for path in PAGES:
         said = sentences(path.read_text())
         assert [line for line in said if len(line.split()) > LONGEST] == [], path
         assert years(said) <= HARDEST, path
 
 
-# What a reader stumbled over, and must not come back; said better in the findings' table of texts.
+# Phrases that a reader stumbled over and that must not come back.
 RETIRED = re.compile(
     r"\be-mails?\b|\blog-ins?\b|something to put right|unwanted mail|has run out|needs a look|half-typed|"
     r"nothing of these|take away\b|nobody is found|read the rows|as the carrier sent it|where it has been|"

@@ -53,12 +53,12 @@ def test_the_portals_role_is_refused(statement: str) -> None:
         connection.cursor().execute(statement)
 
 
-def test_it_has_no_right_too_many_and_adds_to_the_audit() -> None:
+def test_it_has_no_excessive_right_and_can_add_to_the_audit_log() -> None:
     assert roles.too_many() == []
     assert list(deploy_checks.check_database_role(databases=["default"])) == []
     Audit.write("database restored", "nothing", by=None, at=timezone.now())
 
 
-def test_what_only_the_owner_may_do_says_so() -> None:
+def test_owner_only_commands_say_so() -> None:
     with pytest.raises(CommandError, match="Run it as the owner: MIGRATE_DATABASE_URL"):
         call_command("after_restore", f"--backup-at={timezone.now().isoformat()}")

@@ -1,4 +1,4 @@
-"""./dev itself: what its locks hold, and that nothing it starts outlives it."""
+"""./dev itself: what its locks contain, and that nothing it starts outlives it."""
 
 import contextlib
 import json
@@ -52,7 +52,7 @@ def locked(lock: Path) -> dict[str, Requirement]:
 
 
 @pytest.mark.parametrize("lock", LOCKS, ids=lambda lock: lock.name)
-def test_a_lock_names_packages_and_hashes_and_no_place(lock: Path) -> None:
+def test_a_lock_has_packages_and_hashes_and_no_url(lock: Path) -> None:
     line = re.compile(r"[a-z0-9.-]+==[\w.+!]+( ; [^\\/:]+)? \\|    --hash=sha256:[0-9a-f]{64}( \\)?")
     assert [text for text in lock.read_text().splitlines() if not line.fullmatch(text)] == []
 
@@ -76,7 +76,7 @@ def test_the_locks_fulfil_pyproject() -> None:
             assert requirement.specifier.contains(pin.version), f"{lock.name}: {requirement}, not {pin}"
 
 
-def test_each_lock_holds_the_one_before_it_at_the_same_versions() -> None:
+def test_each_lock_includes_the_previous_one_at_the_same_versions() -> None:
     production, run, everything = map(locked, LOCKS)
     assert production.items() <= run.items() <= everything.items()
 
@@ -148,7 +148,7 @@ def test_a_signal_to_the_supervisor_ends_all_before_it_ends_itself(
     assert not (tmp_path / "rubbish").exists()
 
 
-def test_a_child_that_stops_stops_the_rest_and_its_last_words_are_shown(supervise: Callable[..., Supervised]) -> None:
+def test_a_child_that_stops_stops_the_rest_and_its_last_output_is_shown(supervise: Callable[..., Supervised]) -> None:
     supervisor, groups = supervise(FAMILY, SHORT_LIVED)
     _, said = supervisor.communicate(timeout=10)
     assert supervisor.returncode == 1
@@ -172,7 +172,7 @@ def test_a_demo_keeps_its_secrets_and_renews_its_addresses(monkeypatch: pytest.M
         monkeypatch.delenv(name)
     carriers = [(sandboxes.EASYPOST, 8100), (sandboxes.SHIPSTATION, 8101)]
     first = demo_settings.new_settings(tmp_path, web=8000, carriers=carriers, redis_url="redis://one")
-    assert not (tmp_path / "demo.env").exists()  # it is written once the demo is ready
+    assert not (tmp_path / "demo.env").exists()  # this file appears once the demo is ready
     demo_settings.write_settings(tmp_path, first)
     second = demo_settings.new_settings(tmp_path, web=8001, carriers=carriers, redis_url="redis://two")
     assert {name for name in first if first[name] != second[name]} == {"SITE_URL", "REDIS_URL"}
@@ -198,7 +198,7 @@ def test_another_carrier_may_be_given_and_is_not_written_down(monkeypatch: pytes
 
 
 @pytest.mark.parametrize("given", ["", "https://carrier.example"])
-def test_a_command_beside_a_run_asks_the_carrier_of_that_run_or_the_one_given(
+def test_a_command_during_a_run_uses_that_runs_carrier_or_the_one_given(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, given: str
 ) -> None:
     monkeypatch.setattr(demo, "prepare", lambda what: None)
@@ -217,7 +217,7 @@ def test_a_command_beside_a_run_asks_the_carrier_of_that_run_or_the_one_given(
 
 
 @pytest.mark.parametrize("carrier", [name for name in sandboxes.CHOICES if name != "interface"])
-def test_a_demo_with_another_sandbox_has_a_folder_and_accounts_of_its_own(
+def test_a_demo_with_another_sandbox_has_its_own_folder_and_accounts(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, carrier: str
 ) -> None:
     for name in [name for name in os.environ if name.startswith(("CARRIER_", "OLDER_", "SECOND_", "WEBHOOK_"))]:
@@ -412,7 +412,7 @@ def test_a_leg_without_tests_fails_unless_the_tests_were_chosen(code: int, chose
         ("sabotage nightly", "--nightly"),
     ],
 )
-def test_a_larger_run_holds_what_a_smaller_one_does_and_the_nightly_one_everything(marks: str, smallest: str) -> None:
+def test_a_larger_run_includes_the_smaller_ones_and_the_nightly_one_everything(marks: str, smallest: str) -> None:
     sizes = [*testing.SIZES]
     for number, size in enumerate(sizes):
         legs = [leg for leg in testing.LEGS if leg.marks[number]]
@@ -431,7 +431,7 @@ def test_a_larger_run_holds_what_a_smaller_one_does_and_the_nightly_one_everythi
         (["--nightly", "tests/test_dev.py"], "--nightly"),
     ],
 )
-def test_who_names_a_file_gets_its_tests_for_landing_too(words: list[str], size: str) -> None:
+def test_naming_a_file_runs_its_full_tests_too(words: list[str], size: str) -> None:
     assert testing.size_of(words) == (size, [word for word in words if word not in testing.SIZES])
 
 
@@ -449,13 +449,13 @@ def test_a_leg_reads_the_files_that_have_its_marks(marks: str, held: str, left_o
     assert (held in files, left_out in files) == (True, False)
 
 
-def test_what_only_a_landing_runs_is_there_and_left_out_by_day() -> None:
+def test_full_run_tests_exist_and_are_left_out_by_day() -> None:
     assert [path for path in testing.LANDING_ONLY if not (ROOT / path).exists()] == []
     by_day = testing.files_with(f"({testing.ON_SQLITE}) and not (full or nightly)")
     assert by_day[1:] == [f"--ignore={path}" for path in ("tests/browser", *testing.LANDING_ONLY)]
 
 
-def test_a_leg_of_what_needs_no_mark_reads_everything_but_the_browser_tests() -> None:
+def test_a_leg_without_marks_reads_everything_except_the_browser_tests() -> None:
     assert testing.files_with(f"({testing.ON_SQLITE}) and not nightly") == ["tests", "--ignore=tests/browser"]
 
 
@@ -478,7 +478,7 @@ def test_without_a_demo_there_is_no_bill(tmp_path: Path, monkeypatch: pytest.Mon
         demo.bill([], tmp_path)
 
 
-def test_the_log_of_a_process_that_is_started_again_goes_on(tmp_path: Path) -> None:
+def test_the_log_of_a_restarted_process_continues(tmp_path: Path) -> None:
     with ChildProcesses(tmp_path) as children:
         children.check_output("one", ["echo", "first"])
         children.check_output("one", ["echo", "second"])

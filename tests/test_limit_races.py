@@ -1,4 +1,4 @@
-"""Limits while many press at once: on PostgreSQL, and on a SQLite in a file, as in memory threads lock tables."""
+"""Limits while many press at once: on PostgreSQL, and on SQLite in a file, since in-memory threads lock tables."""
 
 import threading
 import uuid
@@ -94,7 +94,7 @@ def test_of_fifty_presses_of_two_senders_with_room_for_two_together_exactly_two_
     assert recounting.miscounted_rows(timezone.now()) == []
 
 
-def test_of_fifty_requests_for_prices_with_room_for_five_five_are_asked(quill: Sender) -> None:
+def test_of_fifty_requests_for_prices_with_room_for_five_five_are_sent(quill: Sender) -> None:
     Sender.objects.update(quotes_a_minute=5)
     now = timezone.now()
     found = at_once(*[partial(limits.take_quote, quill, now)] * 50)
@@ -113,7 +113,7 @@ def test_an_attempt_that_is_resolved_eight_times_at_once_is_given_back_once(quil
     assert quill.booked_today == 1
 
 
-def test_bookings_answers_cancellations_and_a_bill_at_once_never_lock_each_other_out(
+def test_simultaneous_bookings_replies_cancellations_and_a_bill_never_deadlock(
     quill: Sender,
     alice: User,
     take: Callable[..., Any],  # noqa: F811
@@ -146,7 +146,7 @@ def test_bookings_answers_cancellations_and_a_bill_at_once_never_lock_each_other
 
 
 def test_of_ten_pages_of_one_person_two_wait_for_the_carrier(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(waiting, "PLACES", threading.BoundedSemaphore(10))  # as in processes of their own
+    monkeypatch.setattr(waiting, "PLACES", threading.BoundedSemaphore(10))  # as in separate processes
     together = threading.Barrier(10)
 
     def wait() -> str:
@@ -220,6 +220,6 @@ def test_of_ten_views_with_room_for_two_two_are_kept(
     assert SavedView.objects.count() == 2
 
 
-def test_of_thirty_guesses_of_one_password_at_once_five_are_looked_at() -> None:
+def test_of_thirty_simultaneous_password_guesses_five_are_checked() -> None:
     guess = partial(guesses.take_slots, "alice@quill.example", "203.0.113.1", is_known=False)
     assert sum(bool(slots) for slots in at_once(*[guess] * 30)) == 5

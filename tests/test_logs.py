@@ -52,8 +52,8 @@ def test_secrets_links_and_addresses_never_reach_a_line(lines: Any, written: str
 
 
 @pytest.mark.parametrize("name", ["METRICS_TOKEN", "ALERT_WEBHOOK_SECRET", "ALERT_WEBHOOK_URL", "HEARTBEAT_URL"])
-def test_what_opens_metrics_and_alerts_reaches_no_line(lines: Any, settings: Any, name: str) -> None:
-    """Tokens in an address too: anybody who has it may send what it accepts."""
+def test_tokens_of_metrics_and_alerts_reach_no_line(lines: Any, settings: Any, name: str) -> None:
+    """Tokens in a URL too: anybody who has it can use it."""
     secret = f"https://alerts.example/{name}/canary"
     setattr(settings, name, secret)
     logging.getLogger("any").warning("asked %s in vain", secret)
@@ -89,7 +89,7 @@ def test_a_traceback_is_scrubbed_and_stays_on_its_line(lines: Any) -> None:
     assert settings.CARRIER_KEY not in line
 
 
-def test_an_event_with_its_own_facts_is_a_line_like_any_other(lines: Any) -> None:
+def test_an_event_with_its_own_fields_is_a_line_like_any_other(lines: Any) -> None:
     structlog.get_logger("tracking.polling").warning("rate lowered", key_used=settings.CARRIER_KEY, per_second=2)
     (line,) = lines()
     event = json.loads(line)
@@ -103,7 +103,7 @@ def test_ordinary_words_are_left_alone() -> None:
 
 
 @pytest.mark.django_db
-def test_a_request_for_a_webhook_address_leaves_no_token(lines: Any) -> None:
+def test_a_request_to_a_webhook_url_logs_no_token(lines: Any) -> None:
     Client().post("/webhooks/tracking/a-token-that-is-wrong-0123456789/", b"{}", content_type="application/json")
     logging.getLogger("django.request").warning("Not Found: /webhooks/tracking/a-token-that-is-wrong-0123456789/")
     assert lines()

@@ -1,4 +1,4 @@
-"""Migrations are kept as they landed, and none holds up the people who use its table."""
+"""Migrations stay as they were merged, and none blocks the people who use its table."""
 
 import hashlib
 import threading
@@ -20,8 +20,8 @@ LANDED = ROOT / "tests/migrations.sha256"
 WRITE_DOWN = "sha256sum */migrations/0*.py */*/migrations/0*.py > tests/migrations.sha256"
 
 
-def test_no_migration_that_landed_is_edited() -> None:
-    """An installation that applied it never would again. Only what has not landed yet is written again."""
+def test_no_merged_migration_is_edited() -> None:
+    """An installation that applied it would never apply it again. Only unmerged migrations may change."""
     landed = dict(reversed(line.split(maxsplit=1)) for line in LANDED.read_text().splitlines())
     files = [*ROOT.glob("*/migrations/0*.py"), *ROOT.glob("*/*/migrations/0*.py")]
     there = {str(file.relative_to(ROOT)): hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
@@ -47,7 +47,7 @@ def holding_up(migration: Migration) -> list[str]:
     return found
 
 
-def test_an_index_of_a_table_in_use_is_built_beside_its_writers() -> None:
+def test_an_index_of_a_table_in_use_is_built_without_blocking_writers() -> None:
     for (app, name), migration in MigrationLoader(None).disk_migrations.items():
         if app in {"accounts", "orders", "tracking", "billing", "importing", "exporting", "jobs", "staff"}:
             assert holding_up(migration) == [], f"{app} {name}"
@@ -70,7 +70,7 @@ BESIDE = AddIndexConcurrently("orderchange", INDEX)
         ([BESIDE], False, 0),
     ],
 )
-def test_the_rule_knows_what_holds_writers_up(operations: list[Any], atomic: bool, count: int) -> None:
+def test_the_rule_recognises_what_blocks_writers(operations: list[Any], atomic: bool, count: int) -> None:
     migration = Migration("0009", "orders")
     migration.operations, migration.atomic = operations, atomic
     assert len(holding_up(migration)) == count
@@ -102,7 +102,7 @@ def backwards(before: ProjectState, after: ProjectState) -> None:
 
 
 @pytest.mark.postgres
-def test_it_is_there_afterwards_and_gone_again_when_undone(states: tuple[ProjectState, ProjectState]) -> None:
+def test_an_index_exists_afterwards_and_is_dropped_when_undone(states: tuple[ProjectState, ProjectState]) -> None:
     forwards(*states)
     assert indexes()["tried_here"]["columns"] == ["reason"]
     backwards(*states)
@@ -111,7 +111,7 @@ def test_it_is_there_afterwards_and_gone_again_when_undone(states: tuple[Project
 
 @pytest.mark.postgres
 @pytest.mark.skipif("connection.vendor == 'sqlite'", reason="SQLite has one writer")
-def test_it_waits_for_a_writer_while_others_write_and_corrects_what_was_cut_off(
+def test_it_waits_for_a_writer_while_others_write_and_repairs_a_broken_build(
     states: tuple[ProjectState, ProjectState],
 ) -> None:
     name = connection.settings_dict["NAME"]
@@ -149,7 +149,7 @@ def is_valid(other: Any) -> bool:
 @pytest.mark.postgres
 @pytest.mark.skipif("connection.vendor == 'sqlite'", reason="SQLite plans without")
 @pytest.mark.django_db
-def test_postgresql_knows_which_standings_go_together() -> None:
+def test_postgresql_knows_which_states_go_together() -> None:
     """Without, it expects nine times the pickups that wait, and reads every open parcel for them."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT stxkeys FROM pg_statistic_ext WHERE stxname = 'orders_standing'")

@@ -19,7 +19,7 @@ ENDINGS = "py|md|html|toml|yml|yaml|sh|conf|ini|js|css|svg|json"
 PLACE = re.compile(rf"([\w.-]+(?:/[\w.-]+)*(?:\.(?:{ENDINGS})|/))(?:: (\w+))?")
 WORD = re.compile(r"[a-z]+")
 
-# Names that other programs give: the ends of our settings' names, PgBouncer's command, CUPS, Linux and Python.
+# Names defined by other programs: the ends of our settings' names, PgBouncer's command, CUPS, Linux and Python.
 OTHERS = {"id_token_hint", "_LINK_KEY", "RECONNECT", "SO_REUSEPORT", "PreserveJobHistory", "setswitchinterval"}
 # Words of Python and Django, and values, which a module can name without using them.
 PLAIN = {

@@ -60,7 +60,7 @@ def submitted(quill: Sender, alice: User) -> Order:
 
 
 def test_of_ten_returns_from_ten_tabs_one_is_booked(quill: Sender, alice: User) -> None:
-    """Each tab has prices, and so a form, of its own, and none was told of another return."""
+    """Each tab has its own prices and form, and none was told about another return."""
     sent, now = factories.order(quill, alice, status="booked", progress="delivered"), timezone.now()
     quotes = [factories.quote(quill, alice, parcel=returning.return_of(sent, quill)) for _ in range(10)]
     chosen: dict[str, Any] = {"code": "STANDARD-PICKUP", "by": alice, "pickup_date": None, "now": now}
@@ -88,7 +88,7 @@ def test_of_ten_tabs_with_three_parcels_one_set_is_booked(carrier: SandboxCarrie
 
 
 def test_ten_sets_of_three_pass_no_limit(quill: Sender, alice: User) -> None:
-    """Each tab has a form of its own, and the limit has room for seven parcels: two sets."""
+    """Each tab has its own form, and the limit has room for seven parcels: two sets."""
     Sender.objects.filter(pk=quill.pk).update(bookings_a_day=7)
     quill.refresh_from_db()
     details = factories.details(quill)
@@ -102,8 +102,10 @@ def test_ten_sets_of_three_pass_no_limit(quill: Sender, alice: User) -> None:
     assert Order.objects.count() == Sender.objects.get(pk=quill.pk).booked_today == 6
 
 
-def test_fifty_presses_of_one_button_are_one_order(quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No rule of the database is broken on the way: its log would quote the receiver (docs/database.md)."""
+def test_fifty_presses_of_one_button_make_one_order(
+    quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No constraint fails on the way: the database's log would quote the receiver (docs/database.md)."""
     saved: list[str] = []
     save = Order.save
 

@@ -1,4 +1,4 @@
-"""What is typed into the forms of accounts."""
+"""Values typed into the account forms."""
 
 import time
 from typing import Any

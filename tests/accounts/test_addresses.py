@@ -88,7 +88,7 @@ def test_a_street_may_be_called_like_its_place_or_end_like_its_state(
         ("12 Smith Street Fitzroy, 3065, Australia", "12 Smith Street"),
     ],
 )
-def test_what_repeats_the_place_can_be_left_out(line: str, left: str) -> None:
+def test_a_repeated_place_can_be_left_out(line: str, left: str) -> None:
     assert without_place(line, **FITZROY) == left
     assert repeats_place(left, **FITZROY) == ""
 
@@ -99,7 +99,7 @@ def test_a_street_and_its_suburb_may_share_a_name() -> None:
 
 
 @pytest.mark.parametrize("line", ["1 Main St, Ottawa ON K1P 5M7", "1 Main St ottawa Ontario k1p5m7 Canada"])
-def test_a_postal_code_is_found_with_and_without_its_space(line: str) -> None:
+def test_a_postcode_is_found_with_and_without_its_space(line: str) -> None:
     assert repeats_place(line, **OTTAWA).lower().startswith("ottawa")
     assert repeats_place(line, **OTTAWA).split()[-1].lower() in {"5m7", "canada"}
 
@@ -112,7 +112,7 @@ def test_hidden_characters_are_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["Нина", "東京", "١٢ High St", "12 High St 😀"])
-def test_what_cannot_be_printed_is_named(text: str) -> None:
+def test_unprintable_characters_are_named(text: str) -> None:
     with pytest.raises(ValidationError, match="Latin letters"):
         clean_line(text)
 
@@ -121,17 +121,17 @@ def test_what_cannot_be_printed_is_named(text: str) -> None:
     ("text", "plain"),
     [("1２ High St", "12 High St"), ("Ｄặng", "Dang"), ("𝐃𝐚𝐧𝐠", "Dang"), ("Nin\u0302x\u0302a", "Ninxa")],
 )
-def test_a_variant_of_a_latin_letter_is_offered_in_its_plain_spelling(text: str, plain: str) -> None:
+def test_a_variant_of_a_latin_letter_suggests_its_plain_spelling(text: str, plain: str) -> None:
     with pytest.raises(ValidationError, match=f"^\\['Write “{plain}”: “.” cannot be printed.'\\]$"):
         clean_line(text)
 
 
 @pytest.mark.parametrize("name", ["Đặng Thị Hằng", "Øyvind Ærø", "Ḥasan Ẓāfir", "Łukasz Żółć"])
-def test_a_name_in_latin_letters_is_taken_whatever_their_accents(name: str) -> None:
+def test_a_name_in_latin_letters_with_any_accents_is_accepted(name: str) -> None:
     assert clean_line(name) == name
 
 
-def test_portal_and_carrier_take_the_same_letters() -> None:
+def test_portal_and_carrier_accept_the_same_letters() -> None:
     letters = map(chr, range(sys.maxunicode + 1))
     asked = [c for c in letters if unicodedata.category(c) not in addresses.UNPRINTABLE]
     assert [c for c in asked if addresses._is_printable(c) != ordering.is_printable(c)] == []
@@ -173,7 +173,7 @@ def test_names_are_the_same_whatever_their_case_spaces_and_accents() -> None:
         ("+44 20 7946 0958", "GB", "020 7946 0958"),
     ],
 )
-def test_a_phone_is_written_as_its_country_writes_it(typed: str, country: str, stored: str) -> None:
+def test_a_phone_is_formatted_as_in_its_country(typed: str, country: str, stored: str) -> None:
     assert clean_phone(typed, country) == stored
 
 
@@ -187,12 +187,12 @@ def test_australian_call_centre_numbers_are_refused(typed: str, country: str) ->
         clean_phone(typed, country)
 
 
-def test_a_free_number_of_another_country_is_taken_in_australia() -> None:
+def test_another_countrys_freephone_number_is_accepted_in_australia() -> None:
     assert clean_phone("+1 800 234 5678", "AU") == "+1 800-234-5678"
 
 
-def test_a_number_of_another_country_is_none_of_this_one() -> None:
-    """Ten digits are a length of the United States', but no number there begins with 0."""
+def test_a_number_of_another_country_is_not_one_of_this_country() -> None:
+    """Ten digits is a valid length in the United States, but no number there starts with 0."""
     with pytest.raises(ValidationError, match="with \\+ and the country's code"):
         clean_phone("0491 570 156", "US")
 
@@ -213,6 +213,6 @@ def test_across_borders_a_phone_has_its_countrys_code(phone: str, country: str, 
 @pytest.mark.parametrize(
     "typed", ["<script>", "1" * 40, "123", "12", "0412 345 67", "412 345 6", "０４９１５７０００６"]
 )
-def test_what_is_no_phone_number_is_refused(typed: str) -> None:
+def test_an_invalid_phone_number_is_refused(typed: str) -> None:
     with pytest.raises(ValidationError, match="Check this phone number"):
         clean_phone(typed, "AU")

@@ -1,4 +1,4 @@
-"""API tokens: made on a page, shown once, kept as a hash, and ended at once by anybody who may."""
+"""API tokens: made on a page, shown once, stored as a hash, and revoked at once by those who may."""
 
 import datetime as dt
 from collections.abc import Callable
@@ -46,7 +46,7 @@ def test_a_token_is_shown_once_and_kept_as_a_hash(visit: Visit, alice: User) -> 
     assert page["Cache-Control"] == "private, no-store"
 
 
-def test_a_role_gets_no_scope_that_its_pages_have_not(visit: Visit, vic: User) -> None:
+def test_a_role_gets_no_scope_beyond_its_pages(visit: Visit, vic: User) -> None:
     page = browser(visit, vic).post(PAGE, typed(scopes=["parcels:book"]))
     assert page.status_code == 422
     assert page.context["form"].errors["scopes"] == ["Choose one from the page."]
@@ -118,7 +118,7 @@ def test_unknown_ended_and_revoked_tokens_are_not_accepted(alice: User) -> None:
         found(factories.api_token(alice, revoked_at=now).text)
 
 
-def test_a_token_ends_with_its_persons_place_in_the_account(alice: User, ana: User, bob: User) -> None:
+def test_a_token_ends_when_its_person_leaves_the_account(alice: User, ana: User, bob: User) -> None:
     made, other = factories.api_token(ana), factories.api_token(ana)
     team.remove_member(ana.membership, by=alice, now=timezone.now())
     made.refresh_from_db()
@@ -150,7 +150,7 @@ def test_a_partners_token_acts_for_the_member_it_names(alice: User, bob: User) -
         found(made.text, alice.email)
 
 
-def test_its_use_is_noted_once_a_minute(alice: User) -> None:
+def test_its_use_is_recorded_once_a_minute(alice: User) -> None:
     made, now = factories.api_token(alice), timezone.now()
     used = []
     for seconds in (0, 59, 61):
@@ -182,8 +182,8 @@ def test_tokens_are_deleted_thirty_days_after_they_ended(alice: User) -> None:
     assert api_tokens.KEPT_DAYS == 30
 
 
-def test_a_token_is_shown_once_the_password_is_given(alice: User) -> None:
-    """What was typed is kept until then, and nothing is made before."""
+def test_a_token_is_shown_after_the_password_is_given(alice: User) -> None:
+    """The typed values are kept until then, and nothing is created before."""
     alice.set_password(factories.PASSWORD)
     alice.save()
     client = factories.gave_password(Client(), alice, minutes=50)
@@ -193,4 +193,4 @@ def test_a_token_is_shown_once_the_password_is_given(alice: User) -> None:
     assert not ApiToken.objects.exists()
     page = client.post(asked["Location"], {"password": factories.PASSWORD}, follow=True)
     made = ApiToken.objects.get()
-    assert page.content.decode().count(made.start) == 2  # in its row, and whole
+    assert page.content.decode().count(made.start) == 2  # in its row, in full

@@ -1,4 +1,4 @@
-"""Who may open an account, who is asked to look at it, and the operator's yes or no."""
+"""Who may open an account, who is asked to review it, and the operator's approval or refusal."""
 
 from typing import Any
 
@@ -66,7 +66,7 @@ def test_an_invitation_to_a_team_works_in_every_mode(settings: Any, quill: Sende
     assert not ApprovalRequest.objects.exists()
 
 
-def test_the_operators_are_asked_by_one_mail_due_with_the_account(approving: Any) -> None:
+def test_the_operators_get_one_email_queued_with_the_account(approving: Any) -> None:
     sign_up()
     confirm()
     request, sender = ApprovalRequest.objects.get(), Sender.objects.get()
@@ -81,7 +81,7 @@ def test_the_operators_are_asked_by_one_mail_due_with_the_account(approving: Any
 
 
 def confirm(email: str = MIA["email"]) -> None:
-    """The press on the page that the mail to this address leads to."""
+    """Press the button on the page that the email to this address links to."""
     link = reverse("account_confirm_email", args=[EmailConfirmationHMAC(found(email)).key])
     assert Client().post(link, follow=True).status_code == 200
     assert found(email).verified
@@ -102,13 +102,13 @@ def test_the_operators_are_asked_once_the_address_is_confirmed_and_not_before(ap
     assert ApprovalRequest.objects.get().due_at is None
 
 
-def test_where_no_address_is_confirmed_the_operators_are_asked_at_once(approving: Any) -> None:
+def test_without_address_confirmation_the_operators_are_asked_at_once(approving: Any) -> None:
     approving.ACCOUNT_EMAIL_VERIFICATION = "none"
     sign_up()
     assert ApprovalRequest.objects.get().due_at
 
 
-def test_an_address_confirmed_after_the_yes_asks_nobody(approving: Any) -> None:
+def test_an_address_confirmed_after_approval_asks_nobody(approving: Any) -> None:
     sign_up()
     Sender.objects.update(approved_at=timezone.now())
     confirm()
@@ -122,7 +122,7 @@ def test_a_shippers_address_asks_nobody(approving: Any) -> None:
     assert not ApprovalRequest.objects.exists()
 
 
-def test_an_account_that_could_not_be_opened_owes_no_mail(approving: Any, monkeypatch: Any) -> None:
+def test_an_account_that_could_not_be_opened_sends_no_email(approving: Any, monkeypatch: Any) -> None:
     def fails(*given: Any, **more: Any) -> None:
         raise RuntimeError("the disk is full")
 
@@ -133,7 +133,7 @@ def test_an_account_that_could_not_be_opened_owes_no_mail(approving: Any, monkey
     assert not Sender.objects.exists()
 
 
-def test_a_mail_server_that_is_away_is_asked_again(approving: Any, monkeypatch: Any) -> None:
+def test_a_mail_server_that_is_down_is_tried_again(approving: Any, monkeypatch: Any) -> None:
     sign_up()
     confirm()
     request = ApprovalRequest.objects.get()
@@ -150,7 +150,7 @@ def test_a_mail_server_that_is_away_is_asked_again(approving: Any, monkeypatch: 
 
 
 @pytest.mark.parametrize("why", ["no address", "approved meanwhile"])
-def test_nobody_is_asked_where_there_is_nobody_or_nothing_to_ask(approving: Any, why: str) -> None:
+def test_nobody_is_asked_if_there_is_nobody_or_nothing_to_ask(approving: Any, why: str) -> None:
     sign_up()
     confirm()
     mail.outbox.clear()
@@ -167,7 +167,7 @@ def act(sender: Sender, name: str) -> str:
     return reverse("admin:accounts_sender_act", args=[sender.pk, name])
 
 
-def test_the_yes_is_audited_and_told_to_the_people_of_the_account(
+def test_an_approval_is_audited_and_emailed_to_the_accounts_members(
     approving: Any, quill: Sender, alice: User, sam: User, visit: Any
 ) -> None:
     Sender.objects.update(approved_at=None)
@@ -195,7 +195,7 @@ def test_two_operators_who_approve_at_once_approve_once(quill: Sender, alice: Us
     assert Audit.objects.count() == 1
 
 
-def test_a_declined_account_waits_no_more_until_it_is_reinstated(
+def test_a_declined_account_is_off_the_queue_until_it_is_reinstated(
     approving: Any, quill: Sender, alice: User, sam: User, visit: Any
 ) -> None:
     Sender.objects.update(approved_at=None)
@@ -214,7 +214,7 @@ def test_a_declined_account_waits_no_more_until_it_is_reinstated(
 
 
 @pytest.mark.parametrize("name", ["approve", "decline"])
-def test_who_may_suspend_may_approve_and_decline(quill: Sender, visit: Any, name: str) -> None:
+def test_those_who_may_suspend_may_approve_and_decline(quill: Sender, visit: Any, name: str) -> None:
     Sender.objects.update(approved_at=None)
     permissions.update_groups()
     person = factories.user("rita@portal.example", is_staff=True)
@@ -232,14 +232,14 @@ def test_a_mode_that_does_not_exist_is_named(settings: Any) -> None:
     assert [message.id for message in checks.check_sign_up()] == ["portal.E009"]
 
 
-def test_the_yes_to_one_account_is_none_to_another(quill: Sender, alice: User, bob: User, sam: User) -> None:
+def test_approving_one_account_does_not_approve_another(quill: Sender, alice: User, bob: User, sam: User) -> None:
     Sender.objects.update(approved_at=None)
     signing_up.approve_account(quill, by=sam, note=REASON, now=timezone.now())
     assert list(Sender.objects.filter(approved_at=None)) == [bob.membership.sender]
     assert [notice.user for notice in Notification.objects.all()] == [alice]
 
 
-def test_the_operators_read_who_opened_the_account_and_not_who_joined_it(approving: Any) -> None:
+def test_the_operators_see_who_opened_the_account_and_not_who_joined_it(approving: Any) -> None:
     sign_up()
     confirm()
     factories.member(Sender.objects.get(), factories.user("zed@marlow.example", name="Zed Later"))

@@ -1,4 +1,4 @@
-"""The database refuses to change history, even to its owner; the portal's role may not so much as try."""
+"""The database refuses to change history, even for its owner; the portal's role may not even try."""
 
 from typing import Any
 

@@ -37,7 +37,7 @@ def test_a_name_is_one_line_that_can_be_read(browser: Client, alice: User, name:
     assert alice.name == "Alice Quill"
 
 
-def test_a_chosen_theme_is_the_class_of_every_page(browser: Client, alice: User) -> None:
+def test_a_chosen_theme_sets_the_class_of_every_page(browser: Client, alice: User) -> None:
     assert '<html lang="en-AU">' in browser.get("/settings/").content.decode()
     browser.post("/settings/appearance/", {"theme": "dark"})
     for page in ("/settings/", "/parcels/", "/help/contact/", "/nowhere/"):
@@ -65,7 +65,7 @@ def test_the_business_has_a_name_and_a_zone_of_its_country(browser: Client, quil
     assert (answer.status_code, "Choose one from the page." in text(answer)) == (422, True)
 
 
-def test_a_business_keeps_a_zone_that_is_none_of_its_countrys(browser: Client, quill: Sender) -> None:
+def test_a_business_keeps_a_zone_outside_its_country(browser: Client, quill: Sender) -> None:
     Sender.objects.filter(pk=quill.pk).update(zone="Pacific/Auckland")
     browser.post("/settings/business/", {"name": "Quill Ltd", "zone": "Pacific/Auckland"})
     quill.refresh_from_db()
@@ -116,20 +116,20 @@ def test_labels_open_the_print_window_only_if_asked_to(browser: Client, quill: S
     assert (quill.label_size, quill.prints_at_once) == ("cropped", True)
 
 
-def test_the_page_of_ones_data_leads_to_closing_the_account(browser: Client) -> None:
+def test_the_page_of_ones_data_links_to_closing_the_account(browser: Client) -> None:
     page = browser.get("/settings/data/")
     assert 'href="/settings/data/close/"' in page.content.decode()
     assert "Original labels (ZIP)" in text(page)
 
 
 @pytest.mark.parametrize("page", OF_THE_ACCOUNT)
-def test_what_is_the_accounts_is_the_owners_to_change(page: str, ana: User, bea: User, vic: User, visit: Visit) -> None:
+def test_only_the_owner_changes_account_settings(page: str, ana: User, bea: User, vic: User, visit: Visit) -> None:
     for member in (ana, bea, vic):
         assert visit(member).get(f"/settings/{page}/").status_code == 404
         assert visit(member).post(f"/settings/{page}/").status_code in {404, 405}
 
 
-def test_more_lists_what_each_role_may_open(alice: User, ana: User, vic: User, visit: Visit) -> None:
+def test_the_more_menu_lists_what_each_role_may_open(alice: User, ana: User, vic: User, visit: Visit) -> None:
     def offered(person: User) -> str:
         return visit(person).get("/more/").content.decode().split("<main")[1]
 
@@ -163,7 +163,7 @@ def test_a_page_costs_few_queries_and_asks_a_visitor_to_log_in(browser: Client, 
         ("label-size", {"label_size": "cropped", "prints_at_once": "on"}),
     ],
 )
-def test_what_one_saves_is_nobody_elses(
+def test_saving_a_setting_changes_nobody_elses(
     browser: Client, ana: User, bob: User, page: str, typed: dict[str, str]
 ) -> None:
     def others() -> list[object]:

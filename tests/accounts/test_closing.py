@@ -1,4 +1,4 @@
-"""An account is closed by its owner or an operator once nothing of it is open, and is erased by its term."""
+"""An account is closed by its owner or an operator once nothing is open, and erased when its time is up."""
 
 import datetime as dt
 from collections.abc import Callable
@@ -29,7 +29,7 @@ PAST = dt.timedelta(days=31)
 
 @pytest.fixture
 def browser(alice: User, visit: Callable[[User], Client]) -> Client:
-    """Alice's, who has given her password a moment ago."""
+    """Alice's browser, just after she gave her password."""
     client = visit(alice)
     session = client.session
     session["account_authentication_methods"] = [{"method": "password", "at": timezone.now().timestamp()}]
@@ -62,7 +62,7 @@ def test_an_owner_closes_the_account_by_typing_its_number(browser: Client, quill
     assert Audit.objects.get(action="account closed").actor == alice
 
 
-def test_a_closed_account_books_nothing_and_reads_on(browser: Client, quill: Sender, alice: User) -> None:
+def test_a_closed_account_books_nothing_and_can_still_read(browser: Client, quill: Sender, alice: User) -> None:
     close(quill, alice)
     with pytest.raises(booking_rules.Suspended):
         booking_rules.refuse_unless_booking_is_on(quill, timezone.now())
@@ -84,7 +84,7 @@ def disputed(quill: Sender, alice: User) -> None:
         (lambda of, by: factories.import_row(of, by, state="owed"), "An import is being booked"),
     ],
 )
-def test_an_account_stays_open_while_anything_of_it_is(
+def test_an_account_stays_open_while_anything_in_it_is_open(
     browser: Client, quill: Sender, alice: User, open_one: Callable[..., Any], why: str
 ) -> None:
     open_one(quill, alice)
@@ -95,7 +95,7 @@ def test_an_account_stays_open_while_anything_of_it_is(
         closing.close_account(quill, by=alice, now=timezone.now())
 
 
-def test_a_closed_account_is_erased_by_its_term(
+def test_a_closed_account_is_erased_when_its_time_is_up(
     quill: Sender, alice: User, ana: User, bob: User, settings: Any, tmp_path: Path
 ) -> None:
     settings.ERASED_FILE = str(tmp_path / "erased")
@@ -121,7 +121,7 @@ def test_a_closed_account_is_erased_by_its_term(
     assert erased_keys.read_erased_keys() == {"sender": {quill.pk}}
 
 
-def test_what_operators_wrote_of_a_parcel_after_its_receiver_was_erased_ends_with_the_account(
+def test_operators_later_notes_about_a_parcel_are_erased_with_the_account(
     quill: Sender, alice: User, sam: User
 ) -> None:
     order = delivered(quill, alice)
@@ -152,7 +152,7 @@ def test_an_account_that_was_erased_is_erased_again_after_a_restore(
     assert not User.objects.get(pk=alice.pk).is_active
 
 
-def test_until_then_an_operator_takes_it_back(quill: Sender, alice: User, sam: User) -> None:
+def test_until_then_an_operator_can_undo_it(quill: Sender, alice: User, sam: User) -> None:
     close(quill, alice)
     quill.reinstate(by=sam, reason="the owner changed their mind", at=timezone.now())
     assert not quill.is_suspended

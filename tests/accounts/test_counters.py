@@ -1,4 +1,4 @@
-"""The counters behind a sender's limits: each sender has its own, and those of a day are of that day alone."""
+"""The counters behind a sender's limits: each sender has its own, and each day its own."""
 
 import datetime as dt
 from decimal import Decimal
@@ -22,7 +22,7 @@ def counters(sender: Sender) -> list[Decimal]:
     return list(Sender.objects.values_list(*NAMES).get(pk=sender.pk))
 
 
-def test_requests_for_prices_of_one_sender_are_not_anothers(quill: Sender, other: Sender) -> None:
+def test_price_requests_are_counted_per_sender(quill: Sender, other: Sender) -> None:
     Sender.objects.update(quotes_a_minute=1)
     now = timezone.now()
     assert [limits.take_quote(sender, now) for sender in (quill, quill, other)] == [True, False, True]
@@ -38,7 +38,7 @@ def test_counting_for_one_sender_counts_for_nobody_else(quill: Sender, other: Se
     assert (counters(quill), counters(other)) == ([0] * 5, one)
 
 
-def test_what_is_given_back_for_another_day_leaves_todays_counters(quill: Sender) -> None:
+def test_giving_back_for_another_day_does_not_change_todays_counters(quill: Sender) -> None:
     day = limits.reserve(quill, PRICE, timezone.now())["reserved_on"]
     limits.add(quill.pk, day - dt.timedelta(days=1), parcels=-1, money=-PRICE, unbilled=-PRICE)
     assert counters(quill) == [1, PRICE, 0, 0, 0]

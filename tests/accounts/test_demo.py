@@ -1,4 +1,4 @@
-"""The demo's people: there under DEMO=1, refused everywhere else."""
+"""The demo's users: available under DEMO=1, refused everywhere else."""
 
 import json
 from typing import Any
@@ -21,7 +21,7 @@ def test_without_demo_the_commands_refuse_and_create_nothing() -> None:
     assert not User.objects.exists()
 
 
-def test_the_demo_can_be_made_as_often_as_wanted(settings: Any, capsys: Any) -> None:
+def test_the_demo_can_be_created_repeatedly(settings: Any, capsys: Any) -> None:
     settings.DEMO = True
     call_command("demo", "--json")
     people = json.loads(capsys.readouterr().out)

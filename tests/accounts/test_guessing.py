@@ -1,4 +1,4 @@
-"""Guessing passwords is slow, from one address and from many; and it keeps nobody out of their account."""
+"""Guessing passwords is slow from one address and from many, and locks nobody out of their account."""
 
 import datetime as dt
 from typing import Any
@@ -33,21 +33,21 @@ def guess_from_many_addresses(alice: User, count: int) -> list[bool]:
     return [SLOW in try_it(alice, address=f"198.51.100.{number}").content.decode() for number in range(count)]
 
 
-def test_six_wrong_passwords_from_one_address_are_one_too_many_there_and_nowhere_else(alice: User) -> None:
+def test_the_sixth_wrong_password_blocks_only_that_address(alice: User) -> None:
     for _ in range(5):
         assert SLOW not in try_it(alice).content.decode()
     assert SLOW in try_it(alice, right=True).content.decode()
     assert try_it(alice, address="203.0.113.2", right=True).status_code == 302
 
 
-def test_sixty_tries_a_minute_come_from_one_address_whichever_accounts_they_are_at(alice: User) -> None:
+def test_one_address_has_sixty_tries_a_minute_over_all_accounts(alice: User) -> None:
     for number in range(60):
         assert guesses.take_slots(f"person{number}@quill.example", "203.0.113.1", is_known=False)
     assert not guesses.take_slots("one.more@quill.example", "203.0.113.1", is_known=False)
     assert guesses.take_slots("one.more@quill.example", "203.0.113.2", is_known=False)
 
 
-def test_a_household_of_ipv6_addresses_is_one_address() -> None:
+def test_an_ipv6_network_counts_as_one_address() -> None:
     for number in range(5):
         assert guesses.take_slots("alice@quill.example", f"2001:db8:1:2::{number}", is_known=False)
     assert not guesses.take_slots("alice@quill.example", "2001:db8:1:2::ffff", is_known=False)
@@ -55,8 +55,8 @@ def test_a_household_of_ipv6_addresses_is_one_address() -> None:
 
 
 @pytest.mark.parametrize("address", ["", "unknown", "203.0.113.1:50112"])
-def test_an_address_that_is_none_is_counted_as_it_is(alice: User, address: str) -> None:
-    """A server behind a Unix socket names no address, and some proxies add a port."""
+def test_an_invalid_address_is_counted_as_it_is(alice: User, address: str) -> None:
+    """A server behind a Unix socket gives no address, and some proxies add a port."""
     for _ in range(5):
         assert SLOW not in try_it(alice, address=address).content.decode()
     assert SLOW in try_it(alice, address=address).content.decode()
@@ -79,7 +79,7 @@ def test_a_browser_that_was_logged_in_before_gets_through(alice: User, bob: User
 
 
 @pytest.mark.parametrize(("seconds", "is_known"), [(-1, True), (0, True), (1, False)])
-def test_a_browser_is_known_for_180_days_however_long_it_keeps_the_cookie(
+def test_a_browser_is_recognised_for_180_days_however_long_it_keeps_the_cookie(
     alice: User, rf: RequestFactory, seconds: int, is_known: bool
 ) -> None:
     logged_in = dt.datetime(2026, 6, 1, tzinfo=dt.UTC)
@@ -91,7 +91,7 @@ def test_a_browser_is_known_for_180_days_however_long_it_keeps_the_cookie(
         assert known_browsers.is_known(later, alice.email) is is_known
 
 
-def test_a_browser_known_to_one_account_is_a_stranger_to_another(alice: User, bob: User) -> None:
+def test_a_browser_known_to_one_account_is_unknown_to_another(alice: User, bob: User) -> None:
     bob.set_password(factories.PASSWORD)
     bob.save()
     bobs = Client()
@@ -101,7 +101,7 @@ def test_a_browser_known_to_one_account_is_a_stranger_to_another(alice: User, bo
     assert SLOW in try_it(alice, right=True, browser=bobs).content.decode()
 
 
-def test_a_new_password_by_mail_lets_in_at_once(alice: User, mailoutbox: Any) -> None:
+def test_a_password_reset_by_email_logs_in_at_once(alice: User, mailoutbox: Any) -> None:
     guess_from_many_addresses(alice, 21)
     browser = Client()
     browser.post("/accounts/password/reset/", {"email": alice.email})
@@ -121,12 +121,12 @@ def test_an_office_behind_one_address_logs_in_in_the_same_minute(quill: Any) -> 
         assert try_it(person, right=True).status_code == 302
 
 
-def test_the_right_password_counts_for_nothing_however_many_browsers_it_is_typed_in(alice: User) -> None:
+def test_right_passwords_never_count_however_many_browsers(alice: User) -> None:
     for number in range(30):
         assert try_it(alice, address=f"198.51.100.{number}", right=True).status_code == 302
 
 
-def test_a_refused_address_is_told_so_in_a_page_of_ours(alice: User, settings: Any) -> None:
+def test_a_refused_address_gets_a_page_of_ours(alice: User, settings: Any) -> None:
     settings.ACCOUNT_RATE_LIMITS = {"login": "1/m/ip"}
     try_it(alice)
     page = try_it(alice)

@@ -1,4 +1,4 @@
-"""What lies between the two steps of a login, sign-ups nobody confirmed, and links of our mail."""
+"""Between the two steps of a login, unconfirmed sign-ups, and links in our emails."""
 
 import datetime as dt
 import re
@@ -30,7 +30,7 @@ def code_of(secret: str) -> str:
 
 
 @pytest.mark.parametrize(("changes", "leads_to"), [(False, "/today/"), (True, "/accounts/login/")])
-def test_a_log_in_begun_before_a_new_password_ends_with_it(alice: User, changes: bool, leads_to: str) -> None:
+def test_a_login_started_before_a_password_change_ends_with_it(alice: User, changes: bool, leads_to: str) -> None:
     secret = factories.second_factor(alice)
     alice.set_password(factories.PASSWORD)
     alice.save()
@@ -50,7 +50,9 @@ def test_a_log_in_begun_before_a_new_password_ends_with_it(alice: User, changes:
 
 @pytest.mark.parametrize("host", ["portal.example:8080", "portal.example."])
 @pytest.mark.parametrize("url", ["/accounts/password/reset/", "/accounts/signup/"])
-def test_a_link_of_a_mail_leads_to_the_portals_own_address(alice: User, settings: object, host: str, url: str) -> None:
+def test_a_link_in_an_email_leads_to_the_portals_own_address(
+    alice: User, settings: object, host: str, url: str
+) -> None:
     settings.ALLOWED_HOSTS, settings.SITE_URL = ["portal.example"], "https://portal.example"  # type: ignore[attr-defined]
     for email in (alice.email, "nobody@quill.example"):
         Client().post(url, {**SIGN_UP, "email": email}, headers={"host": host})
@@ -64,9 +66,7 @@ def sign_up() -> User:
     return User.objects.get(email=SIGN_UP["email"])
 
 
-def test_whoever_has_the_address_joins_by_the_invitation_though_a_stranger_signed_up_with_it(
-    quill: Sender, alice: User
-) -> None:
+def test_an_invited_person_can_join_though_a_stranger_signed_up_with_their_address(quill: Sender, alice: User) -> None:
     squatter = sign_up()
     opened = squatter.membership.sender
     mail.outbox.clear()
@@ -84,7 +84,7 @@ def test_whoever_has_the_address_joins_by_the_invitation_though_a_stranger_signe
 
 
 @pytest.mark.parametrize(("hours", "is_gone"), [(24, False), (25, False), (26, True)])
-def test_a_sign_up_nobody_confirmed_ends_after_a_day(quill: Sender, alice: User, hours: int, is_gone: bool) -> None:
+def test_an_unconfirmed_sign_up_ends_after_a_day(quill: Sender, alice: User, hours: int, is_gone: bool) -> None:
     person = sign_up()
     User.objects.update(date_joined=timezone.now() - dt.timedelta(hours=hours) + dt.timedelta(minutes=1))
     assert erasing.purge_unconfirmed(timezone.now()) == is_gone
@@ -103,7 +103,7 @@ def test_a_sign_up_nobody_confirmed_ends_after_a_day(quill: Sender, alice: User,
         lambda person: User.objects.filter(pk=person.pk).update(is_staff=True),
     ],
 )
-def test_nobody_else_ends_with_them(differs: Callable[[User], object]) -> None:
+def test_nobody_else_is_deleted_with_them(differs: Callable[[User], object]) -> None:
     person = sign_up()
     User.objects.update(date_joined=timezone.now() - dt.timedelta(days=9))
     differs(person)
@@ -112,7 +112,7 @@ def test_nobody_else_ends_with_them(differs: Callable[[User], object]) -> None:
 
 
 @pytest.mark.parametrize(("given", "leads_to"), [("Zora Canaryname", "/today/"), ("/watch/", "/watch/")])
-def test_a_log_in_leads_on_to_a_path_and_never_to_words(alice: User, given: str, leads_to: str) -> None:
+def test_a_login_redirects_only_to_a_path(alice: User, given: str, leads_to: str) -> None:
     browser = Client()
     browser.force_login(alice, backend="allauth.account.auth_backends.AuthenticationBackend")
     assert browser.get("/accounts/login/", {"next": given})["Location"] == leads_to

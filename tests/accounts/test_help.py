@@ -1,4 +1,4 @@
-"""Help is open to everybody, found by its words, and about what the pages really do."""
+"""Help is open to everybody, searchable, and about what the pages really do."""
 
 import re
 from pathlib import Path
@@ -30,7 +30,7 @@ def test_an_article_is_found_by_words_inside_it_in_any_case(client: Client) -> N
     assert titles(client, "FIT to Page") == ["Print labels that scan"]
 
 
-def test_words_that_no_article_holds_say_so(client: Client) -> None:
+def test_a_search_without_an_article_says_so(client: Client) -> None:
     answer = client.get("/help/", {"q": "zeppelin %"})
     assert "No article has all of these words" in answer.content.decode()
 
@@ -51,7 +51,7 @@ def test_every_file_of_an_article_is_listed() -> None:
     assert files == set(ARTICLES)
 
 
-# Said by a printer's own window, and by a file.
+# Shown by a printer's own dialog, and by a file.
 NOT_OURS = {"fit to page", "Length (mm)"}
 
 

@@ -1,4 +1,4 @@
-"""Throttles lie in a table as JSON: nothing in it is ever unpickled."""
+"""Throttles are stored in a table as JSON: nothing is ever unpickled."""
 
 import base64
 import pickle
@@ -16,7 +16,7 @@ def stored() -> list[bytes]:
         return [base64.b64decode(value) for (value,) in cursor.fetchall()]
 
 
-def test_it_keeps_what_throttles_put_in() -> None:
+def test_it_keeps_what_throttles_store() -> None:
     cache.set("history", [1.5, 2.25], 60)
     cache.add("lock", "yes", 60)
     assert cache.get("history") == [1.5, 2.25]
@@ -36,6 +36,6 @@ def test_a_pickle_in_the_table_is_not_loaded() -> None:
         cache.get("history")
 
 
-def test_what_is_no_json_is_refused() -> None:
+def test_a_value_that_is_not_json_is_refused() -> None:
     with pytest.raises(TypeError):
         cache.set("thing", object(), 60)

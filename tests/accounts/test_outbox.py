@@ -1,4 +1,4 @@
-"""News by email: what is due to whom, what leaves as one email, and what is never in it."""
+"""Notifications by email: what goes to whom, what goes into one email, and what is never in it."""
 
 import datetime as dt
 import re
@@ -37,18 +37,18 @@ def leave(now: dt.datetime | None = None) -> list[str]:
     return [str(message.body) for message in mail.outbox]
 
 
-def test_bookers_are_told_and_others_are_not(alice: User, ana: User, bea: User, vic: User, quill: Sender) -> None:
+def test_bookers_are_emailed_and_others_are_not(alice: User, ana: User, bea: User, vic: User, quill: Sender) -> None:
     outbox.notify(fact(quill), now=NOON)
     assert set(Notification.objects.values_list("user__email", flat=True)) == {alice.email, ana.email}
 
 
-def test_a_fact_is_told_to_each_person_once(alice: User, quill: Sender) -> None:
+def test_each_person_gets_a_fact_once(alice: User, quill: Sender) -> None:
     for _ in range(3):
         outbox.notify(fact(quill), now=NOON)
     assert Notification.objects.count() == 1
 
 
-def test_what_shares_a_bundle_leaves_as_one_mail_with_one_link(alice: User, quill: Sender) -> None:
+def test_notices_of_one_bundle_are_one_email_with_one_link(alice: User, quill: Sender) -> None:
     for once in "abc":
         outbox.notify(fact(quill, once, batch_key="pickup:2026-11-20:3065"), now=NOON)
     [body] = leave()
@@ -58,7 +58,7 @@ def test_what_shares_a_bundle_leaves_as_one_mail_with_one_link(alice: User, quil
     assert unsubscribing.startswith(f"{settings.SITE_URL}/unsubscribe/")
 
 
-def test_a_bundle_is_one_mail_though_two_workers_took_a_notice_of_it_each(alice: User, quill: Sender) -> None:
+def test_a_bundle_is_one_email_even_if_two_workers_each_took_a_notice(alice: User, quill: Sender) -> None:
     for once in "ab":
         outbox.notify(fact(quill, once, batch_key="b"), now=NOON)
     rows = list(Notification.objects.all())
@@ -69,7 +69,7 @@ def test_a_bundle_is_one_mail_though_two_workers_took_a_notice_of_it_each(alice:
     assert not Notification.objects.filter(sent_at=None).exists()
 
 
-def test_what_another_worker_is_sending_at_this_moment_is_not_sent_again(
+def test_a_notice_another_worker_is_sending_is_not_sent_again(
     alice: User, quill: Sender, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     outbox.notify(fact(quill, "a", batch_key="b"), now=NOON)
@@ -86,7 +86,7 @@ def test_what_another_worker_is_sending_at_this_moment_is_not_sent_again(
     assert [message.body.count("- News") for message in mail.outbox] == [1, 1]
 
 
-def test_a_parked_notice_takes_no_others_along(alice: User, quill: Sender) -> None:
+def test_a_parked_notice_does_not_hold_up_others(alice: User, quill: Sender) -> None:
     for once in "ab":
         outbox.notify(fact(quill, once, batch_key="b"), now=NOON)
     Notification.objects.filter(dedupe_key="a").update(parked_at=NOON)
@@ -94,19 +94,19 @@ def test_a_parked_notice_takes_no_others_along(alice: User, quill: Sender) -> No
     assert ("News a." in body, "News b." in body) == (False, True)
 
 
-def test_a_single_piece_of_news_links_to_its_page(alice: User, quill: Sender) -> None:
+def test_a_single_notice_links_to_its_page(alice: User, quill: Sender) -> None:
     outbox.notify(fact(quill), now=NOON)
     [body] = leave()
     assert f"{settings.SITE_URL}/parcels/a/" in body
 
 
-def test_pickups_of_two_days_are_two_mails(alice: User, quill: Sender) -> None:
+def test_pickups_of_two_days_are_two_emails(alice: User, quill: Sender) -> None:
     outbox.notify(fact(quill, "a", batch_key="pickup:2026-11-20:3065"), now=NOON)
     outbox.notify(fact(quill, "b", batch_key="pickup:2026-11-21:3065"), now=NOON)
     assert len(leave()) == 2
 
 
-def test_running_it_again_mails_nothing_more(alice: User, quill: Sender) -> None:
+def test_running_it_again_sends_no_more_email(alice: User, quill: Sender) -> None:
     outbox.notify(fact(quill), now=NOON)
     assert len(leave()) == 1
     mail.outbox.clear()
@@ -114,7 +114,9 @@ def test_running_it_again_mails_nothing_more(alice: User, quill: Sender) -> None
     assert mail.outbox == []
 
 
-def test_a_mail_that_cannot_leave_is_tried_later(alice: User, quill: Sender, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_email_that_cannot_be_sent_is_tried_later(
+    alice: User, quill: Sender, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fails(_: Any) -> None:
         raise OSError("no route")
 
@@ -129,13 +131,13 @@ def test_a_mail_that_cannot_leave_is_tried_later(alice: User, quill: Sender, mon
     assert len(leave()) == 1
 
 
-def test_nobody_whose_log_in_is_off_gets_mail(alice: User, quill: Sender) -> None:
+def test_nobody_with_a_disabled_login_gets_email(alice: User, quill: Sender) -> None:
     outbox.notify(fact(quill), now=NOON)
     User.objects.filter(pk=alice.pk).update(is_active=False)
     assert leave() == []
 
 
-def test_a_mail_server_that_says_nothing_is_not_waited_for_long(
+def test_a_silent_mail_server_is_not_waited_for_long(
     alice: User, quill: Sender, monkeypatch: pytest.MonkeyPatch, settings: Any
 ) -> None:
     waited: list[float] = []
@@ -156,7 +158,7 @@ def test_a_mail_server_that_says_nothing_is_not_waited_for_long(
 
 
 @pytest.mark.parametrize("change", [{"role": "viewer"}, {"role": "bookkeeper"}, None])
-def test_nobody_who_left_the_team_or_books_no_more_gets_what_was_due(
+def test_those_who_left_or_no_longer_book_get_no_pending_email(
     alice: User, ana: User, quill: Sender, change: dict[str, str] | None
 ) -> None:
     outbox.notify(fact(quill), now=NOON)
@@ -167,13 +169,13 @@ def test_nobody_who_left_the_team_or_books_no_more_gets_what_was_due(
     assert not Notification.objects.filter(sent_at=None).exists()
 
 
-def test_nobody_gets_what_another_account_due_them_before(alice: User, bob: User, quill: Sender) -> None:
+def test_nobody_gets_pending_email_of_a_former_account(alice: User, bob: User, quill: Sender) -> None:
     outbox.notify(fact(quill), now=NOON)
     Membership.objects.filter(user=alice).update(sender=bob.membership.sender)
     assert leave() == []
 
 
-def test_a_kind_turned_off_meanwhile_does_not_leave_any_more(alice: User, quill: Sender) -> None:
+def test_a_kind_turned_off_meanwhile_is_not_sent(alice: User, quill: Sender) -> None:
     for kind in ("pickup", "delivery"):
         outbox.choose_when(alice, kind, "daily", now=NOON)
         outbox.notify(fact(quill, kind, kind=kind), now=NOON)
@@ -188,7 +190,7 @@ def test_a_kind_turned_off_meanwhile_does_not_leave_any_more(alice: User, quill:
     [
         ("pickup", "2026-11-19T19:59Z", "2026-11-19T20:00Z"),
         ("pickup", "2026-11-19T20:01Z", "2026-11-20T20:00Z"),
-        # The night in which Melbourne's clocks go back: seven o'clock is an hour later for the world.
+        # The night Melbourne's clocks go back: seven o'clock there is an hour later in UTC.
         ("pickup", "2027-04-03T12:00Z", "2027-04-03T21:00Z"),
         # Monday is 23 November 2026 in Melbourne; seven in the morning there is eight in the evening of Sunday.
         ("statement", "2026-11-22T19:59Z", "2026-11-22T20:00Z"),
@@ -196,7 +198,7 @@ def test_a_kind_turned_off_meanwhile_does_not_leave_any_more(alice: User, quill:
         ("statement", "2026-11-25T01:00Z", "2026-11-29T20:00Z"),
     ],
 )
-def test_a_digest_leaves_at_seven_where_the_sender_is_and_a_weekly_one_on_monday(
+def test_a_digest_is_sent_at_seven_sender_time_and_a_weekly_one_on_monday(
     alice: User, quill: Sender, kind: str, told_at: str, due_at: str
 ) -> None:
     outbox.choose_when(alice, "pickup", "daily", now=NOON)
@@ -204,7 +206,7 @@ def test_a_digest_leaves_at_seven_where_the_sender_is_and_a_weekly_one_on_monday
     assert Notification.objects.get().due_at == dt.datetime.fromisoformat(due_at)
 
 
-def test_a_digest_is_one_mail_of_all_kinds(alice: User, quill: Sender) -> None:
+def test_a_digest_is_one_email_with_all_kinds(alice: User, quill: Sender) -> None:
     for kind in ("pickup", "delivery"):
         outbox.choose_when(alice, kind, "daily", now=NOON)
         outbox.notify(fact(quill, kind, kind=kind), now=NOON)
@@ -213,7 +215,7 @@ def test_a_digest_is_one_mail_of_all_kinds(alice: User, quill: Sender) -> None:
     assert "News delivery." in body
 
 
-def test_what_is_off_is_not_told(alice: User, quill: Sender) -> None:
+def test_a_kind_that_is_off_is_not_sent(alice: User, quill: Sender) -> None:
     outbox.choose_when(alice, "pickup", "off", now=NOON)
     outbox.notify(fact(quill), now=NOON)
     assert Notification.objects.count() == 0
@@ -243,7 +245,7 @@ def test_each_role_gets_the_kinds_that_are_for_it_and_no_others(
 
 
 @pytest.mark.parametrize(("role", "given"), [("owner", 1), ("shipper", 1), ("bookkeeper", 0), ("viewer", 0)])
-def test_what_is_vital_and_due_leaves_though_it_was_turned_off_unless_its_reader_books_no_more(
+def test_a_vital_notice_is_sent_even_if_turned_off_unless_its_reader_no_longer_books(
     ana: User, quill: Sender, role: str, given: int
 ) -> None:
     outbox.notify(fact(quill, kind="booking"), now=NOON)
@@ -253,7 +255,7 @@ def test_what_is_vital_and_due_leaves_though_it_was_turned_off_unless_its_reader
     assert [message.to for message in mail.outbox].count([ana.email]) == given
 
 
-def test_the_page_keeps_what_was_chosen(alice: User, visit: Callable[[User], Client]) -> None:
+def test_the_page_saves_the_choices(alice: User, visit: Callable[[User], Client]) -> None:
     page = visit(alice)
     page.post("/settings/notifications/", {"pickup": "daily", "booking": "daily", "delivered": "now"})
     assert outbox.choices_of(alice) == {
@@ -273,7 +275,7 @@ def test_the_page_keeps_what_was_chosen(alice: User, visit: Callable[[User], Cli
     }
 
 
-def test_the_link_in_a_mail_stops_its_kind_after_a_press_and_without_logging_in(alice: User, quill: Sender) -> None:
+def test_the_link_in_an_email_stops_its_kind_with_one_press_without_logging_in(alice: User, quill: Sender) -> None:
     outbox.notify(fact(quill), now=NOON)
     [body] = leave()
     path = LINK.findall(body)[-1].removeprefix(settings.SITE_URL)
@@ -308,7 +310,7 @@ def test_a_link_we_did_not_make_is_404(alice: User) -> None:
         assert Client().post(f"/unsubscribe/{token}/").status_code == 404
 
 
-def test_the_lines_of_a_mail_stand_in_the_order_in_which_things_happened(alice: User, quill: Sender) -> None:
+def test_the_lines_of_an_email_are_in_the_order_of_events(alice: User, quill: Sender) -> None:
     for once, hours in (("late", 2), ("early", 0), ("between", 1)):
         outbox.notify(
             fact(quill, once, batch_key="b", happened_at=NOON + dt.timedelta(hours=hours)),
@@ -318,7 +320,7 @@ def test_the_lines_of_a_mail_stand_in_the_order_in_which_things_happened(alice: 
     assert re.findall(r"- News (\w+)", body) == ["early", "between", "late"]
 
 
-def test_a_long_mail_says_how_many_lines_it_leaves_out(
+def test_a_long_email_says_how_many_lines_it_leaves_out(
     alice: User, quill: Sender, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(mailing, "MOST_LINES", 2)
@@ -328,9 +330,7 @@ def test_a_long_mail_says_how_many_lines_it_leaves_out(
     assert re.findall(r"^- .+", body, re.M) == ["- News a.", "- News b.", "- and 3 more"]
 
 
-def test_a_mail_of_one_kind_says_so_in_its_subject_and_one_of_several_is_news_of_parcels(
-    alice: User, quill: Sender
-) -> None:
+def test_an_email_of_one_kind_names_it_in_its_subject(alice: User, quill: Sender) -> None:
     outbox.notify(fact(quill), now=NOON)
     leave()
     assert mail.outbox[0].subject == "Your pickup"
@@ -341,7 +341,7 @@ def test_a_mail_of_one_kind_says_so_in_its_subject_and_one_of_several_is_news_of
     assert mail.outbox[0].subject == "Your parcels"
 
 
-def test_every_line_of_a_mail_that_cannot_leave_waits_for_the_next_try(
+def test_every_line_of_an_unsent_email_waits_for_the_next_try(
     alice: User, quill: Sender, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fails(_: Any) -> None:
@@ -357,11 +357,11 @@ def test_every_line_of_a_mail_that_cannot_leave_waits_for_the_next_try(
 
 
 @pytest.mark.parametrize(("tries", "minutes"), [(0, 1), (1, 2), (3, 8), (8, 256), (9, 360), (40, 360)])
-def test_a_mail_server_is_left_alone_twice_as_long_each_time_and_six_hours_at_most(tries: int, minutes: int) -> None:
+def test_waits_for_a_mail_server_double_each_time_up_to_six_hours(tries: int, minutes: int) -> None:
     assert mailing.wait_after(tries) == dt.timedelta(minutes=minutes)
 
 
-def test_what_is_taken_back_is_that_fact_alone_and_only_what_has_not_left(alice: User, quill: Sender) -> None:
+def test_withdrawing_a_fact_withdraws_only_its_unsent_notices(alice: User, quill: Sender) -> None:
     names = ("charge:1", "charge:1:seen", "charge:12", "charge:2")
     for once in names:
         outbox.notify(fact(quill, once, kind="charge"), now=NOON)
@@ -372,7 +372,7 @@ def test_what_is_taken_back_is_that_fact_alone_and_only_what_has_not_left(alice:
     assert left == {"charge:1:sent", "charge:12", "charge:2"}
 
 
-def test_who_turns_a_kind_on_hears_of_what_happens_from_then_on_only(alice: User, quill: Sender) -> None:
+def test_turning_a_kind_on_covers_only_later_events(alice: User, quill: Sender) -> None:
     outbox.choose_when(alice, "pickup", "off", now=NOON)
     outbox.choose_when(alice, "pickup", "now", now=NOON + dt.timedelta(hours=2))
     for once, hours in (("before", 1), ("after", 3)):
@@ -387,18 +387,18 @@ def test_another_time_for_a_kind_that_was_on_keeps_what_happened_before(alice: U
     assert Notification.objects.count() == 1
 
 
-def test_who_came_into_the_team_afterwards_is_told_nothing_of_before(alice: User, ana: User, quill: Sender) -> None:
+def test_later_team_members_get_nothing_from_before(alice: User, ana: User, quill: Sender) -> None:
     Membership.objects.filter(user=ana).update(created_at=NOON + dt.timedelta(hours=1))
     outbox.notify(fact(quill, happened_at=NOON), now=NOON + dt.timedelta(hours=2))
     assert [row.user for row in Notification.objects.all()] == [alice]
 
 
-def test_what_is_for_one_person_reaches_nobody_else(alice: User, ana: User, quill: Sender) -> None:
+def test_a_notice_for_one_person_reaches_nobody_else(alice: User, ana: User, quill: Sender) -> None:
     outbox.notify(fact(quill, kind="import", only=ana.pk), now=NOON)
     assert [row.user for row in Notification.objects.all()] == [ana]
 
 
-def test_a_link_that_stops_mail_stops_that_persons_alone(alice: User, ana: User, quill: Sender) -> None:
+def test_a_link_that_stops_email_stops_only_that_persons(alice: User, ana: User, quill: Sender) -> None:
     outbox.notify(fact(quill, only=ana.pk), now=NOON)
     [body] = leave()
     Client().post(LINK.findall(body)[-1].removeprefix(settings.SITE_URL))

@@ -37,14 +37,14 @@ def test_another_address_changes_neither_the_default_nor_the_zone(browser: Clien
     assert "1 Far Road, DARWIN 0800 Contact" in page
 
 
-def test_each_address_keeps_the_rules_of_the_first(browser: Client, quill: Sender) -> None:
+def test_each_address_follows_the_rules_of_the_first(browser: Client, quill: Sender) -> None:
     answer = browser.post(f"{LIST}new/", DARWIN | {"email": "stranger@example.com"})
     assert answer.status_code == 422
     assert "Choose one of the addresses on the page" in text(answer)
     assert quill.pickup_addresses.count() == 1
 
 
-def test_the_default_is_chosen_and_brings_its_zone(browser: Client, quill: Sender, second: PickupAddress) -> None:
+def test_choosing_a_default_sets_its_zone(browser: Client, quill: Sender, second: PickupAddress) -> None:
     browser.post(f"{LIST}{second.pk}/change/", {"default": "yes"})
     quill.refresh_from_db()
     assert (quill.pickup_address(), quill.zone) == (second, "Australia/Darwin")
@@ -52,14 +52,14 @@ def test_the_default_is_chosen_and_brings_its_zone(browser: Client, quill: Sende
     assert Audit.objects.filter(action="default pickup address chosen", sender=quill).exists()
 
 
-def test_an_edit_is_of_the_address_it_names(browser: Client, quill: Sender, second: PickupAddress) -> None:
+def test_an_edit_changes_only_its_own_address(browser: Client, quill: Sender, second: PickupAddress) -> None:
     browser.post(f"{LIST}{second.pk}/", DARWIN | {"line1": "2 Far Road"})
     second.refresh_from_db()
     assert (second.line1, second.is_default) == ("2 Far Road", False)
     assert quill.pickup_address().line1 == "12 Example Lane"
 
 
-def test_a_deleted_default_leaves_its_place_to_another(browser: Client, quill: Sender, second: PickupAddress) -> None:
+def test_deleting_the_default_makes_another_the_default(browser: Client, quill: Sender, second: PickupAddress) -> None:
     browser.post(f"{LIST}{quill.pickup_address().pk}/change/", {"delete": "yes"})
     quill.refresh_from_db()
     second.refresh_from_db()
@@ -91,7 +91,7 @@ def test_a_stranger_finds_no_address_and_a_get_changes_nothing(
 
 
 @pytest.mark.parametrize(("person", "company"), [("Alice Quill", "Quill & Co"), ("Quill & co.", "")])
-def test_who_adds_an_address_is_its_contact_and_no_name_is_printed_twice(
+def test_the_person_who_adds_an_address_is_its_contact_and_no_name_is_printed_twice(
     browser: Client, quill: Sender, alice: User, person: str, company: str
 ) -> None:
     User.objects.filter(pk=alice.pk).update(name=person)

@@ -65,14 +65,14 @@ def test_a_listed_pair_comes_back_in_its_published_spelling(
 
 
 @pytest.mark.usefixtures("listed")
-def test_a_mismatch_offers_the_suburb_elsewhere_and_what_shares_the_postcode() -> None:
+def test_a_mismatch_suggests_the_suburb_elsewhere_and_others_with_the_postcode() -> None:
     pair = places.check_pair("AU", "Brunswick", "3065")
     assert pair.place is None
     assert set(names(pair.near)) == {"Brunswick VIC 3056", "Fitzroy VIC 3065"}
 
 
 @pytest.mark.usefixtures("listed")
-def test_a_slip_of_the_finger_offers_what_was_meant() -> None:
+def test_a_typo_suggests_the_right_place() -> None:
     assert names(places.check_pair("AU", "Brunswik", "3000").near)[0] == "Brunswick VIC 3056"
 
 
@@ -82,7 +82,7 @@ def test_a_leading_zero_is_part_of_a_postcode() -> None:
 
 
 @pytest.mark.usefixtures("listed")
-def test_where_no_list_is_active_nothing_is_said() -> None:
+def test_without_an_active_list_there_is_no_message() -> None:
     Locality.objects.all().delete()
     LocalityList.objects.filter(country="US").update(is_active=False)
     assert places.check_pair("US", "Anywhere", "00000").is_unlisted
@@ -111,7 +111,7 @@ def test_where_no_list_is_active_nothing_is_said() -> None:
         ("unswick", []),
     ],
 )
-def test_suggestions_begin_with_what_is_typed(typed: str, found: list[str]) -> None:
+def test_suggestions_start_with_the_typed_text(typed: str, found: list[str]) -> None:
     assert names(places.suggest_places("AU", typed)) == found
 
 
@@ -121,12 +121,12 @@ def test_a_half_typed_canadian_code_finds_its_place() -> None:
 
 
 @pytest.mark.usefixtures("listed")
-def test_a_suggestion_asks_the_database_twice_at_most(django_assert_max_num_queries: Any) -> None:
+def test_a_suggestion_takes_at_most_two_queries(django_assert_max_num_queries: Any) -> None:
     with django_assert_max_num_queries(2):
         places.suggest_places("AU", "brunswick e 305")
 
 
-def test_importing_again_changes_nothing_and_a_new_file_is_switched_to_at_once(db: None) -> None:
+def test_importing_again_changes_nothing_and_a_new_file_is_active_at_once(db: None) -> None:
     assert [(one.country, one.rows, one.added) for one in load()] == [("AU", 8, 8), ("CA", 1, 1), ("US", 1, 1)]
     assert all(one.is_same for one in load())
     assert LocalityList.objects.count() == 3
@@ -191,8 +191,8 @@ def test_business_days_leave_out_weekends_and_the_states_own_holidays() -> None:
     assert places.next_business_day("AU", "VIC", after=dt.date(2026, 12, 24)) == dt.date(2026, 12, 29)
 
 
-def test_a_calendar_is_made_whole_and_never_changes_under_another_thread() -> None:
-    """Those of the library fill themselves a year at a time, as they are asked."""
+def test_a_calendar_is_built_completely_and_never_changes_under_another_thread() -> None:
+    """The library's calendars fill in one year at a time, on demand."""
     days = places._holidays_around("AU", "VIC", 2026)
     known = set(days)
     places.business_days("AU", "VIC", after=dt.date(2026, 12, 20), count=12)
@@ -201,7 +201,7 @@ def test_a_calendar_is_made_whole_and_never_changes_under_another_thread() -> No
     assert places.next_business_day("AU", "VIC", after=dt.date(2041, 12, 24)) == dt.date(2041, 12, 27)
 
 
-def test_a_state_nobody_knows_keeps_the_countrys_holidays() -> None:
+def test_an_unknown_state_has_the_countrys_holidays() -> None:
     assert places.next_business_day("US", "ZZ", after=dt.date(2026, 12, 24)) == dt.date(2026, 12, 28)
 
 

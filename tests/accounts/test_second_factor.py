@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def oz(db: None) -> User:
-    """An operator with a password and, as yet, no second factor."""
+    """An operator with a password and no second factor yet."""
     person = factories.user("oz@operator.example", is_staff=True, is_superuser=True)
     person.set_password(factories.PASSWORD)
     person.save()
@@ -32,7 +32,7 @@ def log_in(person: User, **fields: str) -> tuple[Client, Any]:
 
 
 def say_the_password_again(browser: Client) -> None:
-    """Before one changes how one logs in."""
+    """Needed before changing how one logs in."""
     assert browser.post("/accounts/reauthenticate/", {"password": factories.PASSWORD}).status_code == 302
 
 
@@ -55,7 +55,7 @@ def test_enrolling_opens_the_admin(oz: User) -> None:
     assert browser.get("/admin/").status_code == 200
 
 
-def test_the_admins_log_in_is_the_portals_own_and_asks_for_the_code(oz: User) -> None:
+def test_the_admins_login_is_the_portals_own_and_asks_for_the_code(oz: User) -> None:
     secret = factories.second_factor(oz)
     assert Client().get("/admin/", follow=True).redirect_chain[-1][0].startswith("/accounts/login/")
     browser, response = log_in(oz)
@@ -104,7 +104,7 @@ def test_an_operator_cannot_turn_the_second_factor_off_but_a_sender_can(oz: User
     assert not Authenticator.objects.filter(user=alice).exists()
 
 
-def test_a_new_password_does_not_go_round_the_second_factor(oz: User) -> None:
+def test_a_new_password_does_not_bypass_the_second_factor(oz: User) -> None:
     factories.second_factor(oz)
     oz.set_password("another-long-passphrase")
     oz.save()
@@ -119,7 +119,7 @@ def test_members_never_reach_the_admin(alice: User, visit: Any) -> None:
 
 @pytest.fixture
 def clock(monkeypatch: Any) -> Any:
-    """`clock(minutes)` moves the session rules' time on."""
+    """`clock(minutes)` moves the clock of the session rules on."""
     began = time.time()
 
     def move(minutes: float) -> None:
@@ -143,7 +143,7 @@ def test_a_sender_is_logged_in_for_twelve_hours(alice: User, visit: Any, clock: 
 
 
 @pytest.mark.parametrize(("remember", "days"), [("on", 30), ("", 0.5)])
-def test_keeping_logged_in_lasts_thirty_days(alice: User, clock: Any, remember: str, days: float) -> None:
+def test_staying_logged_in_lasts_thirty_days(alice: User, clock: Any, remember: str, days: float) -> None:
     alice.set_password(factories.PASSWORD)
     alice.save()
     browser, _ = log_in(alice, **({"remember": remember} if remember else {}))
@@ -153,7 +153,7 @@ def test_keeping_logged_in_lasts_thirty_days(alice: User, clock: Any, remember: 
     assert not is_in(browser)
 
 
-def test_an_operator_is_logged_out_after_an_hour_of_doing_nothing(sam: User, visit: Any, clock: Any) -> None:
+def test_an_operator_is_logged_out_after_an_idle_hour(sam: User, visit: Any, clock: Any) -> None:
     browser = visit(sam)
     for minutes in (0, 59, 118):
         clock(minutes)
@@ -171,7 +171,7 @@ def test_an_operator_is_logged_out_after_eight_hours_whatever_they_do(sam: User,
     assert not is_in(browser)
 
 
-def test_a_session_dies_with_the_password_and_with_the_log_in(alice: User, visit: Any) -> None:
+def test_a_session_ends_with_the_password_and_with_the_login(alice: User, visit: Any) -> None:
     browser = visit(alice)
     alice.is_active = False
     alice.save()

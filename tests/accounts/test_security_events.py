@@ -1,4 +1,4 @@
-"""What happens to somebody's login is one line of the log and one row of the audit."""
+"""Every change to somebody's login is one log line and one audit row."""
 
 import json
 import re
@@ -57,7 +57,7 @@ def test_a_failure_names_the_account_or_the_hash_of_an_address(alice: User, reco
     assert "elsewhere" not in json.dumps([known, one, same])
 
 
-def test_a_stranger_fills_the_audit_no_faster_than_six_rows_an_hour(alice: User, recorded: Recorded) -> None:
+def test_a_stranger_adds_at_most_six_audit_rows_an_hour(alice: User, recorded: Recorded) -> None:
     for _ in range(7):
         Client().post("/accounts/login/", {"login": alice.email, "password": "a wrong password"})
     assert [line["kind"] for line in recorded()] == ["log-in failed"] * 5 + ["log-in slowed down"] * 2
@@ -65,7 +65,7 @@ def test_a_stranger_fills_the_audit_no_faster_than_six_rows_an_hour(alice: User,
     assert set(Audit.objects.values_list("actor", flat=True)) == {None}
 
 
-def test_an_address_added_made_primary_and_removed_tells_the_one_that_went(
+def test_adding_changing_and_removing_an_address_emails_the_old_one(
     browser: Client, alice: User, mailoutbox: Any
 ) -> None:
     old = alice.email
@@ -81,7 +81,7 @@ def test_an_address_added_made_primary_and_removed_tells_the_one_that_went(
     assert not Audit.objects.filter(reason__contains="@").exists()
 
 
-def test_whoever_changes_how_they_log_in_says_the_password_again(browser: Client, alice: User) -> None:
+def test_changing_how_one_logs_in_asks_for_the_password_again(browser: Client, alice: User) -> None:
     EmailAddress.objects.create(user=alice, email=NEW, verified=True)
     for action, email in (("action_add", "third@quill.example"), ("action_primary", NEW), ("action_remove", NEW)):
         answer = browser.post("/accounts/email/", {action: "", "email": email})
@@ -90,7 +90,7 @@ def test_whoever_changes_how_they_log_in_says_the_password_again(browser: Client
     assert list(EmailAddress.objects.values_list("email", "primary")) == [(alice.email, True), (NEW, False)]
 
 
-@pytest.mark.django_db(transaction=True)  # allauth tells of a new second factor once it is committed
+@pytest.mark.django_db(transaction=True)  # allauth reports a new second factor after the commit
 def test_a_new_password_and_a_second_factor(browser: Client, alice: User, recorded: Recorded) -> None:
     new = "violin-candle-harbour"
     typed = {"oldpassword": factories.PASSWORD, "password1": new, "password2": new}
@@ -103,7 +103,9 @@ def test_a_new_password_and_a_second_factor(browser: Client, alice: User, record
     browser.post("/accounts/2fa/totp/deactivate/")
     kinds = [line["kind"] for line in recorded()]
     assert kinds[0] == "password changed"
-    assert kinds.count("second factor added") == kinds.count("second factor removed") == 2  # the app and its codes
+    assert (
+        kinds.count("second factor added") == kinds.count("second factor removed") == 2
+    )  # the app and the recovery codes
     assert "recovery codes made anew" in kinds
     assert set(kinds) <= set(audited())
 

@@ -1,4 +1,4 @@
-"""Which addresses may stand for a sender (interface §2.1)."""
+"""Which addresses may be a sender's email (interface §2.1)."""
 
 from typing import Any
 
@@ -78,7 +78,7 @@ from tests import factories
         ("infante@quill.example", None),
     ],
 )
-def test_an_address_is_known_by_its_form(email: str, kind: str | None) -> None:
+def test_an_address_is_classified_by_its_form(email: str, kind: str | None) -> None:
     assert sender_email.judge_email(email).kind == kind
 
 
@@ -105,13 +105,13 @@ def test_only_verified_addresses_of_the_accounts_people_are_usable(
     assert sender_email.usable_emails(quill) == ["alice@quill.example"]
 
 
-def test_somebody_who_may_no_longer_log_in_lends_no_address(quill: Sender, alice: User, ana: User) -> None:
+def test_somebody_who_may_no_longer_log_in_provides_no_address(quill: Sender, alice: User, ana: User) -> None:
     ana.is_active = False
     ana.save()
     assert sender_email.usable_emails(quill) == ["alice@quill.example"]
 
 
-def test_an_owners_address_comes_first_and_of_one_person_the_one_they_log_in_with(quill: Sender) -> None:
+def test_an_owners_address_comes_first_and_each_persons_login_address_first(quill: Sender) -> None:
     for name, role in (("shipper", "shipper"), ("owner", "owner")):
         factories.member(quill, factories.user(f"{name}@quill.example"), role=role)
     for email in EmailAddress.objects.all():

@@ -1,4 +1,4 @@
-"""Acts that a borrowed browser must not do: each asks an owner for the password again (docs/security/access.md)."""
+"""Actions that a borrowed browser must not do: each asks an owner for the password again (docs/security/access.md)."""
 
 import re
 from collections.abc import Callable
@@ -49,7 +49,7 @@ def things(quill: Sender, alice: User, ana: User) -> dict[str, Any]:
 
 
 def browser_of(person: User, *, minutes: float) -> Client:
-    """The browser of somebody who gave the password so long ago."""
+    """The browser of somebody who gave the password this long ago."""
     client = Client()
     client.force_login(person, backend=BACKEND)
     return factories.gave_password(client, person, minutes=minutes)  # type: ignore[no-any-return]
@@ -72,17 +72,19 @@ def test_after_fifty_minutes_it_asks_for_the_password_first(act: str, things: di
 
 
 @pytest.mark.parametrize("act", [act for act in ACTS if "add" not in act and "recovery" not in act])
-def test_right_after_the_password_it_does_not(act: str, things: dict[str, Any], alice: User) -> None:
+def test_right_after_the_password_it_does_not_ask(act: str, things: dict[str, Any], alice: User) -> None:
     answer = do(act, things, browser_of(alice, minutes=1))
     assert not answer.get("Location", "").startswith("/accounts/reauthenticate/"), act
 
 
-def test_what_was_typed_is_done_once_the_password_is_given(things: dict[str, Any], alice: User, quill: Sender) -> None:
+def test_the_typed_action_is_done_after_the_password_is_given(
+    things: dict[str, Any], alice: User, quill: Sender
+) -> None:
     browser = browser_of(alice, minutes=50)
     asked = do("invite", things, browser)
     kept = SessionStore().decode(Session.objects.get(whose=alice.pk).session_data)
     assert "account_reauthentication_state" in kept
-    assert browser.cookies["session"].value not in str(kept)  # whoever reads the table logs in nowhere
+    assert browser.cookies["session"].value not in str(kept)  # reading the table is not enough to log in
     done = browser.post(asked["Location"], {"password": factories.PASSWORD}, follow=True)
     assert done.status_code == 200
     assert quill.invitations.filter(email="new1@quill.example", role="owner").count() == 1
@@ -95,7 +97,7 @@ def test_what_was_typed_is_done_once_the_password_is_given(things: dict[str, Any
 def test_the_page_after_the_password_posts_to_itself(
     act: str, is_right: bool, things: dict[str, Any], alice: User
 ) -> None:
-    """It is shown at the address that asked for the password: a form without an address would post there."""
+    """It is shown at the URL that asked for the password: a form without an action would post there."""
     browser, (_, url, fields) = browser_of(alice, minutes=50), ACTS[act]
     sent = fields if is_right else dict.fromkeys(fields, "-")
     asked = browser.post(url, {name: value.format(**things) for name, value in sent.items()})
@@ -105,7 +107,7 @@ def test_the_page_after_the_password_posts_to_itself(
     assert bool(forms) or is_right
 
 
-def test_a_proof_pack_of_one_parcel_is_no_such_act(
+def test_a_proof_pack_of_one_parcel_does_not_ask(
     things: dict[str, Any], alice: User, visit: Callable[[User], Client]
 ) -> None:
     answer = browser_of(alice, minutes=50).get(f"/exports/{things['export'].uuid}/file.zip")

@@ -1,4 +1,4 @@
-"""Where one is logged in, and ending it from somewhere else."""
+"""Where somebody is logged in, and logging out from somewhere else."""
 
 from collections.abc import Callable
 
@@ -25,7 +25,7 @@ def is_in(client: Client) -> bool:
     return client.get("/settings/").status_code == 200
 
 
-def test_each_place_is_listed_and_can_be_ended(alice: User, visit: Visit) -> None:
+def test_each_session_is_listed_and_can_be_ended(alice: User, visit: Visit) -> None:
     here, phone = visit(alice), visit(alice)
     phone.get("/settings/", headers={"User-Agent": PHONE})
     here.get("/settings/", headers={"User-Agent": "Mozilla/5.0 (Windows NT 10.0)"})
@@ -46,7 +46,7 @@ def test_all_others_end_at_once(alice: User, visit: Visit) -> None:
     assert not any(is_in(other) for other in others)
 
 
-def test_nobody_ends_somebody_elses_place_nor_their_own_by_mistake(alice: User, bob: User, visit: Visit) -> None:
+def test_nobody_ends_somebody_elses_session_or_their_own_by_mistake(alice: User, bob: User, visit: Visit) -> None:
     alices, bobs = visit(alice), visit(bob)
     for client in (alices, bobs):
         name = sessions.live_sessions(alice, this_key=alices.session.session_key)[0].name
@@ -54,7 +54,7 @@ def test_nobody_ends_somebody_elses_place_nor_their_own_by_mistake(alice: User, 
     assert is_in(alices)
 
 
-def test_the_page_reads_ones_own_places_and_asks_as_often_for_many(
+def test_the_page_lists_ones_own_sessions_in_the_same_queries_for_many(
     alice: User, bob: User, visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def cost() -> tuple[int, int]:
@@ -77,13 +77,13 @@ def test_the_page_reads_ones_own_places_and_asks_as_often_for_many(
     assert cost() == (few, 4)
 
 
-def test_a_place_stays_its_persons_when_its_key_is_changed(alice: User, visit: Visit) -> None:
+def test_a_session_stays_listed_when_its_key_changes(alice: User, visit: Visit) -> None:
     session = visit(alice).session
-    session.cycle_key()  # as a log-in and a new password do
+    session.cycle_key()  # as a login and a new password do
     assert [place.is_this for place in sessions.live_sessions(alice, this_key=session.session_key)] == [True]
 
 
-def test_a_visitor_leaves_no_row_and_is_logged_in_by_a_new_key(alice: User) -> None:
+def test_a_visitor_has_no_row_and_gets_a_new_key_at_login(alice: User) -> None:
     alice.set_password(factories.PASSWORD)
     alice.save()
     browser = Client(enforce_csrf_checks=True)
@@ -105,7 +105,7 @@ def test_a_login_from_before_the_portals_own_backend_stays(alice: User) -> None:
     assert is_in(client)
 
 
-def test_a_copy_of_the_database_opens_no_log_in(alice: User, visit: Visit) -> None:
+def test_a_copy_of_the_database_does_not_give_a_login(alice: User, visit: Visit) -> None:
     cookie = visit(alice).session.session_key
     assert Session.objects.get().pk != cookie
     row = Session.objects.get()

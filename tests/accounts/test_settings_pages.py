@@ -33,7 +33,7 @@ def test_a_pickup_address_is_stored_in_its_published_spelling_and_sets_the_zone(
     assert Audit.objects.filter(action="pickup address saved", sender=quill).exists()
 
 
-def test_a_zones_name_breaks_after_its_slash_only(browser: Client) -> None:
+def test_a_zones_name_wraps_only_after_its_slash(browser: Client) -> None:
     assert "<dd>Australia/<wbr>Melbourne</dd>" in browser.get("/settings/").content.decode()
 
 
@@ -62,7 +62,7 @@ def test_the_first_address_leads_back_to_the_first_steps(browser: Client) -> Non
         ({"email": "stranger@example.com"}, "Choose one of the addresses on the page"),
     ],
 )
-def test_what_the_carrier_could_not_use_is_refused_with_its_reason(
+def test_an_address_the_carrier_cannot_use_is_refused_with_the_reason(
     browser: Client, changes: dict[str, str], words: str
 ) -> None:
     response = browser.post(URL, ADDRESS | changes)
@@ -72,7 +72,7 @@ def test_what_the_carrier_could_not_use_is_refused_with_its_reason(
     assert not Audit.objects.filter(action="pickup address saved").exists()
 
 
-def test_a_mismatched_pair_is_put_right_with_one_press(browser: Client) -> None:
+def test_a_mismatched_place_is_corrected_with_one_press(browser: Client) -> None:
     page = browser.post(URL, ADDRESS | {"suburb": "Brunswick"})
     near = {str(place): place.pk for place in page.context["form"].near}
     assert set(near) == {"BRUNSWICK VIC 3056", "FITZROY VIC 3065"}
@@ -86,7 +86,7 @@ def test_a_place_of_another_country_cannot_be_chosen(browser: Client) -> None:
     assert PickupAddress.objects.get().suburb == "FITZROY"
 
 
-def test_without_a_list_the_typed_pair_is_taken(browser: Client, localities: None) -> None:
+def test_without_a_list_the_typed_place_is_accepted(browser: Client, localities: None) -> None:
     LocalityList.objects.all().delete()
     browser.post(URL, ADDRESS | {"suburb": "Far Away", "postcode": " 6798 "})
     assert (PickupAddress.objects.get().suburb, PickupAddress.objects.get().postcode) == ("Far Away", "6798")
@@ -99,7 +99,7 @@ def test_a_long_line_is_saved_and_warned_about(browser: Client) -> None:
     assert f"has {len(line)} of 40 characters" in page
 
 
-def test_a_shared_mailbox_needs_somebody_to_say_that_it_is_read(browser: Client, alice: User) -> None:
+def test_a_shared_mailbox_needs_confirmation_that_somebody_reads_it(browser: Client, alice: User) -> None:
     EmailAddress.objects.create(user=alice, email="info@quill.example", verified=True)
     shared = ADDRESS | {"email": "info@quill.example"}
     assert "This looks like a shared mailbox" in browser.post(URL, shared).content.decode()
@@ -128,7 +128,7 @@ def test_a_person_with_only_a_support_address_is_told_what_to_do(visit: Any) -> 
     assert "Add and verify your own address" in visit(person).get(URL).content.decode()
 
 
-def test_an_american_sender_reads_american_words(visit: Any) -> None:
+def test_an_american_sender_sees_american_words(visit: Any) -> None:
     business = factories.sender(name="Rose City", country="US")
     person = factories.user("rosa@rosecity.example")
     factories.member(business, person)
@@ -162,7 +162,7 @@ def test_strangers_are_asked_to_log_in_and_operators_find_nothing(address: str, 
     assert visit(sam).get(address).status_code == 404
 
 
-def test_a_fields_sent_extra_change_nothing(browser: Client, quill: Sender) -> None:
+def test_extra_fields_change_nothing(browser: Client, quill: Sender) -> None:
     browser.post(URL, ADDRESS | {"country": "US", "sender": "999", "is_default": ""})
     stored = PickupAddress.objects.get()
     assert (stored.country, stored.sender_id) == ("AU", quill.pk)

@@ -60,7 +60,7 @@ def test_an_american_account_starts_in_an_american_zone() -> None:
         ({"name": "Mi\x07a"}, "hidden characters"),
     ],
 )
-def test_a_sign_up_that_cannot_stand_says_why_and_creates_nothing(changes: dict[str, str], words: str) -> None:
+def test_an_invalid_sign_up_says_why_and_creates_nothing(changes: dict[str, str], words: str) -> None:
     response = sign_up(**changes)
     assert words in response.content.decode()
     assert not User.objects.exists()
@@ -83,14 +83,14 @@ def test_the_link_in_the_mail_shows_a_button_and_only_the_button_verifies() -> N
     sign_up(browser)
     link = link_in_mail()
     assert "Yes, verify it" in browser.get(link).content.decode()
-    assert not EmailAddress.objects.get().verified  # a mail scanner opens links, too
+    assert not EmailAddress.objects.get().verified  # a mail scanner opens links too
     response = browser.post(link)
     assert EmailAddress.objects.get().verified
     assert response["Location"] == "/start/"
     assert "First steps" in browser.get("/start/").content.decode()
 
 
-def test_a_link_that_has_run_out_says_what_to_do() -> None:
+def test_an_expired_link_says_what_to_do() -> None:
     assert "This link has expired" in Client().get("/accounts/confirm-email/abc:def:ghi/").content.decode()
 
 
@@ -103,7 +103,7 @@ def test_nobody_gets_in_before_the_address_is_verified() -> None:
 
 
 @pytest.mark.parametrize("is_verified", [True, False])
-def test_signing_up_twice_tells_a_stranger_nothing(is_verified: bool) -> None:
+def test_signing_up_twice_reveals_nothing_to_a_stranger(is_verified: bool) -> None:
     first = sign_up()
     EmailAddress.objects.update(verified=is_verified)
     second = sign_up(name="Mallory", business="Elsewhere", password1="another-long-secret")
@@ -150,9 +150,7 @@ def test_a_wrong_password_and_an_unknown_address_read_the_same(alice_with_passwo
         assert "That email and password don&#x27;t match" in response.content.decode()
 
 
-def test_logging_in_and_failing_to_each_leave_one_line_without_the_address(
-    alice_with_password: User, caplog: Any
-) -> None:
+def test_a_login_and_a_failed_one_each_log_one_line_without_the_address(alice_with_password: User, caplog: Any) -> None:
     caplog.set_level("INFO", "security")
     log_in(Client(), alice_with_password)
     Client().post("/accounts/login/", {"login": alice_with_password.email, "password": "x" * 12})
@@ -161,7 +159,7 @@ def test_logging_in_and_failing_to_each_leave_one_line_without_the_address(
     assert alice_with_password.email not in caplog.text
 
 
-def test_the_next_page_is_never_elsewhere(alice_with_password: User) -> None:
+def test_the_next_page_is_never_on_another_site(alice_with_password: User) -> None:
     for elsewhere in ("//evil.example", "https://evil.example", "javascript:alert(1)"):
         fields = {"login": alice_with_password.email, "password": factories.PASSWORD, "next": elsewhere}
         assert Client().post("/accounts/login/", fields)["Location"] == "/today/"
@@ -175,7 +173,7 @@ def test_a_client_cannot_dodge_the_throttle_by_naming_another_address(settings: 
         assert get_adapter().get_client_ip(request) == address
 
 
-def test_a_new_password_by_mail(alice_with_password: User) -> None:
+def test_a_password_reset_by_email(alice_with_password: User) -> None:
     browser = Client()
     browser.post("/accounts/password/reset/", {"email": alice_with_password.email})
     page = browser.get(link_in_mail(), follow=True)
@@ -186,7 +184,7 @@ def test_a_new_password_by_mail(alice_with_password: User) -> None:
     assert alice_with_password.check_password("violin-candle-harbour")
 
 
-def test_people_of_the_demo_cannot_log_in_outside_the_demo(settings: Any) -> None:
+def test_demo_users_cannot_log_in_outside_the_demo(settings: Any) -> None:
     person = factories.user("mia@demo.example")
     person.set_password(factories.PASSWORD)
     person.save()
@@ -195,9 +193,7 @@ def test_people_of_the_demo_cannot_log_in_outside_the_demo(settings: Any) -> Non
     assert log_in(Client(), person)["Location"] == "/help/no-account/"
 
 
-def test_an_address_of_the_demo_cannot_be_added_to_a_log_in_or_invited_outside_the_demo(
-    alice_with_password: User, settings: Any
-) -> None:
+def test_a_demo_address_cannot_be_added_or_invited_outside_the_demo(alice_with_password: User, settings: Any) -> None:
     browser = Client()
     log_in(browser, alice_with_password)
     add = {"action_add": "", "email": "x@demo.example"}
@@ -231,7 +227,7 @@ def test_the_pages_around_logging_in_are_ours(address: str) -> None:
 
 
 @pytest.mark.parametrize("address", ["email", "password/change", "2fa", "logout", "reauthenticate"])
-def test_the_pages_about_ones_log_in_are_ours(address: str, alice_with_password: User) -> None:
+def test_the_pages_about_ones_login_are_ours(address: str, alice_with_password: User) -> None:
     browser = Client()
     log_in(browser, alice_with_password)
     page = browser.get(f"/accounts/{address}/").content.decode()
@@ -239,7 +235,7 @@ def test_the_pages_about_ones_log_in_are_ours(address: str, alice_with_password:
     assert "placeholder" not in page.partition("<main")[2]
 
 
-def test_an_address_on_labels_cannot_be_removed_from_the_log_in(alice_with_password: User) -> None:
+def test_an_address_on_labels_cannot_be_removed_from_the_login(alice_with_password: User) -> None:
     EmailAddress.objects.create(user=alice_with_password, email="second@quill.example", verified=True)
     alice_with_password.membership.sender.pickup_addresses.update(email="second@quill.example")
     browser = Client()
@@ -257,13 +253,13 @@ def test_help_is_open_to_everybody() -> None:
         assert Client().get(f"/help/{page}").status_code == 200
 
 
-def test_the_front_door_leads_to_the_log_in_or_to_ones_own_page(alice: User, sam: User, visit: Any) -> None:
+def test_the_root_url_leads_to_the_login_or_to_ones_own_page(alice: User, sam: User, visit: Any) -> None:
     assert Client().get("/")["Location"] == "/accounts/login/"
     assert visit(alice).get("/")["Location"] == "/today/"
     assert visit(sam).get("/")["Location"] == "/admin/"
 
 
-def test_only_an_owner_is_led_to_the_first_steps(ana: User, quill: Sender, visit: Any) -> None:
+def test_only_an_owner_is_sent_to_the_first_steps(ana: User, quill: Sender, visit: Any) -> None:
     quill.pickup_addresses.all().delete()
     assert visit(ana).get("/")["Location"] == "/today/"
 
@@ -278,7 +274,7 @@ def test_an_address_on_the_labels_of_another_account_can_be_removed(alice_with_p
     assert not EmailAddress.objects.filter(email="second@quill.example").exists()
 
 
-def test_the_first_operator_logs_in_before_any_e_mail_works(db: None, mailoutbox: Any) -> None:
+def test_the_first_operator_can_log_in_before_email_works(db: None, mailoutbox: Any) -> None:
     User.objects.create_superuser("Ops@portal.example", "violet-anchor-moss")
     answer = Client().post("/accounts/login/", {"login": "ops@portal.example", "password": "violet-anchor-moss"})
     assert answer["Location"] == "/admin/"

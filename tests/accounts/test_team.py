@@ -1,4 +1,4 @@
-"""Team: who is invited, who joins, who leaves; an owner always stays."""
+"""Team: who is invited, who joins, who leaves; one owner always stays."""
 
 import datetime as dt
 import re
@@ -31,7 +31,7 @@ def page(alice: User, visit: Callable[[User], Client]) -> Client:
 
 
 def invite(page: Client, email: str = NEW, role: str = "shipper") -> str:
-    """Send an invitation; the path of the link that went out."""
+    """Send an invitation; return the path of its link."""
     page.post(URL, {"email": email, "role": role})
     found = re.findall(r"https?://[^/]+(/\S+)", mail.outbox[-1].body)
     assert len(found) == 1
@@ -54,12 +54,12 @@ def test_an_operator_joins_no_account(page: Client, quill: Sender, sam: User) ->
     assert not Membership.objects.filter(user=sam).exists()
 
 
-def test_reading_the_link_accepts_nothing(page: Client) -> None:
+def test_opening_the_link_accepts_nothing(page: Client) -> None:
     Client().get(invite(page))
     assert not User.objects.filter(email=NEW).exists()
 
 
-def test_reading_the_link_while_logged_in_accepts_nothing_and_the_press_does(
+def test_opening_the_link_while_logged_in_accepts_nothing_and_the_button_does(
     page: Client, visit: Callable[[User], Client]
 ) -> None:
     link, wren = invite(page), factories.user(NEW)
@@ -70,7 +70,7 @@ def test_reading_the_link_while_logged_in_accepts_nothing_and_the_press_does(
     assert Membership.objects.get(user=wren).role == "shipper"
 
 
-def test_the_database_and_the_audit_hold_no_token(page: Client) -> None:
+def test_the_database_and_the_audit_log_have_no_token(page: Client) -> None:
     token = invite(page).split("/")[-2]
     stored = repr(list(Invitation.objects.values())) + repr(list(Audit.objects.values()))
     assert token not in stored
@@ -84,14 +84,14 @@ def test_a_link_works_once(page: Client) -> None:
     assert "It was accepted already." in text(again)
 
 
-def test_after_72_hours_it_is_over(page: Client) -> None:
+def test_a_link_expires_after_72_hours(page: Client) -> None:
     link = invite(page)
     Invitation.objects.update(expires_at=timezone.now() - dt.timedelta(seconds=1))
     assert Client().post(link, {"name": "Wren", "password": PASSWORD}).status_code == 410
     assert not User.objects.filter(email=NEW).exists()
 
 
-def test_a_revoked_link_is_over(page: Client) -> None:
+def test_a_revoked_link_no_longer_works(page: Client) -> None:
     link = invite(page)
     page.post(f"{URL}invitations/{Invitation.objects.get().uuid}/", {"revoke": "1"})
     assert Client().get(link).status_code == 410
@@ -111,7 +111,7 @@ def test_a_weak_password_is_refused_at_the_field(page: Client) -> None:
     assert not User.objects.filter(email=NEW).exists()
 
 
-def test_who_has_a_log_in_already_logs_in_first(page: Client, visit: Callable[[User], Client], quill: Sender) -> None:
+def test_somebody_with_a_login_logs_in_first(page: Client, visit: Callable[[User], Client], quill: Sender) -> None:
     known = factories.user(NEW, name="Wren Sato")
     link = invite(page)
     assert "Log in to join" in text(Client().get(link))
@@ -131,7 +131,7 @@ def test_one_person_belongs_to_one_account(page: Client, bob: User, visit: Calla
     assert Membership.objects.get(user=bob).sender.name == "Bob's Bolts"
 
 
-def test_who_is_in_the_team_is_not_invited_again(page: Client, ana: User) -> None:
+def test_a_team_member_is_not_invited_again(page: Client, ana: User) -> None:
     answer = page.post(URL, {"email": ana.email.upper(), "role": "viewer"})
     assert (answer.status_code, len(mail.outbox)) == (422, 0)
 
@@ -142,7 +142,7 @@ def test_at_most_twenty_invitations_are_open(page: Client, quill: Sender, alice:
     assert "20 invitations are open." in text(page.post(URL, {"email": NEW, "role": "viewer"}))
 
 
-def test_who_was_invited_is_invited_anew_however_many_are_open(
+def test_an_invited_person_can_be_invited_again_however_many_are_open(
     page: Client, quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(team, "MOST_OPEN", 1)
@@ -152,7 +152,7 @@ def test_who_was_invited_is_invited_anew_however_many_are_open(
 
 @pytest.mark.parametrize("over", ["accepted_at", "revoked_at"])
 @pytest.mark.parametrize("press", ["resend", "revoke"])
-def test_an_invitation_that_is_over_is_neither_sent_again_nor_taken_back(
+def test_an_ended_invitation_is_neither_sent_again_nor_revoked(
     page: Client, quill: Sender, alice: User, over: str, press: str
 ) -> None:
     team.invite_person(quill, NEW, "viewer", by=alice, now=timezone.now())
@@ -174,7 +174,7 @@ def test_only_links_that_still_work_count_as_open(
     assert page.post(URL, {"email": NEW, "role": "viewer"}).status_code == 302
 
 
-def test_inviting_somebody_anew_leaves_what_they_accepted_before_as_it_was(quill: Sender, alice: User) -> None:
+def test_inviting_somebody_again_does_not_change_what_they_accepted_before(quill: Sender, alice: User) -> None:
     now = timezone.now()
     team.invite_person(quill, NEW, "viewer", by=alice, now=now)
     Invitation.objects.update(accepted_at=now)
@@ -182,7 +182,7 @@ def test_inviting_somebody_anew_leaves_what_they_accepted_before_as_it_was(quill
     assert Invitation.objects.get(accepted_at=now).revoked_at is None
 
 
-def test_who_is_removed_is_logged_out_at_once(page: Client, ana: User, visit: Callable[[User], Client]) -> None:
+def test_a_removed_member_is_logged_out_at_once(page: Client, ana: User, visit: Callable[[User], Client]) -> None:
     hers = visit(ana)
     page.post(f"{URL}members/{ana.membership.pk}/", {"remove": "1"})
     assert not Membership.objects.filter(user=ana).exists()
@@ -196,20 +196,22 @@ def test_the_last_owner_stays(page: Client, alice: User, change: dict[str, str])
     assert "An account needs an owner." in text(answer)
 
 
-def test_with_two_owners_one_may_step_back(page: Client, alice: User, ana: User) -> None:
+def test_with_two_owners_one_may_step_down(page: Client, alice: User, ana: User) -> None:
     page.post(f"{URL}members/{ana.membership.pk}/", {"role": "owner"})
     page.post(f"{URL}members/{alice.membership.pk}/", {"role": "viewer"})
     assert Membership.objects.get(user=alice).role == "viewer"
 
 
-def test_who_steps_back_is_led_home_and_an_owner_back_to_the_team(page: Client, alice: User, ana: User) -> None:
+def test_somebody_who_steps_down_goes_to_today_and_an_owner_back_to_the_team(
+    page: Client, alice: User, ana: User
+) -> None:
     change = f"{URL}members/{ana.membership.pk}/"
     assert page.post(change, {"role": "owner"})["Location"] == URL
     mine = page.post(f"{URL}members/{alice.membership.pk}/", {"role": "viewer"})
     assert mine["Location"] == "/"
 
 
-def test_an_owner_who_cannot_log_in_is_not_the_last_one(page: Client, alice: User, ana: User) -> None:
+def test_an_owner_who_cannot_log_in_does_not_count_as_the_last_one(page: Client, alice: User, ana: User) -> None:
     page.post(f"{URL}members/{ana.membership.pk}/", {"role": "owner"})
     User.objects.filter(pk=ana.pk).update(is_active=False)
     page.post(f"{URL}members/{alice.membership.pk}/", {"role": "viewer"})
@@ -217,7 +219,7 @@ def test_an_owner_who_cannot_log_in_is_not_the_last_one(page: Client, alice: Use
 
 
 @pytest.mark.parametrize("change", [{"remove": "1"}, {"role": "viewer"}])
-def test_who_is_no_owner_any_more_brings_nobody_in(
+def test_invitations_of_a_former_owner_no_longer_work(
     page: Client, alice: User, ana: User, visit: Callable[[User], Client], change: dict[str, str]
 ) -> None:
     kept = invite(page, "kept@quill.example")
@@ -229,7 +231,7 @@ def test_who_is_no_owner_any_more_brings_nobody_in(
 
 
 @pytest.mark.parametrize("change", [{"remove": "1"}, {"role": "viewer"}])
-def test_a_link_of_somebody_no_longer_an_owner_stays_over_when_they_are_one_again(
+def test_a_former_owners_link_stays_dead_when_they_are_an_owner_again(
     page: Client, quill: Sender, ana: User, visit: Callable[[User], Client], change: dict[str, str]
 ) -> None:
     page.post(f"{URL}members/{ana.membership.pk}/", {"role": "owner"})
@@ -239,7 +241,7 @@ def test_a_link_of_somebody_no_longer_an_owner_stays_over_when_they_are_one_agai
     assert Client().get(link).status_code == 410
 
 
-def test_a_link_of_an_owner_whose_log_in_is_turned_off_is_over(
+def test_a_link_of_an_owner_with_a_disabled_login_is_dead(
     page: Client, alice: User, ana: User, sam: User, visit: Callable[[User], Client]
 ) -> None:
     page.post(f"{URL}members/{ana.membership.pk}/", {"role": "owner"})
@@ -254,13 +256,13 @@ def test_a_link_of_an_owner_whose_log_in_is_turned_off_is_over(
     assert "Ana can't log in any more" in text(page.get(URL))
 
 
-def test_a_link_of_somebody_no_longer_an_owner_is_over_whoever_changed_that(page: Client, alice: User) -> None:
+def test_a_former_owners_link_is_dead_whoever_changed_the_role(page: Client, alice: User) -> None:
     link = invite(page)
     Membership.objects.filter(user=alice).update(role="shipper")
     assert Client().get(link).status_code == 410
 
 
-def test_a_second_address_of_somebody_leads_to_their_log_in(
+def test_a_persons_second_address_leads_to_their_login(
     page: Client, bob: User, visit: Callable[[User], Client], quill: Sender
 ) -> None:
     second = "bob2@bolts.example"
@@ -288,7 +290,7 @@ def test_an_address_that_somebody_only_claims_is_not_theirs(page: Client, bob: U
         ({"revoked_at": dt.datetime(2020, 1, 1, tzinfo=dt.UTC)}, "It was taken back, or a newer one was sent"),
     ],
 )
-def test_a_link_that_is_over_says_why_and_whom_to_ask(page: Client, change: dict[str, Any], words: str) -> None:
+def test_a_dead_link_says_why_and_whom_to_ask(page: Client, change: dict[str, Any], words: str) -> None:
     link = invite(page)
     Invitation.objects.update(**change)
     seen = text(Client().get(link))
@@ -296,7 +298,7 @@ def test_a_link_that_is_over_says_why_and_whom_to_ask(page: Client, change: dict
     assert "Ask an owner of Quill & Co for a new one" in seen
 
 
-def test_who_removes_themselves_is_led_to_the_log_in(page: Client, alice: User, ana: User) -> None:
+def test_removing_oneself_leads_to_the_login(page: Client, alice: User, ana: User) -> None:
     page.post(f"{URL}members/{ana.membership.pk}/", {"role": "owner"})
     answer = page.post(f"{URL}members/{alice.membership.pk}/", {"remove": "1"}, follow=True)
     assert answer.status_code == 200
@@ -323,9 +325,7 @@ def test_nobody_is_flooded_with_invitations(
 
 
 @pytest.mark.parametrize("lost", [team.NotPossible("This invitation is no longer open."), IntegrityError()])
-def test_a_press_that_was_too_late_is_led_back_to_the_link(
-    page: Client, monkeypatch: pytest.MonkeyPatch, lost: Exception
-) -> None:
+def test_a_late_press_goes_back_to_the_link(page: Client, monkeypatch: pytest.MonkeyPatch, lost: Exception) -> None:
     def too_late(*_: Any, **__: Any) -> None:
         raise lost
 
@@ -335,7 +335,7 @@ def test_a_press_that_was_too_late_is_led_back_to_the_link(
     assert not User.objects.filter(email=NEW).exists()
 
 
-def test_two_yeses_of_one_person_at_once_are_one_membership(
+def test_accepting_twice_at_once_makes_one_membership(
     quill: Sender, alice: User, bob: User, page: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     invite(page, email=bob.email)
@@ -380,18 +380,18 @@ def test_a_required_second_factor_comes_before_anything_else(
     assert hers.get("/parcels/").status_code == 200
 
 
-def test_a_link_nobody_sent_is_404() -> None:
+def test_an_invented_link_is_404() -> None:
     assert Client().get("/invitation/no-such-token/").status_code == 404
 
 
-def test_the_page_asks_as_often_for_many_people(page: Client, quill: Sender, alice: User, ana: User) -> None:
+def test_the_page_takes_the_same_queries_for_many_people(page: Client, quill: Sender, alice: User, ana: User) -> None:
     def queries() -> int:
         with CaptureQueriesContext(connection) as captured:
             page.get(URL)
         return len(captured)
 
     invite(page)
-    queries()  # which shows the message of the press before
+    queries()  # which shows the message of the last press
     few = queries()
     for number in range(5):
         factories.member(quill, factories.user(f"m{number}@quill.example"), role="viewer")
@@ -399,7 +399,7 @@ def test_the_page_asks_as_often_for_many_people(page: Client, quill: Sender, ali
     assert queries() == few
 
 
-def test_mail_that_cannot_leave_is_told(page: Client, monkeypatch: Any) -> None:
+def test_an_email_that_cannot_be_sent_is_reported(page: Client, monkeypatch: Any) -> None:
     def fails(*_: Any, **__: Any) -> None:
         raise OSError("no route")
 

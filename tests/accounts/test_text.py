@@ -1,4 +1,4 @@
-"""Text as it is seen: what nobody sees is gone before any rule is asked."""
+"""Text as people see it: invisible characters are removed before any rule applies."""
 
 import sys
 import unicodedata
@@ -7,12 +7,12 @@ import pytest
 
 from shipping_portal.accounts.address.text import APOSTROPHE, as_seen, normalise_name, one_line
 
-# Signs with a shape of their own, though their category is that of invisible ones.
+# Visible characters whose Unicode category is that of invisible ones.
 SEEN = {*range(0x0600, 0x0606), 0x06DD, 0x070F, 0x0890, 0x0891, 0x08E2, 0x110BD, 0x110CD, *range(0x13430, 0x13460)}
 LETTERS = [chr(code) for code in range(sys.maxunicode + 1)]
 
 
-def test_every_invisible_character_goes_every_space_is_one_and_every_dash_a_hyphen() -> None:
+def test_invisible_characters_are_removed_spaces_and_dashes_unified() -> None:
     becomes = {"Cf": "", "Zs": " ", "Zl": " ", "Zp": " ", "Pd": "-"}
     wanted = {c: becomes[kind] for c in LETTERS if (kind := unicodedata.category(c)) in becomes and ord(c) not in SEEN}
     assert {c: as_seen(c) for c in wanted if as_seen(c) != wanted[c]} == {}
@@ -40,7 +40,7 @@ def test_nothing_else_changes_but_fillers_selectors_and_the_minus() -> None:
         ("a\r\nb\x00", "a\r\nb\x00"),
     ],
 )
-def test_a_text_is_read_as_it_looks(typed: str, seen: str) -> None:
+def test_a_text_is_read_the_way_it_looks(typed: str, seen: str) -> None:
     assert as_seen(typed) == seen
 
 

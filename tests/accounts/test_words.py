@@ -1,4 +1,4 @@
-"""Words, money and dates as the sender's country says them."""
+"""Words, money and dates as in the sender's country."""
 
 import datetime as dt
 from decimal import Decimal
@@ -43,7 +43,7 @@ def test_words_follow_the_country(country: str, said: str) -> None:
     assert render(template, sender=SimpleNamespace(country=country)) == said
 
 
-def test_a_page_without_a_sender_speaks_australian_and_a_country_can_be_given() -> None:
+def test_a_page_without_a_sender_uses_australian_words_unless_a_country_is_given() -> None:
     assert render('{% word "postcode" %} {% word "postcode" "US" %}') == "postcode ZIP code"
 
 
@@ -71,7 +71,7 @@ def test_numbers_lose_trailing_zeros_only_after_the_dot() -> None:
     assert [words.plain(Decimal(one)) for one in ("2.400", "100", "0.0", "1E+2")] == ["2.4", "100", "0", "100"]
 
 
-def test_dates_and_times_are_the_senders() -> None:
+def test_dates_and_times_are_in_the_senders_zone() -> None:
     assert words.local_date(AT, MELBOURNE) == "Tue 25 Nov"
     assert words.local_date(AT, PORTLAND) == "Mon, Nov 24"
     assert words.local_moment(AT, MELBOURNE) == "Tue 25 Nov, 2:35 pm"
@@ -79,13 +79,13 @@ def test_dates_and_times_are_the_senders() -> None:
     assert words.local_date(None, MELBOURNE) == words.local_moment(None, MELBOURNE) == ""
 
 
-def test_a_plain_day_is_not_moved_by_a_zone_and_another_year_is_named() -> None:
+def test_a_date_is_not_shifted_by_a_zone_and_another_year_is_named() -> None:
     assert words.local_date(dt.date(2025, 11, 25), PORTLAND) == "Tue, Nov 25"
     assert words.local_date(dt.date(2026, 1, 5), MELBOURNE) == "Mon 5 Jan 2026"
     assert words.local_date(dt.date(2026, 1, 5), PORTLAND) == "Mon, Jan 5, 2026"
 
 
-def test_a_moment_carries_its_exact_instant() -> None:
+def test_a_time_has_its_exact_instant_in_the_html() -> None:
     shown = render("{% when at %}", at=AT, sender=MELBOURNE)
     assert shown == '<time datetime="2025-11-25T03:35:00+00:00">Tue 25 Nov, 2:35 pm</time>'
 
@@ -105,6 +105,6 @@ def test_a_booked_parcel_shows_where_it_is_and_any_other_order_its_money() -> No
     assert "Cancelled" in words.status_chip(order)
 
 
-def test_every_status_and_progress_has_a_badge_of_its_own() -> None:
+def test_every_status_and_progress_has_its_own_badge() -> None:
     states = {*Order.Status.values, *Order.Progress.values, "used_after_cancel", "cancel_refused"} - {""}
     assert states == set(words.BADGES)

@@ -1,4 +1,4 @@
-"""The time of a place: by its state, and by its postcode where a state keeps two."""
+"""The time zone of a place: by its state, or by its postcode where a state has two."""
 
 import datetime as dt
 import functools
@@ -13,13 +13,13 @@ from shipping_portal.accounts.address.countries import STATES
 
 MONTHS = [dt.datetime(2026, month, 15, 12, tzinfo=dt.UTC) for month in range(1, 13)]
 
-# Where the other source errs, by county or by law: Chattanooga, Kendall, El Paso, Cottonwood, Flagstaff, Page,
+# Where the other source is wrong, by county or by law: Chattanooga, Kendall, El Paso, Cottonwood, Flagstaff, Page,
 # Tuba City and West Wendover.
 RIGHT_HERE = {"37405", "67857", "79942", "83522", "86003", "86040", "86045", "89883"}
 
 
 def clock(zone: str) -> list[dt.timedelta | None]:
-    """What a clock there shows through the year, so that two names of one time are the same."""
+    """Return what a clock there shows through the year, so two names of the same time are equal."""
     return [at.astimezone(ZoneInfo(zone)).utcoffset() for at in MONTHS]
 
 
@@ -82,11 +82,11 @@ def clock(zone: str) -> list[dt.timedelta | None]:
         ("AU", "WA", "6799", "Indian/Cocos"),
     ],
 )
-def test_a_place_keeps_its_own_time(country: str, state: str, postcode: str, zone: str) -> None:
+def test_a_place_has_its_own_time_zone(country: str, state: str, postcode: str, zone: str) -> None:
     assert clock(places.zone_of(country, state, postcode)) == clock(zone)
 
 
-def test_every_zip_code_has_the_time_that_another_source_gives_it() -> None:
+def test_every_zip_code_has_the_same_time_as_in_another_source() -> None:
     known, clocks, wrong = available_timezones(), functools.cache(clock), {}
     for row in zipcodes.filter_by(country="US"):
         if row["state"] in STATES["US"] and row["timezone"] in known:
@@ -96,7 +96,7 @@ def test_every_zip_code_has_the_time_that_another_source_gives_it() -> None:
     assert wrong.keys() == RIGHT_HERE
 
 
-def test_every_zone_is_one_and_every_range_goes_up() -> None:
+def test_every_zone_exists_and_every_range_ascends() -> None:
     found = zones._zone_ranges()
     assert {zone for *_, zone in found} <= available_timezones()
     assert all(first <= last for _, first, last, _ in found)

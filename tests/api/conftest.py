@@ -1,4 +1,4 @@
-"""Programs that call the API: each with a token of somebody."""
+"""Programs that call the API, each with somebody's token."""
 
 import json
 from collections.abc import Callable, Collection, Iterator
@@ -79,7 +79,7 @@ def hers(program: Callable[..., Program], alice: User, localities: None) -> Prog
 
 @pytest.fixture
 def kept_connection() -> Iterator[None]:
-    """The test's connection, which the end of a request would close."""
+    """Keep the test's connection open, which the end of a request would close."""
     request_started.disconnect(close_old_connections)
     request_finished.disconnect(close_old_connections)
     yield

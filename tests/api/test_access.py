@@ -33,7 +33,7 @@ OPERATIONS: list[Operation] = [
 WITH_OBJECT = [one for one in OPERATIONS if "{" in one[1]]
 WRITES = re.compile('(INSERT INTO|UPDATE|DELETE FROM) "')
 CHOSEN = {"quote": "6f1c7c2e-7d0e-4b0a-9d53-3c9a5b0d8a11", "product": "STANDARD-PICKUP"}
-# What each operation that has a body is sent.
+# The body sent to each operation that has one.
 BODIES: dict[tuple[str, str], Any] = {
     ("POST", "/quotes"): PARCEL,
     ("POST", "/drafts"): PARCEL,
@@ -102,7 +102,7 @@ def test_every_operation_takes_a_token_and_nothing_else_is_routed() -> None:
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: " ".join(one[:2]))
 def test_nobody_without_a_good_token_gets_in(operation: Operation, things: dict[str, Any], alice: User) -> None:
-    """Nothing is written, and no order appears; the session cookie of the same person counts nothing."""
+    """Nothing is written and no order appears; the same person's session cookie doesn't help."""
     now, every = timezone.now(), list(SCOPES)
     ended = factories.api_token(alice, ends_at=now).text
     revoked = factories.api_token(alice, revoked_at=now).text
@@ -128,7 +128,7 @@ def test_nobody_without_a_good_token_gets_in(operation: Operation, things: dict[
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: " ".join(one[:2]))
-def test_a_role_gets_in_where_its_scope_is_for_it(operation: Operation, things: dict[str, Any], alice: User) -> None:
+def test_a_role_may_use_the_operations_of_its_scopes(operation: Operation, things: dict[str, Any], alice: User) -> None:
     program = program_for(operation, alice)
     for role in Role.values:
         Membership.objects.filter(user=alice).update(role=role)
@@ -140,7 +140,7 @@ def test_a_role_gets_in_where_its_scope_is_for_it(operation: Operation, things: 
 
 
 @pytest.mark.parametrize("operation", WITH_OBJECT, ids=lambda one: " ".join(one[:2]))
-def test_what_is_another_accounts_does_not_exist(operation: Operation, things: dict[str, Any], bob: User) -> None:
+def test_another_accounts_objects_do_not_exist(operation: Operation, things: dict[str, Any], bob: User) -> None:
     answer = call(program_for(operation, bob), operation, things)
     assert (answer.status_code, kind(answer)) == (404, "not-found")
     partner = Program(factories.api_token().text, {"Acts-For": bob.email})
@@ -152,7 +152,7 @@ LISTS = [one for one in OPERATIONS if one[0] == "GET" and "{" not in one[1]]
 
 
 @pytest.mark.parametrize("operation", LISTS, ids=lambda one: " ".join(one[:2]))
-def test_a_list_holds_nothing_of_another_account(operation: Operation, things: dict[str, Any], bob: User) -> None:
+def test_a_list_has_nothing_of_another_account(operation: Operation, things: dict[str, Any], bob: User) -> None:
     answer = call(Program(factories.api_token(bob).text), operation, things)
     assert answer.status_code == 200
     assert [rows for name, rows in answer.json().items() if name != "next"] == [[]]
@@ -160,7 +160,7 @@ def test_a_list_holds_nothing_of_another_account(operation: Operation, things: d
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: " ".join(one[:2]))
 def test_a_suspended_account_starts_nothing(operation: Operation, things: dict[str, Any], alice: User) -> None:
-    """It still reads, cancels and keeps its address book, as on the pages."""
+    """It can still read, cancel and edit its address book, as on the pages."""
     program = program_for(operation, alice)
     Sender.objects.update(suspended_at=timezone.now(), suspension="terms", suspension_text="Unpaid bill.")
     method, path, _ = operation
@@ -187,14 +187,14 @@ def test_a_member_who_needs_a_second_factor_sets_it_up_first(things: dict[str, A
     assert Program(token.text).get("/parcels").status_code == 200
 
 
-def test_a_partners_token_acts_for_nobody_who_has_still_to_set_up_a_second_factor(
+def test_a_partners_token_cannot_act_for_somebody_without_their_required_second_factor(
     things: dict[str, Any], alice: User
 ) -> None:
-    """Not even to enter the pages: there the person logs in and sets it up. Nothing is written either."""
+    """Not even for an entry link: the person logs in and sets it up. Nothing is written either."""
     Sender.objects.update(needs_second_factor=True)
     partner = Program(factories.api_token().text, {"Acts-For": alice.email})
     for operation in OPERATIONS:
-        if operation[2] == "print":  # no partner's
+        if operation[2] == "print":  # not a partner's
             continue
         answer = call(partner, operation, things)
         assert (answer.status_code, kind(answer)) == (403, "second-factor"), operation
@@ -205,8 +205,8 @@ def test_a_partners_token_acts_for_nobody_who_has_still_to_set_up_a_second_facto
     assert partner.post("/entry-links", {"purpose": "settings"}).status_code == 201
 
 
-def test_an_account_that_has_not_promised_does_nothing_but_enter_the_pages(things: dict[str, Any], alice: User) -> None:
-    """Interface §1; an account opened by sign-on begins without its promise about dangerous goods."""
+def test_an_account_without_its_promise_can_only_enter_the_pages(things: dict[str, Any], alice: User) -> None:
+    """Interface §1; an account opened by sign-on starts without its promise about dangerous goods."""
     Sender.objects.update(dangerous_goods_acknowledged_at=None)
     for operation in OPERATIONS:
         answer = call(program_for(operation, alice), operation, things)
@@ -220,13 +220,13 @@ def test_a_stations_token_opens_what_stations_do_and_nothing_else(things: dict[s
         assert answer.status_code == 200 if operation[2] == "print" else kind(answer) == "scope", operation
 
 
-def test_a_members_token_with_the_word_print_is_no_stations(alice: User, things: dict[str, Any]) -> None:
+def test_a_members_token_with_the_print_scope_is_not_a_stations(alice: User, things: dict[str, Any]) -> None:
     for operation in (one for one in OPERATIONS if one[2] == "print"):
         assert kind(call(Program(factories.api_token(alice, scopes=["print"]).text), operation, things)) == "scope"
 
 
 @pytest.mark.parametrize("role", ["bookkeeper", "viewer"])
-def test_a_role_sees_as_little_of_a_receiver_as_on_the_pages(role: str, things: dict[str, Any], alice: User) -> None:
+def test_a_role_sees_no_more_of_a_receiver_than_on_the_pages(role: str, things: dict[str, Any], alice: User) -> None:
     token, order = factories.api_token(alice), things["order"]
     factories.event(order.parcel, description="left with Noor Tamsin")
     Membership.objects.filter(user=alice).update(role=role)
@@ -241,19 +241,19 @@ def test_a_role_sees_as_little_of_a_receiver_as_on_the_pages(role: str, things: 
     assert order.receiver_postcode in shown
 
 
-def test_a_session_opens_nothing(visit: Callable[[User], Client], alice: User) -> None:
+def test_a_session_cookie_gives_no_access(visit: Callable[[User], Client], alice: User) -> None:
     browser = visit(alice)
     assert kind(browser.get(f"{V1}/parcels")) == "token"
     assert kind(browser.post(f"{V1}/quotes", PARCEL, content_type="application/json")) == "token"
 
 
-def test_a_token_opens_no_page(alice: User) -> None:
+def test_a_token_gives_no_access_to_pages(alice: User) -> None:
     text = factories.api_token(alice).text
     answer = Client(headers={"Authorization": f"Bearer {text}"}).get("/parcels/")
     assert answer["Location"].startswith("/accounts/login/")
 
 
-def test_neither_the_log_nor_the_database_holds_a_token(
+def test_neither_the_log_nor_the_database_contains_a_token(
     things: dict[str, Any], alice: User, lines: Callable[[], list[str]]
 ) -> None:
     text = factories.api_token(alice).text

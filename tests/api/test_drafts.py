@@ -1,4 +1,4 @@
-"""Drafts through the API: kept half-typed, seen by the whole account, and booked from."""
+"""Drafts through the API: saved half-typed, visible to the whole account, and booked."""
 
 from collections.abc import Callable
 from typing import Any
@@ -36,14 +36,14 @@ def test_a_half_typed_parcel_is_kept_as_it_was_sent(hers: Program) -> None:
     assert problem(hers.get(url)) == (404, "not-found")
 
 
-def test_a_field_that_the_account_lacks_is_refused(hers: Program) -> None:
+def test_a_field_the_account_does_not_have_is_refused(hers: Program) -> None:
     answer = hers.post("/drafts", {"weight_lb": 2})
     assert problem(answer) == (422, "invalid")
     assert list(answer.json()["errors"]) == ["weight_lb"]
     assert not Draft.objects.exists()
 
 
-def test_a_draft_is_priced_when_it_is_right_and_booked_once(carrier: SandboxCarrier, hers: Program) -> None:
+def test_a_valid_draft_is_priced_and_booked_once(carrier: SandboxCarrier, hers: Program) -> None:
     made = make(hers)
     url = f"/drafts/{made['id']}"
     wrong = hers.post(f"{url}/quotes")
@@ -64,7 +64,9 @@ def test_a_draft_is_priced_when_it_is_right_and_booked_once(carrier: SandboxCarr
     assert Order.objects.count() == Draft.objects.count() == 1
 
 
-def test_a_draft_of_a_colleague_is_the_accounts(hers: Program, program: Callable[..., Program], quill: Sender) -> None:
+def test_a_colleagues_draft_belongs_to_the_account(
+    hers: Program, program: Callable[..., Program], quill: Sender
+) -> None:
     """As on the pages, anybody who may book can continue a draft."""
     made = make(hers)
     colleague = factories.user("cleo@quill.example")
@@ -75,13 +77,13 @@ def test_a_draft_of_a_colleague_is_the_accounts(hers: Program, program: Callable
     assert hers.get(f"/drafts/{made['id']}").json()["values"] == {"receiver_name": "Mine"}
 
 
-def test_a_draft_of_the_pages_holds_only_a_parcels_fields(hers: Program, quill: Sender, alice: User) -> None:
+def test_a_draft_from_the_pages_has_only_a_parcels_fields(hers: Program, quill: Sender, alice: User) -> None:
     draft = factories.draft(quill, alice)
     drafts.change(draft, {"unused": ["Ring the bell"], "kept": "x"})
     assert set(hers.get(f"/drafts/{draft.uuid}").json()["values"]) == set(draft.values) - {"unused", "kept"}
 
 
-def test_one_too_many_is_kept_for_a_day(hers: Program, quill: Sender, alice: User) -> None:
+def test_one_draft_too_many_is_kept_for_a_day(hers: Program, quill: Sender, alice: User) -> None:
     last = factories.draft(quill, alice)
     Draft.objects.bulk_create(
         Draft(sender=quill, made_by=alice, updated_at=last.updated_at) for _ in range(drafts.MOST - 1)

@@ -1,4 +1,4 @@
-"""A partner's server asks for entry links; a member's token, and another purpose, get none."""
+"""A partner's server requests entry links; a member's token or another purpose gets none."""
 
 from collections.abc import Callable
 from typing import Any
@@ -43,7 +43,7 @@ def test_a_link_to_a_parcel_and_to_the_settings(partner: Program, alice: User, q
     assert open_link(partner.post("/entry-links", {"purpose": "settings"}))["Location"] == "/settings/"
 
 
-def test_no_link_leads_to_what_the_member_may_not_see(partner: Program, bob: User, alice: User) -> None:
+def test_no_link_leads_to_a_page_the_member_may_not_see(partner: Program, bob: User, alice: User) -> None:
     theirs = factories.order(bob.membership.sender, bob)
     assert partner.post("/entry-links", {"purpose": "parcel", "parcel": str(theirs.uuid)}).status_code == 404
     assert partner.post("/entry-links", {"purpose": "parcel"}).status_code == 404
@@ -54,14 +54,14 @@ def test_no_link_leads_to_what_the_member_may_not_see(partner: Program, bob: Use
     assert not EntryLink.objects.exists()
 
 
-def test_a_members_token_makes_none_though_its_row_says_so(
+def test_a_members_token_makes_no_link_even_with_the_scope(
     program: Callable[..., Program], alice: User, localities: None
 ) -> None:
     refused = program(alice).post("/entry-links", {"purpose": "settings"})
     assert (refused.status_code, EntryLink.objects.count()) == (403, 0)
 
 
-def test_a_member_can_not_be_given_the_scope(alice: User) -> None:
+def test_a_member_cannot_be_given_the_scope(alice: User) -> None:
     now = timezone.now()
     member = alice.membership
     made, _ = api_tokens.make_token("Mine", list(api_tokens.SCOPES), days=30, by=alice, member=member, now=now)

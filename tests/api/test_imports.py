@@ -67,14 +67,14 @@ def test_columns_are_guessed_and_matched(hers: Program, url: str) -> None:
         ({"column_colour": 0}, "column_colour"),
     ],
 )
-def test_a_wrong_match_is_said_at_its_control(hers: Program, url: str, values: dict[str, Any], at: str) -> None:
+def test_a_wrong_match_shows_at_its_field(hers: Program, url: str, values: dict[str, Any], at: str) -> None:
     answer = hers.call("PUT", f"{url}/columns", {"values": values})
     assert problem(answer) == (422, "invalid")
     assert at in answer.json()["errors"]
     assert Import.objects.get().state == "matching"
 
 
-def test_columns_stay_while_a_file_is_booked(hers: Program, url: str) -> None:
+def test_columns_are_fixed_while_a_file_is_booked(hers: Program, url: str) -> None:
     Import.objects.update(state="booking")
     assert problem(matched(hers, url)) == (409, "state")
 
@@ -107,13 +107,13 @@ def test_a_row_is_corrected_and_checked_at_once(hers: Program, checked: str) -> 
     assert not Order.objects.exists()
 
 
-def test_a_row_is_left_out_and_taken_again(hers: Program, checked: str) -> None:
+def test_a_row_is_left_out_and_taken_back_in(hers: Program, checked: str) -> None:
     out = hers.call("PATCH", f"{checked}/rows/2", {"leave_out": True}).json()
     assert (out["state"], out["problems"]) == ("skipped", checking.LEFT_OUT)
     assert hers.call("PATCH", f"{checked}/rows/2", {"anyway": True}).json()["state"] == "ready"
 
 
-def test_a_row_that_is_handed_over_stays(hers: Program, checked: str) -> None:
+def test_a_queued_row_stays(hers: Program, checked: str) -> None:
     ImportRow.objects.filter(number=2).update(state="owed", product_code="STANDARD-PICKUP")
     assert problem(hers.call("PATCH", f"{checked}/rows/2", {"leave_out": True})) == (409, "state")
     assert ImportRow.objects.get(number=2).state == "owed"

@@ -1,4 +1,4 @@
-"""Prices, bookings, cancellations, labels and tracking through the API, with a carrier of its own."""
+"""Prices, bookings, cancellations, labels and tracking through the API, with a separate carrier."""
 
 import datetime as dt
 import uuid
@@ -71,7 +71,7 @@ def test_from_a_token_to_a_label_in_five_calls(carrier: SandboxCarrier, hers: Pr
     assert (tracking["status"], tracking["scans"]) == ("booked", [])
 
 
-def test_a_worthless_label_is_got_by_who_asks_for_one_alone(hers: Program, quill: Sender, alice: User) -> None:
+def test_a_worthless_label_is_returned_only_on_explicit_request(hers: Program, quill: Sender, alice: User) -> None:
     order = factories.order(quill, alice, status="booked", carrier_reference="STEST1")
     factories.stored_label(order)
     order.labels.update(is_worthless=True)
@@ -81,7 +81,7 @@ def test_a_worthless_label_is_got_by_who_asks_for_one_alone(hers: Program, quill
     assert asked_for.content == order.labels.get().intact_bytes()
 
 
-def test_a_label_in_a_bucket_that_is_away_is_late(hers: Program, quill: Sender, alice: User) -> None:
+def test_a_label_in_an_unreachable_bucket_is_reported_as_late(hers: Program, quill: Sender, alice: User) -> None:
     order = factories.order(quill, alice, status="booked", carrier_reference="STEST1")
     factories.stored_label(order)
     LabelBytes.objects.update(address="labels/in-no-bucket")
@@ -90,7 +90,9 @@ def test_a_label_in_a_bucket_that_is_away_is_late(hers: Program, quill: Sender, 
     assert answer["Retry-After"]
 
 
-def test_prices_are_those_of_the_page_and_make_a_draft(carrier: SandboxCarrier, hers: Program, alice: User) -> None:
+def test_prices_are_the_same_as_on_the_page_and_make_a_draft(
+    carrier: SandboxCarrier, hers: Program, alice: User
+) -> None:
     found = hers.quote()
     quote, draft = Quote.objects.get(), Draft.objects.get()
     assert (found["id"], found["draft"]) == (str(quote.uuid), str(draft.uuid))
@@ -103,7 +105,7 @@ def test_prices_are_those_of_the_page_and_make_a_draft(carrier: SandboxCarrier, 
     assert round(lives.total_seconds()) == settings.QUOTE_SECONDS
 
 
-def test_what_is_wrong_is_said_at_its_field_in_the_forms_words(hers: Program) -> None:
+def test_an_error_is_at_its_field_in_the_forms_words(hers: Program) -> None:
     body = PARCEL | {"receiver_email": "noor", "weight_kg": "2,4", "receiver_name": ""}
     answer = hers.post("/quotes", body)
     assert problem(answer) == (422, "invalid")
@@ -115,7 +117,7 @@ def test_what_is_wrong_is_said_at_its_field_in_the_forms_words(hers: Program) ->
     assert not Draft.objects.exists()
 
 
-def test_a_field_that_nobody_knows_is_refused(hers: Program) -> None:
+def test_an_unknown_field_is_refused(hers: Program) -> None:
     assert hers.post("/quotes", PARCEL | {"reciever_name": "x"}).json()["errors"] == {
         "reciever_name": ["Extra inputs are not permitted."]
     }
@@ -124,7 +126,7 @@ def test_a_field_that_nobody_knows_is_refused(hers: Program) -> None:
     }
 
 
-def test_the_carriers_refusal_of_a_parcel_is_said_at_its_field(line: Meddler, hers: Program) -> None:
+def test_the_carriers_refusal_of_a_parcel_is_at_its_field(line: Meddler, hers: Program) -> None:
     line.says("quote", no({"receiver": {"postcode": ["is not served"]}}))
     answer = hers.post("/quotes", PARCEL)
     assert problem(answer) == (422, "invalid")
@@ -132,7 +134,7 @@ def test_the_carriers_refusal_of_a_parcel_is_said_at_its_field(line: Meddler, he
     assert not Order.objects.exists()
 
 
-def test_five_equal_posts_are_one_order_with_one_answer(carrier: SandboxCarrier, hers: Program) -> None:
+def test_five_equal_posts_are_one_order_with_one_response(carrier: SandboxCarrier, hers: Program) -> None:
     quote = hers.quote()
     answers = [hers.book(quote, "order-7") for _ in range(5)]
     order = Order.objects.get()
@@ -153,7 +155,7 @@ def test_the_same_parcel_at_new_prices_under_the_same_key_is_the_same_order(
     assert Order.objects.count() == 1
 
 
-def test_a_key_with_other_content_is_refused(carrier: SandboxCarrier, hers: Program) -> None:
+def test_a_key_with_different_content_is_refused(carrier: SandboxCarrier, hers: Program) -> None:
     quote = hers.quote()
     order = hers.book(quote, "order-7").json()["id"]
     for answer in (
@@ -173,7 +175,7 @@ def test_without_a_key_nothing_is_booked(carrier: SandboxCarrier, hers: Program)
     assert not Order.objects.exists()
 
 
-def test_keys_are_an_accounts_own(
+def test_keys_are_per_account(
     carrier: SandboxCarrier, hers: Program, program: Callable[..., Program], bob: User
 ) -> None:
     theirs = program(bob)
@@ -203,7 +205,7 @@ def test_a_parcel_like_the_last_is_asked_about(carrier: SandboxCarrier, hers: Pr
         ({"produkt": "x"}, "produkt"),
     ],
 )
-def test_a_wrong_choice_is_said_at_its_field(
+def test_a_wrong_choice_is_at_its_field(
     carrier: SandboxCarrier, hers: Program, changes: dict[str, str], at: str
 ) -> None:
     answer = hers.book(hers.quote(), "order-7", **changes)
@@ -218,7 +220,7 @@ def test_a_booking_ends_the_draft(carrier: SandboxCarrier, hers: Program) -> Non
     assert (draft.order, draft.values) == (Order.objects.get(), {})
 
 
-def test_a_booking_leaves_the_draft_that_a_person_types(carrier: SandboxCarrier, hers: Program, alice: User) -> None:
+def test_a_booking_keeps_a_draft_somebody_is_typing(carrier: SandboxCarrier, hers: Program, alice: User) -> None:
     """The same parcel within the life of a price has one quote, and both drafts name it."""
     typed = factories.draft(alice.membership.sender, alice)
     quote = hers.quote()
@@ -229,7 +231,7 @@ def test_a_booking_leaves_the_draft_that_a_person_types(carrier: SandboxCarrier,
     assert Draft.objects.get(uuid=quote["draft"]).order == Order.objects.get()
 
 
-def test_prices_are_booked_after_their_draft_has_gone(carrier: SandboxCarrier, hers: Program) -> None:
+def test_prices_can_be_booked_after_their_draft_is_deleted(carrier: SandboxCarrier, hers: Program) -> None:
     quote = hers.quote()
     Draft.objects.all().delete()
     assert hers.book(quote, "order-7").status_code == 202
@@ -258,12 +260,12 @@ def test_an_account_without_a_pickup_address_is_sent_to_the_pages(hers: Program,
     assert problem(hers.post("/quotes", PARCEL)) == (409, "start")
 
 
-def test_limits_are_told_in_headers(carrier: SandboxCarrier, hers: Program, quill: Sender) -> None:
+def test_limits_are_in_the_headers(carrier: SandboxCarrier, hers: Program, quill: Sender) -> None:
     Sender.objects.filter(pk=quill.pk).update(quotes_a_minute=2, bookings_a_day=1)
     first = hers.post("/quotes", PARCEL)
     assert first["RateLimit-Policy"] == '"quotes";q=2;w=60'
     assert first["RateLimit"].startswith('"quotes";r=1;t=')
-    hers.quote(weight_kg=2.5)  # another question: the same for somebody else takes no price
+    hers.quote(weight_kg=2.5)  # a different request: the same one for somebody else uses no price
     over = hers.post("/quotes", PARCEL | {"weight_kg": 2.6})
     assert problem(over) == (429, "limit")
     assert 0 < int(over["Retry-After"]) <= 60
@@ -276,14 +278,14 @@ def test_limits_are_told_in_headers(carrier: SandboxCarrier, hers: Program, quil
     assert Order.objects.count() == 1
 
 
-def test_a_limit_that_no_midnight_opens_names_no_time(hers: Program, quill: Sender) -> None:
+def test_a_limit_that_does_not_reset_names_no_time(hers: Program, quill: Sender) -> None:
     Sender.objects.filter(pk=quill.pk).update(unbilled_limit=0)
     over = hers.post("/quotes", PARCEL)
     assert problem(over) == (429, "limit")
     assert not over.has_header("Retry-After")
 
 
-def test_a_paused_or_silent_carrier_is_503_with_when_to_come_back(carrier: SandboxCarrier, hers: Program) -> None:
+def test_a_paused_or_silent_carrier_is_503_with_a_retry_time(carrier: SandboxCarrier, hers: Program) -> None:
     account = factories.account()
     type(account).objects.update(paused_at=timezone.now(), pause_text="The depot is flooded.")
     answer = hers.post("/quotes", PARCEL)
@@ -296,7 +298,7 @@ def test_a_paused_or_silent_carrier_is_503_with_when_to_come_back(carrier: Sandb
     assert int(answer["Retry-After"]) > 0
 
 
-def test_a_cancellation_is_asked_for_once(carrier: SandboxCarrier, hers: Program) -> None:
+def test_a_cancellation_is_requested_once(carrier: SandboxCarrier, hers: Program) -> None:
     order = Order.objects.get(uuid=hers.book(hers.quote(), "one").json()["id"])
     early = hers.post(f"/parcels/{order.uuid}/cancel")
     assert problem(early) == (409, "state")
@@ -318,7 +320,7 @@ def test_a_parcel_that_the_driver_has_is_not_cancelled(hers: Program, quill: Sen
     assert not order.cancels.exists()
 
 
-def test_a_changed_price_needs_a_yes_to_that_price(hers: Program, quill: Sender, alice: User) -> None:
+def test_a_changed_price_must_be_accepted(hers: Program, quill: Sender, alice: User) -> None:
     offer = {**factories.OFFER, "amount": "13.20"}
     problem_of = {"kind": "price_rose", "old": "12.08", "new": "13.20", "offer": offer}
     order = factories.order(quill, alice, status="draft", problem=problem_of | {"quoted_at": str(timezone.now())})
@@ -334,7 +336,7 @@ def test_a_changed_price_needs_a_yes_to_that_price(hers: Program, quill: Sender,
     assert problem(hers.post(f"{url}/confirm", {"amount": "13.20", "currency": "AUD"})) == (409, "state")
 
 
-def test_a_parcel_is_shared_with_its_receiver_and_no_longer(hers: Program, quill: Sender, alice: User) -> None:
+def test_sharing_a_parcel_with_its_receiver_can_be_turned_on_and_off(hers: Program, quill: Sender, alice: User) -> None:
     order = factories.order(quill, alice, status="booked")
     one = f"/parcels/{order.uuid}"
     first = hers.post(f"{one}/share", {"contact": "help@quill.example"}).json()
@@ -357,9 +359,7 @@ def test_only_a_booked_parcel_is_shared_and_whom_to_ask_is_checked(hers: Program
 
 
 @pytest.mark.parametrize("role", ["bookkeeper", "viewer"])
-def test_a_role_that_may_not_share_is_not_given_the_address(
-    role: str, hers: Program, quill: Sender, alice: User
-) -> None:
+def test_a_role_that_may_not_share_does_not_get_the_url(role: str, hers: Program, quill: Sender, alice: User) -> None:
     order = factories.order(quill, alice, status="booked")
     hers.post(f"/parcels/{order.uuid}/share", {})
     Membership.objects.filter(user=alice).update(role=role)
@@ -389,9 +389,7 @@ def test_the_list_pages_by_cursor_and_shows_each_parcel_once(hers: Program, quil
     assert seen == [str(key) for key in Order.objects.order_by("-pk").values_list("uuid", flat=True)]
 
 
-def test_the_list_takes_the_filters_of_the_page_and_refuses_what_it_would_ignore(
-    hers: Program, quill: Sender, alice: User
-) -> None:
+def test_the_list_takes_the_pages_filters_and_refuses_unknown_ones(hers: Program, quill: Sender, alice: User) -> None:
     one = factories.order(quill, alice, status="booked")
     other = factories.order(quill, alice, status="rejected")
 
@@ -435,6 +433,6 @@ def test_a_delivered_parcel_is_sent_back_by_the_same_booking(
     assert hers.book(again, "other", another=True).status_code == 202
 
 
-def test_what_cant_be_sent_back_is_a_matter_of_its_state(hers: Program, quill: Sender, alice: User) -> None:
+def test_a_parcel_that_cant_be_sent_back_is_a_state_problem(hers: Program, quill: Sender, alice: User) -> None:
     order = factories.order(quill, alice, status="booked")
     assert problem(hers.post(f"/parcels/{order.uuid}/return", {})) == (409, "state")

@@ -1,4 +1,4 @@
-"""What a print station calls: each label once, and only `printed` marks a parcel."""
+"""The API of print stations: each label once, and only `printed` marks a parcel."""
 
 import base64
 import datetime as dt
@@ -54,7 +54,7 @@ def kind(answer: Any) -> str:
     return str(answer.json()["type"]).partition("#")[2]
 
 
-def test_labels_come_in_the_order_they_were_asked_for_and_are_marked_when_printed(
+def test_labels_come_in_request_order_and_are_marked_when_printed(
     station: PrintStation, bench: Program, quill: Sender, alice: User, ana: User
 ) -> None:
     second, first = ready(quill, alice), ready(quill, alice)
@@ -76,7 +76,7 @@ def test_labels_come_in_the_order_they_were_asked_for_and_are_marked_when_printe
     assert (nothing.status_code, nothing["Retry-After"], nothing.content) == (204, "2", b"")
 
 
-def test_who_asks_twice_gets_the_first(station: PrintStation, quill: Sender, alice: User, ana: User) -> None:
+def test_asking_twice_returns_the_same_label(station: PrintStation, quill: Sender, alice: User, ana: User) -> None:
     order, other = ready(quill, alice), factories.print_station(ana, "Bench 2")
     assert [ask(station, order, by=alice), ask(other, order, by=ana), ask(station, order, by=ana)] == [1, 0, 0]
     assert PrintJob.objects.get().station == station
@@ -107,7 +107,7 @@ def test_a_report_counts_once(station: PrintStation, bench: Program, quill: Send
     assert order.printed_at is None
 
 
-def test_a_jam_is_told_and_ends_nothing(station: PrintStation, bench: Program, quill: Sender, alice: User) -> None:
+def test_a_jam_is_reported_and_ends_nothing(station: PrintStation, bench: Program, quill: Sender, alice: User) -> None:
     ask(station, ready(quill, alice), by=alice)
     job = take(bench).json()["id"]
     assert report(bench, job, "stuck", "Paper jam").json() == {"state": "taken", "is_wanted": True}
@@ -116,7 +116,7 @@ def test_a_jam_is_told_and_ends_nothing(station: PrintStation, bench: Program, q
     assert PrintJob.objects.get().words == ""
 
 
-def test_what_became_worthless_is_withdrawn_before_it_is_taken(
+def test_a_label_that_became_worthless_is_withdrawn_before_it_is_taken(
     station: PrintStation, bench: Program, quill: Sender, alice: User
 ) -> None:
     cancelled, unusable, by_hand, good = (ready(quill, alice) for _ in range(4))
@@ -130,7 +130,7 @@ def test_what_became_worthless_is_withdrawn_before_it_is_taken(
     assert "Don't use its label." in PrintJob.objects.get(order=cancelled).words
 
 
-def test_what_becomes_worthless_in_the_stations_hands_is_no_longer_wanted(
+def test_a_label_that_becomes_worthless_at_the_station_is_cancelled(
     station: PrintStation, bench: Program, quill: Sender, alice: User
 ) -> None:
     order = ready(quill, alice)
@@ -145,7 +145,7 @@ def test_what_becomes_worthless_in_the_stations_hands_is_no_longer_wanted(
     assert PrintJob.objects.get().words == "No longer booked. Don't use this label."
 
 
-def test_printing_again_is_asked_for_on_purpose(
+def test_reprinting_must_be_requested(
     station: PrintStation, bench: Program, quill: Sender, alice: User, ana: User
 ) -> None:
     order = ready(quill, alice)
@@ -158,7 +158,7 @@ def test_printing_again_is_asked_for_on_purpose(
     assert order.printed_by == ana
 
 
-def test_a_label_that_came_out_is_marked_though_it_was_unmarked_meanwhile(
+def test_a_printed_label_is_marked_even_if_unmarked_meanwhile(
     station: PrintStation, bench: Program, quill: Sender, alice: User, ana: User
 ) -> None:
     order = ready(quill, alice)
@@ -171,7 +171,7 @@ def test_a_label_that_came_out_is_marked_though_it_was_unmarked_meanwhile(
     assert order.printed_by == ana
 
 
-def test_what_was_marked_by_hand_since_it_was_asked_for_again_is_withdrawn(
+def test_a_reprint_marked_by_hand_meanwhile_is_withdrawn(
     station: PrintStation, bench: Program, quill: Sender, alice: User
 ) -> None:
     order = ready(quill, alice)
@@ -209,19 +209,19 @@ def test_many_that_became_worthless_take_several_calls(
         (f"/print/jobs/{HERE['installation']}/report", {"outcome": "failed", "words": "a\0"}),
     ],
 )
-def test_a_nul_that_no_database_stores_is_refused(bench: Program, path: str, sent: dict[str, str]) -> None:
+def test_a_nul_character_is_refused(bench: Program, path: str, sent: dict[str, str]) -> None:
     assert kind(bench.post(path, sent)) == "invalid"
 
 
 def test_a_second_installation_is_refused(station: PrintStation, bench: Program, quill: Sender, alice: User) -> None:
-    """It has no journal, so it can't know what the first has printed."""
+    """It has no journal, so it can't know what the first one has printed."""
     ask(station, ready(quill, alice), by=alice)
     assert take(bench).status_code == 200
     answer = bench.post("/print/take", HERE | {"installation": str(uuid.uuid4())})
     assert (answer.status_code, kind(answer)) == (409, "state")
 
 
-def test_a_label_of_another_station_is_not_there(
+def test_a_label_of_another_station_is_not_found(
     station: PrintStation, bench: Program, quill: Sender, alice: User, ana: User
 ) -> None:
     other = factories.print_job(factories.print_station(ana, "Bench 2"), ready(quill, alice), state="taken")
@@ -238,7 +238,7 @@ def test_a_label_that_was_not_taken_or_has_ended_has_no_bytes(
         assert kind(bench.get(f"/print/jobs/{job.uuid}/label")) == "state"
 
 
-def test_where_dispatch_is_stopped_nothing_is_taken_or_read(
+def test_while_dispatch_is_stopped_nothing_is_taken_or_read(
     station: PrintStation, bench: Program, quill: Sender, alice: User
 ) -> None:
     ask(station, ready(quill, alice), by=alice)
@@ -264,7 +264,7 @@ def test_a_stopped_station_leaves_no_open_job(
     assert ask(other, had, waits, by=ana, is_again=True) == 1
 
 
-def test_a_token_that_ended_elsewhere_holds_up_no_other_station(
+def test_a_token_that_ended_elsewhere_blocks_no_other_station(
     station: PrintStation, quill: Sender, alice: User, ana: User
 ) -> None:
     order = ready(quill, alice)
@@ -273,7 +273,7 @@ def test_a_token_that_ended_elsewhere_holds_up_no_other_station(
     assert ask(factories.print_station(ana, "Bench 2"), order, by=ana) == 1
 
 
-def test_a_word_of_the_printers_is_bounded_and_no_other_outcome_is_known(
+def test_the_printers_message_is_limited_and_unknown_outcomes_are_refused(
     station: PrintStation, bench: Program, quill: Sender, alice: User
 ) -> None:
     ask(station, ready(quill, alice), by=alice)
@@ -283,7 +283,7 @@ def test_a_word_of_the_printers_is_bounded_and_no_other_outcome_is_known(
     assert PrintJob.objects.get().state == "taken"
 
 
-def test_a_station_is_noted_at_most_every_ten_seconds(
+def test_a_stations_last_call_is_recorded_at_most_every_ten_seconds(
     station: PrintStation, bench: Program, django_assert_num_queries: Any
 ) -> None:
     now = timezone.now()
@@ -296,7 +296,7 @@ def test_a_station_is_noted_at_most_every_ten_seconds(
     assert not station.is_on(now + dt.timedelta(seconds=31))
 
 
-def test_jobs_go_a_month_after_they_ended_and_with_the_receiver(
+def test_jobs_are_deleted_after_a_month_and_with_the_receiver(
     station: PrintStation, quill: Sender, alice: User
 ) -> None:
     now, order = timezone.now(), ready(quill, alice)

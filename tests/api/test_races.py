@@ -1,4 +1,4 @@
-"""Equal calls at one moment, on PostgreSQL."""
+"""Equal simultaneous calls, on PostgreSQL."""
 
 import pytest
 from django.conf import settings

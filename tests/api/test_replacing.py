@@ -56,7 +56,7 @@ def test_a_parcel_is_cancelled_and_then_booked_as_corrected(
     assert len(carrier.ledger("cancelled")) == 1
 
 
-def test_the_same_key_gets_the_same_answer_and_other_content_422(hers: Program, booked: Order) -> None:
+def test_the_same_key_gets_the_same_response_and_different_content_422(hers: Program, booked: Order) -> None:
     prices = hers.quote(receiver_line1=STREET)
     first = replace(hers, booked, prices, "fix")
     other = hers.quote(receiver_line1="45 Sample Street")
@@ -126,8 +126,8 @@ def test_a_viewer_does_not_read_why_nothing_was_booked(hers: Program, booked: Or
     assert recorded(token, booked) is None
 
 
-def test_a_key_is_of_one_parcel(hers: Program, booked: Order) -> None:
-    """So a program may name its keys after what is wrong, and replace two parcels."""
+def test_a_key_belongs_to_one_parcel(hers: Program, booked: Order) -> None:
+    """So a program may name its keys after the mistake, and replace two parcels."""
     second = Order.objects.get(uuid=hers.book(hers.quote(customer_reference=str(uuid.uuid4())), "two", another=True).json()["id"])  # fmt: skip
     bookings.process_booking(second.pk)
     prices = hers.quote(receiver_line1=STREET)

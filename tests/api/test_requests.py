@@ -1,4 +1,4 @@
-"""Whatever a program sends, the answer is a problem that says what is wrong, and never a 500."""
+"""Whatever a program sends, the response is a problem that says what is wrong, never a 500."""
 
 from collections.abc import Callable
 from html import unescape
@@ -72,15 +72,13 @@ def test_a_body_that_cannot_be_read_is_a_problem(
         ("GET", "/parcels/%00", (404, "not-found")),
     ],
 )
-def test_an_address_or_method_that_is_none_is_a_problem(
-    hers: Program, method: str, path: str, wanted: tuple[int, str]
-) -> None:
+def test_an_unknown_url_or_method_is_a_problem(hers: Program, method: str, path: str, wanted: tuple[int, str]) -> None:
     answer = raw(hers, path, b"", method=method)
     assert problem(answer) == wanted
     assert answer.has_header("Allow") is (wanted[0] == 405)
 
 
-def test_a_fault_of_ours_is_a_problem_with_its_request(hers: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_our_own_error_is_a_problem_with_its_request_id(hers: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*args: Any) -> None:
         raise RuntimeError("portal_" + "x" * 43)
 
@@ -90,7 +88,7 @@ def test_a_fault_of_ours_is_a_problem_with_its_request(hers: Program, monkeypatc
     assert "RuntimeError" not in answer.content.decode()
 
 
-def test_a_database_that_is_away_is_503_with_when_to_come_back(hers: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreachable_database_is_503_with_a_retry_time(hers: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*args: Any) -> None:
         raise OperationalError("gone")
 
@@ -152,7 +150,7 @@ def test_the_address_book_is_read_and_changed_with_the_pages_form(hers: Program,
     assert hers.call("DELETE", url).status_code == 404
 
 
-def test_a_file_is_taken_as_the_page_takes_it(hers: Program, settings: Any) -> None:
+def test_a_file_is_accepted_as_on_the_page(hers: Program, settings: Any) -> None:
     content = (
         b"Name,Email,Address 1,Suburb,Postcode,Contents,Weight,Length,Width,Height\n"
         b"Noor Tamsin,noor@example.net,4 Sample Street,Hobart,7000,Mugs,1.2,32,24,11\n"
@@ -204,7 +202,7 @@ def test_every_control_of_the_forms_has_a_field(country: str) -> None:
     factories.pickup_address(sender, email="a@quill.example")
     factories.size(sender, weight_units="lb" if country == "US" else "kg")
     form = drafts.parcel_form(sender)
-    # Only people begin an order of several parcels: docs/decisions/0060-several-parcels-in-an-order.md.
+    # Only people start an order of several parcels: docs/decisions/0060-several-parcels-in-an-order.md.
     assert set(form.fields) - set(schemas.ParcelIn.model_fields) == {"parcels"}
     assert set(AddressForm(sender=sender).fields) - set(schemas.AddressIn.model_fields) == set()
 
@@ -223,13 +221,13 @@ def test_a_page_shows_every_operation_under_our_policy() -> None:
 def test_reading_about_the_api_logs_nobody_out(
     hers: Program, visit: Callable[[User], Client], alice: User, settings: Any
 ) -> None:
-    """In the demo each page has a form, and so a cookie of its own for who comes without one."""
+    """In the demo each page has a form, and so sets a cookie for visitors without one."""
     settings.DEMO_BAR = True
     browser = visit(alice)
     page = browser.get(f"{V1}/").content.decode()
     browser.get(f"{V1}/openapi.json")
     browser.get(f"{V1}/parcels", headers={"Authorization": f"Bearer {hers.text}"})
-    assert browser.get(f"{V1}/parcels").status_code == 401  # by the cookie alone
+    assert browser.get(f"{V1}/parcels").status_code == 401  # only the cookie counts
     assert browser.get("/settings/").status_code == 200
     assert 'href="/parcels/"' in page
 

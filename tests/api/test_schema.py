@@ -1,4 +1,4 @@
-"""Whatever is sent to whichever operation, the answer is one that the schema describes."""
+"""Whatever is sent to any operation, the response is one that the schema describes."""
 
 import os
 from typing import Any
@@ -29,7 +29,7 @@ NOT_HERE = [checks.positive_data_acceptance, checks.ignored_auth, checks.negativ
 @pytest.mark.timeout(1200)
 @schema.parametrize()
 @settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck), deadline=None)
-def test_answers_follow_the_schema(case: Any, hers: Program, things: Any, kept_connection: None) -> None:
+def test_responses_follow_the_schema(case: Any, hers: Program, things: Any, kept_connection: None) -> None:
     with undone():
         headers = {"Authorization": f"Bearer {hers.text}", "Accept-Encoding": "identity"}
         case.call_and_validate(headers=headers, excluded_checks=NOT_HERE)

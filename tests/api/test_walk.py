@@ -27,7 +27,7 @@ DOCUMENT = (Path(__file__).parents[2] / "docs" / "api.md").read_text()
 
 
 def opened(request: urllib.request.Request) -> Any:
-    """Ask the portal, without a socket. What is due is done before the next call."""
+    """Call the portal without a socket. Due work is done before the next call."""
     address, headers = urlsplit(request.full_url), dict(request.header_items())
     answer = Client().generic(
         request.get_method(), f"{address.path}?{address.query}", request.data or b"",

@@ -53,7 +53,7 @@ def summed(*rows: dict[str, str]) -> bytes:
 
 @pytest.fixture
 def take(db: None) -> Callable[..., BillingReport]:
-    """`take(content)` is a report that was read, to its end."""
+    """`take(content)` is a report that was read completely."""
 
     def read(content: bytes, *, name: str = "billing-2026-11-23.csv", **more: Any) -> BillingReport:
         report = uploads.take(gateway.current_account(), name, content, by=None, now=timezone.now(), **more)

@@ -1,4 +1,4 @@
-"""What a story of charges is made of: the carrier's rows and files, our parcels, and the model that only adds up."""
+"""The parts of a story of charges: the carrier's rows and files, our parcels, and a model that only adds up."""
 
 import datetime as dt
 from collections.abc import Iterator
@@ -22,12 +22,12 @@ FIRST_WEEK = dt.date(2026, 11, 2)
 
 @dataclass(eq=False)
 class Row:
-    """One line of the carrier's, in no file yet or in one. `order` is ours, or None for somebody else's parcel."""
+    """One carrier line, in a file or not yet. `order` is ours, or None for another sender's parcel."""
 
     cells: dict[str, str]
     order: Order | None
     amount: Decimal
-    owner: Sender | None = None  # assigned by the operator, of what is nobody's
+    owner: Sender | None = None  # assigned by the operator, if it was unassigned
     is_posted: bool = False
 
 
@@ -48,7 +48,7 @@ class File:
 
 @dataclass(eq=False)
 class Parcel:
-    """An order, and how far the carrier has come with it."""
+    """An order, and its state at the carrier."""
 
     order: Order
     cost: Row

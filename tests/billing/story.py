@@ -1,4 +1,4 @@
-"""Everything that can happen to a few charges, in any order, beside a model that only adds up."""
+"""Everything that can happen to a few charges, in any order, compared with a model that only adds up."""
 
 from collections import defaultdict
 from contextlib import suppress
@@ -46,7 +46,7 @@ class Story(Scene):
     @precondition(lambda self: len(self.parcels) < 6)
     @rule(which=WHICH, is_heard_of=st.booleans())
     def a_parcel_is_booked(self, which: int, *, is_heard_of: bool) -> None:
-        """Where the portal has not heard the carrier's answer yet, nobody here knows the reference."""
+        """Until the portal gets the carrier's reply, nobody here knows the reference."""
         user, sender = self.traders[which % 2]
         order = factories.order(sender, user, status="booked", carrier_reference=f"SROW{len(self.parcels):04d}")
         if not is_heard_of:
@@ -139,7 +139,7 @@ class Story(Scene):
 
     @rule(meaning=st.sampled_from(["oversize", "under-declared"]))
     def a_word_is_decided(self, meaning: str) -> None:
-        """Only what charges: a meaning that gives back would make it another ledger."""
+        """Only meanings that charge: one that refunds would change the ledger."""
         for term in ChargeWord.objects.filter(word__startswith=NOVELTY.casefold()):
             checking.decide_word(term, meaning, now=timezone.now())
 
@@ -159,7 +159,7 @@ class Story(Scene):
     @precondition(lambda self: self.files)
     @rule(which=WHICH)
     def a_report_is_checked_and_posted(self, which: int) -> None:
-        """What the carrier wrote is in balance as soon as its words are known."""
+        """The carrier's file balances as soon as its words are known."""
         self.a_report_is_checked(which, None)
         self.a_word_is_decided("oversize")
         self.a_report_is_checked(which, None)
@@ -183,7 +183,7 @@ class Story(Scene):
         parcel = heard[which % len(heard)]
         sender = parcel.order.sender
         row = next(row for row in self.rows if charge and row.cells["Reference"] == charge.reference)
-        if charge is None or row.order:  # an order's of which the portal has not heard
+        if charge is None or row.order:  # of an order the portal has no reply for yet
             return
         other = next(trader for _, trader in self.traders if trader != sender)
         with suppress(ValueError):
@@ -236,7 +236,7 @@ class Story(Scene):
 
     @invariant()
     def what_is_posted_never_changes(self) -> None:
-        """But that a line that was nobody's may become somebody's, once."""
+        """Except that an unassigned line may be assigned, once."""
         now = {
             pk: rest for pk, *rest in Charge.objects.posted().values_list(
                 "pk", "amount", "currency", "week", "key", "posted_at", "sender", "order"

@@ -1,6 +1,6 @@
 """To the cent: what the carrier's ledger says was billed, and what the portal has posted, by order, account and week.
 
-The two share nothing. The ledger names an order by our key, and an account by the email address on its parcels.
+The two share no code. The ledger names an order by our key, and an account by the email address on its parcels.
 """
 
 import datetime as dt
@@ -64,6 +64,6 @@ def _add(sums: Sums, key: str, owner: str, week: dt.date, currency: str, amount:
 
 
 def _monday(seconds: float) -> dt.date:
-    """Of the week before a report is written."""
+    """The week before a report is written."""
     day = dt.datetime.fromtimestamp(seconds, dt.UTC).date() - dt.timedelta(days=1)
     return day - dt.timedelta(days=day.weekday())

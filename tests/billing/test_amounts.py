@@ -1,4 +1,4 @@
-"""An amount is read as finance systems write it, or asked about: never guessed."""
+"""An amount is read as finance systems write it, or reported: never guessed."""
 
 from dataclasses import replace
 from decimal import Decimal
@@ -54,7 +54,7 @@ def test_an_amount_is_read_as_finance_writes_it(texts: list[str], sign: str, amo
         (["US$21.36", "USD 21.36", "21.36 USD", "€21.36", "£21.36", "C$21.36", "XYZ 21.36"], "", "is not in AUD"),
     ],
 )
-def test_what_can_be_read_in_two_ways_or_in_none_is_said(texts: list[str], sign: str, message: str) -> None:
+def test_an_ambiguous_or_unreadable_amount_is_reported(texts: list[str], sign: str, message: str) -> None:
     for text in texts:
         with pytest.raises(UnreadableCell, match=message.replace(".", r"\.")):
             read_amount(text, sign, "AUD")
@@ -63,7 +63,7 @@ def test_what_can_be_read_in_two_ways_or_in_none_is_said(texts: list[str], sign:
 @pytest.mark.parametrize(
     ("currency", "is_taken"), [("AUD", True), ("USD", True), ("CAD", True), ("EUR", False), ("JPY", False)]
 )
-def test_a_dollar_is_any_countrys_dollar_and_no_other_money(currency: str, *, is_taken: bool) -> None:
+def test_a_dollar_sign_fits_any_dollar_and_no_other_currency(currency: str, *, is_taken: bool) -> None:
     if is_taken:
         assert read_amount("$1.00", "", currency) == 1
     else:
@@ -71,7 +71,7 @@ def test_a_dollar_is_any_countrys_dollar_and_no_other_money(currency: str, *, is
             read_amount("$1.00", "", currency)
 
 
-def test_the_whole_line_is_read_so_with_its_cover_its_total_and_its_measures() -> None:
+def test_the_cover_total_and_measures_of_a_line_are_read_the_same_way() -> None:
     row = line("SQ7K2M", "$1,021.36", Warranty_Price="AUD 2.30", Declared_Max_Weight="2.400", Measured_Weight="1,021.5")
     [read_row, said] = read_report(written(row, total("AUD 1,021.36")), PROFILE)
     assert isinstance(read_row, ReportRow)
@@ -80,7 +80,7 @@ def test_the_whole_line_is_read_so_with_its_cover_its_total_and_its_measures() -
     assert said == ReportTotal("AUD", Decimal("1021.36"))
 
 
-def test_a_line_of_a_spreadsheet_with_decimal_commas_is_the_line_that_it_was() -> None:
+def test_a_line_with_decimal_commas_is_the_same_line() -> None:
     [as_it_came] = read_report(written(line("SQ7K2M", "10.60", Declared_Max_Weight="2.400")), PROFILE)
     comma = replace(PROFILE, decimal_sign=",", delimiter=";")
     [saved] = read_report(written(line("SQ7K2M", "10,6", Declared_Max_Weight="2,4")).replace(b",", b";").replace(

@@ -1,4 +1,4 @@
-"""A report is read whole, matched and given its kinds; until it is posted nothing of it counts."""
+"""A report is read completely, matched and classified; until it is posted nothing in it counts."""
 
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
@@ -48,7 +48,7 @@ def test_a_line_belongs_to_the_order_with_its_reference_and_to_its_sender(take: 
     assert (nobodys.order, nobodys.sender) == (None, None)
 
 
-def test_a_line_keeps_the_customer_reference_that_says_whose_it_may_be(take: Take) -> None:
+def test_a_line_keeps_its_customer_reference(take: Take) -> None:
     report = take(summed(line("SNOBODY1", Customer_Reference="unk-1")))
     assert report.lines.get().customer_reference == "unk-1"
 
@@ -75,7 +75,7 @@ def test_cover_beside_the_price_is_added(take: Take, order: Any) -> None:
     assert posting.posting_obstacles(report) == []
 
 
-def test_refund_rows_at_a_positive_price_are_given_back(take: Take, order: Any) -> None:
+def test_refund_rows_at_a_positive_price_are_refunds(take: Take, order: Any) -> None:
     report = take(summed(line("SQ7K2M"), refund("SQ7K2M", "4.00", Refund_Reason="Delay")))
     assert kinds(report) == [("order", "12.08"), ("delay-refund", "-4.00")]
 
@@ -95,7 +95,7 @@ def test_a_refund_says_why(take: Take, order: Any, reason: str, kind: str) -> No
     assert kinds(take(summed(refund("SQ7K2M", Refund_Reason=reason))))[0][0] == kind
 
 
-def test_a_cancelled_orders_refund_is_of_the_same_cycle_or_after_invoicing(
+def test_a_cancelled_orders_refund_is_in_the_same_cycle_or_after_invoicing(
     take: Take, quill: Sender, alice: User
 ) -> None:
     for reference in ("SEARLY1", "SLATER1"):
@@ -193,9 +193,7 @@ def test_the_older_report_read_after_the_newer_one_still_bills_the_order_itself(
     assert [charge.is_repeat for charge in again.lines.order_by("line")] == [True, False]
 
 
-def test_a_scan_from_before_we_heard_of_the_cancellation_tells_that_its_label_was_used(
-    take: Take, quill: Sender, alice: User
-) -> None:
+def test_a_scan_before_the_cancellation_reply_shows_the_label_was_used(take: Take, quill: Sender, alice: User) -> None:
     now = timezone.now()
     factories.order(
         quill, alice, status="cancelled", carrier_reference="SUSED01", progress="collected",
@@ -208,7 +206,7 @@ def test_a_scan_from_before_we_heard_of_the_cancellation_tells_that_its_label_wa
 def test_a_label_used_while_nobody_knew_whether_its_order_was_cancelled_is_billed_again(
     take: Take, quill: Sender, alice: User
 ) -> None:
-    """The carrier's yes was lost; asked again it said that the parcel is under way, so here it was never cancelled."""
+    """The carrier's yes was lost; the repeat said the parcel is on its way, so here it was never cancelled."""
     now = timezone.now()
     order = factories.order(
         quill, alice, status="booked", carrier_reference="SUSED01", progress="delivered", progress_at=now
@@ -236,7 +234,7 @@ EARLIER: list[tuple[dict[str, Any], str]] = [
     ({"week": date(2026, 11, 23)}, "order"),  # a later week's
     ({"posted_at": None}, "order"),
     ({"reference": "sq7k2m"}, "un-cancellation"),
-    ({"reference": "SOTHER"}, "order"),  # given to the order by hand
+    ({"reference": "SOTHER"}, "order"),  # assigned to the order by hand
 ]
 
 
@@ -312,7 +310,7 @@ def test_a_label_was_used_in_the_week_of_the_scan_that_tells_it_and_after(
     assert kinds_of.was_used(order, date(2026, 11, 9)) is False
 
 
-def test_a_word_nobody_knows_is_kept_in_its_own_words_and_stops_posting(take: Take, order: Any) -> None:
+def test_an_unknown_word_is_kept_as_it_is_and_stops_posting(take: Take, order: Any) -> None:
     report = take(summed(line("SQ7K2M", "3.00", Type="Adjustment: Remote area")))
     assert kinds(report) == [("unknown", "3.00")]
     assert "“Adjustment: Remote area / Paid”" in posting.posting_obstacles(report)[0]
@@ -330,7 +328,7 @@ def test_a_word_once_decided_lets_the_report_be_posted(take: Take, order: Any) -
     posting.post_report(report, by=None, now=timezone.now())
 
 
-def test_what_a_word_means_changes_nothing_that_is_posted(take: Take, order: Any) -> None:
+def test_a_words_new_meaning_changes_nothing_that_is_posted(take: Take, order: Any) -> None:
     report = take(summed(line("SQ7K2M")))
     posting.post_report(report, by=None, now=timezone.now())
     word = ChargeWord.objects.get(word="order invoiced / paid")
@@ -391,7 +389,7 @@ def test_a_worker_killed_midway_leaves_each_line_once(take: Take, order: Any, mo
     assert posting.posting_obstacles(report) == []
 
 
-def test_a_worker_that_slept_stores_nothing_after_another_went_on(
+def test_a_worker_that_slept_stores_nothing_after_another_took_over(
     take: Take, order: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     report = uploads.take(gateway.current_account(), "a.csv", summed(line("SQ7K2M")), by=None, now=timezone.now())
@@ -406,7 +404,7 @@ def test_a_worker_that_slept_stores_nothing_after_another_went_on(
     assert not Charge.objects.exists()
 
 
-def test_the_same_file_is_refused_and_the_report_it_is_is_told(take: Take, order: Any) -> None:
+def test_the_same_file_is_refused_with_the_report_it_belongs_to(take: Take, order: Any) -> None:
     report = take(summed(line("SQ7K2M")))
     with pytest.raises(uploads.TakenBefore) as raised:
         take(summed(line("SQ7K2M")), name="another name.csv")
@@ -446,7 +444,7 @@ def test_a_line_that_is_read_again_keeps_its_number_in_the_admin(take: Take) -> 
     assert dict(report.lines.values_list("reference", "pk")) == before  # the cover inside SB4N8X has no line any more
 
 
-def test_lines_read_again_tell_nothing_of_their_order_meanwhile(take: Take, order: Order) -> None:
+def test_lines_being_read_again_say_nothing_about_their_order(take: Take, order: Order) -> None:
     Order.objects.filter(pk=order.pk).update(status="cancelled", cancelled_at=timezone.now())
     report = take(summed(line("SQ7K2M"), line("SQ7K2M", "9.00")))
     assert kinds(report) == [("order", "12.08"), ("un-cancellation", "9.00")]

@@ -1,4 +1,4 @@
-"""`billing_import` takes a file, tells what is in it, and posts it only if told to."""
+"""`billing_import` takes a file, prints its totals, and posts it only on request."""
 
 from io import StringIO
 from pathlib import Path
@@ -32,14 +32,14 @@ def run(tmp_path: Path, quill: Sender, alice: User) -> Any:
     return command
 
 
-def test_a_dry_run_tells_the_totals_by_kind_and_posts_nothing(run: Any) -> None:
+def test_a_dry_run_prints_the_totals_by_kind_and_posts_nothing(run: Any) -> None:
     found = run(summed(line("SQ7K2M"), refund("SQ7K2M", "4.00", Refund_Reason="Delay")))
     assert "Refund for delay" in found
     assert "8.08 AUD, stated 8.08" in found
     assert not Charge.objects.posted().exists()
 
 
-def test_told_to_it_posts_and_run_again_changes_nothing(run: Any) -> None:
+def test_on_request_it_posts_and_a_second_run_changes_nothing(run: Any) -> None:
     content = summed(line("SQ7K2M"))
     assert "Posted." in run(content, "--post", "--week", "2026-W46")
     before = list(Charge.objects.values_list())
@@ -94,11 +94,11 @@ def test_a_total_can_be_given(run: Any) -> None:
         (summed(line("SQ7K2M")), ["--total", "AUD"], "Write a total like"),
     ],
 )
-def test_what_it_cannot_use_it_says(run: Any, content: bytes, options: list[str], message: str) -> None:
+def test_an_unusable_file_says_why(run: Any, content: bytes, options: list[str], message: str) -> None:
     with pytest.raises(CommandError, match=message):
         run(content, *options)
 
 
-def test_a_file_that_is_not_there_is_said(run: Any) -> None:
+def test_a_missing_file_is_reported(run: Any) -> None:
     with pytest.raises(CommandError, match="No such file"):
         call_command("billing_import", "nowhere.csv")

@@ -1,4 +1,4 @@
-"""What is booked and not billed: it ends with the posted bill, once, and what a bill adds today counts today."""
+"""Booked and not billed: this ends with the posted bill, once, and what a bill adds today counts today."""
 
 import datetime as dt
 import uuid
@@ -46,7 +46,7 @@ def post(report: BillingReport) -> None:
 
 
 def standing(sender: Sender) -> tuple[Decimal, Decimal]:
-    """Spent today, and unbilled; and both are what the orders say."""
+    """Return spent today and unbilled, both checked against the orders."""
     assert recounting.miscounted_rows(timezone.now()) == []
     sender.refresh_from_db()
     return sender.spent_today, sender.unbilled
@@ -60,7 +60,7 @@ def test_an_order_is_unbilled_until_its_line_is_posted(take: Take, booked: Calla
     assert standing(quill) == (2 * PRICE, PRICE)
 
 
-def test_room_comes_back_with_the_bill(take: Take, booked: Callable[..., Order], quill: Sender) -> None:
+def test_a_bill_frees_room_in_the_limit(take: Take, booked: Callable[..., Order], quill: Sender) -> None:
     Sender.objects.update(unbilled_limit=PRICE)
     booked("SQ7K2M")
     with pytest.raises(bookings.LimitReached, match="unbilled_limit"):
@@ -92,7 +92,7 @@ def test_only_a_line_of_the_order_itself_ends_it(
     assert standing(quill)[1] == unbilled
 
 
-def test_what_is_billed_and_then_cancelled_is_taken_off_once(
+def test_an_order_billed_and_then_cancelled_is_taken_off_once(
     take: Take, booked: Callable[..., Order], quill: Sender
 ) -> None:
     """By a worker that read the order before the bill was posted."""

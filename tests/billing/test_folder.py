@@ -1,4 +1,4 @@
-"""Reports left in REPORTS_FOLDER: each is taken once, by one sweeper, and none is lost, refused in silence or stuck."""
+"""Reports left in REPORTS_FOLDER: each is taken once, by one sweeper; none is lost, stuck or silently refused."""
 
 import datetime as dt
 import logging
@@ -46,12 +46,12 @@ def left(root: Path) -> Left:
 
 
 def look(minutes: float = 2) -> None:
-    """Look so many minutes from now."""
+    """Check the folder this many minutes from now."""
     folder.take_finished_files(timezone.now() + minutes * MINUTE)
 
 
 def there(root: Path) -> dict[str, list[str]]:
-    """The names of all files by their folder, without what tells one claim from another."""
+    """The names of all files by folder, without the part that identifies a claim."""
     found: dict[str, list[str]] = {}
     for path in sorted(path for path in root.rglob("*") if path.is_file()):
         place = str(path.parent.relative_to(root))
@@ -80,7 +80,7 @@ def test_a_finished_file_is_a_report_to_be_read_as_if_it_were_uploaded(
     ("name", "minutes"),
     [(NAME, 0.9), (f".{NAME}", 60), (f"{NAME}.part", 60), (f"{NAME}.filepart", 60), (f"{NAME}.TMP", 60)],
 )
-def test_what_may_still_be_written_is_left(root: Path, left: Left, name: str, minutes: float) -> None:
+def test_a_file_that_may_still_be_written_is_left(root: Path, left: Left, name: str, minutes: float) -> None:
     file = left(name)
     os.utime(file, (0, 0))  # whoever sends it may set its time to that of the original, before the end
     look(minutes)
@@ -101,7 +101,7 @@ def test_links_and_folders_within_folders_are_not_followed(root: Path, left: Lef
     assert len(list(elsewhere.iterdir())) == 1
 
 
-def test_a_link_that_took_a_files_place_is_not_read(root: Path, left: Left, tmp_path_factory: Any) -> None:
+def test_a_link_that_replaced_a_file_is_not_read(root: Path, left: Left, tmp_path_factory: Any) -> None:
     secret = tmp_path_factory.mktemp("elsewhere") / "secret"
     secret.write_bytes(REPORT)
     (root / NAME).symlink_to(secret)
@@ -164,7 +164,7 @@ def test_four_sweepers_at_once_take_each_of_ten_files_once(root: Path, left: Lef
 
 
 @pytest.mark.parametrize("is_committed", [False, True])
-def test_what_a_crash_left_behind_is_taken_again_and_counts_once(
+def test_a_file_left_by_a_crash_is_taken_again_and_counts_once(
     root: Path, left: Left, monkeypatch: pytest.MonkeyPatch, is_committed: bool
 ) -> None:
     """The sweeper is killed after its claim, or after its commit."""
@@ -193,7 +193,7 @@ def test_what_a_crash_left_behind_is_taken_again_and_counts_once(
         file.unlink()
 
 
-def test_a_file_that_cannot_be_read_keeps_no_other_from_being_taken(
+def test_an_unreadable_file_does_not_stop_the_others(
     root: Path, left: Left, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     inner = folder._read_content
@@ -253,7 +253,7 @@ def test_a_folder_of_an_older_accounts_name_is_that_accounts(root: Path, left: L
     ],
     ids=["empty", "columns", "a picture", "too large"],
 )
-def test_what_is_refused_is_a_damaged_report_with_the_reason_here_and_beside_the_file(
+def test_a_refused_file_is_a_damaged_report_with_the_reason_here_and_beside_the_file(
     root: Path, left: Left, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, content: bytes, why: str
 ) -> None:
     monkeypatch.setattr(reading, "LARGEST", len(REPORT))
@@ -321,7 +321,7 @@ def test_a_folder_the_portal_may_not_change_is_named(
 
 
 @pytest.mark.parametrize("name", [NAME, f"UNKNOWN/{NAME}", f"taking/20261124T000000-{NAME}"])
-def test_a_file_that_stays_is_told_after_half_an_hour(
+def test_a_file_that_stays_is_reported_after_half_an_hour(
     root: Path, left: Left, recorded: Callable[[float], list[Any]], name: str
 ) -> None:
     file = left(name)
@@ -332,7 +332,9 @@ def test_a_file_that_stays_is_told_after_half_an_hour(
     file.unlink()
 
 
-def test_what_ended_is_told_no_more(root: Path, left: Left, recorded: Callable[[float], list[Any]]) -> None:
+def test_a_problem_that_ended_is_no_longer_reported(
+    root: Path, left: Left, recorded: Callable[[float], list[Any]]
+) -> None:
     left()
     left("other.csv", b"nothing of a report")
     look()

@@ -1,4 +1,4 @@
-"""A line whose kind presupposes what never happened waits for an operator, and counts only when one says so."""
+"""A line whose kind needs an event that never happened waits for an operator, and counts only if approved."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -43,7 +43,7 @@ def post(report: BillingReport) -> BillingReport:
 
 
 def becomes(report: BillingReport) -> list[str]:
-    """What becomes of each line, in the order of the file."""
+    """Return the outcome of each line, in file order."""
     lines = report.lines.order_by("line", "part")
     return [REPEAT if is_repeat else held for is_repeat, held in lines.values_list("is_repeat", "held")]
 
@@ -60,7 +60,7 @@ def cancelled(order: Order, *, used: bool = False) -> None:
     )
 
 
-LATER = {"Order_Date": "2026-11-19"}  # so that no line is alike another
+LATER = {"Order_Date": "2026-11-19"}  # so that no two lines are alike
 DELAY = {"Refund_Reason": "Delay"}
 CASES: dict[str, tuple[bool, list[Row], list[Row], list[str]]] = {
     "a second cost": (False, [cost()], [cost("13.00")], [TWICE]),
@@ -96,7 +96,7 @@ CASES: dict[str, tuple[bool, list[Row], list[Row], list[str]]] = {
 
 @pytest.mark.parametrize("is_known", [True, False], ids=["an order", "nobody's"])
 @pytest.mark.parametrize(("is_cancelled", "before", "rows", "expected"), CASES.values(), ids=CASES.keys())
-def test_what_becomes_of_a_line_after_what_was_posted_before(
+def test_the_outcome_of_a_line_depends_on_what_was_posted_before(
     take: Take, order: Order, *, is_known: bool, is_cancelled: bool, before: list[Row], rows: list[Row],
     expected: list[str],
 ) -> None:  # fmt: skip
@@ -122,7 +122,7 @@ def test_a_label_used_after_cancelling_is_billed_once_though_its_order_never_was
     assert becomes(take(summed(cost(**LATER)), name="b.csv", week=week)) == [TWICE]
 
 
-def test_what_is_on_hold_is_on_no_senders_pages_and_no_news(take: Take, order: Order, alice: User) -> None:
+def test_a_line_on_hold_is_on_no_senders_pages_and_in_no_email(take: Take, order: Order, alice: User) -> None:
     post(take(summed(cost())))
     Notification.objects.all().delete()
     second = post(take(summed(cost("13.00"), line("SOTHER01", "1.00"))))
@@ -161,7 +161,7 @@ def test_left_out_it_never_counts_and_comes_again_as_known(take: Take, order: Or
     assert (tally.matched, tally.held, tally.left_out) == (0, 0, 1)
 
 
-def test_what_waits_in_one_report_is_known_when_it_comes_in_another(take: Take, order: Order) -> None:
+def test_a_line_on_hold_is_recognised_in_another_report(take: Take, order: Order) -> None:
     post(take(summed(cost(), cost("13.00"))))
     again = post(take(summed(cost(), cost("13.0"), size("1.00"))))
     assert becomes(again) == [REPEAT, REPEAT, COUNTS]
@@ -203,13 +203,13 @@ def test_a_cost_that_was_reversed_makes_room_for_another(take: Take, order: Orde
     assert becomes(take(summed(cost("21.080")))) == [REPEAT]  # but it doesn't come back itself
 
 
-def test_a_line_given_away_by_hand_is_known_by_its_reference(take: Take, order: Order) -> None:
+def test_a_line_assigned_by_hand_is_recognised_by_its_reference(take: Take, order: Order) -> None:
     charge = post(take(summed(line("SSTRANGE", "9.00")))).lines.get()
     matching.assign_charge(charge, sender=order.sender, order=order)
     assert becomes(take(summed(line("sstrange", "9.0")))) == [REPEAT]
 
 
-def test_what_was_posted_before_lines_had_these_keys_is_known_by_what_it_says(take: Take, order: Order) -> None:
+def test_lines_posted_before_these_keys_are_recognised_by_their_content(take: Take, order: Order) -> None:
     """Its key was made of other texts; nothing but its columns is read."""
     rows = [cost("12.60"), size("3.00"), size("3.00"), back("12.60")]
     report = post(take(summed(*rows)))

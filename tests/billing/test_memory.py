@@ -40,7 +40,7 @@ def report(path: Path, lines: int) -> Path:
 
 
 def growth(tmp_path: Path, lines: int) -> float:
-    """How much higher its peak is, in megabytes, after the import of so many lines."""
+    """Return how much its peak rises, in megabytes, importing this many lines."""
     files = [report(tmp_path / "small.csv", 1000), report(tmp_path / "large.csv", lines)]
     env = {
         **os.environ,

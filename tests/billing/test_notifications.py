@@ -1,4 +1,4 @@
-"""A posted report is news to those who see money: each size charge explained, and on Monday the statement."""
+"""A posted report is emailed to those who see money: each size charge explained, and on Monday the statement."""
 
 import datetime as dt
 import re
@@ -71,7 +71,7 @@ def test_posting_explains_a_size_charge_with_what_was_declared_and_measured(
     assert lines() == [f"$4.13 added to {order}. You declared 1 kg. The carrier measured 1.6 kg."]
 
 
-def test_a_report_and_its_news_are_there_together_or_not_at_all(order: Order, report: BillingReport) -> None:
+def test_a_report_and_its_notices_are_saved_together_or_not_at_all(order: Order, report: BillingReport) -> None:
     size_charge(order, report)
     with transaction.atomic():
         post(report)
@@ -91,7 +91,7 @@ def test_the_report_of_a_week_long_ago_is_posted_without_e_mails(
     assert bool(lines() or lines("statement")) is is_news
 
 
-def test_owners_and_bookkeepers_hear_of_money_and_nobody_else(
+def test_only_owners_and_bookkeepers_get_emails_about_money(
     order: Order, report: BillingReport, alice: User, ana: User, bea: User, vic: User, bob: User
 ) -> None:
     size_charge(order, report)
@@ -113,7 +113,7 @@ def test_prices_refunds_and_what_is_nobodys_or_not_posted_are_no_size_charges(
 
 
 @pytest.mark.parametrize("count", [1, 3])
-def test_j9_the_mail_leads_to_the_one_charge_or_to_the_statements_size_charges(
+def test_j9_the_email_links_to_the_one_charge_or_to_the_statements_size_charges(
     order: Order, report: BillingReport, bea: User, count: int
 ) -> None:
     for _ in range(count):
@@ -129,7 +129,7 @@ def test_j9_the_mail_leads_to_the_one_charge_or_to_the_statements_size_charges(
     assert len(mail.outbox) == 2
 
 
-def test_r17_no_mail_about_money_has_an_address_a_name_or_a_signed_link(
+def test_r17_no_email_about_money_has_an_address_a_name_or_a_signed_link(
     quill: Sender, alice: User, report: BillingReport
 ) -> None:
     order = factories.order(quill, alice, status="booked", public_tracking_url="https://carrier.example/?token=x")
@@ -156,7 +156,7 @@ def test_r17_no_mail_about_money_has_an_address_a_name_or_a_signed_link(
         ("oversize", None, 0, False),  # it is news when its report is posted
     ],
 )
-def test_a_size_charge_that_finds_its_sender_later_is_news_then(
+def test_a_size_charge_assigned_later_is_emailed_then(
     order: Order, report: BillingReport, alice: User, kind: str, posted: int | None, older: int, is_news: bool
 ) -> None:
     line = factories.charge(None, kind, "9.00", report=report, reference=str(order))
@@ -171,7 +171,7 @@ def test_a_size_charge_that_finds_its_sender_later_is_news_then(
     assert lines() == [f"$9.00 added to {order}. It was over the service's limit."] * is_news
 
 
-def test_the_operators_word_on_whose_a_line_is_is_news_but_not_to_who_came_into_the_team_since(
+def test_an_operators_assignment_is_emailed_but_not_to_later_team_members(
     order: Order, report: BillingReport, quill: Sender
 ) -> None:
     line = factories.charge(None, "oversize", "9.00", report=report)
@@ -182,7 +182,7 @@ def test_the_operators_word_on_whose_a_line_is_is_news_but_not_to_who_came_into_
 
 
 @pytest.mark.parametrize("has_left", [False, True])
-def test_a_charge_that_is_reversed_is_no_news_unless_it_left_already(
+def test_a_reversed_charge_is_not_emailed_unless_already_sent(
     order: Order, report: BillingReport, sam: User, has_left: bool
 ) -> None:
     line = size_charge(order, report, pk=1)
@@ -194,7 +194,7 @@ def test_a_charge_that_is_reversed_is_no_news_unless_it_left_already(
     assert [text.split()[3] for text in lines()] == [*([f"{order}."] * has_left), "SOTHER."]
 
 
-def test_a_round_of_the_sweep_builds_no_news_of_charges(
+def test_a_sweep_builds_no_notices_of_charges(
     order: Order, report: BillingReport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     size_charge(order, report)
@@ -207,7 +207,7 @@ def test_a_round_of_the_sweep_builds_no_news_of_charges(
     assert lines()
 
 
-def test_the_statement_is_news_on_monday_at_seven_with_the_pages_own_net(
+def test_the_statement_is_emailed_on_monday_at_seven_with_the_pages_net(
     order: Order, report: BillingReport, quill: Sender
 ) -> None:
     factories.charge(order, "order", "12.08", report=report)
@@ -232,9 +232,7 @@ def test_two_reports_of_one_week_are_one_statement(order: Order, report: Billing
     assert len(lines("statement")) == 1
 
 
-def test_charges_may_come_once_a_week_instead_in_a_mail_of_their_own(
-    order: Order, report: BillingReport, alice: User
-) -> None:
+def test_charges_may_come_once_a_week_in_their_own_email(order: Order, report: BillingReport, alice: User) -> None:
     NotificationChoice.objects.create(user=alice, kind="charge", when="weekly")
     for _ in range(2):
         size_charge(order, report)
@@ -247,7 +245,7 @@ def test_charges_may_come_once_a_week_instead_in_a_mail_of_their_own(
     assert links == [f"/billing/{name}/", f"/billing/{name}/?kind=size"]
 
 
-def test_who_sees_money_no_more_gets_nothing_that_was_due(
+def test_somebody_who_no_longer_sees_money_gets_no_pending_email(
     order: Order, report: BillingReport, bea: User, alice: User
 ) -> None:
     size_charge(order, report)
@@ -263,7 +261,7 @@ def test_a_bookkeeper_chooses_among_the_kinds_about_money_only(bea: User, visit:
     assert list(NotificationChoice.objects.values_list("kind", "when")) == [("charge", "off")]
 
 
-def test_news_of_many_charges_costs_as_few_queries_as_of_one(order: Order) -> None:
+def test_many_charges_cost_as_few_queries_as_one(order: Order) -> None:
     def queries(charges: int) -> int:
         made = factories.billing_report(state="checked")
         for number in range(charges):
@@ -276,7 +274,7 @@ def test_news_of_many_charges_costs_as_few_queries_as_of_one(order: Order) -> No
     assert queries(1) == queries(30)
 
 
-def test_who_asked_about_a_charge_hears_of_the_answer_and_its_credit(
+def test_whoever_disputed_a_charge_is_emailed_the_answer_and_its_credit(
     order: Order, alice: User, bea: User, sam: User
 ) -> None:
     line, now = factories.charge(order, "under-declared", "4.13", reference=str(order)), timezone.now()
@@ -289,7 +287,7 @@ def test_who_asked_about_a_charge_hears_of_the_answer_and_its_credit(
     assert (notice.user, notice.path) == (bea, f"/parcels/{order.uuid}/#charges")
 
 
-def test_an_answer_without_money_promises_none_and_is_news_once(order: Order, alice: User, sam: User) -> None:
+def test_an_answer_without_a_credit_promises_none_and_is_emailed_once(order: Order, alice: User, sam: User) -> None:
     line = factories.charge(None, "oversize", "9.00", sender=order.sender, reference="")
     asked = disputing.open_for(line, by=alice, text="We weighed it twice.", now=timezone.now())
     disputing.answer_dispute(asked, accepted=False, text="It is.", by=sam, now=timezone.now())
@@ -328,7 +326,7 @@ def test_a_charge_found_later_leads_to_its_parcel_unless_its_sender_has_another(
     assert notice.path == (page if is_alone else f"/billing/{statements.week_name(report.week)}/?kind=size")
 
 
-def test_the_news_of_a_statement_adds_up_this_week_of_this_sender_by_currency(
+def test_a_statement_email_adds_up_this_senders_week_by_currency(
     order: Order, report: BillingReport, quill: Sender, alice: User, bob: User
 ) -> None:
     other = factories.order(quill, alice, status="booked")

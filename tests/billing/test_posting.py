@@ -1,4 +1,4 @@
-"""A report counts whole or not at all, once, and for ever; what is posted is only ever corrected by another line."""
+"""A report counts completely or not at all, once; posted lines are only ever corrected by another line."""
 
 import datetime as dt
 from collections.abc import Callable
@@ -63,7 +63,7 @@ def test_a_currency_whose_lines_are_missing_is_out_of_balance(take: Take, order:
     assert "USD lines add up to 0" in posting.posting_obstacles(report)[0]
 
 
-def test_what_a_posted_report_came_to_is_kept_and_who_owns_its_lines_is_not(
+def test_a_posted_reports_totals_are_stored_and_its_lines_owners_are_not(
     take: Take, order: Order, quill: Sender, alice: User
 ) -> None:
     post(take(summed(line("SQ7K2M"))))
@@ -85,7 +85,7 @@ def test_a_report_is_posted_once(take: Take, order: Order) -> None:
         post(report)
 
 
-def test_what_is_posted_cannot_be_made_void(take: Take, order: Order) -> None:
+def test_a_posted_report_cannot_be_voided(take: Take, order: Order) -> None:
     report = post(take(summed(line("SQ7K2M"))))
     with pytest.raises(posting.NotReady):
         posting.void_report(report, by=None, now=timezone.now())
@@ -130,7 +130,7 @@ def test_repeats_count_when_the_carrier_says_they_are_new(take: Take, order: Ord
     assert Charge.objects.posted().net() == {"AUD": Decimal("12.08")}
 
 
-def test_the_database_refuses_a_line_posted_twice_and_a_posted_line_nobody_knows(order: Order) -> None:
+def test_the_database_refuses_a_line_posted_twice_or_of_unknown_kind(order: Order) -> None:
     charge = factories.charge(order)
     with pytest.raises(IntegrityError), transaction.atomic():
         factories.charge(order, key=charge.key)
@@ -140,7 +140,7 @@ def test_the_database_refuses_a_line_posted_twice_and_a_posted_line_nobody_knows
         factories.charge(order, sender=None)
 
 
-def test_a_line_that_is_nobodys_is_on_no_senders_pages(take: Take, order: Order, alice: User, bob: User) -> None:
+def test_an_unassigned_line_is_on_no_senders_pages(take: Take, order: Order, alice: User, bob: User) -> None:
     post(take(summed(line("SNOBODY1"))))
     assert not Charge.objects.for_user(alice).exists()
     assert not Charge.objects.for_user(bob).exists()
@@ -159,7 +159,7 @@ def test_it_is_matched_as_soon_as_an_order_has_its_reference(take: Take, order: 
 def test_a_line_matched_as_its_order_loses_the_reference_stays_nobodys(
     take: Take, order: Order, monkeypatch: pytest.MonkeyPatch, named: str
 ) -> None:
-    """An adoption is undone between the look for an owner and the line's change."""
+    """An adoption is undone between finding an owner and changing the line."""
     post(take(summed(line(named, "12.08"))))
     Order.objects.update(carrier_reference="SLATER")
     attach = matching._attach_charge
@@ -201,7 +201,7 @@ def test_it_is_never_assigned_to_one_sender_and_anothers_order(take: Take, order
 
 
 class TestCorrections:
-    def test_a_line_is_taken_back_by_one_of_the_opposite_amount_once(self, order: Order, sam: Any) -> None:
+    def test_a_line_is_reversed_once_by_one_of_the_opposite_amount(self, order: Order, sam: Any) -> None:
         charge = factories.charge(order, kind="oversize", amount="25.00")
         made = correcting.reverse_charge(charge, by=sam, now=timezone.now(), reason="The carrier withdrew it.")
         assert (made.kind, made.amount, made.order) == ("oversize", Decimal("-25.00"), order)
@@ -210,7 +210,7 @@ class TestCorrections:
             with pytest.raises(correcting.NotReversible):
                 correcting.reverse_charge(again, by=sam, now=timezone.now(), reason="Twice.")
 
-    def test_what_is_not_posted_is_not_taken_back(self, take: Take, order: Order, sam: Any) -> None:
+    def test_an_unposted_line_is_not_reversed(self, take: Take, order: Order, sam: Any) -> None:
         charge = take(summed(line("SQ7K2M"))).lines.get()
         with pytest.raises(correcting.NotReversible):
             correcting.reverse_charge(charge, by=sam, now=timezone.now(), reason="Too early.")
@@ -231,7 +231,7 @@ class TestCorrections:
             ("America/Vancouver", "2026-11-23T08:00:00Z", dt.date(2026, 11, 23), dt.date(2026, 11, 23)),
         ],
     )
-    def test_our_own_lines_stand_in_the_week_it_is_where_the_sender_is(
+    def test_our_own_lines_are_in_the_current_week_of_the_senders_zone(
         self, order: Order, sam: Any, zone: str, at: str, day: dt.date, week: dt.date
     ) -> None:
         Sender.objects.update(zone=zone)
@@ -242,20 +242,20 @@ class TestCorrections:
         assert {(line.day, line.week) for line in (credit, reversal)} == {(day, week)}
 
     @pytest.mark.parametrize("amount", ["0", "-1"])
-    def test_a_credit_is_more_than_nothing(self, order: Order, sam: Any, amount: str) -> None:
+    def test_a_credit_must_be_above_zero(self, order: Order, sam: Any, amount: str) -> None:
         with pytest.raises(ValueError, match="for"):
             correcting.credit_sender(order.sender, Decimal(amount), "AUD", by=sam, now=timezone.now(), reason="No.")
 
 
 class TestDisputes:
-    def test_a_question_has_what_was_declared_measured_and_quoted(self, order: Order, alice: User) -> None:
+    def test_a_dispute_has_what_was_declared_measured_and_quoted(self, order: Order, alice: User) -> None:
         charge = factories.charge(order, kind="under-declared", amount="4.13", measured_kg=Decimal("1.6000"))
         made = disputing.open_for(charge, by=alice, text="It weighs 1 kg.", now=timezone.now())
         assert made.facts["measured_kg"] == "1.6"
         assert made.facts["declared_kg"] == "2.4"
         assert made.facts["quoted"] == "12.08"
 
-    def test_one_line_is_asked_about_once_at_a_time(self, order: Order, alice: User, sam: Any) -> None:
+    def test_a_line_has_one_open_dispute_at_a_time(self, order: Order, alice: User, sam: Any) -> None:
         charge = factories.charge(order, kind="oversize", amount="4.13")
         first = disputing.open_for(charge, by=alice, text="Why?", now=timezone.now())
         with pytest.raises(disputing.AlreadyOpen):
@@ -263,7 +263,7 @@ class TestDisputes:
         disputing.answer_dispute(first, accepted=False, text="It is 130 cm.", by=sam, now=timezone.now())
         disputing.open_for(charge, by=alice, text="It is not.", now=timezone.now())
 
-    def test_an_accepted_one_may_give_money_back_once(self, order: Order, alice: User, sam: Any) -> None:
+    def test_an_accepted_dispute_may_give_a_credit_once(self, order: Order, alice: User, sam: Any) -> None:
         charge = factories.charge(order, kind="oversize", amount="4.13")
         made = disputing.open_for(charge, by=alice, text="Why?", now=timezone.now())
         give = {"accepted": True, "text": "You are right.", "by": sam, "now": timezone.now()}

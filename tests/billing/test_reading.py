@@ -1,4 +1,4 @@
-"""Every record of a report is read exactly, or told with the line of the file it is on."""
+"""Every record of a report is read exactly, or reported with its line in the file."""
 
 import datetime as dt
 from dataclasses import replace
@@ -13,7 +13,7 @@ from tests.billing.conftest import HEADER, line, refund, total, written
 PROFILE = Profile(",", DEFAULT_COLUMNS, "%Y-%m-%d", refunds_positive=True, cover_inside=True, total_word="Total")
 
 
-def test_a_row_is_its_amounts_its_words_its_day_and_its_measures() -> None:
+def test_a_row_has_its_amounts_words_day_and_measures() -> None:
     content = written(line("Sq7K2m", "16.80", Warranty_Price="2.30", Declared_Max_Weight="1.0", Measured_Weight="1.6"))
     (row,) = read_report(content, PROFILE)
     assert isinstance(row, ReportRow)
@@ -42,7 +42,7 @@ def test_a_refund_has_the_day_it_was_given_back() -> None:
     assert (row.word, row.day) == ("Order Invoiced / Refunded / Delay", dt.date(2026, 11, 20))
 
 
-def test_the_files_own_totals_are_no_lines() -> None:
+def test_the_files_own_totals_are_not_lines() -> None:
     found = list(read_report(written(line("SQ7K2M"), total("12.08"), total("3.00", "USD")), PROFILE))
     assert found[1:] == [ReportTotal("AUD", Decimal("12.08")), ReportTotal("USD", Decimal("3.00"))]
 
@@ -84,7 +84,7 @@ def test_the_carriers_own_number_of_a_line_names_it_whatever_else_it_says() -> N
         ({"Type": "x" * 101}, "too long"),
     ],
 )
-def test_a_cell_that_cannot_be_read_is_told_with_its_line(cells: dict[str, str], message: str) -> None:
+def test_an_unreadable_cell_is_reported_with_its_line(cells: dict[str, str], message: str) -> None:
     good, bad = read_report(written(line("SQ7K2M"), line("SQ9M4R") | cells), PROFILE)
     assert isinstance(good, ReportRow)
     assert isinstance(bad, Problem)
@@ -92,14 +92,14 @@ def test_a_cell_that_cannot_be_read_is_told_with_its_line(cells: dict[str, str],
     assert message in bad.message
 
 
-def test_a_line_that_was_cut_off_is_told() -> None:
+def test_a_cut_off_line_is_reported() -> None:
     content = written(line("SQ7K2M"), line("SQ9M4R")).rsplit(b",", 8)[0]
     *_, last = read_report(content, PROFILE)
     assert isinstance(last, Problem)
     assert (last.number, "header has 15" in last.message) == (3, True)
 
 
-def test_a_quote_that_never_ends_is_told() -> None:
+def test_an_unclosed_quote_is_reported() -> None:
     *_, last = read_report(written(line("SQ7K2M")) + b'"Order Invoiced,SQ9M4R', PROFILE)
     assert isinstance(last, Problem)
 
@@ -110,18 +110,18 @@ def test_a_header_that_cannot_be_read_is_no_report() -> None:
             list(read_report(header, PROFILE))
 
 
-def test_a_first_line_under_the_header_that_cannot_be_read_is_told() -> None:
+def test_an_unreadable_first_line_under_the_header_is_reported() -> None:
     [problem] = read_report(written() + b'"' + b"x" * 200_000 + b'"', PROFILE)
     assert isinstance(problem, Problem)
     assert problem.message.startswith("The file can't be read from here on")
 
 
-def test_a_character_that_no_database_keeps_is_told_and_not_repeated() -> None:
+def test_a_character_no_database_stores_is_reported_and_not_repeated() -> None:
     [problem] = read_report(written(line("SA\x0000001")), PROFILE)
     assert problem == Problem(2, "It holds a character that is no text.")
 
 
-def test_bytes_that_are_no_text_are_told_where_they_spoil_a_number() -> None:
+def test_invalid_bytes_are_reported_if_they_spoil_a_number() -> None:
     content = written(line("SQ7K2M")).replace(b"12.08", b"12\xff08")
     (bad,) = read_report(content, PROFILE)
     assert isinstance(bad, Problem)
@@ -152,7 +152,7 @@ def test_a_column_that_no_field_reads_may_be_there_twice() -> None:
     assert isinstance(row, ReportRow)
 
 
-def test_columns_without_a_name_are_nobodys() -> None:
+def test_columns_without_a_name_are_ignored() -> None:
     """Not of a field without a column either, such as the customer reference where the carrier tells none."""
     profile = replace(PROFILE, columns={**DEFAULT_COLUMNS, "customer_reference": ""})
     header, *rest = written(line("SQ7K2M")).decode().splitlines()

@@ -1,4 +1,4 @@
-"""What the carrier charged is held against what was expected, and each difference is a task."""
+"""The carrier's charges are compared with what was expected, and each difference is a task."""
 
 import datetime as dt
 from decimal import Decimal
@@ -85,7 +85,7 @@ def test_two_reports_of_one_week_are_one_week(made: Any) -> None:
     assert not reconciling.not_refunded(NOW).exists()
 
 
-def test_a_cancelled_order_never_charged_is_nobodys_task(made: Any) -> None:
+def test_a_cancelled_order_never_charged_is_no_task(made: Any) -> None:
     made("cancelled")
     reported(*WEEKS)
     assert not reconciling.not_refunded(NOW).exists()

@@ -1,4 +1,4 @@
-"""A posted report is reversed whole: every line gets its opposite, and the file can come again."""
+"""A posted report is reversed completely: every line gets its opposite, and the file can be uploaded again."""
 
 from collections.abc import Callable
 from decimal import Decimal
@@ -43,7 +43,7 @@ def order(quill: Sender, alice: User, bob: User) -> Order:
     return factories.order(quill, alice, status="booked", carrier_reference="SQ7K2M")
 
 
-def test_each_line_has_its_opposite_in_this_week_and_every_sum_follows(
+def test_each_line_has_its_opposite_in_this_week_and_every_sum_changes(
     take: Take, order: Order, alice: User, bob: User, sam: User
 ) -> None:
     report = post(take(summed(*ROWS)))
@@ -61,7 +61,7 @@ def test_each_line_has_its_opposite_in_this_week_and_every_sum_follows(
     for user in (alice, bob):
         assert Charge.objects.for_user(user).net() == {"AUD": Decimal(0)}
     assert week_sums.wrong_weeks(Q()) == set()
-    assert Charge.objects.posted().filter(sender=None).count() == 0  # nobody was charged, nobody is given back
+    assert Charge.objects.posted().filter(sender=None).count() == 0  # nobody was charged, so nobody is refunded
 
 
 def test_a_second_reversal_does_nothing(take: Take, order: Order, sam: User) -> None:
@@ -92,7 +92,7 @@ def test_a_line_that_was_reversed_by_itself_is_not_reversed_again(
         correcting.reverse_charge(report.lines.get(kind="cover"), by=sam, now=timezone.now(), reason="A mistake.")
 
 
-def test_the_same_file_is_taken_and_posted_anew(take: Take, order: Order, alice: User, sam: User) -> None:
+def test_the_same_file_can_be_uploaded_and_posted_again(take: Take, order: Order, alice: User, sam: User) -> None:
     reverse(post(take(summed(*ROWS))), sam)
     again = post(take(summed(*ROWS)))
     assert not again.lines.filter(Q(is_repeat=True) | ~Q(held="")).exists()
@@ -124,7 +124,7 @@ def test_another_report_of_the_sender_stays_as_it_is(take: Take, order: Order, a
     assert again.lines.get().is_repeat
 
 
-def test_what_was_on_hold_waits_no_more_and_is_never_counted(take: Take, order: Order, sam: User) -> None:
+def test_lines_on_hold_are_closed_and_never_counted(take: Take, order: Order, sam: User) -> None:
     report = post(take(summed(*ROWS, line("SQ7K2M", "13.00"))))
     held = report.lines.exclude(held="").get()
     reverse(report, sam)
@@ -143,7 +143,7 @@ def test_an_assignment_after_it_gives_nobody_a_charge(take: Take, order: Order, 
     assert Charge.objects.for_user(alice).net() == {"AUD": Decimal(0)}
 
 
-def test_another_carrier_accounts_waiting_report_is_let_alone(
+def test_another_carrier_accounts_waiting_report_is_not_touched(
     take: Take, order: Order, sam: User, settings: pytest.FixtureRequest
 ) -> None:
     first = post(take(summed(*ROWS)))

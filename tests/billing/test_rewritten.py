@@ -1,4 +1,4 @@
-"""A posted report that comes again, written in another way: none of its lines is new, and nothing is charged twice."""
+"""A posted report comes again in another format: none of its lines is new, and nothing is charged twice."""
 
 import csv
 import datetime as dt
@@ -40,7 +40,7 @@ ROWS = [
     line("SNOBODY1", "31.40"),
     line("00123456", "7.00"),  # of a carrier whose numbers are digits
     line("00123456", "1.10", **SIZE),
-    line("007", "6.00"),  # nobody's
+    line("007", "6.00"),  # unassigned
     line("", "5.00", Type="Adjustment: Oversize penalty"),  # of no parcel at all
 ]
 ROWS = [{**row, "Line": f"{at:04}"} for at, row in enumerate(ROWS, start=7)]
@@ -132,7 +132,7 @@ FORMS = {"%Y-%m-%d": "{0}-{1}-{2}", "%d/%m/%Y": "{2}/{1}/{0}", "%m/%d/%Y": "{1}/
         "end": st.sampled_from(["\r\n", "\n"]), "quoting": st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]),
     }),
 )  # fmt: skip
-def test_a_posted_report_written_in_another_way_has_no_new_line_and_owes_nothing_more(
+def test_a_posted_report_in_another_format_has_no_new_line_and_charges_nothing_more(
     orders: None, take: Take, cells: set[str], seed: int, unmapped: str, was_unmapped: str, form: str,
     layout: dict[str, Any], numbered: tuple[bool, bool],
 ) -> None:  # fmt: skip
@@ -147,7 +147,7 @@ def test_a_posted_report_written_in_another_way_has_no_new_line_and_owes_nothing
         assert list(again.lines.filter(is_repeat=False).values_list("reference", "word", "amount", "day")) == []
         posting.post_report(again, by=None, now=timezone.now())
         assert Charge.objects.posted().net() == POSTED
-        assert WeekSum.objects.get(kind="").amount == POSTED["AUD"] - Decimal("42.40")  # of nobody's lines
+        assert WeekSum.objects.get(kind="").amount == POSTED["AUD"] - Decimal("42.40")  # of unassigned lines
         transaction.set_rollback(True)
 
 
@@ -160,7 +160,7 @@ def by_profile(
     profile.columns = {**DEFAULT_COLUMNS, "line_id": "Line" if numbered else "", unmapped: ""}
     profile.date_form, profile.delimiter, profile.decimal_sign = form, delimiter, decimal_sign
     profile.save()
-    return take(content + b"\n")  # never the very bytes
+    return take(content + b"\n")  # never the same bytes
 
 
 @pytest.mark.parametrize(

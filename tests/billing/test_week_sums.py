@@ -1,4 +1,4 @@
-"""What billing shows of a week is kept beside its lines, and equals their sum, no matter who changed them."""
+"""A week's totals are stored next to its lines and equal their sum, no matter who changed them."""
 
 from collections.abc import Callable
 from decimal import Decimal
@@ -109,7 +109,7 @@ def test_a_second_report_of_the_week_is_added(post: Callable[..., BillingReport]
         lambda: Charge.objects.all().update(posted_at=None),
     ],
 )
-def test_the_daily_recount_puts_a_wrong_week_right_and_the_admin_says_so(
+def test_the_daily_recount_corrects_a_wrong_week_and_the_admin_says_so(
     post: Callable[..., BillingReport], order: Order, spoil: Callable[[], Any]
 ) -> None:
     post(line("SQ7K2M"))

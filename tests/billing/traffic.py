@@ -32,7 +32,7 @@ FIRST_MONDAY = dt.datetime(2026, 11, 2, 1, tzinfo=dt.UTC)
 WEEKS = 4
 BOTH_ROWS = 2  # the week in which the carrier shows orders cancelled in their own cycle
 NOVELTY = "Adjustment: Remote area"
-# What befalls an order, and how many in a hundred; `later` is the next week, when it is billed already.
+# What happens to an order, and how many in a hundred; `later` is the next week, when it is already billed.
 FATES = {
     "cancel": 6, "cancel, use": 2, "cancel, later: use": 1, "later: cancel": 6, "later: cancel, use": 2,
     "under-declared": 8, "under-declared, later: under-declared-refund": 2, "oversize": 4, "refund-delay": 1,
@@ -142,7 +142,7 @@ class Month:
         assert order.status == "cancelled", order.problem
 
     def _use(self, order: Order) -> None:
-        """The label of a cancelled order is used, and the portal hears of it."""
+        """The label of a cancelled order is used, and the portal gets the scan."""
         soon = timezone.now() + dt.timedelta(minutes=1)
         self.carrier.scan(order.carrier_reference or "", "Pickup", scan_time=soon.isoformat())
         polling.open_parcel(order.pk)

@@ -1,4 +1,4 @@
-"""A portal of real processes with a real Chromium in front. Console errors and CSP violations fail a test."""
+"""Run a portal of real processes and a real Chromium. A console error or CSP violation fails the test."""
 
 import json
 import os
@@ -34,7 +34,7 @@ WIDE = """() => document.documentElement.scrollWidth > document.documentElement.
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Make each file a group unless it names one; two workers share the groups, each with a portal of its own."""
+    """Make each file a group unless it names one. Two workers share the groups, and each has its own portal."""
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):
             item.add_marker(pytest.mark.browser)
@@ -46,7 +46,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @dataclass
 class Stack:
-    """Where the portal is, its sandbox carrier, and who may log in."""
+    """The portal's address, its sandbox carrier's address, and who may log in."""
 
     url: str
     carrier: SandboxCarrier
@@ -67,7 +67,7 @@ class Stack:
         return done.stdout
 
     def shell(self, code: str) -> str:
-        """Run a few lines of Python on the portal's database; what they print."""
+        """Run a few lines of Python on the portal's database; return what they print."""
         return self.portal.run_code(code)
 
 
@@ -87,14 +87,14 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
         portal = Portal(folder / "portal", carrier.url, contract=contract)
         portal.env |= {
             "DEMO": "1",
-            "IMPORTS_AN_HOUR": "1000",  # one person walks them all
+            "IMPORTS_AN_HOUR": "1000",  # one person visits them all
             "SITE_URL": f"http://127.0.0.1:{web}",
             "CSRF_TRUSTED_ORIGINS": f"http://127.0.0.1:{web}",
             "WEBHOOK_SECRETS": f"carrier:{SECRET}",
             "EMAIL_URL": f"filemail:///{folder / 'mail'}",
             "TIME_SCALE": "0.25",
             "POLL_SECONDS": "3600",
-            "SWEEP_SECONDS": "1",  # the broker is there; more often takes a quarter of a core from the browser
+            "SWEEP_SECONDS": "1",  # the broker is up; polling more often takes a quarter of a core from the browser
             "CARRIER_LINK_KEY": "canary-link-key-0123456789abcdef",
         }
         with portal:
@@ -143,14 +143,16 @@ def open_browser(chromium: Browser, stack: Stack) -> Iterator[Open]:
     yield opened
     for context in contexts:
         context.close()
-    stack.carrier.clear()  # no trouble outlives its test
+    stack.carrier.clear()  # errors don't carry over to the next test
     expected = ("404", "409", "403", "422")  # Chromium logs every refused page as an error
     assert [text for text in complaints if not any(f"status of {code}" in text for code in expected)] == []
 
 
 @pytest.fixture(scope="session")
 def operators_cookies(chromium: Browser, stack: Stack) -> Any:
-    """The operator logs in once for all tests: a code works once, and wrong ones are soon refused for minutes."""
+    """Log the operator in once for all tests: a code works once, and after a few wrong ones the login is locked for
+    minutes.
+    """
     context = chromium.new_context(base_url=stack.url)
     page = context.new_page()
     page.goto("/admin/")
@@ -192,13 +194,13 @@ def log_in(open_browser: Open, stack: Stack, request: pytest.FixtureRequest) -> 
 
 @pytest.fixture
 def clicks() -> list[str]:
-    """What was pressed with a pointer, in the order in which it was."""
+    """What was clicked, in order."""
     return []
 
 
 @pytest.fixture
 def staff(log_in: Open, clicks: list[str]) -> Page:
-    """The admin's first page; every press of a pointer on it is written to `clicks`."""
+    """The admin's first page; every click on it is added to `clicks`."""
     page = log_in("operator")
     page.expose_function("pressed", lambda what: clicks.append(what))
     script = "addEventListener('pointerdown', event => window.pressed(event.target.textContent.trim()), true)"
@@ -209,7 +211,7 @@ def staff(log_in: Open, clicks: list[str]) -> Page:
 
 @pytest.fixture(scope="session")
 def gallery(stack: Stack) -> Any:
-    """Who sees which addresses: {room: {cookie, pages: {name: address}}}. Made once, for the group "every page"."""
+    """Who sees which addresses: {room: {cookie, pages: {name: address}}}. Built once for the group "every page"."""
     command = [sys.executable, "-m", "tests.browser.gallery"]
     done = subprocess.run(
         command, cwd=ROOT, env=stack.portal.env, capture_output=True, text=True, check=False, timeout=180
@@ -220,7 +222,7 @@ def gallery(stack: Stack) -> Any:
 
 @pytest.fixture
 def walk_in(open_browser: Open, gallery: Any, stack: Stack) -> Open:
-    """`walk_in("typical", width=360)` is a window of the person whose ordinary day it is."""
+    """`walk_in("typical", width=360)` is a window of the person that room belongs to."""
 
     def walked_in(room: str = "typical", **choices: Any) -> Page:
         page = open_browser(**choices)
@@ -242,11 +244,11 @@ AXE_FROM_THE_TOP = """async options => {
 
 
 def violations(page: Page, *, but: frozenset[str] = frozenset()) -> list[str]:
-    """What axe finds on the page as it stands; empty is the promise. Preloading styles would break the CSP itself."""
-    if not page.evaluate("'axe' in window"):  # half a megabyte: once a page, however often it is asked
+    """Return what axe finds on the page; it should be empty. Preloading styles would itself break the CSP."""
+    if not page.evaluate("'axe' in window"):  # half a megabyte: load it once a page, however often axe runs
         page.evaluate(AXE_SCRIPT)
     options = {"runOnly": AXE_TAGS, "resultTypes": ["violations"], "preload": False}
-    # From the top: a field that is scrolled under the header counts as too small a target there.
+    # Start from the top: axe says a field scrolled under the header is too small a target.
     found = page.evaluate(AXE_FROM_THE_TOP, options)
     faults = [fault for fault in found if fault["id"] not in but]
     return [f"{v['id']}: {v['help']} {[n['target'] for n in v['nodes']][:3]}" for v in faults]
@@ -259,7 +261,7 @@ def has_sideways_scroll(page: Page) -> bool:
 
 
 def widest(page: Page) -> str:
-    """The last two elements that reach over the window's edge."""
+    """The last two elements that stick out past the window's edge."""
     script = """() => { const edge = document.documentElement.clientWidth;
         return [...document.querySelectorAll("body *")].filter(it => it.getBoundingClientRect().right > edge + 1
             && !it.closest("[tabindex='0'] *")).map(it => it.outerHTML.slice(0, 70)).slice(-2).join(" | "); }"""

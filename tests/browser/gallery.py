@@ -1,7 +1,7 @@
-"""Every page of the portal in the states people meet it in: nothing yet, an ordinary day, a full year.
+"""Every page of the portal in the states people see it in: empty, an ordinary day, a full year.
 
-A process on the database of the portal under test; prints who sees which addresses. The addresses come from the
-URLconf itself, so a new page is in the gallery without being written down here.
+Runs as a process on the database of the portal under test and prints who sees which addresses. The addresses come from
+the URLconf, so a new page joins the gallery without a change here.
 """
 
 import datetime as dt
@@ -66,7 +66,7 @@ def business(name: str) -> tuple[Sender, User]:
 
 
 def order(of: Sender, by: User, status: str, progress: str) -> Order:
-    """One that nobody works on, as its page shows it."""
+    """One that nobody is working on, as its page shows it."""
     made = factories.order(of, by, status=status, progress=progress, due_at=None)
     if status in {"draft", "rejected"}:
         problem = (
@@ -132,7 +132,7 @@ def sent_back(of: Sender, by: User) -> dict[str, str]:
 
 
 def several(of: Sender, by: User) -> dict[str, str]:
-    """An order of three parcels of which one was refused, and the form and prices of another."""
+    """An order of three parcels, one of them refused, and the form and prices of another order."""
     one = factories.details(of)
     parcel = replace(one, more=(Box(one.measures), Box(one.measures)))
     quote = consignments.quote_of(parcel, [factories.quote(of, by, parcel=one)] * 3)
@@ -146,7 +146,7 @@ def several(of: Sender, by: User) -> dict[str, str]:
 
 
 def lately(of: Sender, by: User) -> Order:
-    """Booked some weeks ago, so that a report has it."""
+    """Booked some weeks ago, so it's in a report."""
     made, ago = order(of, by, "booked", "delivered"), timezone.now() - dt.timedelta(days=20)
     Order.objects.filter(pk=made.pk).update(created_at=ago, submitted_at=ago, booked_at=ago, quoted_at=ago)
     made.refresh_from_db()
@@ -154,7 +154,7 @@ def lately(of: Sender, by: User) -> Order:
 
 
 def billed(of: Sender, by: User, first: Charge) -> dict[str, str]:
-    """Every kind of line in two weeks, one of them in two currencies; questions that are open and answered."""
+    """Every kind of line over two weeks, one of the weeks in two currencies; open and answered disputes."""
     made, other, now = lately(of, by), lately(of, by), timezone.now()
     older = factories.billing_report(week=first.week - dt.timedelta(days=7))
     lines = []
@@ -189,7 +189,7 @@ def billed(of: Sender, by: User, first: Charge) -> dict[str, str]:
 
 
 def a_quarter(of: Sender, by: User) -> None:
-    """Thirteen weeks of deliveries and charges, so that the reports have something to draw and to claim."""
+    """Thirteen weeks of deliveries and charges, so the reports have something to draw and to claim."""
     now, sizes = timezone.now(), [factories.size(of, name=name) for name in ("Candle box", "Poster tube")]
     states = ("VIC", "VIC", "VIC", "VIC", "NSW", "NSW", "TAS")
     for number in range(36):
@@ -286,7 +286,7 @@ def imports(of: Sender, by: User) -> dict[str, str]:
 
 
 def exports(of: Sender, by: User, subject: Order) -> dict[str, str]:
-    """A ZIP in each of its states: being packed by nobody, ready with something missing, gone."""
+    """A ZIP in each of its states: stuck in packing, ready with something missing, expired."""
     now = timezone.now()
     day = dt.timedelta(days=1)
     made = {
@@ -301,7 +301,7 @@ def exports(of: Sender, by: User, subject: Order) -> dict[str, str]:
 
 
 def guarded(of: Sender, by: User) -> dict[str, str]:
-    """Prices of a size that the carrier measured heavier."""
+    """Prices of a size that the carrier measured as heavier."""
     size = factories.size(of, name="Shoebox", weight=Decimal(1))
     for measured in ("1.3", "", "1.4", "", "1.3"):
         made = factories.order(of, by, status="booked", size=size, weight_kg=Decimal(1), due_at=None)
@@ -314,7 +314,7 @@ def guarded(of: Sender, by: User) -> dict[str, str]:
 
 
 def empty() -> dict[str, Any]:
-    """The first day: only those pages that need nothing to be there."""
+    """The first day: only the pages that need no data."""
     _, by = business("Empty Candles")
     return room(by, addresses({}))
 
@@ -348,7 +348,7 @@ def benches(of: Sender, by: User) -> None:
 
 
 def addresses(things: dict[str, Any]) -> dict[str, str]:
-    """The pages of a member, by name; without things, those that are about no thing."""
+    """The pages of a member, by name; without `things`, only those that aren't about one object."""
     return {
         str(entry.name): address(route, things) if things else f"/{route}"
         for route, entry in OURS
@@ -358,7 +358,7 @@ def addresses(things: dict[str, Any]) -> dict[str, str]:
 
 
 def public() -> dict[str, Any]:
-    """What is open to everybody."""
+    """The public pages."""
     pages = {"login": "/accounts/login/", "signup": "/accounts/signup/", "reset": "/accounts/password/reset/"}
     pages |= {route: "/" + route for route, entry in OURS if route.startswith("help/") and "<" not in route} | {
         "the API": "/api/v1/",
@@ -370,7 +370,7 @@ def public() -> dict[str, Any]:
 
 
 def followed() -> dict[str, str]:
-    """Receivers' pages: on the way, there, in trouble and without news; and a link that opens nothing."""
+    """Receivers' pages: on its way, delivered, in trouble and without news; and a dead link."""
     of, by = business("Followed Candles")
     pages = {"follow nothing": "/follow/no-such-page/"}
     for progress in ("", "in_transit", "delivery_attempted", "damaged", "delivered"):
@@ -388,7 +388,7 @@ def followed() -> dict[str, str]:
 
 
 def operator() -> dict[str, Any]:
-    """The admin: its first page, every list, one of each thing, and the pages of its own."""
+    """The admin: its first page, every list, one object of each kind, and our own pages."""
     person = factories.user(f"gallery-{uuid.uuid4().hex[:6]}@portal.example", is_staff=True, is_superuser=True)
     factories.second_factor(person)
     pages: dict[str, Any] = {"admin": "/admin/", "an app": "/admin/billing/", **reports(), **parcels_and_people()}
@@ -411,9 +411,9 @@ def operator() -> dict[str, Any]:
 
 
 def parcels_and_people() -> dict[str, Any]:
-    """A parcel and its sender as the admin reads them, and the pages that search, write, erase and assign.
+    """A parcel and its sender in the admin, and the pages that search, write, erase and assign.
 
-    A page that only a form leads to is its address with what the form sends.
+    A page that only a form leads to is stored as its address plus what the form sends.
     """
     of, by = business("Desk Candles")
     made, moving = order(of, by, "booked", "delivered"), order(of, by, "booked", "in_transit")
@@ -442,7 +442,7 @@ def parcels_and_people() -> dict[str, Any]:
 
 
 def onlooker() -> dict[str, Any]:
-    """An operator who sees a sender's pages as they are seen there."""
+    """An operator who sees a sender's pages as the sender does."""
     person = factories.user(f"gallery-{uuid.uuid4().hex[:6]}@portal.example", is_staff=True, is_superuser=True)
     factories.second_factor(person)
     of, by = business("Seen Candles")
@@ -452,7 +452,7 @@ def onlooker() -> dict[str, Any]:
 
 
 def busy_carrier() -> None:
-    """The first page at its widest: slow calls of every kind, most in trouble, and a file with a long name."""
+    """The first page at its widest: slow calls of every kind, most of them failing, and a file with a long name."""
     slow = {"method": "GET", "path": "/orders", "milliseconds": 12_345, "outcome": "TimedOut", "at": timezone.now()}
     CarrierCall.objects.bulk_create(
         CarrierCall(operation=name, **slow) for name in ("book", "cancel", "quote_contents") for _ in range(1200)
@@ -461,7 +461,7 @@ def busy_carrier() -> None:
 
 
 def reports() -> dict[str, str]:
-    """A billing report in each of its states, and the acts on money that ask more than why."""
+    """A billing report in each of its states, and the actions on money that ask for more than a reason."""
     of, by = business("Reported Teas")
     posted, checked, damaged, reading = (
         factories.billing_report(name=f"billing-{state}.csv", state=state)
@@ -494,7 +494,9 @@ def reports() -> dict[str, str]:
 
 
 def room(person: User, pages: dict[str, Any], *, sees: Sender | None = None) -> dict[str, Any]:
-    """One person's cookie, and those of the addresses that show them a page: not what only leads on or takes a form."""
+    """One person's cookie, and the addresses that show them a page: no redirects, no addresses that only take a
+    form.
+    """
     client = Client()
     client.force_login(person, backend="allauth.account.auth_backends.AuthenticationBackend")
     if sees:
@@ -504,7 +506,7 @@ def room(person: User, pages: dict[str, Any], *, sees: Sender | None = None) -> 
 
 
 def answer(client: Client, url: Any) -> Any:
-    """The page at an address, or at an address with what a form sends."""
+    """Return the page at an address, or at an address plus what a form sends."""
     if isinstance(url, str):
         return client.get(url)
     return client.post(url[0], {name: [it for its, it in url[1] if its == name] for name, _ in url[1]})

@@ -1,4 +1,4 @@
-"""The page of a new parcel, filled in and booked in a browser."""
+"""Fill in and book the New parcel page in a browser."""
 
 import re
 
@@ -10,16 +10,16 @@ PASTED = "Rosa Lindqvist\n9 Sample Street\nHobart TAS 7000\nrosa.lindqvist@examp
 
 
 def start(page: Page) -> None:
-    """From any page, by one key."""
+    """Open the form from any page with one key."""
     page.goto("/parcels/")
     start_counting(page)
     page.keyboard.press("n")
     expect(page.locator("#smart")).to_be_focused()
-    page.wait_for_load_state("domcontentloaded")  # the box is there before its script listens
+    page.wait_for_load_state("domcontentloaded")  # the box appears before its script listens
 
 
 def paste(page: Page, text: str) -> None:
-    """Ctrl+V, with the text on the clipboard."""
+    """Put the text on the clipboard and press Ctrl+V."""
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.evaluate("text => navigator.clipboard.writeText(text)", text)
     page.keyboard.press("Control+v")
@@ -40,7 +40,7 @@ def save_default_size(page: Page) -> None:
 
 
 def book_by_keys(page: Page) -> None:
-    """Ctrl+Enter, and nothing else until the label can be printed."""
+    """Press Ctrl+Enter, then wait until the label can be printed."""
     expect(page.locator("#prices .book button")).to_contain_text("Book ")
     page.keyboard.press("Control+Enter")
     expect(page).to_have_title(BOOKED, timeout=30_000)

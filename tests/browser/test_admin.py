@@ -1,4 +1,4 @@
-"""The operator's admin in a real browser: under the strict policy. test_every_page.py has all of it, in every look."""
+"""The operator's admin in a real browser, under the strict CSP. test_every_page.py checks every page in every look."""
 
 import pytest
 from playwright.sync_api import Page
@@ -14,7 +14,7 @@ def staff(log_in: Open) -> Page:
 
 
 def unclear_order(stack: Stack) -> int:
-    """An order of the demo's sender whose one attempt brought no answer, and a scan that may be its."""
+    """An order of the demo's sender whose only attempt got no answer, and a scan that may belong to it."""
     code = """
 from tests import factories
 from shipping_portal.accounts.models import Membership
@@ -28,7 +28,7 @@ print(order.pk)
     return int(stack.shell(code).split()[-1])
 
 
-@pytest.mark.nightly  # each kind is in the operator's room of test_every_page.py, once at every landing
+@pytest.mark.nightly  # test_every_page.py checks each kind in the operator's room before every merge
 def test_every_kind_of_page_is_clean(staff: Page, stack: Stack) -> None:
     case = unclear_order(stack)
     found = {}

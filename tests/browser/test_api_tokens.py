@@ -1,4 +1,4 @@
-"""A token is shown once, so it must be seen: on a phone as on a wide screen."""
+"""A token is shown once, so it must be visible on a phone and on a wide screen."""
 
 import pytest
 from playwright.sync_api import expect
@@ -7,7 +7,7 @@ from tests.browser.conftest import Open, Stack, violations
 
 
 @pytest.mark.parametrize("width", [360, 1280])
-def test_a_new_token_is_seen_and_lets_a_program_in(log_in: Open, stack: Stack, width: int) -> None:
+def test_a_new_token_is_visible_and_lets_a_program_in(log_in: Open, stack: Stack, width: int) -> None:
     page = log_in("sender", width=width)
     page.goto("/settings/api-tokens/")
     page.get_by_label("Name").fill(f"Shop {width}")

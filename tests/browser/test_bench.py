@@ -1,4 +1,4 @@
-"""The label bench by keys, in a real browser: print, say so, skip, scan, print again, or all in one go."""
+"""The label bench by keyboard, in a real browser: print, confirm, skip, scan, reprint, or print all in one go."""
 
 import json
 import re
@@ -10,8 +10,8 @@ from tests.browser.conftest import Open, Stack, has_sideways_scroll, violations
 from tests.browser.walking import COUNT, book, counted, fill_parcel, label_files, reload_until, see_prices, sha256
 from tests.processes.portal import until
 
-# A print window can't be closed by a test, so what is printed is noted; every frame has its own. Like a browser that
-# prints without asking, it says at once that printing is over.
+# A test can't close a print window, so this records what is printed, in each frame. Like a browser that prints without
+# asking, it reports at once that printing is over.
 NOTE_PRINTS = """
     if (window === top) window.printed = [];
     window.print = () => {
@@ -19,7 +19,7 @@ NOTE_PRINTS = """
         setTimeout(() => window.dispatchEvent(new Event("afterprint")));
     };
 """
-# Copies of a booked parcel, each with a file of its own; prints the sha256 that each was stored with.
+# Copy a booked parcel, each copy with its own file; print the sha256 each was stored with.
 COPIES = """
 import hashlib, json
 from django.utils import timezone
@@ -46,7 +46,7 @@ COPIED = 12
 
 @pytest.fixture(scope="module")
 def sent() -> list[str]:
-    """The references booked by this module's tests, so that each books only what it lacks."""
+    """The references booked by this module's tests, so each test books only what is still missing."""
     return []
 
 
@@ -63,12 +63,12 @@ def three_labels(page: Page, sent: list[str]) -> str:
 
 @pytest.fixture(scope="module")
 def copies(stack: Stack) -> dict[str, str]:
-    """The uuids of more labels, made once, with what their files' sha256 has to be."""
+    """The uuids of more labels, made once, with the sha256 their files must have."""
     return {}
 
 
 def many_labels(stack: Stack, first: str, copies: dict[str, str]) -> str:
-    """The bench's address with labels enough for one go, none of them printed."""
+    """The bench's address with enough labels for one batch, none of them printed."""
     if not copies:
         copies |= json.loads(stack.shell(COPIES % (first, COPIED)).splitlines()[-1])
     stack.shell(f"Order.objects.filter(uuid__in={list(copies)}).update(printed_at=None)")
@@ -80,7 +80,7 @@ def now_shown(page: Page) -> str:
 
 
 def scan(page: Page, text: str) -> None:
-    """Type as a scanner does: no time passes between two characters, however slow this machine is."""
+    """Type as a scanner does: no delay between characters, however slow this machine is."""
     page.clock.pause_at(page.evaluate("Date.now() / 1000 + 1"))
     page.keyboard.type(f"{text}\n")
     page.clock.resume()
@@ -91,7 +91,7 @@ def prints(page: Page) -> int:
 
 
 @pytest.mark.smoke
-def test_a_queue_is_printed_by_keys_alone(stack: Stack, log_in: Open, sent: list[str]) -> None:
+def test_a_queue_is_printed_by_keyboard_alone(stack: Stack, log_in: Open, sent: list[str]) -> None:
     page = log_in("sender")
     address = three_labels(page, sent)
     page.add_init_script(NOTE_PRINTS)
@@ -131,7 +131,7 @@ def test_a_queue_is_printed_by_keys_alone(stack: Stack, log_in: Open, sent: list
     expect(page.locator(".queue .trail", has_text="Printed")).to_have_count(2)
 
 
-def test_a_scanned_number_brings_its_parcel_and_a_wrong_one_changes_nothing(log_in: Open, sent: list[str]) -> None:
+def test_a_scanned_number_opens_its_parcel_and_a_wrong_one_changes_nothing(log_in: Open, sent: list[str]) -> None:
     """A scanner types each character at once and then Enter, wherever the focus is."""
     page = log_in("sender")
     address = three_labels(page, sent)
@@ -142,10 +142,10 @@ def test_a_scanned_number_brings_its_parcel_and_a_wrong_one_changes_nothing(log_
     for scanned, shown in ((sent[2].split()[0], "SIM-NONE-2"), ("#sim-none-1", "SIM-NONE-1")):
         scan(page, scanned)
         expect(title).to_have_text(shown)
-    scan(page, "QP/C?N-99")  # each of them alone is a key of some page
+    scan(page, "QP/C?N-99")  # each of them alone is a shortcut on some page
     expect(problem).to_contain_text("QP/C?N-99 isn't in this queue.")
     expect(title).to_have_text("SIM-NONE-1")
-    scan(page, "SIM-NONE-2")  # what was wrong is selected, so the next scan takes its place
+    scan(page, "SIM-NONE-2")  # the wrong text is selected, so the next scan replaces it
     expect(title).to_have_text("SIM-NONE-2")
     assert prints(page) == 0
     page.locator("#bench-now").focus()
@@ -153,10 +153,10 @@ def test_a_scanned_number_brings_its_parcel_and_a_wrong_one_changes_nothing(log_
     expect(page).to_have_url(re.compile("/prices/$"))
 
 
-def test_all_labels_are_printed_with_two_keys_each_the_carriers_own_file(
+def test_all_labels_are_printed_with_two_keys_each_as_the_carriers_own_file(
     stack: Stack, log_in: Open, sent: list[str], copies: dict[str, str]
 ) -> None:
-    """In a browser that prints without asking: one key for all of them, one for the answer. None is joined."""
+    """In a browser that prints without asking: one key prints all, one confirms. No two files are merged."""
     page = log_in("sender")
     three_labels(page, sent)
     address = many_labels(stack, sent[0].split()[1], copies)
@@ -195,7 +195,7 @@ def test_what_did_not_come_out_stays_in_the_queue(
     expect(page.locator(".queue li:not(.printed)")).to_contain_text("WC-0001")
 
 
-def test_no_key_acts_while_a_control_has_the_focus(log_in: Open, sent: list[str]) -> None:
+def test_shortcuts_do_nothing_while_a_control_has_the_focus(log_in: Open, sent: list[str]) -> None:
     page = log_in("sender")
     address = three_labels(page, sent)
     page.clock.install()
@@ -255,7 +255,7 @@ print_station(User.objects.get(email="%s"), "Bench 1", seen_at=timezone.now() + 
 
 
 @pytest.mark.parametrize("javascript", [True, False])
-def test_where_a_station_is_on_a_scan_and_one_press_go_there_without_a_window(
+def test_with_a_station_online_a_scan_and_one_press_print_without_a_window(
     stack: Stack, log_in: Open, sent: list[str], copies: dict[str, str], *, javascript: bool
 ) -> None:
     three_labels(maker := log_in("sender"), sent)

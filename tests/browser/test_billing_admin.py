@@ -48,7 +48,7 @@ def test_a_report_is_read_and_posted_in_three_clicks_a_file_and_a_reason(
     page.get_by_role("link", name="Upload a report").click()
     page.get_by_label("File:").set_input_files(file)
     page.get_by_role("button", name="Check the file").click()
-    expect(page.get_by_text("Checked, not posted.")).to_be_visible(timeout=TIMEOUT)  # the page came by itself
+    expect(page.get_by_text("Checked, not posted.")).to_be_visible(timeout=TIMEOUT)  # the page reloaded by itself
     balance = page.get_by_role("region", name="Balance check")
     expect(balance.get_by_role("row").nth(1)).to_have_text(re.compile(r"AUD\s+29\.36\s+29\.36\s+Matches"))
     for found in ("Order cost", "Extra Cover", "Size or weight adjustment", "Refund for delay"):
@@ -61,7 +61,7 @@ def test_a_report_is_read_and_posted_in_three_clicks_a_file_and_a_reason(
     assert int(page.evaluate("sessionStorage.clicks")) == 3
 
 
-def test_without_javascript_the_page_of_a_report_comes_again_by_itself(log_in: Open, tmp_path: Path) -> None:
+def test_without_javascript_a_reports_page_reloads_by_itself(log_in: Open, tmp_path: Path) -> None:
     file = tmp_path / "billing-2026-11-16.csv"
     file.write_bytes(summed(*(line(f"SQUIET{number:03d}") for number in range(20))))
     page = log_in("operator", javascript=False)
@@ -83,7 +83,7 @@ def room(stack: Stack) -> Any:
     return json.loads(done.stdout.splitlines()[-1])["operator"]
 
 
-@pytest.mark.nightly  # each is in the operator's room of test_every_page.py, once at every landing
+@pytest.mark.nightly  # test_every_page.py checks each in the operator's room before every merge
 def test_every_page_about_money_is_accessible_and_fits(room: Any, open_browser: Open, stack: Stack) -> None:
     page = open_browser()
     page.context.add_cookies([{"name": "session", "value": room["cookie"], "url": stack.url}])
@@ -129,7 +129,7 @@ print(member.sender.number)
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(w, s) for w in (360, 1280) for s in ("light", "dark")])
-def test_lines_of_nobodys_are_ticked_shown_and_assigned(log_in: Open, stack: Stack, width: int, scheme: Any) -> None:
+def test_unassigned_lines_are_ticked_shown_and_assigned(log_in: Open, stack: Stack, width: int, scheme: Any) -> None:
     number = stack.shell(STRAYS).split()[-1]
     page = log_in("operator")
     page.set_viewport_size({"width": width, "height": 900})

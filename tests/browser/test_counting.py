@@ -1,4 +1,4 @@
-"""J4, J6, J-11: how many presses a job takes; R6: however often Book is pressed, one parcel is booked."""
+"""J4, J6, J9 to J11: how many presses a job takes. R6: however often Book is pressed, one parcel is booked."""
 
 import re
 from typing import Any
@@ -12,7 +12,7 @@ from tests.browser.parcel_form import PASTED, paste, save_default_size
 from tests.browser.walking import count_clicks, counted, fill_parcel, see_prices, start_counting
 from tests.processes.portal import until
 
-pytestmark = pytest.mark.xdist_group("every page")  # in the portal whose gallery is there
+pytestmark = pytest.mark.xdist_group("every page")  # in the portal that has the gallery
 BOOKED = re.compile(r"^S[A-Z0-9]{5,} to ")
 
 
@@ -28,7 +28,7 @@ def test_j4_a_label_is_printed_from_today_with_one_click_and_one_key(today: Page
     today.add_init_script("window.print = () => { top.printed = (top.printed || 0) + 1; };")
     today.locator("main").get_by_role("link", name=re.compile(r"^Print \d+ labels?$")).click()
     expect(today.locator("#bench-title")).to_be_visible()
-    today.wait_for_load_state("domcontentloaded")  # the bench is there before its script listens
+    today.wait_for_load_state("domcontentloaded")  # the bench appears before its script listens
     today.keyboard.press("Enter")
     until(lambda: today.evaluate("top.printed") == 1, seconds=10, what="a print window opened")
     assert len(clicks) == 1
@@ -41,8 +41,8 @@ def test_j4_a_label_is_opened_from_its_parcel_with_one_key(walk_in: Open, galler
         page.keyboard.press("p")
 
 
-def test_j6_what_to_do_about_a_driver_in_vain_is_one_click_from_today(today: Page) -> None:
-    expect(today.get_by_text("another driver is booked for").first).to_be_visible()  # missed: nothing to press
+def test_j6_what_to_do_about_a_futile_pickup_is_one_click_from_today(today: Page) -> None:
+    expect(today.get_by_text("another driver is booked for").first).to_be_visible()  # missed: there is nothing to press
     clicks = count_clicks(today)
     today.get_by_role("link", name=re.compile("^Change delivery or pickup of")).first.click()
     expect(today.get_by_role("link", name="Open the carrier's page")).to_be_visible()

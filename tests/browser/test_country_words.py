@@ -1,4 +1,4 @@
-"""The labels of a receiver's address follow the country that is chosen, at once and for a screen reader too."""
+"""The labels of a receiver's address change with the chosen country, at once and for screen readers too."""
 
 import re
 
@@ -20,7 +20,7 @@ TO_CHOOSE = [country for country in LABELS if country != "ZZ"]
 
 
 def names(page: Page) -> tuple[str, ...]:
-    """What a screen reader calls the parts of the address; all but the country's words is left out."""
+    """Return what a screen reader calls the parts of the address, reduced to the country's own words."""
     read = "control => control.labels[0].textContent"
     said = (str(page.locator(f"[name={name}]").evaluate(read)) for name in PLACE)
     return tuple(re.sub(r"\(optional\)", "", text).strip() for text in said)
@@ -69,7 +69,7 @@ CLIPPED = """control => { const [whole, seen] = [control.scrollWidth, control.cl
 
 
 @pytest.mark.parametrize("where", ["/parcels/new/", "/addresses/new/", "row", "/settings/pickup-addresses/new/"])
-def test_a_postcode_is_seen_whole_at_every_width(stack: Stack, log_in: Open, where: str) -> None:
+def test_a_postcode_is_fully_visible_at_every_width(stack: Stack, log_in: Open, where: str) -> None:
     page = log_in("sender")
     page.goto(where if where != "row" else stack.shell(ROW.format(email=stack.people["sender"]["email"])).split()[-1])
     page.locator("main details").evaluate_all("all => all.forEach(it => { it.open = true; })")
@@ -79,7 +79,7 @@ def test_a_postcode_is_seen_whole_at_every_width(stack: Stack, log_in: Open, whe
         if country.count():
             country.select_option(code)
         control.fill(CODES[code])
-        for width in WIDTHS[:1] if code == "CA" else WIDTHS:  # the longest at the narrowest, where all are cramped
+        for width in WIDTHS[:1] if code == "CA" else WIDTHS:  # the longest, at the narrowest width
             page.set_viewport_size({"width": width, "height": 900})
             clipped.append(control.evaluate(CLIPPED))
     assert [found for found in clipped if found] == []

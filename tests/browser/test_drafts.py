@@ -1,4 +1,4 @@
-"""A half-typed parcel in a real browser: kept by itself, without a script by its button, gone when booked."""
+"""A half-typed parcel in a real browser: saved automatically, or by a button without the script; gone once booked."""
 
 import re
 
@@ -34,7 +34,7 @@ def finish(page: Page, name: str) -> None:
             page.locator(f"[name={control}]").fill(value)
 
 
-def test_a_form_keeps_itself_after_two_seconds_and_survives_a_reload(log_in: Open) -> None:
+def test_a_form_saves_itself_after_two_seconds_and_survives_a_reload(log_in: Open) -> None:
     page = log_in("sender")
     half_type(page, "Ida Reload")
     expect(page.locator("#saved")).to_have_text(SAVED, timeout=4000)
@@ -46,7 +46,7 @@ def test_a_form_keeps_itself_after_two_seconds_and_survives_a_reload(log_in: Ope
     assert violations(page) == []
 
 
-def test_a_form_that_is_left_at_once_is_kept_too(log_in: Open) -> None:
+def test_a_form_left_at_once_is_saved_too(log_in: Open) -> None:
     page = log_in("sender")
     half_type(page, "Ida Leaves")
     page.get_by_role("link", name="Today").click()
@@ -67,7 +67,7 @@ Draft.objects.bulk_create(Draft(**known) for _ in range(drafts.MOST))
 EMPTY = "from orders.models import Draft; Draft.objects.filter(values__receiver_name='Ida Filler').delete()"
 
 
-def test_only_a_paste_that_could_not_be_saved_asks_before_it_is_left(log_in: Open, stack: Stack) -> None:
+def test_leaving_asks_only_when_a_paste_could_not_be_saved(log_in: Open, stack: Stack) -> None:
     page = log_in("sender")
     stack.shell(FILL.format(email=stack.people["sender"]["email"]))
     page.goto("/parcels/new/#smart")
@@ -87,12 +87,12 @@ def test_only_a_paste_that_could_not_be_saved_asks_before_it_is_left(log_in: Ope
 
 
 @pytest.mark.parametrize("javascript", [True, False], ids=["with JavaScript", "without JavaScript"])
-def test_while_there_are_no_prices_one_press_saves_the_draft_and_asks_for_a_mail(
+def test_without_prices_one_press_saves_the_draft_and_asks_for_an_email(
     log_in: Open, stack: Stack, javascript: bool
 ) -> None:
     page = log_in("sender", javascript=javascript, width=320)
-    stack.carrier.trouble("quote", "503", count=999)  # a form filled slowly asks many times
-    # Each waits for the prices of a parcel that no other asks about: prices of the same parcel are shared.
+    stack.carrier.trouble("quote", "503", count=999)  # a form filled in slowly asks many times
+    # Each test waits for prices of a different parcel: prices of the same parcel are shared.
     fill_parcel(page, weight_kg="3.7" if javascript else "3.8")
     if not javascript:
         page.get_by_role("button", name="See prices").last.click()
@@ -105,7 +105,7 @@ def test_while_there_are_no_prices_one_press_saves_the_draft_and_asks_for_a_mail
     expect(page.get_by_text("We'll email you when the carrier gives prices again.")).to_be_visible()
 
 
-def test_an_untouched_form_keeps_nothing(log_in: Open) -> None:
+def test_an_untouched_form_saves_nothing(log_in: Open) -> None:
     page = log_in("sender")
     before = drafts_of(page, "No receiver yet")
     page.goto("/parcels/new/")
@@ -119,14 +119,14 @@ def test_booking_from_the_form_deletes_its_draft_even_while_it_is_being_saved(lo
     expect(page.locator("#saved")).to_have_text(SAVED, timeout=4000)
     finish(page, "Ida Books")
     expect(page.locator("#prices .book button")).to_contain_text("Book ")
-    page.wait_for_timeout(1600)  # the second save starts about now
+    page.wait_for_timeout(1600)  # the second save starts around now
     page.keyboard.press("Control+Enter")
     expect(page).to_have_title(re.compile("^S[A-Z0-9]{5,} to "), timeout=30_000)
     assert drafts_of(page, "Ida Books") == 0
 
 
 @pytest.mark.parametrize("width", [320, 1280])
-def test_without_a_script_the_button_keeps_it_and_booking_deletes_it(log_in: Open, width: int) -> None:
+def test_without_a_script_the_button_saves_it_and_booking_deletes_it(log_in: Open, width: int) -> None:
     page = log_in("sender", javascript=False, width=width)
     name = f"Ida Plain {width}"
     half_type(page, name)

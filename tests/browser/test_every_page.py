@@ -1,6 +1,6 @@
-"""Every page there is, in every state people meet it in: accessible, within its width, titled, and silent.
+"""Every page, in every state people see it in, is accessible, fits its width, has a title and logs no error.
 
-With SCREENSHOTS=folder each page is also kept as a picture (`./dev screenshots`).
+With SCREENSHOTS=folder each page is also saved as a picture (`./dev screenshots`).
 """
 
 import os
@@ -15,12 +15,12 @@ from playwright.sync_api import Page, Response
 
 from tests.browser.conftest import Open, Stack, has_sideways_scroll, violations, widest
 
-pytestmark = pytest.mark.xdist_group("every page")  # beside the other browser tests, with a portal of its own
+pytestmark = pytest.mark.xdist_group("every page")  # next to the other browser tests, with its own portal
 SHOTS = os.environ.get("SCREENSHOTS", "")
-# Django admin's own markup of inlines; nothing of ours adds to it.
+# This is Django admin's own markup for inlines; we add nothing to it.
 DJANGO_ADMINS = frozenset({"empty-table-header"})
 LOOKS = [(width, theme) for width in (320, 360, 768, 1280) for theme in ("light", "dark")]
-# Each page once in one look at every landing, each in a look that shows it at its narrowest or fullest.
+# Before a merge each page is checked in one look, one that shows it at its narrowest or fullest.
 LANDING = {
     "typical": (360, "light"),
     "empty": (320, "dark"),
@@ -40,12 +40,12 @@ FILLED = """() => { const probe = document.body.appendChild(document.createEleme
     probe.style.background = "var(--act)"; const fill = getComputedStyle(probe).backgroundColor; probe.remove();
     const filled = form => [...form.elements].filter(it => getComputedStyle(it).backgroundColor === fill);
     return [...document.forms].map(filled).filter(its => its.length > 1).map(its => its.map(it => it.value)); }"""
-# Words that stand one letter above the other: what is beside them takes all the room.
+# Find text squeezed to one letter per line because its neighbour takes all the room.
 SQUEEZED = """() => [...document.querySelectorAll("main :is(td, th, dd, dt, p, a, span)")].filter(it => {
     const { width, height } = it.getBoundingClientRect();
     return width && width < 40 && height > 70 && it.innerText.trim().length > 5 && !it.closest("thead");
     }).map(it => it.innerText)"""
-# What a page is built of: each element with its parent, its classes and its attributes, and how headings follow.
+# What a page is built of: each element with its parent, classes and attributes, and the order of its headings.
 SHAPE = """() => {
     const named = /\\b(column|field|model|app)-\\S+/g;  // after a model or a column: they look alike
     const look = it => it ? `${it.localName}.${(it.getAttribute("class") || "").replace(named, "")}` : "";
@@ -59,7 +59,7 @@ FOOTER = ["Help", "Contact us", "Accessibility", "Dangerous goods", "Terms"]
 
 @pytest.fixture(scope="session")
 def seen_by_axe() -> set[str]:
-    """What the pages that axe looked at were built of."""
+    """What the pages that axe has checked were built of."""
     return set()
 
 
@@ -80,9 +80,9 @@ def test_every_page_is_accessible_and_fits(
         for width, theme in looks:
             page.set_viewport_size({"width": width, "height": 900})
             page.emulate_media(color_scheme=theme)
-            page.evaluate("document.getAnimations().forEach(change => change.finish())")  # colours on their way
-            # By day axe, which takes most of the time, looks only at pages with something that no page before them
-            # had, in whichever room. By night it looks at every page.
+            page.evaluate("document.getAnimations().forEach(change => change.finish())")  # colours are still changing
+            # By day axe, which takes most of the time, checks only pages with something that no earlier page had, in
+            # any room. At night it checks every page.
             shape = set(page.evaluate(SHAPE)) if len(looks) == 1 else set()
             is_known = bool(shape) and shape <= seen_by_axe
             found = [] if is_known else violations(page, but=DJANGO_ADMINS if staff else frozenset())
@@ -93,7 +93,7 @@ def test_every_page_is_accessible_and_fits(
 
 
 def _open(page: Page, address: Any) -> Response | None:
-    """Go to an address; or send a form there, by the one in the admin's rail that logs out."""
+    """Go to an address; or send a form there, using the log-out form in the admin's side bar."""
     if isinstance(address, str):
         return page.goto(address)
     page.goto("/admin/more/")
@@ -114,12 +114,12 @@ def _faults(page: Page, *, staff: bool) -> Iterator[str]:
 
 
 def _frame(page: Page) -> Iterator[str]:
-    """T2 and B10: a title, one heading, a language, the way past the header, and the same help in the footer."""
+    """T2 and B10: a title, one heading, a language, a link that skips the header, and the same help in the footer."""
     title = page.title()
     if not re.fullmatch(r"\S.* · Shipping Portal", title):
         yield f"is titled {title!r}"
     counts = {part: page.locator(part).count() for part in ("h1", "html[lang]", "a.skip[href='#main']", "main")}
-    if "/follow/" in page.url:  # a receiver's page: it has no menu to skip, and its help is its own
+    if "/follow/" in page.url:  # a receiver's page has no menu to skip, and its own help
         counts.pop("a.skip[href='#main']")
     yield from (f"has {count} {part}" for part, count in counts.items() if count != 1)
     if "/follow/" in page.url:
@@ -136,7 +136,7 @@ def _keep(page: Page, name: str) -> None:
 
 
 def test_no_two_pages_of_one_day_have_the_same_title(gallery: Any, open_browser: Open, stack: Stack) -> None:
-    """So that tabs and a history can be told apart; states of one kind of page may share theirs."""
+    """Tabs and the browser history need different titles; states of the same kind of page may share one."""
     page = open_browser()
     page.context.add_cookies([{"name": "session", "value": gallery["typical"]["cookie"], "url": stack.url}])
     titles = Counter()

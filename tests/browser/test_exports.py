@@ -1,4 +1,4 @@
-"""Exports in a real browser: one press, the wait, the file; with and without JavaScript."""
+"""Exports in a real browser: one press, a wait, the file; with and without JavaScript."""
 
 import re
 import zipfile
@@ -22,7 +22,7 @@ def download(page: Page, tmp_path: Path) -> zipfile.ZipFile:
 
 
 @pytest.mark.parametrize("javascript", [True, False], ids=["with JavaScript", "without"])
-def test_a_proof_pack_is_made_while_one_waits_and_fetched(
+def test_a_proof_pack_is_made_while_the_sender_waits_and_downloaded(
     log_in: Open, stack: Stack, tmp_path: Path, *, javascript: bool
 ) -> None:
     page = log_in("sender", javascript=javascript, width=360)
@@ -43,7 +43,7 @@ def test_a_proof_pack_is_made_while_one_waits_and_fetched(
     assert reference in archive.read("summary.txt").decode()
 
 
-def test_everything_is_packed_left_alone_and_found_again(log_in: Open, stack: Stack, tmp_path: Path) -> None:
+def test_a_full_export_is_packed_in_the_background_and_found_again(log_in: Open, stack: Stack, tmp_path: Path) -> None:
     page = log_in("sender")
     page.goto("/settings/data/")
     page.get_by_role("button", name="Pack everything").click()

@@ -1,4 +1,4 @@
-"""Somebody is on the phone: where is my parcel? Two clicks from the admin's first page, whatever they say of it."""
+"""A caller asks where their parcel is: two clicks from the admin's first page, whatever they know about it."""
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -11,7 +11,7 @@ REFERENCE = "SCALLED001"
 
 @pytest.fixture
 def parcel(stack: Stack) -> None:
-    """A parcel of the demo's sender to Wilhelmina Ostrander, last seen in Coburg, and somebody else's."""
+    """A parcel of the demo's sender to Wilhelmina Ostrander, last scanned in Coburg, and another sender's parcel."""
     code = f"""
 from orders.models import Order
 from shipping_portal.accounts.models import Membership
@@ -38,7 +38,7 @@ def say(staff: Page, what: str) -> None:
 @pytest.mark.usefixtures("parcel")
 def test_where_a_parcel_is_takes_two_clicks(staff: Page, clicks: list[str]) -> None:
     staff.goto("/admin/")
-    # One field takes whatever the caller says.
+    # One field searches for whatever the caller says.
     expect(staff.get_by_role("main").get_by_role("searchbox").or_(staff.get_by_role("textbox"))).to_have_count(1)
     for said in ("ostrander wilhelmina", "+61491571266 wilhelmina"):
         clicks.clear()
@@ -49,7 +49,7 @@ def test_where_a_parcel_is_takes_two_clicks(staff: Page, clicks: list[str]) -> N
 
 
 @pytest.mark.usefixtures("parcel")
-def test_a_whole_reference_or_number_takes_one(staff: Page, clicks: list[str]) -> None:
+def test_a_whole_reference_or_number_takes_one_click(staff: Page, clicks: list[str]) -> None:
     for said in (REFERENCE.lower(), f"web-{REFERENCE}"):
         clicks.clear()
         say(staff, said)
@@ -58,11 +58,11 @@ def test_a_whole_reference_or_number_takes_one(staff: Page, clicks: list[str]) -
 
 
 @pytest.mark.usefixtures("parcel")
-def test_a_caller_who_is_the_sender_is_suspended_in_three(staff: Page, clicks: list[str]) -> None:
+def test_the_calling_sender_is_suspended_in_three_clicks(staff: Page, clicks: list[str]) -> None:
     say(staff, "A-1001")
     staff.get_by_role("link", name="Suspend", exact=True).first.click()
     expect(staff.get_by_role("button", name="Suspend")).to_be_visible()
-    assert len(clicks) == 2, clicks  # the third is that button, which test_suspending.py presses
+    assert len(clicks) == 2, clicks  # the third click is that button, which test_suspending.py presses
 
 
 @pytest.mark.usefixtures("parcel")

@@ -1,4 +1,4 @@
-"""B11 to B14: what a form says when it is sent empty, when it says nothing, and what it keeps."""
+"""B11 to B14: what a form says when it is sent empty, when it stays silent, and what it keeps."""
 
 import re
 from typing import Any
@@ -9,9 +9,9 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import Open, Stack
 from tests.browser.walking import TO_HOBART, fill_parcel
 
-pytestmark = pytest.mark.xdist_group("every page")  # in the portal whose gallery is there
+pytestmark = pytest.mark.xdist_group("every page")  # in the portal that has the gallery
 
-# Every form of a page that asks for something in words or by radios, by its place among the page's forms.
+# Every form of a page that has a text field or radios, by its position among the page's forms.
 ASKING = """() => [...document.forms].flatMap((form, place) =>
     form.method === "post" && form.id !== "bulk" && form.closest("main")
     && form.querySelector("input:not([type=hidden], [type=checkbox], [type=file]), textarea") ? [place] : [])"""
@@ -36,12 +36,14 @@ SEEN = """() => {
     };
 }"""
 
-# Forms that can be sent as they are, and a file's rows: each row of that grid says what it lacks.
+# Forms that can be sent empty, and an import's rows: each row of that grid says what it lacks.
 ELSEWHERE = {"quotes", "draft", "match_columns", "check_import", "import_row", "styleguide"}
 
 
 def complaints(page: Page) -> list[str]:
-    """How an empty form's answer differs from: "Error:" first, a focused summary, the same words at each field."""
+    """List how an empty form's reply differs from the rule: "Error:" first, a focused summary, the same words at each
+    field.
+    """
     seen = page.evaluate(SEEN)
     if not seen["summary"] and not seen["inline"]:
         return []
@@ -80,7 +82,7 @@ def test_b13_an_empty_form_says_what_is_missing_first_and_at_each_field(
 
 
 def paste(page: Page, box: str, text: str) -> None:
-    """By the keys people use, from the real clipboard."""
+    """Paste with the usual keys, from the real clipboard."""
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.evaluate("text => navigator.clipboard.writeText(text)", text)
     page.locator(box).press("Control+v")
@@ -94,7 +96,7 @@ def test_b11_password_and_code_can_be_pasted_and_filled_in_by_a_password_manager
     person = stack.people["operator"]
     kinds = {"login": "email", "password": "current-password"}
     for name, kind in kinds.items():
-        box = f"#id_{name}"  # the demo offers its people in forms of their own
+        box = f"#id_{name}"  # the demo offers its users in separate forms
         assert kind in str(page.locator(box).get_attribute("autocomplete")).split()
         paste(page, box, person["email" if name == "login" else name])
     page.locator("#id_password").press("Enter")
@@ -108,7 +110,7 @@ def test_b11_password_and_code_can_be_pasted_and_filled_in_by_a_password_manager
 
 
 @pytest.mark.parametrize("is_draft", [False, True], ids=["typed at once", "kept as a draft meanwhile"])
-def test_b12_a_form_that_comes_back_has_kept_every_value(walk_in: Open, is_draft: bool) -> None:
+def test_b12_a_form_with_errors_keeps_every_value(walk_in: Open, is_draft: bool) -> None:
     page = walk_in()
     fill_parcel(page, receiver_email="", weight_kg="")
     if is_draft:
@@ -121,7 +123,7 @@ def test_b12_a_form_that_comes_back_has_kept_every_value(walk_in: Open, is_draft
         assert page.locator(f"[name={name}]").input_value().casefold() == kept.casefold(), name
 
 
-def test_b12_what_is_known_is_filled_in_when_a_parcel_is_corrected(walk_in: Open, gallery: Any) -> None:
+def test_b12_known_values_are_filled_in_when_a_parcel_is_corrected(walk_in: Open, gallery: Any) -> None:
     page = walk_in()
     page.goto(f"{gallery['typical']['pages']['parcel']}replace/")
     for name, value in {"receiver_name": "Noor Tamsin", "receiver_line1": "4 Sample Street",
@@ -129,7 +131,7 @@ def test_b12_what_is_known_is_filled_in_when_a_parcel_is_corrected(walk_in: Open
         expect(page.locator(f"[name={name}]")).to_have_value(value)
 
 
-def test_b14_nothing_is_complained_about_while_somebody_types(walk_in: Open) -> None:
+def test_b14_no_error_shows_while_somebody_types(walk_in: Open) -> None:
     page = walk_in()
     page.goto("/parcels/new/")
     for name in ("receiver_email", "receiver_postcode", "weight_kg"):

@@ -1,4 +1,6 @@
-"""An import in a real browser: few clicks for a known header, the grid by keys, and all of it without its script."""
+"""An import in a real browser: few clicks for a known header, the grid by keyboard, and all of it without its
+script.
+"""
 
 import re
 from collections.abc import Sequence
@@ -62,12 +64,12 @@ def all_checked(page: Page, rows: int) -> None:
 
 
 def booked(stack: Stack, prefix: str) -> list[str]:
-    """Order numbers in the carrier's ledger."""
+    """The order numbers in the carrier's ledger."""
     found = [str(line["parcel"]["body"]) for line in stack.carrier.ledger("booked")]
     return [number for body in found for number in re.findall(rf"{prefix}-\d+", body)]
 
 
-def test_a_file_too_big_is_told_before_it_is_sent_and_a_smaller_one_goes(log_in: Open, file: Path) -> None:
+def test_a_file_too_big_is_refused_before_it_is_sent_and_a_smaller_one_goes(log_in: Open, file: Path) -> None:
     page = log_in("sender")
     file.write_bytes(b"x" * 2_100_000)
     page.goto("/imports/new/")
@@ -100,7 +102,7 @@ DROP = """([name, text]) => { const data = new DataTransfer();
     document.querySelector(".drop").dispatchEvent(new DragEvent("drop", { dataTransfer: data, cancelable: true })); }"""
 
 
-def test_a_file_that_is_dropped_is_uploaded_at_once(log_in: Open) -> None:
+def test_a_dropped_file_is_uploaded_at_once(log_in: Open) -> None:
     page = log_in("sender")
     page.goto("/imports/new/")
     assert violations(page) == []
@@ -124,7 +126,7 @@ def test_a_service_is_chosen_for_one_row_and_for_all(log_in: Open, file: Path) -
     assert violations(page) == []
 
 
-def test_the_grid_is_fixed_by_keys_and_the_sum_follows(log_in: Open, file: Path) -> None:
+def test_rows_are_fixed_by_keyboard_and_the_total_follows(log_in: Open, file: Path) -> None:
     page = log_in("sender")
     checked(page, file, [*numbered("KEYS", 1), *numbered("WEIGHT", 3, weight="0")])
     weights = page.get_by_label("Weight, kg")
@@ -162,13 +164,13 @@ def test_the_chosen_pickup_day_stays_when_a_row_is_corrected(log_in: Open, file:
 def test_a_row_that_could_not_be_saved_is_sent_again_when_it_is_left_again(log_in: Open, file: Path) -> None:
     page = log_in("sender")
     checked(page, file, numbered("AGAIN", 1, weight="0"))
-    # Any refusal is alike to the script; a 503 would be a complaint in the console, which fails every test.
+    # The script treats every refusal the same; a 503 would log a console error, which fails every test.
     page.route("**/rows/*/", lambda route: route.fulfill(status=409), times=1)
     weight = page.get_by_label("Weight, kg")
     with page.expect_response("**/rows/*/"):
         weight.fill("1.5")
         weight.blur()
-    expect(page.locator(".fix[data-changed]")).to_be_visible()  # the answer has been read
+    expect(page.locator(".fix[data-changed]")).to_be_visible()  # the reply has been read
     weight.focus()
     weight.blur()
     expect(page.get_by_role("button", name=re.compile("^Book 1 parcel"))).to_be_visible()
@@ -183,7 +185,7 @@ def test_one_place_is_applied_to_rows_like_it(log_in: Open, file: Path) -> None:
     expect(page.get_by_role("button", name=re.compile("^Book 3 parcels"))).to_be_visible(timeout=TIMEOUT)
 
 
-def test_what_is_typed_stays_while_other_rows_are_checked(log_in: Open, stack: Stack, file: Path) -> None:
+def test_typed_text_stays_while_other_rows_are_checked(log_in: Open, stack: Stack, file: Path) -> None:
     page = log_in("sender")
     stack.carrier.trouble("quote", "503", count=4)
     upload(page, file, [*numbered("TYPING", 1, weight="0"), *numbered("LATE", 3)])
@@ -219,7 +221,7 @@ def test_an_import_is_fixed_and_booked_without_its_script(log_in: Open, stack: S
     assert len(booked(stack, "PLAIN") + booked(stack, "HEAVY")) == 3
 
 
-def test_an_import_is_paused_and_goes_on(log_in: Open, stack: Stack, file: Path) -> None:
+def test_an_import_is_paused_and_resumed(log_in: Open, stack: Stack, file: Path) -> None:
     page = log_in("sender")
     checked(page, file, numbered("PAUSE", 4))
     stack.portal.kill_workers()

@@ -1,4 +1,4 @@
-"""B6 to B9: every page by the Tab key, with each stop seen, and each target big enough for a finger."""
+"""B6 to B9: every page by the Tab key, with each stop visible and each target big enough for a finger."""
 
 import re
 from collections.abc import Iterator
@@ -9,11 +9,11 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Open
 
-pytestmark = pytest.mark.xdist_group("every page")  # in the portal whose gallery is there
+pytestmark = pytest.mark.xdist_group("every page")  # in the portal that has the gallery
 
 DAILY = ["today", "parcels", "new_parcel", "quotes", "parcel", "cancel not_sending", "print_queue", "settings"]
-STOPS = 400  # more than any page has: a page that is still going on after these keeps the focus for itself
-# What has the focus: where it stands among all elements, whether it is seen, and whether its ring is.
+STOPS = 400  # more than any page has: a page with more stops than this traps the focus
+# What has the focus: its position among all elements, whether it is visible, and whether its ring is.
 STOP = """async () => {
     const it = document.activeElement;
     if (!it || it === document.body || it.matches("html")) return null;
@@ -32,7 +32,7 @@ STOP = """async () => {
         ringless: ring.outlineStyle === "none" || parseFloat(ring.outlineWidth) < 2,
     };
 }"""
-# Every control that is shown: how big it is together with its label, and whether it is a link in a sentence.
+# Every visible control: its size together with its label, and whether it is a link in a sentence.
 TARGETS = """() => {
     const box = it => it.getBoundingClientRect();
     const shown = it => it.checkVisibility({visibilityProperty: true}) && !it.closest(".unseen, [aria-hidden=true]")
@@ -52,7 +52,7 @@ TARGETS = """() => {
     const told = (it, what) => `${what} ${size(it)} ${it.outerHTML.slice(0, 90)}`;
     return [...all.filter(small).map(it => told(it, "small")), ...all.filter(low).map(it => told(it, "low"))];
 }"""
-# A style that shows things in another order than the one in which the Tab key visits them.
+# Find a style that shows things in a different order from the Tab key's.
 REORDERED = """() => [...document.querySelectorAll("main *, header *, footer *")].filter(it => {
     const style = getComputedStyle(it);
     if (it.matches(".nav li")) return false; // the tab bar has New in its middle: five places, in any order the same
@@ -61,13 +61,13 @@ REORDERED = """() => [...document.querySelectorAll("main *, header *, footer *")
 
 
 def stops(page: Page) -> Iterator[dict[str, Any]]:
-    """Each element the Tab key visits, from the first to the last."""
+    """Return each element the Tab key visits, from the first to the last."""
     first = None
     for _ in range(STOPS):
         page.keyboard.press("Tab")
         found = page.evaluate(STOP)
         if found is None or (first is not None and found["place"] <= first):
-            return  # round once: a page that puts the focus somewhere itself begins there
+            return  # once round: a page that sets the focus itself starts there
         first = found["place"] if first is None else first
         yield found
     yield {"place": -1, "name": "the page", "hidden": False, "ringless": False}
@@ -100,22 +100,22 @@ def faults(page: Page) -> Iterator[str]:
         pytest.param("public", None, id="every open page", marks=pytest.mark.nightly),
     ],
 )
-def test_b6_b7_b8_b9_the_tab_key_visits_every_page_in_order_and_is_always_seen(
+def test_b6_b7_b8_b9_tab_visits_every_page_in_order_with_a_visible_focus(
     gallery: Any, walk_in: Open, room: str, which: list[str] | None, width: int
 ) -> None:
     page = walk_in(room, width=width)
     pages = gallery[room]["pages"]
     found = []
     for name in which or pages:
-        page.goto(pages[name].partition("#")[0])  # from the top: the Tab key would begin at the fragment
-        if page.locator("iframe").count():  # a browser's viewer takes the focus for a moment when its file is there
+        page.goto(pages[name].partition("#")[0])  # from the top: the Tab key would start at the fragment
+        if page.locator("iframe").count():  # a browser's viewer takes the focus for a moment when its file arrives
             page.wait_for_load_state("networkidle")
         page.evaluate("document.activeElement?.blur()")
         found += [f"{name}: {fault}" for fault in faults(page)]
     assert not found, "\n".join(found)
 
 
-def test_b9_escape_closes_suggestions_and_leaves_the_focus_where_it_was(walk_in: Open) -> None:
+def test_b9_escape_closes_suggestions_and_keeps_the_focus(walk_in: Open) -> None:
     page = walk_in()
     page.goto("/parcels/new/")
     for name, typed in (("#smart", "noor"), ("[name=receiver_suburb]", "hob")):
@@ -141,7 +141,7 @@ def test_a_question_mark_lists_the_keys_but_not_while_somebody_types(walk_in: Op
         expect(page.locator(".keys kbd", has_text=re.compile(f"^{key}$")).first).to_be_visible()
 
 
-def test_a_password_can_be_looked_at_and_is_hidden_again_when_it_leaves(open_browser: Open) -> None:
+def test_a_password_can_be_shown_and_is_hidden_again_when_sent(open_browser: Open) -> None:
     page = open_browser()
     page.goto("/accounts/login/")
     password = page.get_by_label("Password", exact=True)
@@ -156,7 +156,7 @@ def test_a_password_can_be_looked_at_and_is_hidden_again_when_it_leaves(open_bro
     expect(page.get_by_role("button", name="Show password")).to_be_visible()
 
 
-def test_without_javascript_no_button_offers_to_show_a_password(open_browser: Open) -> None:
+def test_without_javascript_there_is_no_button_to_show_a_password(open_browser: Open) -> None:
     page = open_browser(javascript=False)
     page.goto("/accounts/login/")
     expect(page.locator("form:has(#id_login)").get_by_role("button")).to_have_text(["Log in"])

@@ -1,4 +1,4 @@
-"""Today and the parcels list in a real browser: by keys alone, without a script, on a phone, in both themes."""
+"""Today and the parcels list in a real browser: by keyboard alone, without a script, on a phone, in both themes."""
 
 import re
 from typing import Any
@@ -24,7 +24,7 @@ factories.parcel(made)
 
 @pytest.fixture(scope="module")
 def reference(stack: Stack) -> str:
-    """Of a parcel whose receiver nobody else here has."""
+    """The reference of a parcel whose receiver is unique here."""
     stack.shell(MAKE.format(email=stack.people["sender"]["email"]))
     return "SQUORRA1"
 
@@ -42,7 +42,7 @@ def test_j5_from_the_search_to_the_copied_tracking_link_in_eight_keys(log_in: Op
     for key in ("/", *"quorr", "Enter"):
         page.keyboard.press(key)
     expect(page.get_by_role("heading", level=1)).to_have_text("Quorra Zabel")
-    page.wait_for_load_state("domcontentloaded")  # its words are there before its script listens
+    page.wait_for_load_state("domcontentloaded")  # its text appears before its script listens
     page.keyboard.press("c")
     button = page.locator("[aria-keyshortcuts=C]")
     expect(button).to_contain_text("copied")
@@ -51,7 +51,7 @@ def test_j5_from_the_search_to_the_copied_tracking_link_in_eight_keys(log_in: Op
     assert violations(page) == []
 
 
-def test_the_list_is_walked_chosen_and_printed_by_keys(log_in: Open, reference: str) -> None:
+def test_rows_are_moved_through_selected_and_printed_by_keyboard(log_in: Open, reference: str) -> None:
     page = log_in("sender")
     page.goto("/parcels/?q=quorra")
     page.keyboard.press("j")
@@ -69,7 +69,7 @@ def test_the_list_is_walked_chosen_and_printed_by_keys(log_in: Open, reference: 
     expect(page.get_by_role("heading", level=1)).to_have_text("Print labels")
 
 
-def test_without_a_script_many_are_noted_by_boxes_and_buttons(log_in: Open, reference: str) -> None:
+def test_without_a_script_many_parcels_get_a_note_by_boxes_and_buttons(log_in: Open, reference: str) -> None:
     page = log_in("sender", javascript=False, width=320)
     page.goto("/parcels/?q=quorra")
     assert not has_sideways_scroll(page)
@@ -90,7 +90,7 @@ factories.order(member.sender, member.user, status="rejected", problem={{"text":
 """
 
 
-def test_today_says_when_something_is_different_and_changes_nothing_by_itself(log_in: Open, stack: Stack) -> None:
+def test_today_says_when_something_changed_and_does_not_reload_itself(log_in: Open, stack: Stack) -> None:
     page = log_in("sender")
     page.clock.install()
     page.goto("/today/")
@@ -106,11 +106,11 @@ def test_today_says_when_something_is_different_and_changes_nothing_by_itself(lo
     expect(page.get_by_text("Too heavy.").first).to_be_visible()
 
 
-def test_a_list_with_filters_and_chosen_rows_is_accessible_and_fits(log_in: Open, reference: str) -> None:
+def test_a_list_with_filters_and_selected_rows_is_accessible_and_fits(log_in: Open, reference: str) -> None:
     page = log_in("sender", width=320)
     for address in ("/parcels/?view=late", "/parcels/?status=waiting&select=all"):
         page.goto(address)
-        # The bar of what is chosen lies over half a box wherever a row ends below it, which axe takes for a small one.
+        # The selection bar covers half a checkbox where a row ends below it, and axe takes that for a small target.
         page.set_viewport_size({"width": 320, "height": 4000})
         assert violations(page) == []
         assert not has_sideways_scroll(page)

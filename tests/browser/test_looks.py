@@ -1,4 +1,4 @@
-"""B2, B17: bigger letters, wider spacing, a device's own colours, and no wish for motion: every page stays whole."""
+"""B2, B17: every page still works with bigger letters, wider spacing, forced colours and reduced motion."""
 
 from typing import Any
 
@@ -6,10 +6,10 @@ import pytest
 
 from tests.browser.conftest import Open, has_sideways_scroll, widest
 
-pytestmark = pytest.mark.xdist_group("every page")  # in the portal whose gallery is there
+pytestmark = pytest.mark.xdist_group("every page")  # in the portal that has the gallery
 
 DAILY = ["today", "parcels", "new_parcel", "quotes", "parcel", "print_queue", "settings", "team", "reports", "refunds"]
-# WCAG 1.4.12, as a reader's own style sheet would do it.
+# WCAG 1.4.12, as a user's own style sheet would do it.
 SPACED = """() => {
     const sheet = new CSSStyleSheet();
     sheet.replaceSync(`
@@ -59,7 +59,7 @@ def test_b2_pages_fit_with_letters_twice_as_big_and_with_wide_spacing(
 
 
 @pytest.mark.parametrize(("room", "which"), PAGES)
-def test_b2_pages_fit_a_telephone_whose_reader_has_set_letters_twice_as_big(
+def test_b2_pages_fit_a_phone_with_letters_twice_as_big(
     gallery: Any, walk_in: Open, room: str, which: list[str] | None
 ) -> None:
     page = walk_in(room, width=360)
@@ -74,7 +74,7 @@ def test_b2_pages_fit_a_telephone_whose_reader_has_set_letters_twice_as_big(
 
 
 @pytest.mark.parametrize(("room", "which"), PAGES)
-def test_b17_pages_keep_their_edges_in_forced_colours_and_nothing_moves_unasked(
+def test_b17_pages_keep_their_edges_in_forced_colours_and_nothing_moves(
     gallery: Any, walk_in: Open, room: str, which: list[str] | None
 ) -> None:
     page = walk_in(room)

@@ -59,7 +59,7 @@ def open_tools(page: Page) -> None:
     assert "token=" in (link.get_attribute("href") or "")
 
 
-def test_what_is_opened_on_a_parcels_page_stays_open_when_news_comes(stack: Stack, log_in: Open) -> None:
+def test_an_opened_section_of_a_parcels_page_stays_open_when_news_comes(stack: Stack, log_in: Open) -> None:
     page = log_in("sender")
     fill_parcel(page, receiver_name="Open Folds")
     see_prices(page)
@@ -108,10 +108,10 @@ def test_the_pages_of_one_parcel_are_accessible_and_fit(log_in: Open) -> None:
 
 
 def faults(page: Page) -> list[str]:
-    """What axe finds in either theme, and a page wider than its window."""
+    """Return what axe finds in either theme, and whether the page is wider than its window."""
     found = ["scrolls sideways"] if has_sideways_scroll(page) else []
     for theme in ("light", "dark"):
         page.emulate_media(color_scheme=theme)
-        page.evaluate("document.getAnimations().forEach(change => change.finish())")  # colours on their way
+        page.evaluate("document.getAnimations().forEach(change => change.finish())")  # colours are still changing
         found += violations(page)
     return found

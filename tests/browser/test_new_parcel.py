@@ -1,4 +1,4 @@
-"""A parcel without the mouse, to a new and to a known receiver, until its label is ready. Each key is counted."""
+"""Book a parcel without the mouse, to a new and to a known receiver, until its label is ready. Each key is counted."""
 
 import pytest
 from playwright.sync_api import expect
@@ -8,7 +8,7 @@ from tests.browser.parcel_form import PASTED, book_by_keys, paste, save_default_
 from tests.browser.walking import BOOKED, counted, fill_parcel
 from tests.processes.portal import until
 
-pytestmark = pytest.mark.xdist_group("every page")  # in the portal whose gallery is there
+pytestmark = pytest.mark.xdist_group("every page")  # in the portal that has the gallery
 KNOWN = """
 from tests import factories
 from shipping_portal.accounts.models import User
@@ -28,7 +28,7 @@ def test_j1_from_the_clipboard_to_the_label_in_three_keys_and_no_click(log_in: O
     assert counted(page) == {"keys": 3, "clicks": 0}
 
 
-def test_what_is_pasted_before_the_script_is_there_is_filled_in_too(log_in: Open) -> None:
+def test_text_pasted_before_the_script_loads_is_filled_in_too(log_in: Open) -> None:
     page, held = log_in("sender"), []
     page.route("**/new-parcel*.js", lambda route: held.append(route))
     page.goto("/parcels/new/", wait_until="commit")
@@ -42,7 +42,7 @@ def test_what_is_pasted_before_the_script_is_there_is_filled_in_too(log_in: Open
     expect(page.locator("#smart")).to_have_value("")
 
 
-def test_a_pasted_text_that_a_browser_brings_back_changes_no_address_that_is_typed(log_in: Open) -> None:
+def test_pasted_text_restored_by_the_browser_changes_no_typed_address(log_in: Open) -> None:
     page, held = log_in("sender"), []
     page.route("**/new-parcel*.js", lambda route: held.append(route))
     page.goto("/parcels/new/", wait_until="commit")
@@ -75,7 +75,7 @@ def test_j1_a_paste_without_an_email_leads_to_that_one_field(log_in: Open) -> No
     assert counted(page) == {"keys": 3 + len("ida@example.net"), "clicks": 0}
 
 
-def test_j2_to_somebody_known_to_the_label_in_six_keys_and_no_click(stack: Stack, log_in: Open) -> None:
+def test_j2_a_known_receiver_to_the_label_in_six_keys_and_no_click(stack: Stack, log_in: Open) -> None:
     stack.shell(KNOWN.format(email=stack.people["sender"]["email"]))
     page = log_in("sender")
     save_default_size(page)
@@ -89,7 +89,7 @@ def test_j2_to_somebody_known_to_the_label_in_six_keys_and_no_click(stack: Stack
     assert counted(page) == {"keys": 6, "clicks": 0}
 
 
-def test_the_same_again_takes_one_more_press(log_in: Open) -> None:
+def test_booking_the_same_again_takes_one_more_press(log_in: Open) -> None:
     page = log_in("sender")
     save_default_size(page)
     for _ in range(2):
@@ -117,7 +117,7 @@ def test_the_form_with_its_prices_is_accessible_and_fits_a_small_phone(log_in: O
     assert not has_sideways_scroll(page)
 
 
-def test_a_key_typed_into_a_field_is_a_letter(log_in: Open) -> None:
+def test_a_shortcut_key_typed_into_a_field_is_a_letter(log_in: Open) -> None:
     page = log_in("sender")
     page.goto("/parcels/")
     page.locator("#search").press("n")
@@ -127,7 +127,7 @@ def test_a_key_typed_into_a_field_is_a_letter(log_in: Open) -> None:
 @pytest.mark.parametrize(
     ("page_of", "prefix"), [("/settings/pickup-addresses/new/", ""), ("/addresses/new/", "receiver_")]
 )
-def test_places_are_offered_while_an_address_is_typed_and_fill_its_three_fields(
+def test_places_are_suggested_while_an_address_is_typed_and_fill_its_three_fields(
     walk_in: Open, page_of: str, prefix: str
 ) -> None:
     page = walk_in()

@@ -1,4 +1,4 @@
-"""A mistake on New parcel is told on leaving its field, never while typing; a login that ends loses nothing."""
+"""New parcel shows a mistake when you leave its field, never while you type; a login that expires loses nothing."""
 
 from playwright.sync_api import expect
 
@@ -7,7 +7,7 @@ from tests.browser.parcel_form import PASTED, paste
 from tests.browser.walking import fill_parcel
 
 
-def test_a_mistake_is_told_on_leaving_the_field_and_goes_once_it_is_corrected(log_in: Open) -> None:
+def test_a_mistake_shows_on_leaving_the_field_and_goes_once_corrected(log_in: Open) -> None:
     page = log_in("sender")
     fill_parcel(page, receiver_name="Ada Blur")
     weight = page.locator("[name=weight_kg]")
@@ -26,7 +26,7 @@ def test_a_mistake_is_told_on_leaving_the_field_and_goes_once_it_is_corrected(lo
     expect(page.locator("#prices .book button")).to_be_visible()
 
 
-def test_enter_on_a_form_with_a_mistake_leaves_no_page_to_send_again(log_in: Open) -> None:
+def test_reloading_after_enter_on_a_form_with_a_mistake_sends_nothing_again(log_in: Open) -> None:
     page = log_in("sender")
     fill_parcel(page, receiver_email="foo")
     before = page.evaluate("history.length")
@@ -35,9 +35,7 @@ def test_enter_on_a_form_with_a_mistake_leaves_no_page_to_send_again(log_in: Ope
     assert page.evaluate("history.length") == before
 
 
-def test_a_log_in_that_ends_while_typing_is_made_on_another_page_and_the_form_goes_on(
-    log_in: Open, stack: Stack
-) -> None:
+def test_a_login_that_expires_while_typing_is_renewed_in_another_tab(log_in: Open, stack: Stack) -> None:
     page = log_in("sender")
     fill_parcel(page, receiver_name="Ada Stays", weight_kg="")
     page.context.clear_cookies()
@@ -55,7 +53,7 @@ def test_a_log_in_that_ends_while_typing_is_made_on_another_page_and_the_form_go
     expect(page.locator("[name=receiver_name]")).to_have_value("Ada Stays")
 
 
-def test_a_new_name_in_the_one_box_becomes_the_name_when_it_is_left(log_in: Open) -> None:
+def test_a_new_name_in_the_one_box_becomes_the_name_on_leaving_it(log_in: Open) -> None:
     page = log_in("sender")
     page.goto("/parcels/new/#smart")
     expect(page.locator("#smart")).to_be_focused()
@@ -91,7 +89,7 @@ Sender.objects.filter(pk=sender.pk).update(default_size={size})
 """
 
 
-def test_after_a_paste_the_sizes_are_next_where_none_is_the_default(log_in: Open, stack: Stack) -> None:
+def test_after_a_paste_the_focus_goes_to_the_sizes_if_none_is_the_default(log_in: Open, stack: Stack) -> None:
     email = stack.people["sender"]["email"]
     before = stack.shell(NO_DEFAULT.format(email=email, size=None)).split()
     page = log_in("sender")

@@ -1,4 +1,4 @@
-"""The new-parcel form in a real browser: its prices keep themselves fresh, and what it says while it is filled."""
+"""The new-parcel form in a real browser: it refreshes its prices, and what it says while somebody fills it in."""
 
 import re
 
@@ -14,10 +14,10 @@ IS_UNDER_THE_BAR = """() => {
     const isInIt = bar.contains(document.activeElement);
     return !isInIt && at.bottom > bar.getBoundingClientRect().top;
 }"""
-LIFE = 181  # seconds; one more than prices are kept
+LIFE = 181  # seconds; one more than prices stay valid
 
 
-def test_measures_changed_by_hand_are_no_saved_size(log_in: Open) -> None:
+def test_measures_changed_by_hand_clear_the_saved_size(log_in: Open) -> None:
     page = log_in("sender")
     save_default_size(page)
     page.goto("/parcels/new/")
@@ -37,26 +37,26 @@ def filled(page: Page, **changes: str) -> None:
 
 
 def asks(page: Page) -> list[str]:
-    """Grows by every question for prices that leaves the page."""
+    """A list that grows with every request for prices."""
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url) if request.method == "POST" else None)
     return asked
 
 
-def test_prices_say_that_they_are_current_and_without_a_voice(log_in: Open) -> None:
+def test_prices_say_that_they_are_current_but_not_to_a_screen_reader(log_in: Open) -> None:
     page = log_in("sender")
     filled(page, receiver_name="Ada Fresh")
     expect(page.locator("#prices .age")).to_contain_text("Prices are current. They refresh every 3 minutes.")
     assert page.locator("#prices .age").get_attribute("aria-live") == "off"
 
 
-def test_prices_beside_the_form_are_checked_again_once_with_what_was_chosen(log_in: Open) -> None:
+def test_prices_beside_the_form_are_checked_again_once_and_keep_the_choice(log_in: Open) -> None:
     page = log_in("sender")
     page.clock.install()
     filled(page, receiver_name="Ada Once")
     last = page.locator("#prices [name=product]").last
     last.check()
-    page.wait_for_load_state("networkidle")  # the clock of these prices is set once they are in the page
+    page.wait_for_load_state("networkidle")  # the timer of these prices starts once they are in the page
     asked = asks(page)
     page.clock.fast_forward(LIFE * 1000)
     news = page.locator("#prices-news")
@@ -86,7 +86,7 @@ def test_prices_on_their_own_page_are_checked_again_once_and_keep_the_day(log_in
     expect(page.locator("#prices-news")).to_contain_text("These prices are over 3 minutes old.")
 
 
-def test_a_place_off_the_list_is_put_right_by_a_radio_beside_the_form(log_in: Open) -> None:
+def test_a_place_off_the_list_is_corrected_by_a_radio_beside_the_form(log_in: Open) -> None:
     page = log_in("sender")
     fill_parcel(page, receiver_suburb="Hobarth", receiver_name="Ada Near")
     near = page.locator("#prices .near")
@@ -97,7 +97,7 @@ def test_a_place_off_the_list_is_put_right_by_a_radio_beside_the_form(log_in: Op
     expect(page.locator("#prices .book button")).to_contain_text("Book ")
 
 
-def test_a_place_off_the_list_is_put_right_by_a_radio_without_a_script(log_in: Open) -> None:
+def test_a_place_off_the_list_is_corrected_by_a_radio_without_a_script(log_in: Open) -> None:
     page = log_in("sender", javascript=False, width=320)
     fill_parcel(page, receiver_suburb="Hobarth", receiver_name="Ada Plain")
     page.get_by_role("button", name="See prices").last.click()
@@ -108,7 +108,7 @@ def test_a_place_off_the_list_is_put_right_by_a_radio_without_a_script(log_in: O
     see_prices(page)
 
 
-def test_a_battery_raises_its_question_at_once_and_stops_nobody(log_in: Open) -> None:
+def test_a_battery_asks_its_question_at_once_and_stops_nobody(log_in: Open) -> None:
     page = log_in("sender")
     filled(page, description="Torch", receiver_name="Ada Torch")
     page.locator("[name=description]").fill("Torch, batteries")
@@ -119,7 +119,7 @@ def test_a_battery_raises_its_question_at_once_and_stops_nobody(log_in: Open) ->
     assert violations(page) == []
 
 
-def test_form_and_prices_stand_side_by_side_from_1024_and_below_each_other_under_it(log_in: Open) -> None:
+def test_form_and_prices_are_side_by_side_from_1024_and_stacked_below(log_in: Open) -> None:
     page = log_in("sender")
     filled(page, receiver_name="Ada Wide")
     places = {}
@@ -150,7 +150,7 @@ def test_a_drop_off_has_no_pickup_day_on_the_screen(log_in: Open) -> None:
     expect(page.locator("[data-days]")).to_be_hidden()
 
 
-def test_a_phone_has_the_price_and_book_at_hand_and_hides_no_focus(log_in: Open) -> None:
+def test_on_a_phone_price_and_book_stay_visible_and_hide_no_focus(log_in: Open) -> None:
     page = log_in("sender", width=360)
     filled(page, receiver_name="Ada Phone")
     page.evaluate("window.scrollTo(0, 0)")
@@ -162,6 +162,6 @@ def test_a_phone_has_the_price_and_book_at_hand_and_hides_no_focus(log_in: Open)
     for _ in range(25):
         page.keyboard.press("Tab")
         if page.evaluate("document.activeElement === document.body"):
-            break  # the page is over
+            break  # the page has ended
         hidden = page.evaluate(IS_UNDER_THE_BAR)
         assert not hidden, page.evaluate("document.activeElement.outerHTML")

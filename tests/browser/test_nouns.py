@@ -1,6 +1,6 @@
-"""For each noun of the interface one walk: from a person's click to the carrier's ledger and back to the screen.
+"""One walk for each noun of the interface: from a click to the carrier's ledger and back to the screen.
 
-The carrier leaves every parcel booked here where it is (`SIM-NONE`), and each walk puts back what it changed.
+The carrier never moves a parcel booked here (`SIM-NONE`), and each walk undoes what it changed.
 """
 
 import re
@@ -51,7 +51,7 @@ def card_of(page: Page, service: str) -> Locator:
     return page.get_by_role("article").filter(has=page.get_by_role("heading", name=service, exact=True))
 
 
-def test_product_the_card_whose_button_is_pressed_is_what_the_carrier_books(stack: Stack, page: Page) -> None:
+def test_product_the_carrier_books_the_card_whose_button_is_pressed(stack: Stack, page: Page) -> None:
     ask_prices(page)
     card = card_of(page, "Express Pickup")
     code = card.locator("[name=product]").get_attribute("value")
@@ -62,7 +62,7 @@ def test_product_the_card_whose_button_is_pressed_is_what_the_carrier_books(stac
     expect(price_of(page, "Total")).to_have_text(f"{price} AUD")
 
 
-def test_ddp_what_is_inside_brings_a_price_with_the_duties_in_it(stack: Stack, page: Page) -> None:
+def test_ddp_contents_give_a_price_that_includes_duties(stack: Stack, page: Page) -> None:
     ask_prices(page, **TO_PORTLAND)
     asked = [request for request in stack.carrier.requests() if request["operation"] == "quote_contents"]
     assert {(request["method"], request["path"]) for request in asked if "knitted" in request["body"]} == {
@@ -77,7 +77,7 @@ def test_ddp_what_is_inside_brings_a_price_with_the_duties_in_it(stack: Stack, p
     expect(price_of(page, "Duties")).to_have_text(f"${duties}")
 
 
-def test_pickup_another_day_on_the_card_is_the_day_the_driver_comes(stack: Stack, page: Page) -> None:
+def test_pickup_the_driver_comes_on_the_day_chosen_on_the_card(stack: Stack, page: Page) -> None:
     ask_prices(page)
     another_day = card_of(page, "Standard Pickup").locator("label").last
     words = another_day.inner_text().strip()
@@ -88,7 +88,7 @@ def test_pickup_another_day_on_the_card_is_the_day_the_driver_comes(stack: Stack
     expect(fact(page, "Pickup")).to_contain_text(words)
 
 
-def test_drop_off_asks_for_no_day_and_sends_none(stack: Stack, page: Page) -> None:
+def test_drop_off_asks_for_no_day_and_sends_no_day(stack: Stack, page: Page) -> None:
     ask_prices(page)
     card = card_of(page, "Standard Drop Off")
     expect(card).to_contain_text("No pickup day is needed")
@@ -108,13 +108,11 @@ def test_extra_cover_is_asked_for_priced_and_booked(stack: Stack, page: Page) ->
     expect(price_of(page, "Cover")).to_have_text(f"${cover}")
 
 
-def test_label_formats_are_the_carriers_files_the_preferred_one_first_and_no_other_byte(
-    stack: Stack, page: Page
-) -> None:
+def test_label_formats_are_the_carriers_exact_files_the_preferred_one_first(stack: Stack, page: Page) -> None:
     reference = send(page)
     parcel = page.url
     reload_until(page, "Mark printed")
-    page.get_by_role("link", name="Get it now").click()  # the size that isn't printed: it would come by itself
+    page.get_by_role("link", name="Get it now").click()  # the size that isn't printed: the other opens by itself
     page.goto(parcel)
     downloads = page.locator("a", has_text="Download")
     until(lambda: page.reload() and downloads.count() == 2, seconds=20, what="the other size")
@@ -135,7 +133,7 @@ def test_label_formats_are_the_carriers_files_the_preferred_one_first_and_no_oth
 
 @contextmanager
 def printing_first(page: Page, size: str) -> Iterator[None]:
-    """The account prints this size, until full page is chosen again."""
+    """Make the account print this size until the test ends, then full page again."""
     _choose_label_size(page, size)
     try:
         yield
@@ -152,7 +150,7 @@ def _choose_label_size(page: Page, size: str) -> None:
 
 @contextmanager
 def one_byte_changed(stack: Stack, reference: str) -> Iterator[None]:
-    """The stored full-page label as a failing disk would leave it, for a while."""
+    """Damage the stored full-page label for a while, as a failing disk would."""
     _flip_last_byte(stack, reference)
     try:
         yield
@@ -199,7 +197,7 @@ def open_cancel(page: Page) -> None:
     ],
     ids=["missed", "futile"],
 )
-def test_missed_and_futile_pickups_are_explained_and_a_stale_cancel_button_is_refused(
+def test_missed_and_futile_pickups_are_explained_and_an_old_cancel_button_is_refused(
     stack: Stack, page: Page, scanned: str, says: str
 ) -> None:
     reference = send(page)
@@ -220,7 +218,7 @@ def test_missed_and_futile_pickups_are_explained_and_a_stale_cancel_button_is_re
     assert lines_of(stack, "cancelled", reference) == []
 
 
-def test_subscription_a_reference_booked_elsewhere_is_followed_until_it_is_stopped(stack: Stack, page: Page) -> None:
+def test_subscription_a_reference_booked_elsewhere_is_tracked_until_stopped(stack: Stack, page: Page) -> None:
     stack.carrier.foreign("SELSEWHERE9")
     page.goto("/watch/")
     page.get_by_label("Carrier reference").fill("selsewhere9")
@@ -267,7 +265,7 @@ def test_suspension_turns_booking_off_with_its_reason_and_leaves_tracking_on(
 
 @contextmanager
 def suspended(staff: Page, why: str) -> Iterator[None]:
-    """The operator switches the demo's sender off, and in the end on again."""
+    """Suspend the demo's sender as the operator, and reinstate it at the end."""
     _open_act(staff, "Suspend")
     staff.get_by_label("Category").select_option("dangerous_goods")
     staff.get_by_label("Message to the sender").fill(why)

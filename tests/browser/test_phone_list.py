@@ -6,8 +6,8 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import Open, Stack, has_sideways_scroll, violations
 
-MOST = 76  # pixels a row
-# Fifty rows with long names and places, in every state that has a badge of its own.
+MOST = 76  # pixels per row
+# Fifty rows with long names and places, in every state that has its own badge.
 FIFTY = """
 from django.utils import timezone
 from orders.models.statuses import Progress, Status

@@ -1,4 +1,4 @@
-"""A price card of a service with a long name, as two carriers side by side have them."""
+"""A price card of a service with a long name, as when two carriers' prices are side by side."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -23,7 +23,7 @@ MEASURED = """() => {
 
 
 @pytest.mark.parametrize(("width", "most"), [(300, 2), (380, 2)])
-def test_a_long_name_stands_beside_its_icon_in_few_lines(chromium: Browser, width: int, most: int) -> None:
+def test_a_long_name_fits_beside_its_icon_in_few_lines(chromium: Browser, width: int, most: int) -> None:
     """The card is as wide as on a phone of 360 pixels, and beside the form on a screen of 1,280."""
     sheets = "".join(Path(str(finders.find(name))).read_text() for name in ("look.css", "portal.css"))
     card = render_to_string("orders/_price_card.html", {"offer": OFFER, "page": {}, "chosen": ""})

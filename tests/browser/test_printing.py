@@ -1,4 +1,4 @@
-"""R14: on paper a page holds what it is about: no menu, no button, no signed link, and it says that it is no label."""
+"""R14: a printed page has its content only: no menu, button or signed link, and it says it's not a label."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Open
 
-pytestmark = pytest.mark.xdist_group("every page")  # in the portal whose gallery is there
+pytestmark = pytest.mark.xdist_group("every page")  # in the portal that has the gallery
 
 ADDRESSES = [
     "parcel",
@@ -20,7 +20,7 @@ ADDRESSES = [
     "parcel charged",
 ]
 PAPER = {"statement": "Statement – not a tax invoice. This is not a shipping label."}
-# What would be on the paper: its words, its links, and anything that a style adds to a link.
+# Return what would be printed: its text, its links, and anything a style adds to a link.
 ON_PAPER = """() => {
     const shown = css => [...document.querySelectorAll(css)].filter(it => it.checkVisibility());
     return {

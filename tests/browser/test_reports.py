@@ -1,4 +1,4 @@
-"""Reports in a real browser: pictures that fit any width, whose colours are seen, and that are told in text."""
+"""Reports in a real browser: charts that fit any width, with distinct colours and a text alternative."""
 
 import os
 from pathlib import Path
@@ -10,7 +10,7 @@ from playwright.sync_api import Page
 from shipping_portal.brand import contrast_ratio
 from tests.browser.conftest import Open, has_sideways_scroll, violations
 
-pytestmark = pytest.mark.xdist_group("every page")  # in the portal whose gallery is there
+pytestmark = pytest.mark.xdist_group("every page")  # in the portal that has the gallery
 
 SHOTS = os.environ.get("SCREENSHOTS", "")
 LOOKS = [(width, theme) for width in (320, 360, 1280) for theme in ("light", "dark")]
@@ -63,7 +63,7 @@ def test_reports_are_accessible_and_fit_in_both_themes(
     assert faults == []
 
 
-def test_each_colour_of_the_spend_is_named_and_seen_on_its_ground_in_both_themes(walk_in: Open, gallery: Any) -> None:
+def test_each_colour_of_the_spend_chart_is_named_and_visible_in_both_themes(walk_in: Open, gallery: Any) -> None:
     page = walk_in("typical")
     page.goto(gallery["typical"]["pages"]["reports"])
     for theme in ("light", "dark"):
@@ -75,7 +75,7 @@ def test_each_colour_of_the_spend_is_named_and_seen_on_its_ground_in_both_themes
             assert contrast_ratio(fill, ground) >= 3, (theme, fill)
 
 
-def test_a_range_is_chosen_by_a_link_and_kept_in_the_address(walk_in: Open, gallery: Any) -> None:
+def test_a_period_is_chosen_by_a_link_and_kept_in_the_address(walk_in: Open, gallery: Any) -> None:
     page = walk_in("typical")
     page.goto(gallery["typical"]["pages"]["reports"])
     page.get_by_role("link", name="Year", exact=True).click()

@@ -14,7 +14,7 @@ REASON = "the carrier's support confirmed it on the phone"
 
 
 def unclear(stack: Stack, *, minutes: int, status: str = "unconfirmed", **attempt: str) -> dict[str, Any]:
-    """A demo sender's order to Darwin whose attempt brought no usable answer: its number, its address there."""
+    """A demo sender's order to Darwin whose attempt got no usable reply: its number and its admin address."""
     code = f"""
 import datetime, json
 from django.utils import timezone
@@ -32,7 +32,7 @@ print(json.dumps({{"pk": order.pk, "uuid": str(order.uuid)}}))
 
 
 def booked_there(stack: Stack, order: dict[str, Any]) -> dict[str, Any]:
-    """The carrier does have the unclear order: its reference and its order id."""
+    """Put the unclear order in the carrier's books: its reference and order id."""
     code = f"""
 import json, uuid
 from orders.calling import gateway
@@ -47,7 +47,7 @@ print(json.dumps({{"reference": made.reference, "order_id": made.order_id}}))
 
 
 def scan(stack: Stack, reference: str, postcode: str) -> None:
-    """A webhook brought a scan of this reference that nobody's order explains."""
+    """Send a scan by webhook for this reference, which matches no order."""
     stack.carrier.foreign(reference)
     code = f"""
 from django.utils import timezone
@@ -63,7 +63,7 @@ factories.event(parcel, suburb="Darwin", postcode={postcode!r})
 
 @pytest.fixture
 def resolved(stack: Stack) -> Iterator[None]:
-    """Whatever is still unclear afterwards would be found by other tests."""
+    """Anything still unclear afterwards would disturb other tests."""
     yield
     code = (
         "from orders.models import Order; "
@@ -119,7 +119,9 @@ def test_a_booking_the_carrier_does_not_have_takes_three_clicks_and_a_reason(
 
 @pytest.mark.usefixtures("resolved")
 @pytest.mark.parametrize(("width", "theme"), [(1280, "light"), pytest.param(360, "dark", marks=pytest.mark.nightly)])
-def test_the_page_is_clean_and_fits_with_all_it_can_show(log_in: Open, stack: Stack, theme: str, width: int) -> None:
+def test_the_page_is_accessible_and_fits_with_everything_on_it(
+    log_in: Open, stack: Stack, theme: str, width: int
+) -> None:
     late, overdue = (
         unclear(stack, minutes=20),
         unclear(stack, minutes=130, status="conflict", seen_reference="STOLD00001"),

@@ -9,7 +9,7 @@ from tests.browser.conftest import Open, has_sideways_scroll, violations
 from tests.browser.walking import TO_HOBART
 
 
-def test_a_second_parcel_is_one_click_more(log_in: Open) -> None:
+def test_a_second_parcel_takes_one_more_click(log_in: Open) -> None:
     page = log_in("sender")
     page.goto("/parcels/new/")
     for name, value in (TO_HOBART | {"receiver_name": "Ida Several"}).items():
@@ -35,7 +35,7 @@ def test_a_second_parcel_is_one_click_more(log_in: Open) -> None:
         assert not has_sideways_scroll(page)
 
 
-def test_no_post_of_the_script_follows_a_button_that_changes_the_form(log_in: Open) -> None:
+def test_the_script_sends_nothing_after_a_button_that_changes_the_form(log_in: Open) -> None:
     page = log_in("sender")
     posts: list[str] = []
 
@@ -43,7 +43,7 @@ def test_no_post_of_the_script_follows_a_button_that_changes_the_form(log_in: Op
         if route.request.method == "POST":
             posts.append(route.request.post_data or "")
         if "add_parcel" in (route.request.post_data or ""):
-            time.sleep(0.4)  # longer than the script waits after a field was left
+            time.sleep(0.4)  # longer than the script waits after a field is left
         route.continue_()
 
     page.goto("/parcels/new/")

@@ -1,4 +1,4 @@
-"""From the partner's account to the first page and out again, in a real browser without scripts."""
+"""Sign on from the partner's account and log out again, in a real browser without scripts."""
 
 import os
 import re
@@ -70,7 +70,7 @@ def front_door(tmp_path_factory: pytest.TempPathFactory, chromium: Browser) -> I
 def test_there_and_back_without_a_script_or_a_password(front_door: FrontDoor, width: int) -> None:
     page = front_door.open(width=width)
     page.goto("/accounts/login/?next=/settings/")
-    page.wait_for_url(re.compile("/log-in/"))  # the partner's, without a press
+    page.wait_for_url(re.compile("/log-in/"))  # the partner's page, without a press
     page.fill("input[name=user]", "mia")
     page.get_by_role("button", name="Log in").click()
     page.wait_for_url(re.compile("/(promise|settings)/"))
@@ -82,7 +82,7 @@ def test_there_and_back_without_a_script_or_a_password(front_door: FrontDoor, wi
     look(page, f"first-page-{width}")
     page.locator("details.me summary").click()
     page.get_by_role("button", name="Log out").click()
-    page.wait_for_url(re.compile("/o/logout/"))  # the partner's, which asks
+    page.wait_for_url(re.compile("/o/logout/"))  # the partner's page, which asks
     page.locator("input[name=allow]").click()
     expect(page.get_by_role("heading", name="You're logged out")).to_be_visible()
     look(page, f"logged-out-{width}")

@@ -1,4 +1,6 @@
-"""The size guard in a real browser: beside the form by script, on the prices' page without; nothing typed is lost."""
+"""The size guard in a real browser: beside the form with the script, on the prices page without; nothing typed is
+lost.
+"""
 
 import re
 
@@ -37,7 +39,7 @@ def _measured(stack: Stack) -> None:
 def filled(page: Page, name: str) -> None:
     page.goto("/parcels/new/")
     for field in ("weight_kg", "length_cm", "width_cm", "height_cm"):
-        page.locator(f"[name={field}]").fill("")  # another size may be the default: without a script it stays filled in
+        page.locator(f"[name={field}]").fill("")  # another size may be the default, and stays filled in
     page.get_by_role("radio", name=re.compile("^Guarded")).check()
     typed = {key: value for key, value in TO_HOBART.items() if not key.endswith(("_kg", "_cm"))}
     for field, value in {**typed, "receiver_name": name, "customer_reference": "GUARD-7"}.items():
@@ -48,12 +50,12 @@ def filled(page: Page, name: str) -> None:
             control.fill(value)
 
 
-def test_the_measured_weight_goes_into_the_form_by_one_press_and_prices_follow(log_in: Open) -> None:
+def test_one_press_puts_the_measured_weight_into_the_form_and_updates_prices(log_in: Open) -> None:
     page = log_in("sender", width=360)
     filled(page, "Greta Guard")
     notice = page.locator("#size-guard")
     expect(notice).to_contain_text(SAID)
-    page.set_viewport_size({"width": 360, "height": 4000})  # no field is behind the bar of Book
+    page.set_viewport_size({"width": 360, "height": 4000})  # no field is behind the Book bar
     assert violations(page) == []
     assert not has_sideways_scroll(page)
     page.set_viewport_size({"width": 360, "height": 900})
@@ -67,7 +69,7 @@ def test_the_measured_weight_goes_into_the_form_by_one_press_and_prices_follow(l
     expect(page.locator("[name=customer_reference]")).to_have_value("GUARD-7")
 
 
-def test_kept_weights_are_not_spoken_of_again_in_this_form(log_in: Open) -> None:
+def test_kept_weights_are_not_mentioned_again_in_this_form(log_in: Open) -> None:
     page = log_in("sender")
     filled(page, "Greta Keeps")
     notice = page.locator("#size-guard")
@@ -82,7 +84,7 @@ def test_kept_weights_are_not_spoken_of_again_in_this_form(log_in: Open) -> None
     expect(notice).to_have_count(0)
 
 
-def test_without_javascript_both_presses_work_on_the_page_of_prices(log_in: Open) -> None:
+def test_without_javascript_both_buttons_work_on_the_prices_page(log_in: Open) -> None:
     page = log_in("sender", javascript=False, width=360)
     for press, weight in (("Use 1.3 kg", "1.3 kg"), ("Keep 1 kg", "1 kg")):
         filled(page, "Greta Plain")

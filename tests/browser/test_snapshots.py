@@ -1,6 +1,6 @@
-"""B16: what a screen reader is told on eight pages, as somebody has read and approved it.
+"""B16: what a screen reader announces on eight pages matches the approved snapshots.
 
-SNAPSHOTS=write keeps what is there now; read the difference before you commit it.
+SNAPSHOTS=write saves the current output; read the diff before you commit it.
 """
 
 import json
@@ -16,11 +16,11 @@ import pytest
 from tests.browser.conftest import Open, Stack
 from tests.processes.portal import ROOT
 
-pytestmark = pytest.mark.xdist_group("every page")  # in the portal whose gallery is there
+pytestmark = pytest.mark.xdist_group("every page")  # in the portal that has the gallery
 
 KEPT = Path(__file__).parent / "snapshots"
 PAGES = ["today", "parcels", "new_parcel", "quotes", "parcel", "cancel", "print_queue", "settings"]
-SCRIPTED = {"print_queue": ["#bench-now dd.ref"], "new_parcel": ["#prices p"]}  # what a script brings, waited for
+SCRIPTED = {"print_queue": ["#bench-now dd.ref"], "new_parcel": ["#prices p"]}  # what a script adds, to wait for
 MASKS = [
     (r"Prices checked .*", "Prices checked lately"),
     (r"[0-9a-f]{8}-[0-9a-f-]{27}", "UUID"),
@@ -38,7 +38,7 @@ MASKS = [
 
 @pytest.fixture(scope="module")
 def fresh(stack: Stack) -> Any:
-    """An ordinary day that no other test has touched."""
+    """An ordinary day that no other test has changed."""
     command = [sys.executable, "-m", "tests.browser.gallery", "typical"]
     done = subprocess.run(
         command, cwd=ROOT, env=stack.portal.env, capture_output=True, text=True, check=True, timeout=180
@@ -52,7 +52,7 @@ def masked(snapshot: str) -> str:
     return snapshot + "\n"
 
 
-def test_b16_a_screen_reader_is_told_what_was_approved(fresh: Any, open_browser: Open, stack: Stack) -> None:
+def test_b16_a_screen_reader_announces_what_was_approved(fresh: Any, open_browser: Open, stack: Stack) -> None:
     page = open_browser()
     page.context.add_cookies([{"name": "session", "value": fresh["cookie"], "url": stack.url}])
     changed = []

@@ -1,4 +1,4 @@
-"""How light and how quick the main job is in a real browser, measured as its own tools measure it."""
+"""How light and fast the main job is in a real browser, measured with the browser's own tools."""
 
 import json
 import re
@@ -13,14 +13,14 @@ from playwright.sync_api import CDPSession, Page, expect
 from tests.browser.conftest import Open, Stack
 from tests.browser.walking import fill_parcel, see_prices
 
-# With the page that waits for a slow booking, which weighs 2 kB and isn't always there.
+# Includes the page that waits for a slow booking, which weighs 2 kB and doesn't always appear.
 MOST_BYTES, MOST_REQUESTS = 64_000, 20
 MOST_PAINT_MS, MOST_SHIFT = 1200, 0.02
 MOST_ANSWER_MS, MOST_LABEL_SECONDS, CARRIER_SECONDS = 300, 2.5, 1.5
 SLOW_4G = {"offline": False, "latency": 150, "downloadThroughput": 1.6e6 / 8, "uploadThroughput": 750e3 / 8}
 TIMES = 5
 
-# Layout shifts outlive a page in the tab's own storage: what moved, by the page it moved on.
+# Layout shifts are kept in the tab's session storage across pages: what moved, by page.
 WATCH_SHIFTS = """
 new PerformanceObserver((list) => {
   for (const one of list.getEntries()) {
@@ -41,13 +41,13 @@ LARGEST_PAINT = """
 
 
 class Line:
-    """What comes over the line for one window, from an empty cache on; what the cache holds by then does not."""
+    """Count what one window downloads, starting with an empty cache; cached files don't count."""
 
     def __init__(self, page: Page) -> None:
         self.asked: dict[str, str] = {}
         self.sizes: dict[
             str, float
-        ] = {}  # of each address; how often a page looks for its label is the machine's speed
+        ] = {}  # for each address; how often a page checks for its label depends on the machine's speed
         self.browser = page.context.new_cdp_session(page)
         self.browser.on("Network.requestWillBeSent", self._ask)
         self.browser.on("Network.requestServedFromCache", lambda event: self.asked.pop(event["requestId"], None))
@@ -64,7 +64,7 @@ class Line:
         self.sizes[url] = max(self.sizes.get(url, 0.0), event["encodedDataLength"])
 
     def bytes(self) -> float:
-        """Return the sum without the label, which is the carrier's and as heavy as it made it."""
+        """Return the sum without the label, whose size is up to the carrier."""
         return sum(size for url, size in self.sizes.items() if ".pdf" not in url)
 
 
@@ -73,11 +73,11 @@ def book_and_wait_for_label(page: Page) -> None:
     expect(page.get_by_role("link", name=re.compile("^Print")).first).to_be_visible(timeout=30_000)
 
 
-def test_a_first_parcel_from_form_to_label_is_light(stack: Stack, log_in: Open) -> None:
+def test_a_first_parcel_from_form_to_label_downloads_little(stack: Stack, log_in: Open) -> None:
     page = log_in("sender")
     line = Line(page)
     page.clock.install()
-    page.clock.pause_at(time.time() + 1)  # typed in no time, so prices are asked for once, however slow this machine is
+    page.clock.pause_at(time.time() + 1)  # typed at once, so prices are requested only once on any machine
     fill_parcel(page, receiver_name="Light Walk")
     page.clock.resume()
     see_prices(page)
@@ -88,13 +88,13 @@ def test_a_first_parcel_from_form_to_label_is_light(stack: Stack, log_in: Open) 
 
 
 @pytest.mark.parametrize("width", [1280, pytest.param(360, marks=pytest.mark.nightly)])
-def test_nothing_moves_while_a_parcel_is_made(stack: Stack, log_in: Open, width: int) -> None:
+def test_nothing_moves_while_a_parcel_is_booked(stack: Stack, log_in: Open, width: int) -> None:
     page = log_in("sender", width=width)
     page.add_init_script(WATCH_SHIFTS)
     page.goto("/parcels/new/")
     page.get_by_role("button", name="See prices").last.click()
     expect(page.locator("[aria-invalid=true]").first).to_be_focused()
-    stack.carrier.trouble("quote", "slow", arg=1.2)  # longer than what a browser forgives after a key
+    stack.carrier.trouble("quote", "slow", arg=1.2)  # longer than a browser ignores shifts after a key press
     fill_parcel(page, receiver_name=f"Still Walk {width}")
     page.locator("#prices").scroll_into_view_if_needed()
     expect(page.locator("#prices form button")).to_contain_text("Book ")
@@ -109,7 +109,7 @@ def look_for_a_receiver(page: Page, typed: str) -> None:
     page.goto("/parcels/new/")
     page.locator("#smart").press_sequentially(typed)
     expect(page.get_by_role("option").first).to_be_visible()
-    page.wait_for_timeout(600)  # what moves within half a second of a key is forgiven, and shall not be
+    page.wait_for_timeout(600)  # a browser ignores shifts within half a second of a key press; this test must not
     page.keyboard.press("Escape")
 
 
@@ -123,7 +123,7 @@ def slow_phone(log_in: Open) -> tuple[Page, CDPSession]:
 
 
 def painted(page: Page, address: str) -> tuple[float, str]:
-    """When the largest part is painted, and how it begins."""
+    """Return when the largest part is painted, and how its text starts."""
     page.goto(address)
     at, part = page.evaluate(LARGEST_PAINT)
     return float(at), part
@@ -154,7 +154,7 @@ def test_the_largest_part_is_painted_soon_on_a_slow_phone(log_in: Open, is_known
 
 
 @pytest.mark.timed
-def test_book_answers_at_once_and_the_label_follows_the_carrier(stack: Stack, log_in: Open) -> None:
+def test_book_replies_at_once_and_the_label_comes_as_fast_as_the_carrier(stack: Stack, log_in: Open) -> None:
     page = log_in("sender")
     answers, labels = [], []
     for number in range(TIMES):

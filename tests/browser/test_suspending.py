@@ -1,4 +1,4 @@
-"""The operator stops a sender's bookings: three clicks and a reason, read by the sender at once, in the audit."""
+"""The operator stops a sender's bookings: three clicks and a reason, shown to the sender at once, in the audit log."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ OFF = "Booking is off for this account since"
 
 @pytest.fixture
 def staff(staff: Page, stack: Stack) -> Iterator[Page]:
-    """The admin's first page, whose clicks are counted. Bookings are on afterwards."""
+    """The admin's first page, with clicks counted. Bookings are on again afterwards."""
     yield staff
     code = "from shipping_portal.accounts.models import Sender; Sender.objects.update(suspended_at=None, suspension='')"
     stack.shell(code)
@@ -57,7 +57,7 @@ def test_a_sender_is_suspended_in_three_clicks_and_a_reason_and_reinstated_in_th
     expect(sender.get_by_text(OFF)).to_have_count(0)
 
 
-def test_both_are_in_the_audit_which_is_found_and_taken_away(staff: Page) -> None:
+def test_both_are_in_the_audit_log_which_can_be_searched_and_downloaded(staff: Page) -> None:
     for act, label, text in (("suspend", "Message to the sender", TEXT), ("reinstate", "Reason", REASON)):
         staff.goto(f"/admin/accounts/sender/1/acts/{act}/")
         staff.get_by_label(label).fill(text)
@@ -76,7 +76,7 @@ def test_both_are_in_the_audit_which_is_found_and_taken_away(staff: Page) -> Non
     assert REASON in text
 
 
-def test_the_pages_an_act_starts_from_are_clean(staff: Page, stack: Stack) -> None:
+def test_the_pages_an_action_starts_from_are_accessible(staff: Page, stack: Stack) -> None:
     code = "from tests import factories; print(factories.user('new@portal.example').pk)"
     person = stack.shell(code).split()[-1]
     for address in (

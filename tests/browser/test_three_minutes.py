@@ -1,4 +1,4 @@
-"""README's "What to try in three minutes", by its letter, in a demo that `./dev run` started."""
+"""README's "What to try in three minutes", word for word, in a demo that `./dev run` started."""
 
 import re
 import uuid
@@ -43,7 +43,7 @@ def in_the_bar(page: Page, name: str) -> None:
 
 
 def book(page: Page, to: str = "") -> str:
-    """README's parcel, or one to somebody else, by README's keys; the address of its page."""
+    """Book README's parcel, or one to somebody else, with README's keys; return the address of its page."""
     found = re.search(r"Copy `([^`]+)`", README)
     assert found
     start(page)
@@ -61,7 +61,7 @@ def test_the_three_minutes(page: Page, demo: str) -> None:
     first = book(page)
     assert counted(page) == {"keys": 3, "clicks": 0}
     expect(page.get_by_role("link", name=re.compile("^Print")).first).to_be_visible()
-    assert page.request.get(first.rstrip("/") + "/cancel/").ok  # it is still in Mia's hands
+    assert page.request.get(first.rstrip("/") + "/cancel/").ok  # Mia still has it
 
     in_the_bar(page, "Drop off")
     expect(page.get_by_text(re.compile(r"^You dropped off \d+\."))).to_be_visible()
@@ -74,7 +74,7 @@ def test_the_three_minutes(page: Page, demo: str) -> None:
     in_the_bar(page, "Lose the reply")
     book(
         page, "Priya Nair, 9/21 Koornang Rd, Carnegie VIC 3163, priya.nair@example.net"
-    )  # another: it asks of the same
+    )  # another one: it would ask about a duplicate
     expect(page.locator(".head .ref")).to_contain_text(re.compile("S[2-9A-Z]{7}"))
 
     in_the_bar(page, "Bill the week")
@@ -86,7 +86,7 @@ def test_the_three_minutes(page: Page, demo: str) -> None:
     expect(page.get_by_text(re.compile("size charge", re.I)).first).to_be_visible()
 
 
-def test_somebody_signs_up_and_reads_the_mail(page: Page) -> None:
+def test_somebody_signs_up_and_reads_the_email(page: Page) -> None:
     assert "`/demo/mail/`" in README
     email = f"noa.{uuid.uuid4().hex[:6]}@wicks.example"
     page.goto("/accounts/signup/")
@@ -102,7 +102,7 @@ def test_somebody_signs_up_and_reads_the_mail(page: Page) -> None:
     expect(page.locator("h1")).to_be_visible()
 
 
-def test_the_operator_resolves_what_waits(page: Page, demo: str) -> None:
+def test_the_operator_resolves_what_is_waiting(page: Page, demo: str) -> None:
     page.goto("/")
     assert violations(page) == []
     press(page, "Log in as Omar, an operator")
@@ -128,7 +128,7 @@ def test_the_operator_resolves_what_waits(page: Page, demo: str) -> None:
     expect(page.get_by_text("Booked under the carrier's reference.")).to_be_visible()
 
 
-def test_the_demo_log_ins_are_what_readme_says() -> None:
+def test_the_demo_logins_are_what_readme_says() -> None:
     from shipping_portal.accounts import demo as people  # noqa: PLC0415
 
     for word in (people.SENDER_EMAIL, people.SENDER_PASSWORD, people.OPERATOR_EMAIL, people.OPERATOR_PASSWORD):

@@ -1,4 +1,4 @@
-"""A webhook's secret is shown once, so it must be seen: on a phone as on a wide screen."""
+"""A webhook's secret is shown once, so it must be visible on a phone and on a wide screen."""
 
 import pytest
 from playwright.sync_api import expect
@@ -7,7 +7,7 @@ from tests.browser.conftest import Open, Stack, violations
 
 
 @pytest.mark.parametrize("width", [320, 1280])
-def test_a_new_endpoints_secret_is_seen_and_its_page_works(log_in: Open, stack: Stack, width: int) -> None:
+def test_a_new_endpoints_secret_is_visible_and_its_page_works(log_in: Open, stack: Stack, width: int) -> None:
     page = log_in("sender", width=width)
     page.goto("/settings/webhooks/")
     page.get_by_label("Address").fill(f"https://shop.example/a-long-address-of-hooks-for-parcels/{width}")

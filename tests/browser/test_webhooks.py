@@ -1,4 +1,4 @@
-"""The operator reads a hundred stored webhooks again: three clicks and a reason, told first, done once, audited."""
+"""The operator replays a hundred stored webhooks: three clicks and a reason, announced first, done once, audited."""
 
 import re
 
@@ -12,7 +12,7 @@ REASON = "the carrier renamed a member; the contract file knows it now"
 
 
 def hundred_unread(stack: Stack) -> None:
-    """Bodies of a form that the contract did not know when they came, and knows today; one per parcel."""
+    """Webhooks in a format the contract didn't know when they came but knows today; one per parcel."""
     code = """
 import hashlib, json, uuid
 from tests import factories
@@ -34,7 +34,7 @@ print(TrackingEvent.objects.filter(parcel__reference__startswith="SAGAIN").count
     return int(stack.shell(code).split()[-1])
 
 
-def test_a_hundred_webhooks_are_read_again_in_three_clicks_and_a_reason(log_in: Open, stack: Stack) -> None:
+def test_a_hundred_webhooks_are_replayed_in_three_clicks_and_a_reason(log_in: Open, stack: Stack) -> None:
     hundred_unread(stack)
     staff = log_in("operator")
     clicks: list[str] = []
@@ -63,7 +63,7 @@ def test_a_hundred_webhooks_are_read_again_in_three_clicks_and_a_reason(log_in: 
     expect(row).to_contain_text(REASON)
 
 
-def test_the_gap_meter_and_a_word_fit_a_telephone(log_in: Open, stack: Stack) -> None:
+def test_the_gap_meter_and_an_unknown_word_fit_a_phone(log_in: Open, stack: Stack) -> None:
     code = """
 from django.utils import timezone
 from tests import factories

@@ -1,4 +1,4 @@
-"""B3, B4: sign up, guard the login by a code, book, print and cancel: 320 px wide, without a script."""
+"""B3, B4: sign up, turn on the second factor, book, print and cancel: 320 px wide, without a script."""
 
 import base64
 import hashlib
@@ -23,7 +23,7 @@ def email() -> str:
 
 
 def code(secret: str, *, later: int = 0) -> str:
-    """What an authenticator app shows (RFC 6238); `later` steps of half a minute ahead of now."""
+    """Return what an authenticator app shows (RFC 6238), `later` steps of half a minute from now."""
     counter = (int(time.time()) // 30 + later).to_bytes(8, "big")
     digest = hmac.new(base64.b32decode(secret), counter, hashlib.sha1).digest()
     start = digest[-1] & 15
@@ -83,7 +83,7 @@ def take_first_steps(page: Page, email: str) -> None:
 
 
 def guard_by_a_code(page: Page) -> str:
-    """Turns the second factor on; its secret."""
+    """Turn the second factor on; return its secret."""
     page.goto("/accounts/2fa/totp/activate/")
     if page.locator("[name=password]").count():
         fill(page, password=PASSWORD)

@@ -1,4 +1,4 @@
-"""What a sender does in every walk, from an empty form to a sentence on the page; and the carrier's books behind it."""
+"""What a sender does in every walk, from an empty form to a sentence on the page; and the carrier's ledger."""
 
 import hashlib
 import re
@@ -55,7 +55,7 @@ COUNT = """if (window === top) {
 
 
 def start_counting(page: Page) -> None:
-    """Every key and click from here on, over all pages; Ctrl+V is one key."""
+    """Count every key and click from here on, over all pages; Ctrl+V is one key."""
     page.evaluate("sessionStorage.clear()")
     page.evaluate(f"() => {{ {COUNT} }}")
     page.add_init_script(COUNT)
@@ -66,7 +66,7 @@ def counted(page: Page) -> dict[str, int]:
 
 
 def fill_parcel(page: Page, **changes: str) -> None:
-    """The New parcel form as a sender types it; a closed fold is opened for what is asked inside it."""
+    """Type the New parcel form as a sender does; open a closed section when a field is inside it."""
     page.goto("/parcels/new/")
     for name, value in (TO_HOBART | changes).items():
         control = page.locator(f"[name={name}]")
@@ -79,7 +79,7 @@ def fill_parcel(page: Page, **changes: str) -> None:
 
 
 def see_prices(page: Page) -> None:
-    """The page of prices: the second step without a script, a link of the column of prices with one."""
+    """Open the page of prices: the second step without a script, a link in the prices column with one."""
     if page.locator("#smart").is_visible():
         page.get_by_role("link", name="Price details").click()
     else:
@@ -88,7 +88,7 @@ def see_prices(page: Page) -> None:
 
 
 def book(page: Page, service: str = "Standard Pickup") -> str:
-    """Press Book and wait until the carrier's reference, the answer, is on the page. A second one like it is meant."""
+    """Press Book and wait until the carrier's reference is on the page. Confirm a duplicate."""
     page.get_by_role("button", name=re.compile(rf"Book {re.escape(service)},|Book parcel")).click()
     another = page.get_by_role("button", name=re.compile("^Book another"))
     expect(another.or_(page.locator("main .journey")).first).to_be_visible(timeout=30_000)
@@ -99,13 +99,13 @@ def book(page: Page, service: str = "Standard Pickup") -> str:
 
 
 def reload_until(page: Page, text: str) -> None:
-    """Look again and again, as a sender who waits for news does."""
+    """Keep reloading, as a sender who waits for news does."""
     found = page.get_by_text(text).first
     until(lambda: page.reload() and found.is_visible(), seconds=20, what=f"the page says {text!r}")
 
 
 def open_label_files(page: Page) -> Locator:
-    """Open the fold below the label. By key: a click goes astray while the frame with the PDF is being laid out."""
+    """Open the section below the label. By key: a click misses while the frame with the PDF is being laid out."""
     fold = page.locator("details", has_text="Label files, as the carrier made them")
     fold.locator("summary").press("Enter")
     expect(fold).to_have_attribute("open", "")
@@ -113,17 +113,17 @@ def open_label_files(page: Page) -> Locator:
 
 
 def fact(page: Page, name: str) -> Locator:
-    """What the parcel's page says beside a word such as Service or Pickup."""
+    """Return what the parcel's page says next to a word such as Service or Pickup."""
     return page.locator(f"dt:text-is('{name}') + dd")
 
 
 def price_of(page: Page, name: str) -> Locator:
-    """An amount in the table of what the price is made of."""
+    """Return an amount in the price breakdown."""
     return page.get_by_role("row", name=re.compile(rf"^{name} \$")).locator("td")
 
 
 def booking_of(stack: Stack, reference: str) -> Any:
-    """The parcel as the carrier's ledger has it: `body` as it was sent, `quote`, `pickup_date`, `order_id`."""
+    """Return the parcel from the carrier's ledger: `body` as sent, `quote`, `pickup_date`, `order_id`."""
     [line] = lines_of(stack, "booked", reference)
     return line["parcel"]
 
@@ -145,7 +145,7 @@ DJANGOS_OWN = frozenset({"empty-table-header"})  # the first cell of its inline 
 
 
 def count_clicks(page: Page) -> list[str]:
-    """Every press of a pointer from now on, over all pages of this window."""
+    """Count every click from now on, over all pages of this window."""
     clicks: list[str] = []
     page.expose_function("clicked", lambda what: clicks.append(what))
     page.add_init_script(

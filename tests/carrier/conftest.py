@@ -1,4 +1,4 @@
-"""A carrier made of a bare socket, so that a test decides every byte and every silence."""
+"""A carrier made of a bare socket, so a test controls every byte and every silence."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class SocketCarrier:
 
 
 def read_request(connection: socket.socket) -> Asked:
-    """All of it: a reply is lost when a connection is closed with something unread."""
+    """Read everything: closing a connection with unread data loses the reply."""
     data = b""
     while b"\r\n\r\n" not in data:
         data += _some(connection)
@@ -114,7 +114,7 @@ def reset(connection: socket.socket) -> None:
 
 
 def order(**changes: object) -> dict[str, Any]:
-    """A booked order as the carrier would answer it."""
+    """A booked order as the carrier would return it."""
     return {
         "order_id": ORDER_ID,
         "state": "Pickup",
@@ -179,7 +179,7 @@ def far_side() -> Iterator[SocketCarrier]:
 
 @pytest.fixture
 def calls() -> list[Call]:
-    """What the request log was told."""
+    """What the request log received."""
     return []
 
 

@@ -1,4 +1,4 @@
-"""What we send to book, and what we make of the answer."""
+"""What we send to book, and how we read the reply."""
 
 import json
 from dataclasses import replace
@@ -122,7 +122,7 @@ class TestRequest:
     def test_the_same_shipment_gives_the_same_bytes(self, client):
         assert client().booking_body(shipment()) == client().booking_body(replace(shipment()))
 
-    def test_numbers_and_flat_dimensions_as_another_carrier_wants_them(self, client):
+    def test_numbers_and_flat_dimensions_for_another_carrier(self, client):
         flat = {name: name for name in ("length", "width", "height")}
         body = written(client, {"numbers": "number", **flat, "dimension_units": ""}, contents=(SHIRTS,))
         assert (body["length"], body["width"], body["height"]) == (32, 24, 11)
@@ -142,7 +142,7 @@ class TestRequest:
         assert body["weight"] == {"value": "5.3", "units": "lb"}
         assert body["dimensions"]["units"] == "in"
 
-    def test_text_no_encoder_takes_is_still_sent(self, client):
+    def test_text_that_cannot_be_encoded_is_still_sent(self, client):
         assert written(client, description="mugs \ud800")["description"] == "mugs \ud800"
 
 
@@ -158,7 +158,7 @@ class TestReply:
         assert booked.order_key == ORDER_KEY
         assert booked.status == 201
 
-    def test_labels_pending_is_a_booking_all_the_same(self, client, far_side):
+    def test_labels_pending_is_still_a_booking(self, client, far_side):
         booked = book(client, far_side, order(labels=None, tracking_url=None))
         assert (booked.reference, booked.labels) == ("SQ7K2M", ())
 
@@ -169,7 +169,7 @@ class TestReply:
         "reference",
         ["../../etc", "S" * 1000, 123456, None, "X12345", "S12", "s3ndle", "S3NDL\u0415", "SQ7K2M\n", ["SQ7K2M"]],
     )
-    def test_a_reference_that_is_none_leaves_the_outcome_unknown(self, client, far_side, reference):
+    def test_an_invalid_reference_leaves_the_outcome_unknown(self, client, far_side, reference):
         with pytest.raises(OutcomeUnknown) as raised:
             book(client, far_side, order(carrier_reference=reference))
         assert (raised.value.reference, raised.value.conflict) == ("", False)
@@ -193,18 +193,18 @@ class TestReply:
         assert (raised.value.reference, raised.value.conflict) == ("SQ7K2M", True)
 
     @pytest.mark.parametrize("amount", ["-1", -1, "free", None, True, {"a": 1}, "1e999999999"])
-    def test_a_price_that_cannot_be_true_is_no_price(self, client, far_side, amount):
+    def test_an_impossible_price_is_ignored(self, client, far_side, amount):
         booked = book(client, far_side, order(price={"gross": {"amount": amount, "currency": "AUD"}}))
         assert (booked.reference, booked.price) == ("SQ7K2M", None)
 
-    def test_a_price_that_is_no_number_still_books(self, client, far_side):
+    def test_a_price_that_is_not_a_number_still_books(self, client, far_side):
         body = json.dumps(order()).replace("12.08", "NaN")
         assert book(client, far_side, body.encode()).price is None
 
     @pytest.mark.parametrize(
         "url", ["javascript:alert(1)", "http://track.example/", "https://a@b/", "https://t.example/?token=abc"]
     )
-    def test_a_tracking_address_nobody_may_follow_is_dropped(self, client, far_side, url):
+    def test_an_unsafe_tracking_url_is_dropped(self, client, far_side, url):
         assert book(client, far_side, order(tracking_url=url)).tracking_url == ""
 
     def test_text_is_made_storable(self, client, far_side):
@@ -224,7 +224,7 @@ class TestView:
         with pytest.raises(OutcomeUnknown, match="conflict"):
             client().view(ORDER_ID)
 
-    def test_an_id_cannot_leave_its_place_in_the_path(self, client, far_side):
+    def test_an_id_cannot_escape_its_part_of_the_path(self, client, far_side):
         far_side.answers(reply(404, {"error": "not_found"}))
         with pytest.raises(Exception, match="404"):
             client().view("../ping?x=1")

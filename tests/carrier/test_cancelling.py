@@ -14,7 +14,7 @@ def cancel(client, far_side, answer, **points):
     return client(points).cancel(ORDER_ID)
 
 
-def test_a_cancelled_order_is_told_in_the_carriers_words(client, far_side):
+def test_a_cancelled_order_has_the_carriers_words(client, far_side):
     cancelled = cancel(client, far_side, reply(200, CANCELLED))
     assert (cancelled.state, cancelled.message) == ("Cancelled", "Cancelled by partnerAccount")
     assert (far_side.asked[0].method, far_side.asked[0].target) == ("DELETE", f"/api/orders/{ORDER_ID}")
@@ -64,7 +64,7 @@ def test_another_path_and_word(client, far_side):
     assert far_side.asked[0].target == f"/api/orders/{ORDER_ID}/cancel"
 
 
-def test_a_carrier_without_cancelling_is_never_asked(client, far_side):
+def test_a_carrier_without_cancelling_is_never_called(client, far_side):
     with pytest.raises(OperationOff):
         cancel(client, far_side, b"", cancel="")
     assert far_side.asked == []

@@ -105,12 +105,12 @@ def test_the_register_says_what_of_a_documented_point_is_assumed():
         ('reference_shape = "A|B|C|D|E|F|G|H|J"', "more than 8"),
     ],
 )
-def test_a_file_that_cannot_be_used_is_refused_with_a_sentence(tmp_path, text, why):
+def test_an_unusable_file_is_refused_with_a_reason(tmp_path, text, why):
     with pytest.raises(ContractError, match=why):
         load(tmp_path, text)
 
 
-def test_a_file_that_is_not_there_is_refused(tmp_path):
+def test_a_missing_file_is_refused(tmp_path):
     with pytest.raises(ContractError, match="cannot be read"):
         Contract.load(tmp_path / "missing.toml")
 
@@ -162,7 +162,7 @@ def test_the_interface_documents_these_points_and_no_others():
         ("A{2}-[0-9]|B", ["AA-7", "B"], ["AA-77", "BB", "AA-7B", "aa-7"]),
     ],
 )
-def test_a_reference_is_read_by_the_contracts_shape(shape, read, not_read):
+def test_a_reference_is_read_by_the_contracts_format(shape, read, not_read):
     contract = Contract(reference_shape=shape)
     assert [contract.reference_in(value) for value in read] == [str(value) for value in read]
     assert [contract.reference_in(value) for value in not_read] == [""] * len(not_read)
@@ -181,7 +181,7 @@ def test_a_reference_is_read_by_the_contracts_shape(shape, read, not_read):
         ("[0-9]{6}", "12345", ""),
     ],
 )
-def test_a_typed_reference_is_put_into_a_case_the_carrier_may_use(shape, typed, meant):
+def test_a_typed_reference_is_converted_to_the_carriers_case(shape, typed, meant):
     assert Contract(reference_shape=shape).reference_typed(typed) == meant
 
 
@@ -192,6 +192,6 @@ def test_an_operation_without_the_name_it_needs_is_never_sent(line: str) -> None
 
 
 @pytest.mark.parametrize("name", ["", " ", ".", ".."])
-def test_a_name_that_is_no_place_of_its_own_is_never_put_into_a_path(name: str) -> None:
+def test_an_unsafe_name_is_never_put_into_a_path(name: str) -> None:
     with pytest.raises(OperationOff):
         Operation.parse("DELETE /orders/{id}").filled(order_id=name)

@@ -1,4 +1,4 @@
-"""What may be asked again goes over a connection that is kept; what costs money or cancels opens its own."""
+"""Repeatable calls use a kept connection; calls that cost money or cancel open their own."""
 
 import json
 import os
@@ -24,7 +24,7 @@ ORDER = {"order_id": "b3b4", "carrier_reference": "SQ7K2M", "state": "Ordered"}
 
 @dataclass
 class Keeping:
-    """A carrier that leaves its connections open: what each of them was asked.
+    """A carrier that leaves its connections open, with the requests of each.
 
     Once, it hangs up at a connection's request of the number `hangs_up_at`.
     """
@@ -88,7 +88,7 @@ CALLS: dict[str, tuple[Callable[[Carrier, str], Any], bool]] = {
 
 
 def call(name: str, carrier: Carrier, url: str) -> None:
-    """Make the call, whatever becomes of it: this carrier answers most of them with next to nothing."""
+    """Make the call and ignore its result: this carrier's replies are almost empty."""
     with suppress(OutcomeUnknown):
         CALLS[name][0](carrier, url)
 
@@ -104,7 +104,7 @@ def test_which_calls_share_a_connection(
     assert [len(asked) for asked in far_side.asked] == ([3] if CALLS[name][1] else [1, 1, 1])
 
 
-def test_a_kept_connection_that_was_closed_meanwhile_is_opened_anew_and_asked_once_more(
+def test_a_kept_connection_closed_meanwhile_is_reopened_and_used_once_more(
     keeping: tuple[Keeping, str], client: Callable[..., Carrier]
 ) -> None:
     far_side, url = keeping
@@ -115,9 +115,7 @@ def test_a_kept_connection_that_was_closed_meanwhile_is_opened_anew_and_asked_on
     assert [len(asked) for asked in far_side.asked] == [2, 1]
 
 
-def test_a_connection_of_its_own_is_not_asked_once_more(
-    keeping: tuple[Keeping, str], client: Callable[..., Carrier]
-) -> None:
+def test_a_separate_connection_is_not_retried(keeping: tuple[Keeping, str], client: Callable[..., Carrier]) -> None:
     far_side, url = keeping
     far_side.hangs_up_at = 1
     with pytest.raises(OutcomeUnknown):
@@ -125,7 +123,7 @@ def test_a_connection_of_its_own_is_not_asked_once_more(
     assert [len(asked) for asked in far_side.asked] == [1]
 
 
-def test_a_connection_that_lay_idle_is_not_trusted(
+def test_an_idle_connection_is_not_trusted(
     keeping: tuple[Keeping, str], client: Callable[..., Carrier], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     far_side, url = keeping

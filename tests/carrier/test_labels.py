@@ -49,7 +49,7 @@ def test_a_relative_redirect_stays_with_the_carrier(client, far_side):
 
 
 @pytest.mark.parametrize("status", [200, 404, 405])
-def test_a_carrier_that_does_not_know_head_is_asked_with_get(client, far_side, status):
+def test_a_carrier_without_head_gets_a_get(client, far_side, status):
     far_side.answers(reply(status, b""), pdf())
     assert client().label(link(far_side)).content == PDF
     assert [(asked.method, "authorization" in asked.headers) for asked in far_side.asked] == [
@@ -58,13 +58,13 @@ def test_a_carrier_that_does_not_know_head_is_asked_with_get(client, far_side, s
     ]
 
 
-def test_get_at_once_where_the_contract_says_so(client, far_side):
+def test_get_at_once_if_the_contract_says_so(client, far_side):
     far_side.answers(pdf(Content_Type="application/octet-stream; x=1"))
     assert client({"label_fetch": "get"}).label(link(far_side)).content == PDF
     assert [asked.method for asked in far_side.asked] == ["GET"]
 
 
-def test_a_label_on_another_host_is_asked_for_without_our_key(client, files):
+def test_a_label_on_another_host_is_requested_without_our_key(client, files):
     files.answers(pdf())
     carrier = client({"label_hosts": f"127.0.0.1:{files.port}", "label_fetch": "get"})
     assert carrier.label(link(files)).content == PDF
@@ -128,7 +128,7 @@ WHOLE = {
 
 
 @pytest.mark.parametrize("content", WHOLE.values(), ids=WHOLE)
-def test_what_stands_before_and_behind_a_pdf_is_kept_to_the_byte(client, far_side, content):
+def test_bytes_before_and_after_a_pdf_are_kept(client, far_side, content):
     far_side.answers(pdf(content, Content_Type="binary/octet-stream"))
     got = client({"label_fetch": "get"}).label(link(far_side))
     assert got.content == content
@@ -147,7 +147,7 @@ def test_what_stands_before_and_behind_a_pdf_is_kept_to_the_byte(client, far_sid
     ],
     ids=["HTML", "XML", "JSON", "a list", "a text"],
 )
-def test_a_page_or_an_answer_that_quotes_a_pdf_is_no_label(client, far_side, kind, content):
+def test_a_page_or_a_reply_that_quotes_a_pdf_is_not_a_label(client, far_side, kind, content):
     far_side.answers(pdf(content, Content_Type=kind))
     with pytest.raises(OutcomeUnknown, match="does not begin like a PDF"):
         client({"label_fetch": "get"}).label(link(far_side))
@@ -156,7 +156,7 @@ def test_a_page_or_an_answer_that_quotes_a_pdf_is_no_label(client, far_side, kin
 @pytest.mark.parametrize(
     "kind", ["text/html", "Text/HTML; charset=utf-8", "application/json", "application/problem+json"]
 )
-def test_what_the_carrier_calls_a_page_or_an_answer_is_no_label(client, far_side, kind):
+def test_a_body_typed_as_a_page_or_json_is_not_a_label(client, far_side, kind):
     far_side.answers(pdf(Content_Type=kind))
     with pytest.raises(OutcomeUnknown, match="not a PDF"):
         client({"label_fetch": "get"}).label(link(far_side))
@@ -195,7 +195,7 @@ def test_what_the_carrier_calls_a_page_or_an_answer_is_no_label(client, far_side
         "partial",
     ],
 )
-def test_what_is_not_one_whole_pdf_is_fetched_again_later(client, far_side, answer):
+def test_an_incomplete_pdf_is_fetched_again_later(client, far_side, answer):
     far_side.answers(answer)
     with pytest.raises(OutcomeUnknown):
         client({"label_fetch": "get"}).label(link(far_side))
@@ -227,7 +227,7 @@ UNSAFE = [
 
 
 @pytest.mark.parametrize("url", UNSAFE)
-def test_an_address_that_is_not_the_carriers_is_never_opened(client, far_side, url):
+def test_a_url_that_is_not_the_carriers_is_never_opened(client, far_side, url):
     far_side.answers(pdf())
     carrier = client({"label_hosts": "files.carrier.example"})
     with pytest.raises(Rejected) as raised:
@@ -256,7 +256,7 @@ def test_the_deadline_bounds_both_hops_together(client, far_side):
     assert time.monotonic() - started < 30
 
 
-def test_the_request_log_never_sees_a_labels_address(client, far_side, calls):
+def test_the_request_log_never_has_a_labels_url(client, far_side, calls):
     far_side.answers(reply(302, b"", Location="/files/s1gned?token=abc"), pdf())
     client().label(link(far_side))
     assert [(call.operation, call.method, call.path, call.outcome) for call in calls] == [

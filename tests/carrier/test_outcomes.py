@@ -43,7 +43,7 @@ class TestNotSent:
             for caller in waiting:
                 caller.close()
 
-    def test_a_certificate_nobody_vouches_for_sent_nothing(self, client, own_certificate):
+    def test_an_untrusted_certificate_sent_nothing(self, client, own_certificate):
         seen = []
         with tls_server(own_certificate, seen) as port, pytest.raises(NotSent, match="certificate"):
             book(client(base_url=f"https://127.0.0.1:{port}/api"))
@@ -188,7 +188,7 @@ class TestOutcomeUnknown:
         far_side.answers(reply(422, body))
         self.unknown(client())
 
-    def test_an_early_hint_is_no_answer(self, client, far_side):
+    def test_an_early_hint_is_not_a_reply(self, client, far_side):
         far_side.answers(b"HTTP/1.1 103 Early Hints\r\n\r\n")
         self.unknown(client())
 
@@ -201,7 +201,7 @@ class TestOutcomeUnknown:
 
         monkeypatch.setattr("http.client.HTTPConnection.send", send_and_break)
         with pytest.raises(OutcomeUnknown):
-            book(client(deadline=0.5))  # it waits for an answer that may come all the same
+            book(client(deadline=0.5))  # it waits for a reply that may still come
 
 
 class TestRejected:
@@ -226,7 +226,7 @@ class TestAccountStopped:
             book(client())
         assert (raised.value.status, raised.value.text) == (status, "The account has no payment method.")
 
-    def test_a_page_instead_of_a_sentence_is_told_without_its_links(self, client, far_side):
+    def test_a_page_instead_of_a_sentence_is_shown_without_its_links(self, client, far_side):
         link = b"https://track.carrier.example/?ref=SQ7K2M&token=l1nk-token"
         far_side.answers(reply(402, b"<p>Pay first: " + link + b"</p>"))
         with pytest.raises(AccountStopped) as raised:

@@ -20,7 +20,7 @@ from tests.certificates import Certificate, own_certificate
 
 
 class Proxy:
-    """Leads a CONNECT on, or answers it otherwise; notes what it was asked."""
+    """Forwards a CONNECT, or replies otherwise; records the requests."""
 
     def __init__(self) -> None:
         self.listener = socket.create_server(("127.0.0.1", 0))
@@ -86,7 +86,7 @@ def book(carrier: Carrier) -> Any:
     return carrier.book(carrier.booking_body(shipment()), key=ORDER_KEY)
 
 
-def test_a_booking_goes_through_the_proxy_which_reads_nothing_of_it(
+def test_a_booking_goes_through_the_proxy_which_cannot_read_it(
     through: Callable[[int], Carrier], proxy: Proxy, authority: Certificate
 ) -> None:
     seen: list[Any] = []
@@ -100,7 +100,7 @@ def test_a_booking_goes_through_the_proxy_which_reads_nothing_of_it(
 
 
 @pytest.mark.parametrize("answer", [b"HTTP/1.1 403 Forbidden\r\n\r\n", b"HTTP/1.1 407 Who are you\r\n\r\n", b""])
-def test_what_a_proxy_refused_was_never_sent(
+def test_a_request_refused_by_the_proxy_was_never_sent(
     through: Callable[[int], Carrier], proxy: Proxy, authority: Certificate, answer: bytes
 ) -> None:
     proxy.answer = answer
@@ -110,7 +110,7 @@ def test_what_a_proxy_refused_was_never_sent(
     assert seen == []
 
 
-def test_what_was_lost_behind_the_proxy_is_unclear(
+def test_a_request_lost_behind_the_proxy_is_unclear(
     through: Callable[[int], Carrier], authority: Certificate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tests.carrier.tls_server.reply", lambda *_: b"")
@@ -120,7 +120,7 @@ def test_what_was_lost_behind_the_proxy_is_unclear(
     assert len(seen) == 1
 
 
-def test_a_proxy_that_is_away_is_told_nothing(client: Callable[..., Carrier], authority: Certificate) -> None:
+def test_a_proxy_that_is_down_gets_nothing(client: Callable[..., Carrier], authority: Certificate) -> None:
     seen: list[Any] = []
     with tls_server(authority, seen) as port:
         url = f"https://127.0.0.1:{port}/api"
@@ -130,7 +130,7 @@ def test_a_proxy_that_is_away_is_told_nothing(client: Callable[..., Carrier], au
     assert seen == []
 
 
-def test_another_authority_vouches_for_nobody(
+def test_another_authority_is_not_trusted(
     client: Callable[..., Carrier], proxy: Proxy, authority: Certificate, tmp_path: Path
 ) -> None:
     """Nor does a proxy: the certificate is the carrier's own, or nothing is sent."""
@@ -146,7 +146,7 @@ def test_another_authority_vouches_for_nobody(
     [b"", b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\x15\x03\x03\x00\x02\x02\x28", b"\x15\x03\x03\x00\x02\x02\x50"],
     ids=["closed at once", "no TLS there", "no cipher in common", "an error of its own"],
 )
-def test_a_handshake_that_breaks_off_is_no_word_against_the_certificate(
+def test_a_broken_handshake_is_not_reported_as_a_bad_certificate(
     client: Callable[..., Carrier], authority: Certificate, answer: bytes
 ) -> None:
     """People who read of a certificate at night look for one that has run out."""
@@ -171,7 +171,7 @@ def broken_tls(answer: bytes) -> Iterator[int]:
         yield listener.getsockname()[1]
 
 
-def test_why_nothing_left_is_told_to_the_log(
+def test_the_log_says_why_nothing_was_sent(
     client: Callable[..., Carrier], authority: Certificate, tmp_path: Path, calls: list[Call]
 ) -> None:
     other = own_certificate(tmp_path)

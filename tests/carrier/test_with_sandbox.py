@@ -38,7 +38,7 @@ def book(carrier, key="attempt-1", **changes):
     return carrier.book(carrier.booking_body(shipment(**changes)), key=key)
 
 
-def test_the_carrier_answers_a_ping(carrier):
+def test_the_carrier_replies_to_a_ping(carrier):
     carrier.ping()
 
 
@@ -141,7 +141,7 @@ CLEAR = {Rejected: ("400", "404", "413", "422"), NotSent: ("429",), AccountStopp
 
 
 @pytest.mark.parametrize(("verb", "error"), [(verb, error) for error, verbs in CLEAR.items() for verb in verbs])
-def test_trouble_with_a_clear_answer(carrier, sandbox, verb, error):
+def test_trouble_with_a_clear_reply(carrier, sandbox, verb, error):
     sandbox.trouble("book", verb)
     with pytest.raises(error):
         book(carrier)
@@ -163,7 +163,7 @@ def test_a_page_in_place_of_a_label_is_not_taken(carrier, sandbox):
         carrier.label(booked.labels[0])
 
 
-def test_labels_still_pending_are_a_booking_all_the_same(carrier, sandbox):
+def test_labels_still_pending_are_still_a_booking(carrier, sandbox):
     sandbox.trouble("book", "pending")
     assert book(carrier).labels == ()
 
@@ -184,7 +184,7 @@ def test_a_signed_link_opens_the_page(sandbox, tmp_path):
     )
 
 
-def test_a_label_that_was_never_there(carrier, sandbox):
+def test_a_label_that_never_existed(carrier, sandbox):
     with pytest.raises(Rejected) as raised:
         carrier.label(LabelLink("pdf", "a4", f"{sandbox.url}/orders/none/labels/a4.pdf"))
     assert raised.value.status == 404

@@ -1,4 +1,4 @@
-"""What a test does in the portal's place, and what it finds waiting in the admin."""
+"""Run the portal's jobs in a test, and read what is waiting in the admin."""
 
 from collections.abc import Callable
 

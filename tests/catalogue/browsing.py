@@ -50,7 +50,7 @@ def encoded(fields: dict[str, Any]) -> bytes:
 
 
 class _Controls(HTMLParser):
-    """The value of every control on a page, by name; what nobody chose has none."""
+    """Return the value of every control on a page, by name; unchosen ones have none."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -68,14 +68,14 @@ class _Controls(HTMLParser):
 
 
 def lost(answer: HttpResponse, typed: dict[str, Any]) -> dict[str, Any]:
-    """What was typed and no longer stands in its control."""
+    """Return typed values that are no longer in their controls."""
     page = _Controls()
     page.feed(answer.content.decode())
     return {name: value for name, value in typed.items() if page.values.get(name, "") != value}
 
 
 class ListeningCarrier:
-    """Takes the carrier's place: keeps what it is asked for, and quotes one service. It books nothing."""
+    """A fake carrier: records its requests and quotes one service. It books nothing."""
 
     def __init__(self) -> None:
         self.asked: list[Shipment] = []

@@ -1,4 +1,4 @@
-"""Whom the catalogue is tried on: Alice, an owner in the United States, the operator; and a carrier that listens."""
+"""Who the catalogue is tested with: Alice, an owner in the United States, the operator; and a carrier that listens."""
 
 import uuid
 from collections.abc import Callable
@@ -22,7 +22,7 @@ from tests.pages.typed import text
 
 @pytest.fixture
 def listener(monkeypatch: pytest.MonkeyPatch) -> ListeningCarrier:
-    """A carrier that any call would reach; a test of something refused finds it was asked for nothing."""
+    """A carrier that records every call; after a refusal it must have received none."""
     carrier = ListeningCarrier()
     monkeypatch.setattr(gateway, "carrier_client", lambda *of, **how: carrier)
     return carrier
@@ -45,13 +45,13 @@ def from_ohio(localities: None, listener: ListeningCarrier) -> Browser:
 
 @pytest.fixture
 def sams(sam: User, listener: Any) -> Browser:
-    """The operator's."""
+    """The operator's browser."""
     return Browser(sam)
 
 
 @pytest.fixture
 def quick_hash(settings: Any) -> None:
-    """A password's hash that takes no time, where logging in is not what is tried."""
+    """A fast password hash, where the login isn't under test."""
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
@@ -76,5 +76,5 @@ def book(line: Meddler, quill: Sender, alice: User) -> Book:
 
 @pytest.fixture
 def reads(alice: User, visit: Callable[[User], Client]) -> Read:
-    """What Alice reads on the parcel's page."""
+    """Return what Alice reads on the parcel's page."""
     return lambda order: text(visit(alice).get(reverse("parcel", args=[order.uuid])))

@@ -1,4 +1,4 @@
-"""Values of forms, and the answers to them."""
+"""Values of forms, and the responses to them."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ TWICE = "This was sent twice. Fill it in once."
 
 
 def refused(browser: Browser, form: dict[str, Any], name: str, message: str, listener: ListeningCarrier) -> None:
-    """The message stands at its field, everything else that was typed is kept, and nothing was done."""
+    """Check that the message is at its field, everything else typed is kept, and nothing was done."""
     answer = browser.send(NEW, form)
     assert answer.status_code == 422
     assert messages_at(answer, name) == [message]

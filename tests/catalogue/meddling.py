@@ -1,6 +1,6 @@
-"""Somebody on the line to the sandbox carrier: passes every request on and changes the replies a test names.
+"""A proxy in front of the sandbox carrier: passes every request on and changes the replies a test names.
 
-The sandbox books, keeps its ledger and checks each request as always; only what comes back is not what it said.
+The sandbox books, keeps its ledger and checks each request as usual; only its replies are changed.
 """
 
 import contextlib
@@ -53,11 +53,11 @@ class Meddler:
         self._server.server_close()
 
     def says(self, operation: str, answer: bytes) -> None:
-        """From now on these very bytes come back, status line and all; the carrier has still acted."""
+        """Return exactly these bytes from now on, with the status line; the carrier still acts."""
         self._changes[operation] = lambda status, headers, body: answer
 
     def edits(self, operation: str, edit: Callable[[Any], Any]) -> None:
-        """From now on the JSON of its replies is edited, in place or by what `edit` returns."""
+        """Edit the JSON of its replies from now on, in place or by what `edit` returns."""
 
         def change(status: int, headers: list[tuple[str, str]], body: bytes) -> bytes:
             document = json.loads(body)
@@ -67,7 +67,7 @@ class Meddler:
         self._changes[operation] = change
 
     def behaves(self) -> None:
-        """From now on nothing is changed."""
+        """Change nothing from now on."""
         self._changes.clear()
 
     def answer(self, asked: str, status: int, headers: list[tuple[str, str]], body: bytes) -> bytes:

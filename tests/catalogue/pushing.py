@@ -1,4 +1,4 @@
-"""A carrier that pushes: one sound event, ways to spoil it, and the post that brings its bytes to the listener.
+"""A carrier that pushes: one valid event, ways to spoil it, and the post that sends its bytes to the listener.
 
 They come by its address, through all middleware, or by the short cut (tracking/receiving/short_cut.py).
 """

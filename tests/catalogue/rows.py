@@ -130,10 +130,10 @@ ROWS = {
 # Tested where what they are about is tested, with its long set-up: file and test.
 ELSEWHERE = {
     "C5": ("tests/pages/test_imports.py", "test_a_field_that_every_parcel_needs_must_be_matched"),
-    "C6": ("tests/orders/test_importing.py", "test_a_row_with_a_cell_too_many_is_not_guessed"),
-    "C12": ("tests/pages/test_imports.py", "test_the_very_same_file_is_known_again"),
+    "C6": ("tests/orders/test_importing.py", "test_a_row_with_an_extra_cell_is_not_guessed"),
+    "C12": ("tests/pages/test_imports.py", "test_the_same_file_is_recognised"),
     "C13": ("tests/pages/test_imports.py", "test_from_the_file_to_the_parcels"),
-    "C14": ("tests/orders/test_importing.py", "test_a_dropped_zero_is_offered_back"),
+    "C14": ("tests/orders/test_importing.py", "test_a_dropped_leading_zero_is_suggested"),
     "C15": ("tests/pages/test_imports.py", "test_from_the_file_to_the_parcels"),
     "C17": ("tests/processes/test_imports.py", "test_a_dozen_rows_survive_a_killed_worker"),
     "A6": ("tests/staff/test_resolving.py", "test_a_reference_that_cannot_be_right_is_refused"),

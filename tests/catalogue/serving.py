@@ -30,7 +30,9 @@ class Listener:
         return http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
 
     def says(self, *pieces: bytes) -> int:
-        """The status answered to these very bytes behind the head's first lines; 0 when the line was only closed."""
+        """Return the status for exactly these bytes after the head's first lines; 0 if the connection was only
+        closed.
+        """
         with socket.create_connection(("127.0.0.1", self.port), timeout=20) as line:
             answer = b""
             with suppress(OSError):  # it may have answered, and closed, before it was sent all

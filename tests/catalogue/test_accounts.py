@@ -1,4 +1,4 @@
-"""Logging in: names made to be mistaken for others, passwords that only look long, codes and cookies used up."""
+"""Logging in: confusable names, passwords that only look long, used codes and cookies."""
 
 import time
 from typing import Any
@@ -83,7 +83,7 @@ def test_a_huge_password_is_never_computed(
 
 
 def enrolled(person: User) -> tuple[Browser, str]:
-    """A browser that has given the password and is asked for the code; the secret the codes come from."""
+    """A browser that has given the password and must give the code; and the secret of the codes."""
     person.set_password(factories.PASSWORD)
     person.save()
     secret = factories.second_factor(person)
@@ -114,7 +114,7 @@ def test_a_code_of_another_time_or_form_is_refused(alice: User, steps: int, digi
 
 
 @rows("", ("A11", "used in the same step"))
-def test_a_code_is_good_for_one_log_in(alice: User) -> None:
+def test_a_code_is_good_for_one_login(alice: User) -> None:
     browser, secret = enrolled(alice)
     now = code(secret)
     assert browser.send(CODE, {"code": now}).status_code == 302
@@ -150,7 +150,7 @@ def _turn_off(browser: Browser, person: User) -> None:
     ("A12", "after a new password", _change_password),
     ("A12", "after being turned off", _turn_off),
 )
-def test_a_copied_cookie_opens_nothing(alice: User, end: Any) -> None:
+def test_a_copied_cookie_gives_no_access(alice: User, end: Any) -> None:
     alice.set_password(factories.PASSWORD)
     alice.save()
     browser, thief = Browser(alice), Browser()
@@ -161,7 +161,7 @@ def test_a_copied_cookie_opens_nothing(alice: User, end: Any) -> None:
 
 
 @rows("", ("A13", "same words, same work"))
-def test_asking_for_a_new_password_tells_a_stranger_nothing(alice: User) -> None:
+def test_asking_for_a_new_password_reveals_nothing_to_a_stranger(alice: User) -> None:
     """Each address gets one mail: the link, or the news that there is no account."""
     ask_for_a_new_password(alice.email)  # the first of each fills Django's caches
     ask_for_a_new_password("nobody@quill.example")
@@ -172,7 +172,7 @@ def test_asking_for_a_new_password_tells_a_stranger_nothing(alice: User) -> None
 
 
 def ask_for_a_new_password(address: str) -> tuple[tuple[int, str], float]:
-    """Where the answer leads, and the seconds of computing it took."""
+    """Return where the response redirects, and its CPU seconds."""
     browser = Browser()
     form = f"csrfmiddlewaretoken={browser.token(RESET)}&email={address}".encode()
     mail.outbox.clear()

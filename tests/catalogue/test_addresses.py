@@ -1,4 +1,4 @@
-"""Addresses of one's own making: other people's objects, odd identifiers, keys and searches for the database."""
+"""Made-up URLs: other people's objects, odd identifiers, query keys and searches."""
 
 import uuid
 
@@ -67,7 +67,7 @@ def test_somebody_elses_quote_is_not_found(
     ("B37", "10 kB", "/parcels/" + "a" * 10_000 + "/"),
 )
 @pytest.mark.postgres
-def test_an_odd_address_of_a_parcel_is_not_found(alices: Browser, order: Order, address: str) -> None:
+def test_an_odd_url_of_a_parcel_is_not_found(alices: Browser, order: Order, address: str) -> None:
     names = {"id": order.uuid, "upper": str(order.uuid).upper(), "hex": order.uuid.hex}
     answer = alices.get(address.format(**names))
     assert answer.status_code == 404
@@ -75,7 +75,7 @@ def test_an_odd_address_of_a_parcel_is_not_found(alices: Browser, order: Order, 
 
 
 @rows("page", ("B38", "book", "book/"), ("B38", "confirm", "confirm/"), ("B38", "stop watching", "stop/"))
-def test_a_get_is_no_act(alices: Browser, order: Order, quill: Sender, alice: User, page: str) -> None:
+def test_a_get_changes_nothing(alices: Browser, order: Order, quill: Sender, alice: User, page: str) -> None:
     watch = factories.watch(quill, alice)
     of = {"book/": factories.prices_of(order.quote).strip("/"), "confirm/": f"parcels/{order.uuid}"}
     address = f"/{of.get(page, f'watch/{watch.uuid}')}/{page}"
@@ -110,7 +110,7 @@ def test_a_get_of_cancel_only_asks(alices: Browser, order: Order) -> None:
     ("B39", "before digits of another script", "before=٣"),
     ("B39", "2,000 keys", "&".join(f"k{n}=1" for n in range(2000))),
 )
-def test_keys_of_ones_own_change_nothing_of_the_list(alices: Browser, order: Order, query: str) -> None:
+def test_unknown_query_keys_do_not_change_the_list(alices: Browser, order: Order, query: str) -> None:
     answer = alices.get(f"/parcels/?{query}")
     assert answer.status_code in {200, 400}
     if answer.status_code == 200:
@@ -148,7 +148,7 @@ def two_named(quill: Sender, alice: User) -> None:
     ("B40", "many words", "plain " * 30, 1),
 )
 @pytest.mark.postgres
-def test_a_search_is_read_to_the_letter(alices: Browser, two_named: None, typed: str, count: int | None) -> None:
+def test_a_search_is_read_literally(alices: Browser, two_named: None, typed: str, count: int | None) -> None:
     answer = alices.get(f"/parcels/?{encoded({'q': typed}).decode()}")
     if count is None:
         assert answer.status_code == 400
@@ -174,6 +174,6 @@ def test_an_unknown_parcel_is_not_found(alices: Browser) -> None:
     ("B40", "suggest, a country that is none", "q=fitz&country=%F0%9F%A6%98"),
 )
 @pytest.mark.postgres
-def test_nothing_is_suggested_for_what_begins_no_place(alices: Browser, query: str) -> None:
+def test_nothing_is_suggested_for_text_that_starts_no_place(alices: Browser, query: str) -> None:
     answer = alices.get(f"/suggest/localities/?{query}")
     assert (answer.status_code, answer.json()) == (200, [])

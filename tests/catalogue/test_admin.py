@@ -1,4 +1,4 @@
-"""The admin: facts stay facts, lookups stay inside, and nobody gets in who does not belong there."""
+"""The admin: facts are read-only, lookups stay inside, and only operators get in."""
 
 import logging
 from typing import Any
@@ -75,7 +75,7 @@ def test_a_fact_is_deleted_by_nobody(sams: Browser, facts: dict[type[Model], Mod
 
 
 @rows("act", ("A3", "delete 101", "delete_selected"), ("A3", "cancel 101", "cancel_selected"))
-def test_the_admin_has_no_bulk_act_on_orders(sams: Browser, order: Order, act: str) -> None:
+def test_the_admin_has_no_bulk_action_on_orders(sams: Browser, order: Order, act: str) -> None:
     """Cancelling is the sender's, one parcel at a time; a list of orders in the admin has no act at all."""
     Order.objects.bulk_create(factories.copy_of(order, number) for number in range(100))
     chosen = list(Order.objects.values_list("pk", flat=True))
@@ -86,7 +86,7 @@ def test_the_admin_has_no_bulk_act_on_orders(sams: Browser, order: Order, act: s
 
 @pytest.fixture
 def reader(db: None) -> User:
-    """An operator who may look at orders and nothing else."""
+    """An operator who may only view orders."""
     person = factories.user("reader@portal.example", is_staff=True)
     group = Group.objects.create(name="Of no table")
     group.permissions.add(Permission.objects.get(codename="view_order"))
@@ -172,7 +172,7 @@ def test_a_sender_finds_no_admin(alices: Browser, address: str) -> None:
 
 
 @rows("", ("A14", "logs in at its door"))
-def test_a_senders_log_in_at_the_admins_door_leads_to_no_admin(alice: User) -> None:
+def test_a_senders_login_at_the_admin_does_not_open_it(alice: User) -> None:
     alice.set_password(factories.PASSWORD)
     alice.save()
     browser = Browser()

@@ -1,4 +1,4 @@
-"""The Book button: a wrong choice is told, a forged one changes nothing, an old one is asked again."""
+"""The Book button: a wrong choice shows an error, a forged one changes nothing, an old price is checked again."""
 
 import datetime as dt
 import uuid
@@ -116,7 +116,7 @@ def test_an_old_price_offers_no_button_but_a_fresh_look(monday: Any, quote: Quot
 
 
 @rows("", ("B27", "pressed on a page left open"))
-def test_an_old_price_is_asked_again_before_anything_is_booked(
+def test_an_old_price_is_checked_again_before_anything_is_booked(
     monday: Any, quote: Quote, book: Callable[..., Any], alices: Browser, listener: ListeningCarrier
 ) -> None:
     """The worker asks (docs/decisions/0003); a higher price waits for the sender's yes."""

@@ -1,4 +1,4 @@
-"""Odd answers about a label: what becomes of it, and what people read of it.
+"""Odd replies about a label: what happens to it, and what people read about it.
 
 Every reply comes over real HTTP from the sandbox carrier: by a trouble of its own, or changed on the line.
 """
@@ -165,7 +165,7 @@ def pdf(content: bytes, **headers: str) -> bytes:
     ("R6", "a part", pdf(PDF).replace(b"200", b"206", 1), "the label is not a PDF"),
     ("R6", "gone stale", reply(403, {"error": "expired"}), "the label's signed address was not accepted"),
 )
-def test_a_file_that_is_no_whole_label_is_fetched_again_then_a_case_then_healed(
+def test_an_incomplete_label_is_fetched_again_then_a_case_then_resolved(
     book_unlabelled: Book, reads: Read, line: Meddler, answer: bytes, problem: str
 ) -> None:
     order = book_unlabelled()
@@ -226,7 +226,7 @@ def test_a_parcel_without_any_label_is_an_operators_case_and_its_sender_knows_wh
 
 
 @rows("", ("R6", "never a label, for three days"))
-def test_after_three_days_nobody_asks_by_itself_and_the_case_stays_in_the_admin(
+def test_after_three_days_fetching_stops_and_the_case_stays_in_the_admin(
     book_unlabelled: Book, reads: Read, line: Meddler
 ) -> None:
     order = book_unlabelled()
@@ -247,7 +247,7 @@ def test_the_last_try_is_three_days_after_the_first() -> None:
 
 
 @rows("", ("R6", "more tries than a small number holds"))
-def test_the_count_of_tries_has_a_ceiling(book_unlabelled: Book, line: Meddler) -> None:
+def test_the_number_of_tries_is_limited(book_unlabelled: Book, line: Meddler) -> None:
     order = book_unlabelled()
     line.says("file", pdf(HTML))
     Label.objects.update(tries=32_767)

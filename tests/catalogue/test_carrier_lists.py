@@ -1,4 +1,4 @@
-"""Odd answers with prices or scans: what is kept of them, and who is told.
+"""Odd replies with prices or scans: what is kept, and who is notified.
 
 Every reply comes over real HTTP from the sandbox carrier: by a trouble of its own, or changed on the line.
 """
@@ -90,9 +90,7 @@ def test_a_product_whose_estimate_cannot_be_true_is_not_offered(
     ("R8", "no estimate", None),
     ("R8", "an estimate nobody can read", {"date_range": "next week"}),
 )
-def test_a_product_without_an_estimate_is_offered_all_the_same(
-    prices: Callable[[], Quote], line: Meddler, eta: Any
-) -> None:
+def test_a_product_without_an_estimate_is_still_offered(prices: Callable[[], Quote], line: Meddler, eta: Any) -> None:
     everything = [offer["code"] for offer in prices().products]
     line.edits("quote", lambda found: found[0].update(eta=eta))
     assert [offer["code"] for offer in prices().products] == everything

@@ -1,4 +1,4 @@
-"""Odd answers to a booking: what becomes of the order, and what people read of it.
+"""Odd replies to a booking: what happens to the order, and what people read about it.
 
 Every reply comes over real HTTP from the sandbox carrier: by a trouble of its own, or changed on the line.
 """

@@ -1,4 +1,4 @@
-"""The parcel form: what is refused, in which words, at which field; nothing typed is lost and nobody is asked."""
+"""The parcel form: what is refused, in which words, at which field; nothing typed is lost and no carrier is called."""
 
 import time
 from typing import Any

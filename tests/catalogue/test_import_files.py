@@ -1,4 +1,4 @@
-"""Files that are more, or less, than a table of parcels: each is read as it was meant, or refused in a sentence."""
+"""Files that are more, or less, than a table of parcels: each is read as intended, or refused with a reason."""
 
 import time
 import tracemalloc
@@ -32,7 +32,7 @@ PLAIN = (HEAD + ROW).encode()
     ("C16", "CR alone", PLAIN.replace(b"\n", b"\r"), "utf-8", ","),
     ("C16", "blank lines", PLAIN + b"\n\n,,\n", "utf-8", ","),
 )
-def test_a_table_is_read_as_it_was_meant(data: bytes, encoding: str, delimiter: str) -> None:
+def test_a_table_is_read_as_intended(data: bytes, encoding: str, delimiter: str) -> None:
     sheet = reading.read(data)
     assert (sheet.encoding, sheet.delimiter, len(sheet.rows)) == (encoding, delimiter, 1)
     [row] = sheet.rows.values()
@@ -99,7 +99,7 @@ def test_rows_have_the_numbers_a_spreadsheet_gives_them() -> None:
     assert reading.read(text.encode()).rows == {3: ["Priya", "porch\nleft"], 5: ["Noor", "gate"]}
 
 
-def test_columns_of_one_name_are_told_apart() -> None:
+def test_columns_with_the_same_name_are_kept_separate() -> None:
     header = reading.read(b"Name,Note,NOTE\nPriya,porch,left").header
     assert named_columns(header) == [("0", "Name"), ("1", "Note (column 2)"), ("2", "NOTE (column 3)")]
 

@@ -66,7 +66,7 @@ PATIENCE = 5.0  # seconds, for 99 of 100 answers on a busy machine; the carrier 
 
 @pytest.mark.nightly
 @rows("", ("W29", "5,000 events at once"))
-def test_a_burst_is_stored_whole_while_people_are_served(server: Listener) -> None:
+def test_a_burst_is_stored_completely_while_people_are_served(server: Listener) -> None:
     before = len(server.stored())
     bodies = [
         wire(event_id=str(uuid.UUID(int=number + 1)), carrier_reference=f"SBURST{number % 500:03d}")
@@ -90,7 +90,7 @@ def _deliver(server: Listener, bodies: list[bytes]) -> list[tuple[int, float]]:
 
 
 def _ask(server: Listener, method: str, path: str, body: bytes | None = None) -> tuple[int, float]:
-    """Status and seconds of one request on a line of its own."""
+    """Return status and seconds of one request on its own connection."""
     began_at = time.monotonic()
     line = server.line()
     line.request(method, path, body, {"Authorization": basic(settings.WEBHOOK_SECRETS[0])})

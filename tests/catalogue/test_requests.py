@@ -116,7 +116,7 @@ ELSEWHERE = {
 
 @pytest.mark.usefixtures("quick_hash")
 @rows("elsewhere", *(("B36", words, address) for words, address in ELSEWHERE.items()))
-def test_the_next_page_is_never_elsewhere(alice: User, elsewhere: str) -> None:
+def test_the_next_page_is_never_on_another_site(alice: User, elsewhere: str) -> None:
     alice.set_password(factories.PASSWORD)
     alice.save()
     log_in = {"login": alice.email, "password": factories.PASSWORD, "next": elsewhere}
@@ -134,7 +134,7 @@ def test_the_next_page_is_never_elsewhere(alice: User, elsewhere: str) -> None:
 @rows(
     "elsewhere", *(("B36", f"staff, {words}", address) for words, address in ELSEWHERE.items() if "\x00" not in address)
 )
-def test_the_admins_door_leads_nowhere_else(elsewhere: str, alice: User) -> None:
+def test_the_admins_login_redirects_nowhere_else(elsewhere: str, alice: User) -> None:
     alice.set_password(factories.PASSWORD)
     alice.save()
     door = Browser().client.get("/admin/login/", {"next": elsewhere})["Location"]

@@ -82,7 +82,7 @@ def test_a_pickup_address(alices: Browser, alice: User, name: str, typed: Any, m
 
 
 @rows("", ("B23", "a shared mailbox"))
-def test_a_shared_mailbox_needs_a_word(alices: Browser, alice: User) -> None:
+def test_a_shared_mailbox_needs_confirmation(alices: Browser, alice: User) -> None:
     EmailAddress.objects.create(user=alice, email="info@quill.example", verified=True)
     form = {**ADDRESS, "email": "info@quill.example"}
     answer = alices.send(URL, form)
@@ -95,7 +95,7 @@ def test_a_shared_mailbox_needs_a_word(alices: Browser, alice: User) -> None:
     ("B29", "country and owner of the pickup address", {"country": "US", "sender": "1", "is_default": ""}),
     ("B29", "a place of 30 digits", {"place": "9" * 30}),
 )
-def test_what_is_no_field_of_the_pickup_address_is_ignored(alices: Browser, typed: dict[str, str]) -> None:
+def test_unknown_fields_of_the_pickup_address_are_ignored(alices: Browser, typed: dict[str, str]) -> None:
     assert alices.send(URL, {**ADDRESS, **typed}).status_code == 302
     assert PickupAddress.objects.get().country == "AU"
 

@@ -1,4 +1,4 @@
-"""A carrier behind TLS that goes wrong before the first byte of a booking: nothing was sent, so it is sent again."""
+"""A carrier whose TLS fails before the first byte of a booking: nothing was sent, so it is sent again."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -56,7 +56,7 @@ def work(order: Order) -> Order:
 
 
 def booked_at(carrier: SandboxCarrier) -> int:
-    """How many bookings stand in its ledger."""
+    """Return the number of bookings in its ledger."""
     return sum(line["effect"] == "booked" for line in carrier.running.app.depot.ledger.lines())
 
 
@@ -68,11 +68,11 @@ def not_sent(order: Order, carrier: SandboxCarrier, error: str) -> None:
     assert not carrier.running.app.depot.requests
 
 
-def test_a_certificate_nobody_vouches_for_is_told_no_order(order: Order, behind_tls: SandboxCarrier) -> None:
+def test_an_untrusted_certificate_gets_no_order(order: Order, behind_tls: SandboxCarrier) -> None:
     not_sent(work(order), behind_tls, "the carrier's certificate was not accepted")
 
 
-def test_a_handshake_that_never_ends_is_told_no_order_and_tried_again(
+def test_a_handshake_that_never_ends_gets_no_order_and_is_tried_again(
     order: Order, trusted: SandboxCarrier, settings: Any
 ) -> None:
     trusted.running.app.troubles.add(Rule("connection", "slow-tls", count=1))

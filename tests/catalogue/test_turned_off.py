@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def due(quill: Sender, alice: User) -> Order:
-    """A booking that Alice's press of the button owes the carrier."""
+    """A booking queued by Alice's press of the button."""
     order = factories.order(quill, alice)
     move_to(order, "booking", by=alice, reason="booked by the sender", at=timezone.now(), due_at=timezone.now())
     return order
@@ -41,7 +41,7 @@ def test_an_account_turned_off_is_logged_out_and_books_nothing(
 
 
 @rows("", ("B43", "a booking that was not sent yet"))
-def test_what_was_not_sent_waits_for_somebody_else_of_the_business(
+def test_an_unsent_booking_waits_for_a_colleague(
     due: Order, alice: User, ana: User, listener: ListeningCarrier, localities: None
 ) -> None:
     User.objects.filter(pk=alice.pk).update(is_active=False)
@@ -55,7 +55,7 @@ def test_what_was_not_sent_waits_for_somebody_else_of_the_business(
 
 
 @rows("", ("B43", "a yes of somebody else"))
-def test_a_yes_of_somebody_else_counts(due: Order, alice: User, ana: User, monkeypatch: Any) -> None:
+def test_a_colleagues_yes_counts(due: Order, alice: User, ana: User, monkeypatch: Any) -> None:
     User.objects.filter(pk=alice.pk).update(is_active=False)
     bookings.process_booking(due.pk)
     due.refresh_from_db()
@@ -67,7 +67,7 @@ def test_a_yes_of_somebody_else_counts(due: Order, alice: User, ana: User, monke
 
 
 @rows("", ("B43", "a booking that was sent"))
-def test_what_was_sent_is_still_resolved(due: Order, alice: User) -> None:
+def test_a_sent_booking_is_still_resolved(due: Order, alice: User) -> None:
     now = timezone.now()
     BookingAttempt.objects.create(
         order=due, generation=1, body=b"{}", body_sha256="0" * 64, state="in_flight", lease_until=now, sent_at=now

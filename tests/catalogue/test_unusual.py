@@ -1,4 +1,4 @@
-"""What is only unusual is taken: tidied, warned about, or kept exactly as it was typed."""
+"""Unusual but valid values are accepted: tidied, warned about, or kept exactly as typed."""
 
 from typing import Any
 
@@ -45,7 +45,7 @@ def send(alices: Browser) -> Any:
     ("B23", "capitals in the domain", {"receiver_email": "priya@Example.NET"}, "email", "priya@Example.NET"),
     ("B24", "dots and a plus", {"receiver_phone": "+61.491.570.156"}, "phone", "0491 570 156"),
 )
-def test_the_carrier_is_sent_what_was_meant(
+def test_the_carrier_gets_what_was_meant(
     send: Any, listener: ListeningCarrier, changes: dict[str, str], part: str, sent: str
 ) -> None:
     send({**AT_HOME, **changes})
@@ -68,7 +68,7 @@ def test_the_carrier_is_sent_what_was_meant(
         "This parcel goes to the address it starts from. Book it only if you mean that.",
     ),
 )
-def test_a_warning_stands_above_the_prices_and_booking_is_a_press_of_its_own(
+def test_a_warning_shows_above_the_prices_and_booking_is_a_separate_press(
     send: Any, changes: dict[str, str], warning: str
 ) -> None:
     page = send({**AT_HOME, **changes})
@@ -81,7 +81,7 @@ def test_a_warning_stands_above_the_prices_and_booking_is_a_press_of_its_own(
 def test_code_in_a_text_is_a_text_on_every_page(
     send: Any, alices: Browser, sams: Browser, listener: ListeningCarrier, typed: str
 ) -> None:
-    """Kept to the letter for the carrier, and escaped wherever it is shown."""
+    """Sent to the carrier unchanged, and escaped wherever it is shown."""
     texts = ("receiver_name", "receiver_company", "receiver_line2", "description", "customer_reference")
     company = {"receiver_company": f"{typed} Ltd"}
     place = {"delivery_choice": "signature", "delivery_place": typed}

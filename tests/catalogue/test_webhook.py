@@ -47,7 +47,7 @@ def refused(reason: str) -> int:
     ("W1", "another scheme", f"Bearer {SECRET}"),
     ("W2", "none beside those in the address", ""),
 )
-def test_who_names_no_credentials_is_asked_for_them(given: str) -> None:
+def test_a_request_without_credentials_is_asked_for_them(given: str) -> None:
     answer = push(wire(), url=f"{URL}?token={SECRET}&secret={USER}:{SECRET}", HTTP_AUTHORIZATION=given)
     assert (answer.status_code, answer["WWW-Authenticate"]) == (401, 'Basic realm="webhooks"')
     assert not WebhookDelivery.objects.exists()
@@ -102,7 +102,7 @@ def test_only_a_post_is_answered(method: str, way: Any) -> None:
     ("W30", "no secret from this machine", "", 401),
     ("W30", "right secret from this machine", basic(settings.WEBHOOK_SECRETS[0]), 200),
 )
-def test_a_claimed_address_opens_and_closes_nothing(given: str, status: int) -> None:
+def test_a_claimed_client_address_makes_no_difference(given: str, status: int) -> None:
     answer = push(wire(), HTTP_AUTHORIZATION=given, HTTP_X_FORWARDED_FOR="127.0.0.1", HTTP_X_REAL_IP="::1")
     assert answer.status_code == status
 
@@ -124,7 +124,7 @@ def test_an_address_that_only_begins_like_it_is_none(url: str) -> None:
 
 
 @pytest.mark.parametrize("error", [OperationalError, InterfaceError])
-def test_while_the_database_is_away_the_carrier_is_asked_to_come_again(
+def test_while_the_database_is_down_the_carrier_is_asked_to_retry(
     error: type[Exception], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def away(*_: Any, **__: Any) -> None:
@@ -234,7 +234,7 @@ def test_a_body_that_is_no_event_is_kept_to_the_byte_and_set_aside(body: bytes, 
     ("W25", "members nobody knows", wire(b'"x": {"y": [1, null]}, "state": "BOOKED"'), "Parcel picked up"),
     ("W25", "our own names", wire(b'"order": 1, "owner": 1, "progress": "delivered"'), "Parcel picked up"),
 )
-def test_a_sound_event_in_odd_clothes_is_a_scan(body: bytes, description: str) -> None:
+def test_a_valid_event_in_an_odd_format_is_a_scan(body: bytes, description: str) -> None:
     assert push(body).status_code == 200
     assert (last().state, last().reason) == ("stored", "")
     scan = TrackingEvent.objects.get()
@@ -333,6 +333,6 @@ def test_a_body_whose_end_nobody_marks_is_refused() -> None:
         for words, body, state in (("an event", wire(), "stored"), ("no event", b"a=1&b=2", "quarantined"))
     ),
 )
-def test_the_bytes_are_judged_whatever_type_they_claim(kind: str, body: bytes, state: str) -> None:
+def test_the_bytes_count_whatever_their_content_type(kind: str, body: bytes, state: str) -> None:
     assert push(body, content_type=kind).status_code == 200
     assert (bytes(last().body), last().state) == (body, state)

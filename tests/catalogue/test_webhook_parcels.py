@@ -60,7 +60,7 @@ def test_a_reference_of_another_account_is_not_matched(quill: Sender, alice: Use
     ("W18", "another time", {"scan_time": "2026-11-18T22:00:00Z"}),
     ("W18", "another parcel", {"carrier_reference": "SOTHER1"}),
 )
-def test_of_two_events_with_one_id_the_first_stands_and_the_admin_is_told(changes: dict[str, Any]) -> None:
+def test_of_two_events_with_one_id_the_first_counts_and_the_admin_shows_both(changes: dict[str, Any]) -> None:
     push(wire())
     body = wire(**changes)
     assert push(body).status_code == 200
@@ -72,7 +72,7 @@ def test_of_two_events_with_one_id_the_first_stands_and_the_admin_is_told(change
 
 
 @rows("", ("W18", "only the place differs"))
-def test_a_place_told_better_later_is_no_other_event() -> None:
+def test_a_more_precise_place_later_is_not_another_event() -> None:
     push(wire())
     push(wire(location_data=None))
     assert last().state == "duplicate"

@@ -1,4 +1,4 @@
-"""The demo's people, a month that is lived through, and one that is loaded."""
+"""The demo's users, a month that is played, and one that is loaded."""
 
 import datetime as dt
 from collections.abc import Callable, Iterator
@@ -27,7 +27,7 @@ def people(settings: Any) -> None:
 
 @pytest.fixture
 def month(carrier: SandboxCarrier, contract: Callable[[str], None], people: None) -> Callable[[int], Month]:
-    """`month(5)` has lived through so many business days."""
+    """`month(5)` has played this many business days."""
 
     def play(days: int) -> Month:
         contract(FAST)

@@ -15,7 +15,7 @@ from tests.demo.month import Month
 
 
 def recorded(month: Month) -> dict[str, Any]:
-    """All that loading the month needs."""
+    """Everything needed to load the month."""
     own = Sender.objects.filter(pk=month.sender.pk).values(*OF_SENDER).get()
     return {
         "tables": {label: _table(apps.get_model(label), month.sender) for label in TABLES},

@@ -1,4 +1,4 @@
-"""A month of the demo's business, lived through the portal's own entry points, the sandbox carrier and its webhooks.
+"""A month of the demo's business, played through the portal's entry points, the sandbox carrier and its webhooks.
 
 Four weeks that have ended and are billed, then five business days that are still going on. No parcel belongs to both,
 as the two are moved to the day of loading by different rules (`shipping_portal/staff/demo/demo_history.py`).
@@ -92,7 +92,7 @@ SIZED = {6: (0, 18), 27: (25, 0), 52: (15, 30), 90: (0, 22), 118: (30, 10)}  # b
 
 
 class Month:
-    """`play` lives it from its first day; `days` are business days, all of them by default."""
+    """`play` runs it from its first day; `days` are business days, all of them by default."""
 
     def __init__(self, carrier: SandboxCarrier, *, days: int = CLOSED + 5) -> None:
         self.carrier, self.days = carrier, days
@@ -149,7 +149,7 @@ class Month:
                                 is_saved=True)  # fmt: skip
 
     def _send(self, number: int, day: int, place: int, at: dt.datetime) -> None:
-        """Quote, book, fetch the label; then plan what becomes of it."""
+        """Quote, book, fetch the label; then plan its journey."""
         order = self._book(number, day)
         polling.open_parcel(order.pk)
         order.labels.update(is_spare=False)  # both are wanted
@@ -190,13 +190,13 @@ class Month:
             return str(drops[0]["code"])
         return str(pickups[-1 if number % 6 == 2 else 0]["code"])
 
-    # -- What becomes of a parcel ----------------------------------------------------------------
+    # -- A parcel's journey ----------------------------------------------------------------
 
     def _plan_story(self, order: Order, number: int, day: int, place: int, at: dt.datetime) -> None:
         is_live, last = day >= CLOSED, self.days - 1
         soon = at + dt.timedelta(minutes=25)
         if is_live and day == last and place > 1:
-            return  # these two labels wait for paper
+            return  # these two labels wait to be printed
         if number in CANCELLED or (is_live and day == CLOSED + 2 and place == 3):
             return self._at(soon, lambda: self._cancel(order))
         self._at(at + dt.timedelta(minutes=2) if is_live and day == last else soon, lambda: self._print(order))
@@ -253,7 +253,7 @@ class Month:
         journeys = self.app.journeys
         journeys.add_scan(parcel, progress, words, journeys.place(parcel, side))
         self._deliver()
-        if progress == "pickup_missed":  # the new pickup day stands in no scan
+        if progress == "pickup_missed":  # the new pickup day is in no scan
             Poll.objects.filter(parcel__order=order).update(due_at=timezone.now())
             polling.poll_due_parcel(Poll.objects.get(parcel__order=order).pk)
 

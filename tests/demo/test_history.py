@@ -1,4 +1,4 @@
-"""The demo's month of history is what the code of today makes of it, and loading it brings it to today."""
+"""The demo's month of history matches today's code, and loading it moves it up to today."""
 
 import datetime as dt
 import hashlib
@@ -45,7 +45,7 @@ CHANCE = re.compile(
 
 
 @pytest.mark.skipif("UPDATE_EXPECTED" not in os.environ, reason="UPDATE_EXPECTED=1 writes it; a minute")
-def test_the_month_is_written_anew(month: Callable[[int], Month]) -> None:
+def test_the_month_can_be_regenerated(month: Callable[[int], Month]) -> None:
     fixture.write(month(25), demo_history.FILE)
     assert demo_history.FILE.stat().st_size < 300_000
 
@@ -92,7 +92,7 @@ def test_the_last_days_are_business_days_whenever_it_is_loaded(day: int) -> None
     assert moved(closed[-1]) < now.date() <= moved(closed[-1]) + dt.timedelta(days=7)
 
 
-def test_nothing_of_it_is_still_to_come(loaded: Path) -> None:
+def test_nothing_in_it_is_in_the_future(loaded: Path) -> None:
     soon = timezone.now() + dt.timedelta(minutes=1)
     for model, name in (
         (Order, "progress_at"),
@@ -133,7 +133,7 @@ def test_the_carrier_knows_its_parcels_and_tells_nothing_else_of_them(loaded: Pa
         assert client.cancel(waiting.carrier_order_id, not_after=None).state
 
 
-def test_the_month_follows_the_pretend_carrier_to_another_port(loaded: Path, settings: Any) -> None:
+def test_the_month_follows_the_sandbox_carrier_to_another_port(loaded: Path, settings: Any) -> None:
     for port in (8101, 8100):
         settings.CARRIER_BASE_URL = f"http://127.0.0.1:{port}"
         demo_history.follow_the_carrier()

@@ -1,4 +1,4 @@
-"""The demo's bar and its mail: there in the demo, for this machine; the bar moves the carrier and nothing else."""
+"""The demo's bar and its mail: only in the demo, only for this machine; the bar controls just the carrier."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What the demo's operator finds on the first page, and that each of it can be worked to its end."""
+"""What the demo's operator finds on the first page, and that all of it can be finished."""
 
 import re
 import urllib.request

@@ -1,4 +1,4 @@
-"""The tables of a new demo, made at once, are those that its migrations make one after another."""
+"""The tables of a new demo, created in one go, equal those its migrations create."""
 
 import os
 import sqlite3

@@ -61,7 +61,7 @@ def test_one_setting_says_how_many_workers_there_are() -> None:
     assert {name for name, one in SERVICES.items() if "deploy" in one} == {"worker"}
 
 
-def test_secrets_go_to_those_who_need_them_only() -> None:
+def test_secrets_go_only_to_services_that_need_them() -> None:
     owners = {name for name, one in SERVICES.items() if "${POSTGRES_PASSWORD:" in str(one.get("environment"))}
     assert owners == {"postgres", "migrate"}
     assert {name for name, one in SERVICES.items() if "env_file" in one} == set(PORTAL)

@@ -1,4 +1,4 @@
-"""What becomes of each row of each file: ready, left out for a reason, or waiting for a field or a column.
+"""The outcome of each row of each file: ready, left out for a reason, or waiting for a field or a column.
 
 People and streets are made up. `source` is the public thread or page that reports the case, where we know one.
 """

@@ -10,7 +10,7 @@ from tests.sandbox_carrier import SandboxCarrier
 pytestmark = pytest.mark.django_db
 
 
-def test_signs_that_nobody_sees_are_gone_before_any_rule(carrier: SandboxCarrier) -> None:
+def test_invisible_characters_are_removed_before_any_rule(carrier: SandboxCarrier) -> None:
     found = rows(checked("signs_nobody_sees_us.csv", "US"))
     assert ready(found) == set(found)
     assert set(places(found.values())) == {"Los Angeles CA 90012"}

@@ -1,4 +1,4 @@
-"""Every filled cell is read, known to be of no matter, or makes its row wait: for any name, known or not."""
+"""Every filled cell is read, known to be unimportant, or makes its row wait, whatever its column's name."""
 
 import re
 from functools import cache
@@ -72,13 +72,13 @@ def test_a_name_that_nobody_knows_makes_its_filled_rows_wait(unknown: list[str])
 
 
 @pytest.mark.parametrize("name", WEIGHTY)
-def test_what_a_name_says_of_a_parcel_is_never_of_no_matter(name: str) -> None:
+def test_a_column_about_a_parcel_is_never_unimportant(name: str) -> None:
     header = ["Name", "Address 1", name]
     assert name in read_of(header) or name in waits(header, ["Ada Alder", "3 Sampling Street", SAID])
 
 
 @pytest.mark.parametrize("cell", ["", " ", "0", "0.00", "No", "false", "n/a", "None", "-", "$0.00", "NULL"])
-def test_a_cell_that_says_nothing_waits_for_nobody(cell: str) -> None:
+def test_a_cell_that_says_nothing_does_not_wait(cell: str) -> None:
     assert waits(["Name", "Zorble"], ["Ada Alder", cell]) == set()
 
 
@@ -89,7 +89,7 @@ def test_what_customs_ask_for_matters_only_abroad(name: str, is_abroad: bool) ->
 
 
 @pytest.mark.parametrize("street", ["Billing Address 1", "Shipping Address 1"])
-def test_the_address_of_whoever_pays_is_of_no_matter_beside_the_receivers_own(street: str) -> None:
+def test_the_billing_address_is_unimportant_next_to_the_receivers(street: str) -> None:
     header = ["Name", street, "Billing Address 4"]
     sender = Sender(country="AU")
     file = Import(sender=sender, header=header, columns={"receiver_name": 0, "receiver_line1": 1}, constants={})
@@ -98,7 +98,7 @@ def test_the_address_of_whoever_pays_is_of_no_matter_beside_the_receivers_own(st
     assert bool(found) == (street == "Billing Address 1")
 
 
-def test_the_list_of_no_matter_has_one_pattern_a_line_and_each_is_one() -> None:
+def test_the_list_of_unimportant_columns_has_one_valid_pattern_per_line() -> None:
     for line in unread.OF_NO_MATTER.strip().splitlines():
         assert re.compile(line)
         assert unread.is_of_no_matter(line) or not line.isalpha()

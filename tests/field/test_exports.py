@@ -60,7 +60,7 @@ def accounts(db: None, carrier: SandboxCarrier) -> dict[str, tuple[Sender, User]
 
 
 @pytest.mark.parametrize("name", SOURCES)
-def test_every_row_is_read_as_a_careful_person_reads_it(name: str, accounts: dict[str, tuple[Sender, User]]) -> None:
+def test_every_row_is_read_as_a_careful_person_would(name: str, accounts: dict[str, tuple[Sender, User]]) -> None:
     account, _ = SOURCES[name]
     file = taken(f"../exports/{name}", *accounts[account])
     rows = [row for row in file.rows.select_related("file", "quote").order_by("number") if row.state != State.JOINED]
@@ -69,7 +69,7 @@ def test_every_row_is_read_as_a_careful_person_reads_it(name: str, accounts: dic
     assert len(rows) == len(answers(name))
 
 
-def test_the_corpus_is_large_and_most_rows_with_one_reading_need_no_hand() -> None:
+def test_the_corpus_is_large_and_most_clear_rows_need_no_help() -> None:
     """No answer may say that a row is read wrongly: the test above compares every value of every ready row."""
     became = [answer["becomes"] for name in SOURCES for answer in answers(name)]
     became += [text for case in CASES.values() for text in case.rows.values()]

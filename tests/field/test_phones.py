@@ -34,7 +34,9 @@ pytestmark = pytest.mark.django_db
         ("", "US", "", ""),
     ],
 )
-def test_a_number_is_taken_and_its_extension_told_apart(typed: str, country: str, number: str, extension: str) -> None:
+def test_a_number_is_accepted_and_its_extension_separated(
+    typed: str, country: str, number: str, extension: str
+) -> None:
     assert (clean_phone(typed, country), extension_of(typed, country)) == (number, extension)
 
 
@@ -44,7 +46,7 @@ def test_an_extension_makes_no_number_of_what_is_none(typed: str) -> None:
         clean_phone(typed, "US")
 
 
-def test_extensions_in_a_file_go_to_the_instructions_and_are_told_once(carrier: SandboxCarrier) -> None:
+def test_extensions_in_a_file_go_to_the_instructions_and_are_mentioned_once(carrier: SandboxCarrier) -> None:
     file = checked("phone_extensions_us.csv", "US")
     found = rows(file)
     assert {row.state for row in found.values()} == {"ready"}

@@ -45,7 +45,7 @@ def test_what_a_sheet_could_not_compute_is_never_printed(carrier: SandboxCarrier
     assert "couldn't compute" in problems(row)
 
 
-def test_words_for_nothing_are_blank_and_told_once(carrier: SandboxCarrier) -> None:
+def test_words_for_nothing_are_blank_and_mentioned_once(carrier: SandboxCarrier) -> None:
     file = checked("../reading/words_for_nothing_us.csv", "US")
     found = rows(file)
     assert ready(found) == {"NA2", "NA5"}

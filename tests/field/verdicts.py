@@ -1,4 +1,4 @@
-"""What a file of the collection was read as."""
+"""How a file of the collection was read."""
 
 from decimal import Decimal
 from pathlib import Path

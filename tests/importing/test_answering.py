@@ -1,4 +1,4 @@
-"""One answer resolves all rows of a file that wait for the same, and what it resolves is shown before."""
+"""One answer resolves all rows of a file with the same question, and its effect is shown first."""
 
 from collections.abc import Callable
 
@@ -48,7 +48,7 @@ def states(file: Import) -> list[str]:
     return list(file.rows.values_list("state", flat=True))
 
 
-def test_a_column_that_does_not_matter_is_said_once_and_remembered(take: Take) -> None:
+def test_a_column_is_dismissed_once_and_remembered(take: Take) -> None:
     header, rows = f"{HEADER},Zorble,Gate code", [f"{GOOD},quux,", f"{GOOD.replace('1001', '1002')},quux,4471"]
     file = take(header, *rows)
     assert unread.waiting(row_form.to_fix(file)) == {11: 2, 12: 1}
@@ -59,9 +59,7 @@ def test_a_column_that_does_not_matter_is_said_once_and_remembered(take: Take) -
     assert states(again) == ["ready", "fix"]
 
 
-def test_one_row_is_let_through_and_the_next_still_waits(
-    take: Take, alice: User, visit: Callable[[User], Client]
-) -> None:
+def test_allowing_one_row_leaves_the_next_waiting(take: Take, alice: User, visit: Callable[[User], Client]) -> None:
     file = take(f"{HEADER},Zorble", f"{GOOD},quux", f"{GOOD.replace('1001', '1002')},quux")
     row = file.rows.all()[0]
     visit(alice).post(reverse("import_row", args=[file.uuid, row.pk]), {"anyway": "yes"})
@@ -133,7 +131,7 @@ def test_rows_with_one_right_answer_are_corrected_by_kind(take: Take) -> None:
 
 
 def test_a_whole_postcode_has_lost_no_zero_though_its_state_is_another(take: Take) -> None:
-    """The state is the sender's to decide: no press that speaks of a zero changes it."""
+    """The sender decides the state: a press about a zero doesn't change it."""
     header = HEADER.replace("Suburb,Postcode", "Suburb,State,Postcode")
     file = take(header, GOOD.replace("Brunswick,3056", "Brunswick,NSW,3056"))
     row = file.rows.get()
@@ -224,7 +222,7 @@ def test_one_save_takes_every_row_that_was_changed_and_no_other(
 def test_enter_saves_what_is_typed_and_answers_no_question(
     take: Take, alice: User, visit: Callable[[User], Client], count: int
 ) -> None:
-    """Where no script runs, Enter presses the first button of its form: never a place that is only offered."""
+    """Without a script Enter presses the form's first button: never a suggested place."""
     file = take(HEADER, *[GOOD.replace("1001", str(at)).replace(",3056,", ",3057,") for at in range(count)])
     assert all(row.near for row in file.rows.all())
     page = visit(alice).get(check_page(file)).content.decode()

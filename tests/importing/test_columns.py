@@ -1,4 +1,4 @@
-"""Which column is which field: our own template, the exports of shops, and what nobody recognises."""
+"""Which column is which field: our own template, shops' exports, and unknown columns."""
 
 import pytest
 

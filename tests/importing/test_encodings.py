@@ -1,4 +1,4 @@
-"""Which letters a file's bytes stand for, and letters that were read wrongly once before."""
+"""How a file's bytes are decoded, and letters that were decoded wrongly before."""
 
 import pytest
 

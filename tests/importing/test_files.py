@@ -1,4 +1,4 @@
-"""What stands in a shop's file besides its orders."""
+"""What a shop's file contains besides its orders."""
 
 import pytest
 
@@ -34,7 +34,7 @@ def test_an_order_that_only_mentions_records_stays() -> None:
 
 
 @pytest.mark.parametrize("data", [b",,,\n,,,\n", b"sep=,\n", b'" "\n', b"\n" * 30])
-def test_a_file_of_signs_alone_is_empty(data: bytes) -> None:
+def test_a_file_of_punctuation_alone_is_empty(data: bytes) -> None:
     with pytest.raises(reading.UnreadableFile, match="empty"):
         reading.read(data)
 
@@ -76,7 +76,7 @@ def test_a_quotation_mark_never_makes_one_row_of_two() -> None:
 
 
 @pytest.mark.parametrize(("bad", "is_read"), [(delimited.MOST_BAD, True), (delimited.MOST_BAD + 1, False)])
-def test_a_file_with_many_such_lines_is_something_else(bad: int, is_read: bool) -> None:
+def test_a_file_with_many_such_lines_is_refused(bad: int, is_read: bool) -> None:
     data = b"name,note\n" + b'"Pat" x,y\n' * bad
     if is_read:
         assert len(reading.read(data).rows) == bad

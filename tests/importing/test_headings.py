@@ -1,4 +1,4 @@
-"""Names of columns, and the line that holds them."""
+"""Names of columns, and the line they are in."""
 
 import pytest
 

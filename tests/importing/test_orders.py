@@ -1,4 +1,6 @@
-"""Exports of shops from the file to the carrier: rows of one order are one parcel, and what was sent stays unsent."""
+"""Shops' exports from the file to the carrier: rows of one order are one parcel, and shipped orders are not sent
+again.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -124,7 +126,7 @@ def entry_of(file: Import, number: int = 2) -> Any:
     return row.quote.details
 
 
-# A shop's file of every kind, and what the ready row of it says.
+# Every kind of shop file, and the content of its ready row.
 READY: dict[str, tuple[str, Row, dict[str, str], dict[str, str]]] = {
     "Shopify": (shop_files.SHOPIFY, shopify("#1001"), {}, {"line2": "Unit 3", "postcode": "3056"}),
     "WooCommerce": (shop_files.WOOCOMMERCE, woocommerce("812", "Mug"), {}, {"name": "Priya Nair"}),
@@ -235,7 +237,7 @@ def test_a_second_line_without_an_address_joins_its_order(take: Take) -> None:
     [
         ({"Address 1&2 (Shipping)": "9 Other Street"}, "skipped"),  # another box
         ({"Address 1&2 (Shipping)": "4  sample street"}, "joined"),
-        ({"Item Name": "Speckled mug"}, "skipped"),  # the very same row once more
+        ({"Item Name": "Speckled mug"}, "skipped"),  # the same row again
         ({"Order Number": "813"}, "ready"),
         ({"Order Number": ""}, "ready"),
     ],
@@ -381,7 +383,7 @@ def test_a_row_with_a_cell_too_many_joins_nothing(take: Take) -> None:
     assert states(file) == ["ready", "fix"]
 
 
-def test_an_order_number_put_right_joins_by_what_it_is_now(take: Take) -> None:
+def test_a_corrected_order_number_joins_by_its_new_value(take: Take) -> None:
     file = take(shop_files.WOOCOMMERCE, woocommerce("812", "Mug"), woocommerce("813", "Towel"))
     assert checking.again(file.rows.get(number=3), {"customer_reference": "812"}, timezone.now())
     checking.begin(file, file.columns, file.constants, timezone.now())
@@ -419,7 +421,7 @@ def test_an_order_of_more_items_than_a_form_has_is_asked_about(take: Take) -> No
 @pytest.mark.parametrize(
     ("typed", "state"), [({}, "ready"), ({"Quantity (- Refund)": ""}, "fix"), ({"Item Cost": ""}, "fix")]
 )
-def test_customs_are_told_no_quantity_that_nobody_wrote(take: Take, typed: Row, state: str) -> None:
+def test_customs_get_no_invented_quantity(take: Take, typed: Row, state: str) -> None:
     row = {**woocommerce("812", "Mug", **TO_OREGON), **typed}
     file = take(shop_files.WOOCOMMERCE, row, item_1_origin="AU")
     assert states(file) == [state]
@@ -510,7 +512,7 @@ def test_what_the_shop_sent_cancelled_or_was_not_paid_for_is_never_booked(take: 
     assert len(carrier.ledger("booked")) == 8
 
 
-def test_one_press_takes_all_that_were_left_out_for_one_reason(take: Take) -> None:
+def test_one_press_takes_all_rows_left_out_for_one_reason(take: Take) -> None:
     file = take(shop_files.SHOPIFY, *mixed())
     assert checking.take_all(file, shop_words.UNPAID, timezone.now()) == 2
     assert checking.take_all(file, "", timezone.now()) == 0
@@ -546,7 +548,7 @@ def test_an_odd_row_taken_in_spite_of_its_state_is_still_odd(take: Take) -> None
 # -- What spreadsheets and encodings lost ---------------------------------------------------------------------------
 
 
-def test_letters_lost_by_an_export_are_told_once(take: Take) -> None:
+def test_letters_lost_by_an_export_are_reported_once(take: Take) -> None:
     file = take(shop_files.WOOCOMMERCE, woocommerce("812", "Mug", **{"First Name (Shipping)": "??ng"}))
     row = file.rows.get()
     found = "Letters were lost here: “??ng Nair”. Put it right, or save the row as it is."

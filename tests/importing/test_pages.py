@@ -1,4 +1,4 @@
-"""The pages of a shop's export: what was left out, joined and not used is told before anything is booked."""
+"""The pages of a shop's export: they show what was left out, joined and unused before anything is booked."""
 
 import re
 
@@ -43,7 +43,7 @@ def file(listed: Client, carrier: SandboxCarrier) -> Import:
     return file
 
 
-def test_the_check_tells_what_is_left_out_joined_and_not_used(listed: Client, file: Import) -> None:
+def test_the_check_shows_what_is_left_out_joined_and_not_used(listed: Client, file: Import) -> None:
     page = text(listed.get(check_page(file)))
     assert "4 of 4 rows checked." in page
     assert "2 left out: Already shipped in your shop." in page
@@ -86,13 +86,13 @@ def test_a_joined_row_leads_to_its_parcel_and_can_leave_it(listed: Client, file:
     assert "Joined" not in text(listed.get(check_page(file)))
 
 
-def test_somebody_elses_rows_are_not_taken(file: Import, bob: User, visit: object) -> None:
+def test_another_accounts_rows_cannot_be_taken(file: Import, bob: User, visit: object) -> None:
     client = visit(bob)  # type: ignore[operator]
     assert client.post(reverse("take_left_out", args=[file.uuid]), {"why": shop_words.SHIPPED}).status_code == 404
     assert file.rows.filter(state="skipped").count() == 3
 
 
-def test_lines_that_are_no_orders_are_told(listed: Client) -> None:
+def test_lines_that_are_not_orders_are_mentioned(listed: Client) -> None:
     row = {"Order number": "12-00345-67890", "Post to name": "Priya Nair"}
     below = b"\r\n1,record(s) downloaded\r\nSeller ID : quillmugs\r\n"
     answer = upload(listed, b"\r\n" + export(shop_files.EBAY_AU, row) + below)
@@ -130,7 +130,7 @@ def test_the_check_costs_the_same_however_many_rows_joined(
 
 
 def test_columns_matched_again_join_and_part_rows_anew(file: Import) -> None:
-    """Without an order number no row is another's; with it again they are one parcel."""
+    """Without order numbers no rows are joined; with them again they are one parcel."""
     with_number = dict(file.columns)
     without = {name: place for name, place in with_number.items() if name != "customer_reference"}
     for matched, joined in ((without, 0), (with_number, 1)):

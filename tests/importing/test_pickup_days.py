@@ -1,4 +1,4 @@
-"""A pickup day of a row's own is used where it is one day on offer; else the row waits."""
+"""A row's own pickup day is used if it is on offer; otherwise the row waits."""
 
 import datetime as dt
 

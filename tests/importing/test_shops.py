@@ -1,4 +1,4 @@
-"""What a shop says of its own orders: the ones it shipped, cancelled, refunded or was not paid for are told apart."""
+"""What a shop says about its orders: shipped, cancelled, refunded and unpaid ones are recognised."""
 
 import pytest
 

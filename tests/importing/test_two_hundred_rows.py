@@ -61,7 +61,7 @@ def recorded(carrier: SandboxCarrier) -> list[tuple[Decimal, ...]]:
 
 
 def promised(client: Client, file: Import) -> tuple[int, Decimal]:
-    """What stands beside the button before anything is booked: how many parcels, and for how much in all."""
+    """Return what the page says next to the button before booking: the number of parcels and the total."""
     said = re.search(r"\$([\d,]+\.\d\d) \w+ (\d+) (?:parcels|packages)", text(client.get(check_page(file))))
     assert said
     return int(said[2]), Decimal(said[1].replace(",", ""))

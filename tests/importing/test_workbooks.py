@@ -1,4 +1,4 @@
-"""Excel workbooks: what a person sees in a cell is what is read, and no workbook takes more than its share."""
+"""Excel workbooks: cells are read as a person sees them, and no workbook takes too much memory or time."""
 
 import datetime as dt
 import tracemalloc
@@ -125,19 +125,19 @@ def row(number: int, text: str, given: str = "") -> str:
         ('ht="15" collapsed="1"', False),  # closes the group above it
     ],
 )
-def test_a_row_that_nobody_sees_is_noted(given: str, is_hidden: bool) -> None:
+def test_a_hidden_row_is_noted(given: str, is_hidden: bool) -> None:
     sheet = reading.read(sheet_of(row(1, "Name") + row(2, "Ann") + row(5, "Mia", given)))
     assert sheet.rows == {2: ["Ann"], 5: ["Mia"]}
     assert sheet.notes.get("hidden_rows", []) == ([5] if is_hidden else [])
 
 
-def test_the_header_is_the_first_row_that_is_seen() -> None:
+def test_the_header_is_the_first_visible_row() -> None:
     sheet = reading.read(sheet_of(row(1, "order_name", 'hidden="1"') + row(2, "Name") + row(3, "Mia")))
     assert (sheet.header, sheet.rows) == (["Name"], {3: ["Mia"]})
 
 
 @pytest.mark.parametrize("prefix", ["", "x:"])
-def test_columns_that_nobody_sees_are_read_and_noted(prefix: str) -> None:
+def test_hidden_columns_are_read_and_noted(prefix: str) -> None:
     text = (
         f'<{prefix}worksheet xmlns{":x" if prefix else ""}="{MAIN}"><{prefix}cols><{prefix}col min="2" max="2" '
         f'hidden="1"/></{prefix}cols><{prefix}sheetData><{prefix}row><{prefix}c t="str"><{prefix}v>Name</{prefix}v>'
@@ -149,7 +149,7 @@ def test_columns_that_nobody_sees_are_read_and_noted(prefix: str) -> None:
     assert (sheet.rows, sheet.notes["hidden_columns"]) == ({2: ["Mia", "2"]}, [1])
 
 
-def test_how_a_text_is_spoken_is_no_part_of_it() -> None:
+def test_phonetic_text_is_ignored() -> None:
     spoken = '<is><t>Tokyo</t><rPh sb="0" eb="1"><t>toukyou</t></rPh></is>'
     sheet = reading.read(sheet_of(row(1, "Name") + f'<row><c t="inlineStr">{spoken}</c></row>'))
     assert sheet.rows == {2: ["Tokyo"]}

@@ -1,4 +1,4 @@
-"""Kinds of jobs whose work the test chooses, and brokers that take everything or nothing."""
+"""Job kinds whose work the test chooses, and brokers that accept everything or nothing."""
 
 import datetime as dt
 import uuid
@@ -53,12 +53,12 @@ def waiting(quill: Sender, alice: User) -> Waiting:
 
 
 def make_due(job: Any) -> None:
-    """Its lease, its rest, or the life of its message is over."""
+    """Let its lease, its rest or its message expire."""
     type(job).objects.filter(pk=job.pk).update(due_at=timezone.now() - dt.timedelta(seconds=1))
 
 
 def replaced(order: Order, *, due_at: dt.datetime) -> int:
-    """An order that something is to be booked instead of."""
+    """An order that is being replaced."""
     values = {"quote": order.quote, "product_code": "-", "form_token": uuid.uuid4(), "asked_by": order.made_by}
     return Replacement.objects.create(order=order, asked_at=due_at, due_at=due_at, **values).pk
 

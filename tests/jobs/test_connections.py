@@ -1,4 +1,4 @@
-"""A worker's threads keep their connections to the database, as a web's do."""
+"""A worker's threads keep their database connections, like a web server's."""
 
 import pytest
 from celery.fixups.django import DjangoWorkerFixup
@@ -16,7 +16,7 @@ def test_a_task_does_not_close_the_connection(monkeypatch: pytest.MonkeyPatch) -
     assert closed == []
 
 
-def test_before_and_after_a_task_one_that_is_old_or_broken_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_old_or_broken_connection_is_closed_before_and_after_a_task(monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[str] = []
     monkeypatch.setattr(celery, "close_old_connections", lambda: looked.append("looked"))
     task_prerun.send(sender=None)

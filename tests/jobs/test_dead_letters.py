@@ -73,7 +73,7 @@ def failing(order: Order) -> None:
 
 
 def parked(order: Order) -> DeadLetter:
-    """This order, after it failed too often."""
+    """Return this order after it has failed too often."""
     order.change(failures=PARK_AFTER, last_error="KeyError")
     BOOK(order.pk)
     return DeadLetter.objects.get(row=order.pk)
@@ -82,7 +82,7 @@ def parked(order: Order) -> DeadLetter:
 @pytest.mark.parametrize("deadly", [signal.SIGKILL, signal.SIGSEGV])
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 @pytest.mark.usefixtures("on_disk")
-def test_a_row_that_takes_its_process_with_it_five_times_is_parked_and_the_one_behind_it_is_done(
+def test_a_row_that_kills_its_process_five_times_is_parked_and_the_next_is_done(
     waiting: Waiting, deadly: signal.Signals
 ) -> None:
     poison, healthy = waiting(), waiting()
@@ -101,7 +101,7 @@ def test_a_row_that_takes_its_process_with_it_five_times_is_parked_and_the_one_b
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 @pytest.mark.usefixtures("on_disk")
-def test_a_worker_that_is_killed_at_a_healthy_row_costs_it_nothing(waiting: Waiting) -> None:
+def test_killing_a_worker_at_a_healthy_row_does_not_count(waiting: Waiting) -> None:
     order = waiting()
     assert swept_by_a_child(lambda order: os.kill(os.getpid(), signal.SIGKILL)) == signal.SIGKILL
     assert Order.objects.get(pk=order.pk).failures == 1
@@ -121,7 +121,7 @@ def test_a_row_that_raises_five_times_in_a_row_is_parked_and_the_log_says_so(
     assert swept(failing) == {}
 
 
-def test_a_try_that_goes_well_starts_the_count_anew(waiting: Waiting) -> None:
+def test_a_successful_try_resets_the_count(waiting: Waiting) -> None:
     order = waiting()
     for work in [*[failing] * 4, lambda order: order.retry(timezone.now()), failing]:
         swept(work)
@@ -157,14 +157,14 @@ def test_an_operator_finds_the_letter_and_lets_it_try_again(staff: Client, sam: 
     assert (Audit.objects.get().actor, Audit.objects.get().action) == (sam, "dead letter tried again")
 
 
-def test_what_is_not_parked_any_more_is_not_tried_again_twice(waiting: Waiting) -> None:
+def test_a_row_no_longer_parked_is_not_retried_twice(waiting: Waiting) -> None:
     letter = parked(waiting())
     dead_letters.try_again(letter, now=timezone.now())
     with pytest.raises(dead_letters.NoLongerParked):
         dead_letters.try_again(letter, now=timezone.now())
 
 
-def test_the_letter_of_a_row_that_a_person_resolved_goes(waiting: Waiting) -> None:
+def test_the_letter_of_a_resolved_row_is_deleted(waiting: Waiting) -> None:
     resolved, still_parked = waiting(), waiting()
     parked(resolved)
     parked(still_parked)

@@ -34,7 +34,7 @@ def seen(order: Order) -> dict[str, Any]:
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 @pytest.mark.parametrize("moved", [{"due_at": None}, {"status": "draft"}], ids=["due time", "status"])
-def test_who_has_lost_the_row_changes_nothing(
+def test_a_worker_that_lost_the_row_changes_nothing(
     waiting: Waiting, change: Callable[[Job], bool], moved: dict[str, Any]
 ) -> None:
     mine = waiting()
@@ -61,9 +61,7 @@ def test_one_of_two_who_saw_it_due_gets_it(waiting: Waiting) -> None:
         ("give up", {"tries": 3, "failures": 2}),
     ],
 )
-def test_what_each_change_leaves_of_a_row_that_failed_twice(
-    waiting: Waiting, change: str, left: dict[str, Any]
-) -> None:
+def test_each_change_of_a_row_that_failed_twice(waiting: Waiting, change: str, left: dict[str, Any]) -> None:
     order = waiting()
     order.change(tries=3, failures=2, last_error="KeyError", parked_at=timezone.now())
     assert CHANGES[change](order)
@@ -91,7 +89,7 @@ def test_a_message_for_a_row_that_is_not_due_does_nothing(waiting: Waiting, fiel
     assert done == []
 
 
-def test_work_that_raises_rests_for_a_minute_and_says_what_and_where_but_names_nobody(waiting: Waiting) -> None:
+def test_work_that_raises_waits_a_minute_and_records_the_error_without_names(waiting: Waiting) -> None:
     order = waiting()
 
     def work(order: Order) -> None:
@@ -118,7 +116,7 @@ def test_the_error_is_written_down_though_it_rolled_back_what_the_worker_wrote_l
     assert Order.objects.get(pk=order.pk).last_error.startswith("ZeroDivisionError")
 
 
-def test_the_error_of_who_has_lost_the_row_is_not_written_down(waiting: Waiting) -> None:
+def test_the_error_of_a_worker_that_lost_the_row_is_not_recorded(waiting: Waiting) -> None:
     order = waiting()
 
     def work(order: Order) -> None:
@@ -149,7 +147,7 @@ def test_an_order_that_moves_on_forgets_what_went_wrong_before(waiting: Waiting)
     }  # fmt: skip
 
 
-def test_workers_are_told_of_a_row_once_it_can_be_seen(
+def test_workers_get_a_message_once_a_row_is_committed(
     monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Any
 ) -> None:
     shown: list[tuple[str, int]] = []
@@ -160,7 +158,7 @@ def test_workers_are_told_of_a_row_once_it_can_be_seen(
     assert shown == [(named("book").task, 7), (named("book").task, 8)]
 
 
-def test_a_broker_that_is_away_is_asked_once_however_many_rows_there_are(
+def test_an_unreachable_broker_is_tried_once_for_any_number_of_rows(
     monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Any
 ) -> None:
     asked: list[int] = []
@@ -171,7 +169,7 @@ def test_a_broker_that_is_away_is_asked_once_however_many_rows_there_are(
 
 
 @pytest.mark.parametrize(("seconds", "is_sent"), [(2.5, True), (60, False)])
-def test_who_is_asked_to_come_back_soon_comes_at_that_moment_and_not_at_the_next_sweep(
+def test_a_row_due_again_soon_runs_then_and_not_at_the_next_sweep(
     waiting: Waiting, monkeypatch: pytest.MonkeyPatch, seconds: float, is_sent: bool
 ) -> None:
     """Turns that are free until the sweep would be lost."""

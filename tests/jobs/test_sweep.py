@@ -55,9 +55,7 @@ def test_a_row_of_each_kind_is_taken_by_one_of_two_workers(due: dict[str, int], 
     assert taken == [due[kind.name]]
 
 
-def test_due_rows_are_handed_to_the_workers_by_name_what_hurts_most_first(
-    due: dict[str, int], messages: list[Message]
-) -> None:
+def test_due_rows_are_sent_to_the_workers_most_urgent_first(due: dict[str, int], messages: list[Message]) -> None:
     Sweep().once()
     assert [message[:2] for message in messages] == [(kind.task, due[kind.name]) for kind in all_kinds()]
     assert [kind.name for kind in all_kinds()] == list(due)
@@ -95,7 +93,7 @@ def test_no_row_has_two_messages_at_a_time(waiting: Waiting, messages: list[Mess
 
 @pytest.mark.parametrize("name", ["book", "export"])
 @pytest.mark.parametrize("sweepers", [1, 2])
-def test_a_row_the_workers_let_pass_is_done_here_after_its_kinds_patience(
+def test_a_row_the_workers_ignore_is_done_by_the_sweep_after_a_while(
     due: dict[str, int], messages: list[Message], name: str, sweepers: int
 ) -> None:
     done: list[Job] = []
@@ -109,7 +107,7 @@ def test_a_row_the_workers_let_pass_is_done_here_after_its_kinds_patience(
     assert (len(messages), [row.pk for row in done]) == (kind.patience * sweepers, [due[name]])
 
 
-def test_what_the_sweep_has_no_time_for_goes_back_to_the_workers(
+def test_rows_the_sweep_has_no_time_for_go_back_to_the_workers(
     waiting: Waiting, messages: list[Message], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     order, one = waiting(), Sweep()
@@ -159,10 +157,10 @@ def test_a_sender_with_much_to_book_does_not_hold_up_one_with_little(quill: Send
 @pytest.mark.parametrize(
     "error", [ZeroDivisionError(), OperationalError("canceling statement due to lock timeout"), InterfaceError()]
 )
-def test_one_broken_row_rests_and_those_behind_it_are_done(
+def test_one_broken_row_waits_and_those_behind_it_are_done(
     waiting: Waiting, no_broker: None, caplog: pytest.LogCaptureFixture, error: Exception
 ) -> None:
-    """A lock, a deadlock or a time limit is one row's trouble, too: the database itself answers."""
+    """A lock, a deadlock or a time limit is one row's problem too: the database itself replies."""
     broken, whole, tried = waiting(), waiting(), []
 
     def work(order: Order) -> None:
@@ -219,7 +217,7 @@ def test_a_kind_whose_rows_cannot_be_looked_up_does_not_stop_the_others(
     assert "sweep_failed" in caplog.text
 
 
-def test_what_the_clock_causes_is_looked_for_as_often_as_it_needs() -> None:
+def test_time_based_work_is_checked_as_often_as_needed() -> None:
     assert {chore.name: chore.every.total_seconds() for chore in all_chores()} == {
         "pauses": 0, "webhooks": 0, "gaps": 0, "imports": 0, "charges": 0,
         "certificates": 3600, "alerts": 60, "reminders": 60, "webhook proof": 60, "dead letters": 60, "report columns": 60,
@@ -247,7 +245,7 @@ def test_a_failing_chore_ends_neither_the_round_nor_the_chores_behind_it(
     assert done == ["broken", "each round", "each round"]
 
 
-def test_a_database_that_is_away_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_start_waits_for_a_database_that_is_down(monkeypatch: pytest.MonkeyPatch) -> None:
     one = Sweep()
     rounds: list[int] = []
 
@@ -270,7 +268,7 @@ def test_a_stopped_sweep_begins_no_further_row(due: dict[str, int], messages: li
     assert messages == []
 
 
-def test_the_command_looks_once_and_says_what_it_found(
+def test_the_command_sweeps_once_and_says_what_it_found(
     due: dict[str, int], messages: list[Message], capsys: pytest.CaptureFixture[str]
 ) -> None:
     call_command("sweep", "--once")
@@ -301,7 +299,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_every_module_that_registers_work_is_found_by_name() -> None:
-    """A job in a module that is not named runs nowhere but where a page happens to import it."""
+    """A job in an unlisted module runs only where a page happens to import it."""
     registers = re.compile(r"^@(job|chore|term|eraser|objection)\(", re.MULTILINE)
     modules = [path for room in ("shipping_portal", "orders", "tracking") for path in (ROOT / room).rglob("*.py")]
     named = tuple(f"/{name.replace('.', '/')}.py" for name in MODULES)

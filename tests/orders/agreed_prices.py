@@ -1,4 +1,4 @@
-"""Orders whose price was agreed."""
+"""Orders with an agreed price."""
 
 from orders.booking import bookings
 from orders.models import Order

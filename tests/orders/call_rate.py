@@ -1,4 +1,4 @@
-"""The carrier's rate, used up."""
+"""Use up the carrier's call rate."""
 
 import datetime as dt
 
@@ -8,7 +8,7 @@ from shipping_portal.jobs.registry import NotYet
 
 
 def fill(account: CarrierAccount, operation: str) -> dt.datetime:
-    """Take turns until no more is given; when the next would be."""
+    """Take turns until none is left; return when the next one is."""
     try:
         while True:
             turns.take_turn(account, operation, shares=True, patience=turns.DUE)

@@ -1,4 +1,4 @@
-"""What the order journeys share: a live quote from the sandbox and an order made of it."""
+"""Fixtures of the order journeys: a live quote from the sandbox and an order made from it."""
 
 import uuid
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""Do what is due about an order, as if its time had come."""
+"""Do an order's due work, as if its time had come."""
 
 from django.utils import timezone
 

@@ -8,7 +8,7 @@ from tests import factories
 
 
 def parcel(typed: str, unit: str = "cm") -> Measures:
-    """Weight in kg and three sides, as they are read."""
+    """Weight in kg and three sides, as read from the file."""
     weight, length, width, height = map(Decimal, typed.split(","))
     return Measures(weight, "kg", length, width, height, unit)
 

@@ -1,4 +1,6 @@
-"""An operator found an unclear booking's reference: spelled as the carrier does, ours, and on the right attempt."""
+"""An operator found an unclear booking's reference: it keeps the carrier's spelling, must be ours, and goes to the
+right attempt.
+"""
 
 import datetime as dt
 from collections.abc import Callable
@@ -27,7 +29,7 @@ Submit = Callable[..., Order]
 
 @dataclass
 class TerseCarrier:
-    """Answers for every reference with `tracked`; `orders` are what it shows by order id, else what was tracked."""
+    """Replies to every reference with `tracked`; shows `orders` by order id, else what was tracked."""
 
     orders: dict[str, Booked] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
@@ -72,15 +74,13 @@ def attempt(of: Order, **changes: Any) -> BookingAttempt:
 # -- The reference keeps the carrier's case ------------------------------------------------------
 
 
-def test_a_reference_is_kept_in_the_case_a_reply_named_it(
-    quill: Sender, alice: User, sam: User, terse: TerseCarrier
-) -> None:
+def test_a_reference_keeps_the_case_of_the_reply(quill: Sender, alice: User, sam: User, terse: TerseCarrier) -> None:
     order = cases.unclear(quill, alice, seen_reference="Smixed12345")
     assert adopt(order, "SMIXED12345", sam).carrier_reference == "Smixed12345"
     assert terse.asked == ["Smixed12345"]
 
 
-def test_a_reference_is_kept_in_the_case_the_carrier_shows_its_order(
+def test_a_reference_keeps_the_case_of_the_carriers_order(
     quill: Sender, alice: User, sam: User, terse: TerseCarrier
 ) -> None:
     order = cases.unclear(quill, alice)
@@ -91,14 +91,14 @@ def test_a_reference_is_kept_in_the_case_the_carrier_shows_its_order(
 
 
 @pytest.mark.parametrize(("typed", "kept"), [("Smixed12345", "Smixed12345"), (" smixed12345 ", "SMIXED12345")])
-def test_a_reference_nobody_has_seen_is_kept_as_it_was_typed(
+def test_an_unseen_reference_is_kept_as_typed(
     quill: Sender, alice: User, sam: User, terse: TerseCarrier, typed: str, kept: str
 ) -> None:
-    """A small s was typed carelessly: no reference begins with one."""
+    """A lower-case s was typed by mistake: no reference starts with one."""
     assert adopt(cases.unclear(quill, alice), typed, sam).carrier_reference == kept
 
 
-def test_another_orders_reference_is_known_in_any_case(
+def test_another_orders_reference_is_recognised_in_any_case(
     quill: Sender, alice: User, sam: User, terse: TerseCarrier
 ) -> None:
     factories.order(quill, alice, status="booked", carrier_reference="Smixed12345")
@@ -107,7 +107,7 @@ def test_another_orders_reference_is_known_in_any_case(
     assert terse.asked == []
 
 
-def test_where_the_carrier_shows_no_tracking_a_reference_is_adopted_unchecked_and_that_is_written_down(
+def test_without_tracking_a_reference_is_adopted_unchecked_and_that_is_recorded(
     quill: Sender, alice: User, sam: User, carrier: SandboxCarrier, contract: Callable[[str], None]
 ) -> None:
     contract('track = ""\nview = ""')
@@ -118,7 +118,7 @@ def test_where_the_carrier_shows_no_tracking_a_reference_is_adopted_unchecked_an
     assert Audit.objects.get().reason == unchecked
 
 
-def test_where_the_carrier_shows_no_tracking_an_order_id_is_checked_all_the_same(
+def test_without_tracking_an_order_id_is_still_checked(
     quill: Sender, alice: User, sam: User, carrier: SandboxCarrier, contract: Callable[[str], None]
 ) -> None:
     contract('track = ""')
@@ -137,7 +137,7 @@ def test_where_the_carrier_shows_no_tracking_an_order_id_is_checked_all_the_same
         (held("SFOUND12345", order_key="somebody-else"), "another of our orders"),
     ],
 )
-def test_an_order_id_that_shows_something_else_is_refused(
+def test_an_order_id_of_another_parcel_is_refused(
     quill: Sender, alice: User, sam: User, terse: TerseCarrier, shown: Booked, words: str
 ) -> None:
     order = cases.unclear(quill, alice)
@@ -148,7 +148,7 @@ def test_an_order_id_that_shows_something_else_is_refused(
 
 
 @pytest.mark.parametrize("named", [1, 2, 3])
-def test_an_order_id_under_any_name_of_this_order_is_its_own(
+def test_an_order_id_under_any_of_this_orders_keys_is_accepted(
     quill: Sender, alice: User, sam: User, terse: TerseCarrier, named: int
 ) -> None:
     order = cases.unclear(quill, alice)
@@ -167,7 +167,7 @@ def test_an_order_id_under_any_name_of_this_order_is_its_own(
         (b'{"customer_reference": "ANOTHER-1", "metadata": {"portal_order": "OWN-KEY"}}', ""),
     ],
 )
-def test_the_audit_names_what_was_adopted_and_what_nobody_could_compare(
+def test_the_audit_names_what_was_adopted_and_what_could_not_be_compared(
     quill: Sender, alice: User, sam: User, terse: TerseCarrier, body: bytes, doubt: str
 ) -> None:
     order = cases.unclear(quill, alice)
@@ -185,7 +185,7 @@ def test_the_audit_names_what_was_adopted_and_what_nobody_could_compare(
     ],
 )
 @pytest.mark.parametrize("where", ["its order", "its tracking"])
-def test_what_the_carrier_has_under_another_name_of_ours_is_refused(
+def test_a_reference_under_another_of_our_keys_is_refused(
     quill: Sender, alice: User, sam: User, terse: TerseCarrier, where: str, body: bytes, words: str
 ) -> None:
     if where == "its tracking":
@@ -196,7 +196,7 @@ def test_what_the_carrier_has_under_another_name_of_ours_is_refused(
         adopt(cases.unclear(quill, alice), "SFOUND12345", sam)
 
 
-def test_without_the_order_id_that_tells_whose_it_is_the_refusal_says_where_to_find_it(
+def test_a_refusal_for_a_missing_order_id_says_where_to_find_it(
     quill: Sender, alice: User, sam: User, terse: TerseCarrier
 ) -> None:
     with pytest.raises(
@@ -207,7 +207,7 @@ def test_without_the_order_id_that_tells_whose_it_is_the_refusal_says_where_to_f
         adopt(cases.unclear(quill, alice), "SFOUND12345", sam, "")
 
 
-def test_an_order_id_that_a_reply_told_need_not_be_typed(
+def test_an_order_id_known_from_a_reply_need_not_be_typed(
     quill: Sender, alice: User, sam: User, terse: TerseCarrier
 ) -> None:
     found = b'{"order_id": "id-7", "carrier_reference": "STOLD00001"}'
@@ -215,7 +215,7 @@ def test_an_order_id_that_a_reply_told_need_not_be_typed(
     assert adopt(order, "STOLD00001", sam, "").carrier_order_id == "id-7"
 
 
-def test_where_the_tracking_tells_our_order_key_no_order_id_is_needed(
+def test_no_order_id_is_needed_if_tracking_shows_our_order_key(
     quill: Sender, alice: User, sam: User, terse: TerseCarrier
 ) -> None:
     order = cases.unclear(quill, alice)
@@ -231,10 +231,10 @@ def test_where_the_tracking_tells_our_order_key_no_order_id_is_needed(
                              (dt.timedelta(seconds=4), True), (dt.timedelta(minutes=-5), True)],
 )  # fmt: skip
 @pytest.mark.parametrize("how", ["scanned", "billed", "scanned, of an order without an attempt"])
-def test_a_reference_heard_of_before_the_booking_was_sent_is_refused_with_both_times(
+def test_a_reference_seen_before_the_booking_was_sent_is_refused_with_both_times(
     quill: Sender, alice: User, sam: User, terse: TerseCarrier, how: str, before: dt.timedelta, is_taken: bool
 ) -> None:
-    """Without an attempt, as after a restore, it counts from when the order was made."""
+    """Without an attempt, as after a restore, the time of the order counts."""
     sent = timezone.now() - dt.timedelta(hours=1)
     order = cases.unclear(quill, alice, sent_at=sent)
     Order.objects.filter(pk=order.pk).update(created_at=sent - dt.timedelta(hours=1))
@@ -256,7 +256,7 @@ def test_a_reference_heard_of_before_the_booking_was_sent_is_refused_with_both_t
     assert terse.asked == []
 
 
-def test_a_bill_of_another_carrier_account_tells_nothing_of_a_reference(
+def test_a_bill_of_another_carrier_account_says_nothing_about_a_reference(
     quill: Sender, alice: User, sam: User, terse: TerseCarrier
 ) -> None:
     sent = timezone.now() - dt.timedelta(hours=1)
@@ -272,10 +272,10 @@ def test_a_bill_of_another_carrier_account_tells_nothing_of_a_reference(
 # -- Which attempt it was ------------------------------------------------------------------------
 
 
-def test_a_late_yes_to_a_booking_resolved_as_not_made_is_that_attempts(
+def test_a_late_yes_to_a_booking_resolved_as_not_made_goes_to_that_attempt(
     quill: Sender, alice: User, sam: User, terse: TerseCarrier
 ) -> None:
-    """Finding: its attempt stayed `not_created`, and so nothing kept a second one from being made."""
+    """Bug: its attempt stayed `not_created`, so nothing stopped a second one."""
     order = cases.unclear(quill, alice, status="conflict", state="not_created", seen_reference="SLATE00001")
     later = attempt(order, generation=2, seen_reference="")
     adopt(order, "slate00001", sam)
@@ -284,7 +284,7 @@ def test_a_late_yes_to_a_booking_resolved_as_not_made_is_that_attempts(
     assert later.state == "not_created"
 
 
-def test_without_a_reply_that_named_it_the_last_attempt_was_it(
+def test_without_a_reply_naming_it_the_reference_goes_to_the_last_attempt(
     quill: Sender, alice: User, sam: User, terse: TerseCarrier
 ) -> None:
     order = cases.unclear(quill, alice, status="conflict", state="not_created")
@@ -294,7 +294,7 @@ def test_without_a_reply_that_named_it_the_last_attempt_was_it(
     assert (accepted.generation, accepted.seen_reference) == (2, "SFOREIGN01")
 
 
-def test_an_attempt_still_unknown_is_resolved_when_another_ones_reference_is_adopted(
+def test_an_unknown_attempt_is_resolved_when_anothers_reference_is_adopted(
     quill: Sender, alice: User, sam: User, terse: TerseCarrier
 ) -> None:
     order = cases.unclear(quill, alice, state="not_created", seen_reference="SLATE00001")
@@ -310,7 +310,7 @@ def test_an_attempt_still_unknown_is_resolved_when_another_ones_reference_is_ado
 def adopted(
     submitted: Submit, carrier: SandboxCarrier, sam: User, contract: Callable[[str], None], settings: Any
 ) -> Order:
-    """Booked at the carrier, adopted without its order id, and both labels given up."""
+    """Booked at the carrier, adopted without its order id, with both labels given up."""
     carrier.trouble("book", "commit-close")
     order = submitted()
     bookings.process_booking(order.pk)
@@ -328,9 +328,7 @@ def add_order_id(order: Order, order_id: str, by: User) -> None:
     verifying.add_order_id(order, order_id, by=by, reason=REASON, now=timezone.now())
 
 
-def test_with_the_carriers_order_id_the_labels_are_due_and_fetched(
-    adopted: Order, carrier: SandboxCarrier, sam: User
-) -> None:
+def test_adding_the_carriers_order_id_fetches_the_labels(adopted: Order, carrier: SandboxCarrier, sam: User) -> None:
     order_id = carrier.ledger("booked")[0]["parcel"]["order_id"]
     add_order_id(adopted, f" {order_id} ", sam)
     adopted.refresh_from_db()
@@ -357,7 +355,7 @@ def test_an_order_id_of_another_parcel_is_not_added(
     assert not Audit.objects.filter(action="carrier's order id added").exists()
 
 
-def test_an_order_id_is_added_once(adopted: Order, carrier: SandboxCarrier, sam: User) -> None:
+def test_an_order_id_can_be_added_once(adopted: Order, carrier: SandboxCarrier, sam: User) -> None:
     order_id = carrier.ledger("booked")[0]["parcel"]["order_id"]
     stale = Order.objects.get(pk=adopted.pk)
     add_order_id(adopted, order_id, sam)

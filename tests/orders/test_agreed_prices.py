@@ -1,4 +1,4 @@
-"""What the sender agreed to, beside what the carrier booked: never dearer, nor in another currency, in silence."""
+"""What the sender agreed to and what the carrier booked: never dearer or in another currency without a notice."""
 
 import datetime as dt
 from collections.abc import Callable
@@ -46,7 +46,7 @@ def dearer(submitted: Submit, carrier: SandboxCarrier) -> Callable[..., Order]:
 
 @pytest.fixture
 def in_dollars(submitted: Submit, carrier: SandboxCarrier) -> Callable[[], Order]:
-    """An order that was agreed to in US dollars, and that the carrier books in Australian ones."""
+    """An order agreed in US dollars that the carrier books in Australian dollars."""
 
     def book() -> Order:
         order = submitted()
@@ -63,7 +63,7 @@ def recorded(order: Order) -> list[str]:
 # -- Booked at more than was agreed -------------------------------------------------------------------
 
 
-def test_a_price_booked_dearer_stands_beside_the_agreed_one_with_the_way_to_cancel(
+def test_a_dearer_booked_price_shows_beside_the_agreed_one_with_a_way_to_cancel(
     dearer: Callable[..., Order], alice: User, visit: Visit
 ) -> None:
     order = dearer()
@@ -76,7 +76,7 @@ def test_a_price_booked_dearer_stands_beside_the_agreed_one_with_the_way_to_canc
     )
 
 
-def test_where_it_cannot_be_cancelled_no_cancelling_is_offered(
+def test_no_cancel_is_offered_if_it_cannot_be_cancelled(
     dearer: Callable[..., Order], alice: User, bea: User, visit: Visit, contract: Callable[[str], None]
 ) -> None:
     order = dearer()
@@ -89,7 +89,7 @@ def test_where_it_cannot_be_cancelled_no_cancelling_is_offered(
     assert "Cancel it" not in for_the_bookkeeper + without_a_way
 
 
-def test_it_is_told_by_mail_once_and_no_more_after_the_sender_cancelled(
+def test_it_is_emailed_once_and_not_after_the_sender_cancelled(
     dearer: Callable[..., Order], alice: User, visit: Visit
 ) -> None:
     order = dearer()
@@ -101,14 +101,14 @@ def test_it_is_told_by_mail_once_and_no_more_after_the_sender_cancelled(
     assert recorded(order) == []
 
 
-def test_the_notice_offers_no_cancelling_that_the_carrier_does_not_have(
+def test_the_notice_offers_no_cancel_if_the_carrier_has_none(
     dearer: Callable[..., Order], contract: Callable[[str], None]
 ) -> None:
     contract('cancel = ""')
     assert recorded(dearer())[0].endswith("Contact us if you don't want it at that price.")
 
 
-def test_the_operator_has_it_in_the_queue_at_once_until_it_is_cancelled(
+def test_it_is_in_the_operators_queue_at_once_until_it_is_cancelled(
     dearer: Callable[..., Order], quill: Sender, alice: User
 ) -> None:
     factories.order(quill, alice, status="booked")
@@ -118,7 +118,7 @@ def test_the_operator_has_it_in_the_queue_at_once_until_it_is_cancelled(
     assert not reconciling.charged_otherwise(timezone.now()).exists()
 
 
-def test_a_bill_of_the_dearer_price_keeps_it_there_until_the_operator_accepts_it(
+def test_a_bill_at_the_dearer_price_keeps_it_queued_until_the_operator_accepts_it(
     dearer: Callable[..., Order], take: Any
 ) -> None:
     order = dearer()
@@ -129,7 +129,7 @@ def test_a_bill_of_the_dearer_price_keeps_it_there_until_the_operator_accepts_it
     assert not reconciling.charged_otherwise(now).exists()
 
 
-def test_a_bill_of_the_agreed_price_ends_it(dearer: Callable[..., Order], take: Any) -> None:
+def test_a_bill_at_the_agreed_price_takes_it_off_the_queue(dearer: Callable[..., Order], take: Any) -> None:
     order = dearer()
     now = timezone.now()
     posting.post_report(take(summed(line(order.carrier_reference, str(order.price)))), by=None, now=now)
@@ -148,7 +148,7 @@ def test_the_same_price_or_a_lower_one_is_shown_without_alarm(
     assert not reconciling.charged_otherwise(timezone.now()).exists()
 
 
-def test_a_booking_in_another_currency_is_told_however_low_its_number(
+def test_a_booking_in_another_currency_is_reported_however_low_its_number(
     in_dollars: Callable[[], Order], alice: User, visit: Visit
 ) -> None:
     order = in_dollars()
@@ -173,10 +173,10 @@ def test_a_booking_in_another_currency_is_told_however_low_its_number(
         (Money(Decimal("13.85"), "USD"), None, (Decimal("13.85"), "USD")),
     ],
 )
-def test_only_a_price_in_the_currency_agreed_to_is_what_is_charged(
+def test_only_a_price_in_the_agreed_currency_counts_as_charged(
     submitted: Submit, booked: Money, charged: Decimal | None, unagreed: tuple[Decimal | None, str]
 ) -> None:
-    """An amount in another would count in the limits, and in every total, as if it were of the agreed one."""
+    """An amount in another currency would count in limits and totals as if it were in the agreed one."""
     order = submitted()
     attempt = bookings._write_down(order, timezone.now())
     assert attempt
@@ -191,7 +191,7 @@ def test_only_a_price_in_the_currency_agreed_to_is_what_is_charged(
 
 
 def asked_in(order: Order, currency: str, amount: str = "9.40") -> Order:
-    """The order, back with its sender because the carrier gives another price by now."""
+    """The order, back with its sender because the carrier's price has changed."""
     offer = {**factories.OFFER, "amount": amount, "currency": currency}
     Order.objects.filter(pk=order.pk).update(quoted_at=timezone.now() - dt.timedelta(hours=1))
     order.refresh_from_db()
@@ -204,7 +204,7 @@ def asked_in(order: Order, currency: str, amount: str = "9.40") -> Order:
 
 @pytest.fixture
 def repriced(quill: Sender, alice: User) -> Order:
-    """An order at $12.08 AUD that costs $9.40 USD by now."""
+    """An order at $12.08 AUD that now costs $9.40 USD."""
     return asked_in(factories.order(quill, alice, status="booking", due_at=timezone.now()), "USD")
 
 
@@ -226,7 +226,7 @@ def test_a_yes_names_the_amount_and_the_currency(
     assert (repriced.status, repriced.price, repriced.currency) == expected
 
 
-def test_the_page_posts_the_yes_it_shows(repriced: Order, alice: User, visit: Visit) -> None:
+def test_the_page_posts_the_price_it_shows(repriced: Order, alice: User, visit: Visit) -> None:
     body = visit(alice).get(f"/parcels/{repriced.uuid}/booking/").content.decode()
     assert 'name="agreed" value="9.40 USD"' in body
     assert "Book at $9.40 USD" in body
@@ -241,14 +241,14 @@ def test_a_yes_to_an_older_price_books_nothing(repriced: Order, alice: User) -> 
     assert (repriced.status, repriced.due_at) == ("draft", None)
 
 
-def test_a_yes_to_a_price_of_which_the_currency_changed_since_is_asked_again(repriced: Order, alice: User) -> None:
+def test_a_yes_is_asked_for_again_if_the_currency_has_changed(repriced: Order, alice: User) -> None:
     bookings.confirm(repriced, by=alice, now=timezone.now())
     assert asked_in(repriced, "CAD").problem["new"] == "9.40"
 
 
 @pytest.fixture
 def file(quill: Sender, alice: User, repriced: Order) -> Import:
-    """An import with one row, which costs $9.40 USD by now."""
+    """An import with one row, which now costs $9.40 USD."""
     made = factories.import_file(quill, alice, state="booking")
     factories.import_row(quill, alice, file=made, state="booked", problems={}, order=repriced)
     return made

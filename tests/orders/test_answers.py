@@ -1,4 +1,4 @@
-"""What people read of an answer that is no clear yes: silence, an answer nobody can read, a stopped account."""
+"""What people read when a reply is not a clear yes: silence, an unreadable reply, a stopped account."""
 
 from collections.abc import Callable
 
@@ -30,7 +30,7 @@ UNREADABLE = "The carrier gave an answer we can't read"
         *((verb, UNREADABLE) for verb in ("202", "302", "409", "503", "500", "empty201", "html200", "truncate")),
     ],
 )
-def test_silence_and_an_answer_nobody_can_read_are_told_apart(
+def test_silence_and_an_unreadable_reply_read_differently(
     submitted: Submit, carrier: SandboxCarrier, alice: User, visit: Callable[[User], Client], verb: str, said: str
 ) -> None:
     carrier.trouble("book", verb)
@@ -45,7 +45,7 @@ def test_silence_and_an_answer_nobody_can_read_are_told_apart(
         assert said == DIDNT or "didn't answer" not in words.replace("didn’t", "didn't")
 
 
-def test_a_reply_that_came_too_late_is_no_answer(submitted: Submit) -> None:
+def test_a_reply_that_came_too_late_counts_as_none(submitted: Submit) -> None:
     order = submitted()
     attempt = bookings._write_down(order, timezone.now())
     assert attempt
@@ -54,7 +54,7 @@ def test_a_reply_that_came_too_late_is_no_answer(submitted: Submit) -> None:
     assert order.problem["text"] == DIDNT
 
 
-def test_a_worker_that_stopped_is_not_the_carriers_silence(submitted: Submit) -> None:
+def test_a_stopped_worker_is_not_called_the_carriers_silence(submitted: Submit) -> None:
     order = submitted()
     bookings._write_down(order, timezone.now())
     order = work(order)
@@ -64,7 +64,7 @@ def test_a_worker_that_stopped_is_not_the_carriers_silence(submitted: Submit) ->
 HELD_UP = "Bookings are held up at the carrier; yours waits, nothing is charged."
 
 
-def test_a_stopped_account_is_told_to_senders_and_in_the_carriers_words_in_the_admin(
+def test_senders_see_a_stopped_account_and_the_admin_has_the_carriers_words(
     submitted: Submit, line: Meddler, alice: User, visit: Callable[[User], Client], sam: User
 ) -> None:
     order = submitted()

@@ -1,4 +1,4 @@
-"""Booking end to end against the sandbox, and the row each outcome leaves."""
+"""Booking end to end against the sandbox, and the row each outcome writes."""
 
 import dataclasses
 import datetime as dt
@@ -47,7 +47,7 @@ def work(order: Order) -> Order:
     return order
 
 
-def test_sender_books_a_parcel_prints_its_label_and_sees_it_move(submitted: Submit, carrier: SandboxCarrier) -> None:
+def test_a_sender_books_a_parcel_prints_its_label_and_sees_it_move(submitted: Submit, carrier: SandboxCarrier) -> None:
     order = submitted()
     assert order.status == "booking"
     assert carrier.ledger("booked") == []
@@ -74,7 +74,7 @@ def test_sender_books_a_parcel_prints_its_label_and_sees_it_move(submitted: Subm
     assert "Picked up" in [details.words for details in seen]
 
 
-def test_the_attempt_is_written_down_with_the_bytes_that_were_sent(submitted: Submit, carrier: SandboxCarrier) -> None:
+def test_the_attempt_is_recorded_with_the_bytes_that_were_sent(submitted: Submit, carrier: SandboxCarrier) -> None:
     order = work(submitted())
     attempt = order.attempts.get()
     sent = next(r for r in carrier.requests() if r["method"] == "POST" and r["path"] == "/orders")
@@ -94,7 +94,7 @@ def test_a_lost_reply_is_unconfirmed_and_never_sent_again(submitted: Submit, car
     assert order.status == "unconfirmed"
 
 
-def test_where_the_carrier_keeps_keys_the_same_key_books_once(
+def test_a_carrier_that_remembers_keys_books_once_per_key(
     submitted: Submit, carrier: SandboxCarrier, contract: Callable[[str], None]
 ) -> None:
     contract("replays = true")
@@ -131,7 +131,7 @@ def test_where_the_carrier_keeps_keys_the_same_key_books_once(
         "204",
     ],
 )
-def test_an_answer_that_is_neither_yes_nor_no_leaves_the_order_with_an_operator(
+def test_a_reply_that_is_neither_yes_nor_no_goes_to_an_operator(
     submitted: Submit, carrier: SandboxCarrier, verb: str
 ) -> None:
     carrier.trouble("book", verb)
@@ -153,7 +153,7 @@ def test_a_clear_no_is_a_refusal_with_the_carriers_words(
 
 
 @pytest.mark.parametrize("status", ["401", "402", "403", "412"])
-def test_a_refused_account_stops_all_bookings_and_loses_no_order(
+def test_a_refused_account_stops_all_bookings_without_losing_an_order(
     submitted: Submit, carrier: SandboxCarrier, status: str
 ) -> None:
     first, second = submitted(), submitted()
@@ -173,13 +173,11 @@ def test_a_refused_account_stops_all_bookings_and_loses_no_order(
     assert CarrierAccount.objects.get().stopped_at is None
 
 
-def test_a_carrier_that_is_not_there_is_tried_again_later(
-    submitted: Submit, carrier: SandboxCarrier, settings: Any
-) -> None:
+def test_an_unreachable_carrier_is_tried_again_later(submitted: Submit, carrier: SandboxCarrier, settings: Any) -> None:
     order = submitted()
     accounts = CarrierAccount.objects.filter(pk=order.account_id)
     settings.CARRIER_BASE_URL = "http://127.0.0.1:9"
-    accounts.update(fingerprint=carrier_settings.current_settings().fingerprint)  # the same carrier, away
+    accounts.update(fingerprint=carrier_settings.current_settings().fingerprint)  # the same carrier, unreachable
     work(order)
     assert order.status == "booking"
     assert order.due_at > timezone.now()
@@ -190,7 +188,7 @@ def test_a_carrier_that_is_not_there_is_tried_again_later(
 
 
 @pytest.mark.parametrize(("verb", "state"), [("429", "not_sent"), ("500", "unknown")])
-def test_five_unsent_or_unclear_bookings_in_a_row_hold_the_next_one_back(
+def test_five_unsent_or_unclear_bookings_in_a_row_delay_the_next_one(
     submitted: Submit, carrier: SandboxCarrier, contract: Callable[[str], None], verb: str, state: str
 ) -> None:
     contract("requests_per_second = 1000.0")
@@ -220,7 +218,7 @@ def test_a_booking_that_could_not_be_sent_for_a_day_is_refused_in_our_words(subm
     assert "could not be sent for 24 hours" in order.problem["text"]
 
 
-def test_a_pickup_day_that_came_is_asked_about_and_gives_way_to_the_next_business_day(
+def test_a_pickup_day_that_has_come_is_asked_about_and_moves_to_the_next_business_day(
     submitted: Submit, alice: User, carrier: SandboxCarrier
 ) -> None:
     order = submitted()
@@ -235,7 +233,7 @@ def test_a_pickup_day_that_came_is_asked_about_and_gives_way_to_the_next_busines
     assert order.carrier_pickup_date > timezone.now().astimezone(order.sender.tzinfo).date()
 
 
-def test_a_day_still_to_come_stays_at_a_yes_that_would_take_the_next(
+def test_agreeing_to_the_next_day_keeps_a_day_still_to_come(
     submitted: Submit, alice: User, carrier: SandboxCarrier
 ) -> None:
     order = submitted()
@@ -247,7 +245,7 @@ def test_a_day_still_to_come_stays_at_a_yes_that_would_take_the_next(
 
 
 @pytest.mark.parametrize(("day", "calls"), [("2026-11-24", 0), ("2026-11-25", 1)], ids=["today", "tomorrow"])
-def test_the_carrier_is_asked_for_no_pickup_day_that_has_come_where_the_sender_is(
+def test_no_pickup_day_is_sent_that_has_come_in_the_senders_zone(
     submitted: Submit, carrier: SandboxCarrier, time_machine: TimeMachineFixture, day: str, calls: int
 ) -> None:
     time_machine.move_to("2026-11-23T20:00Z")  # 07:00 on the 24th in Melbourne
@@ -261,20 +259,20 @@ def test_a_worker_that_died_after_sending_leaves_the_order_unconfirmed(
     submitted: Submit, carrier: SandboxCarrier
 ) -> None:
     order = submitted()
-    bookings._write_down(order, timezone.now())  # and then the worker was killed
+    bookings._write_down(order, timezone.now())  # then the worker was killed
     order = work(order)
     assert order.status == "unconfirmed"
     assert carrier.ledger("booked") == []
 
 
-def test_a_stale_quote_is_asked_again_and_books_at_the_same_price(submitted: Submit, carrier: SandboxCarrier) -> None:
+def test_an_old_quote_is_checked_again_and_books_at_the_same_price(submitted: Submit, carrier: SandboxCarrier) -> None:
     order = submitted()
     Order.objects.filter(pk=order.pk).update(quoted_at=timezone.now() - dt.timedelta(minutes=4))
     assert work(order).status == "booked"
     assert sum(r["path"].startswith("/products") for r in carrier.requests()) == 2
 
 
-def test_a_price_that_rose_asks_the_sender_and_books_at_the_yes(
+def test_a_price_that_rose_asks_the_sender_and_books_after_a_yes(
     submitted: Submit, carrier: SandboxCarrier, alice: User
 ) -> None:
     order = submitted()
@@ -342,7 +340,7 @@ def test_the_same_form_twice_is_one_order(quill: Sender, alice: User) -> None:
     assert Order.objects.count() == 1
 
 
-def test_the_same_form_with_other_content_is_refused(quill: Sender, alice: User) -> None:
+def test_the_same_form_with_different_content_is_refused(quill: Sender, alice: User) -> None:
     token, now = uuid.uuid4(), timezone.now()
     first = factories.quote(quill, alice)
     other = factories.quote(quill, alice, parcel=factories.details(quill, description="Other"))
@@ -351,7 +349,7 @@ def test_the_same_form_with_other_content_is_refused(quill: Sender, alice: User)
         bookings.submit(quote=other, code="STANDARD-PICKUP", by=alice, form_token=token, pickup_date=None, now=now)
 
 
-def test_a_suspended_sender_books_nothing_and_unsent_work_stops(
+def test_a_suspended_sender_books_nothing_and_unsent_bookings_stop(
     submitted: Submit, carrier: SandboxCarrier, quill: Sender, alice: User, sam: User
 ) -> None:
     order = submitted()
@@ -363,7 +361,7 @@ def test_a_suspended_sender_books_nothing_and_unsent_work_stops(
         booking_rules.refuse_unless_booking_is_on(quill, timezone.now())
 
 
-def test_a_suspension_while_the_price_is_asked_for_again_stops_the_booking_before_its_first_byte(
+def test_a_suspension_during_the_price_check_stops_the_booking_before_it_is_sent(
     submitted: Submit, carrier: SandboxCarrier, quill: Sender, sam: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     order = submitted()
@@ -379,7 +377,7 @@ def test_a_suspension_while_the_price_is_asked_for_again_stops_the_booking_befor
     assert order.attempts.count() == 0
 
 
-def test_a_pause_holds_every_booking(submitted: Submit, carrier: SandboxCarrier) -> None:
+def test_a_pause_holds_back_every_booking(submitted: Submit, carrier: SandboxCarrier) -> None:
     order = submitted()
     CarrierAccount.objects.update(paused_at=timezone.now(), pause_text="The carrier is closed today.")
     assert work(order).status == "booking"
@@ -388,8 +386,8 @@ def test_a_pause_holds_every_booking(submitted: Submit, carrier: SandboxCarrier)
         booking_rules.refuse_unless_booking_is_on(order.sender, timezone.now())
 
 
-def test_a_worker_that_slept_through_a_pause_gives_nothing_up(submitted: Submit, carrier: SandboxCarrier) -> None:
-    """The account was read before the pause: what it said then is no reason a day later."""
+def test_a_worker_that_slept_through_a_pause_gives_up_nothing(submitted: Submit, carrier: SandboxCarrier) -> None:
+    """The worker read the account before the pause: what it read is no reason a day later."""
     order, now = submitted(), timezone.now()
     Order.objects.filter(pk=order.pk).update(submitted_at=now - dt.timedelta(hours=25))
     row = bookings.process_booking.due(now).get(pk=order.pk)
@@ -399,7 +397,7 @@ def test_a_worker_that_slept_through_a_pause_gives_nothing_up(submitted: Submit,
     assert Order.objects.get().status == "booked"
 
 
-def test_a_worker_that_slept_through_a_suspension_hands_nothing_back(
+def test_a_worker_that_slept_through_a_suspension_returns_no_order(
     submitted: Submit, carrier: SandboxCarrier, quill: Sender, sam: User
 ) -> None:
     order = submitted()
@@ -411,13 +409,13 @@ def test_a_worker_that_slept_through_a_suspension_hands_nothing_back(
     assert Order.objects.get().status == "booked"
 
 
-def test_while_the_carrier_rests_a_booking_is_due_at_the_end_of_its_rest(submitted: Submit) -> None:
+def test_while_bookings_are_held_back_one_is_due_when_the_hold_ends(submitted: Submit) -> None:
     order, end = submitted(), timezone.now() + dt.timedelta(minutes=3)
     CarrierAccount.objects.update(resting_until=end)
     assert (work(order).status, order.due_at) == ("booking", end)
 
 
-def test_once_the_carriers_rest_is_over_bookings_go_again(submitted: Submit, carrier: SandboxCarrier) -> None:
+def test_bookings_resume_when_the_hold_ends(submitted: Submit, carrier: SandboxCarrier) -> None:
     order = submitted()
     CarrierAccount.objects.update(resting_until=timezone.now() - dt.timedelta(seconds=1))
     assert work(order).status == "booked"
@@ -432,7 +430,7 @@ def test_a_reply_with_another_orders_reference_is_a_conflict(submitted: Submit, 
     assert first.carrier_reference == second.attempts.get().seen_reference
 
 
-def test_a_late_acceptance_lifts_an_unconfirmed_order(submitted: Submit, carrier: SandboxCarrier) -> None:
+def test_a_late_acceptance_books_an_unconfirmed_order(submitted: Submit, carrier: SandboxCarrier) -> None:
     order = submitted()
     attempt = bookings._write_down(order, timezone.now())
     answer = gateway.carrier_client(gateway.current_account()).book(bytes(attempt.body), key=str(attempt.key))
@@ -440,7 +438,7 @@ def test_a_late_acceptance_lifts_an_unconfirmed_order(submitted: Submit, carrier
     recording.record_outcome(attempt, answer)
     order.refresh_from_db()
     assert (order.status, order.carrier_reference) == ("booked", answer.reference)
-    recording.record_outcome(attempt, answer)  # told twice
+    recording.record_outcome(attempt, answer)  # received twice
     assert order.changes.filter(new="booked").count() == 1
 
 
@@ -475,12 +473,12 @@ def test_a_second_reference_for_one_key_turns_replays_off(
 
 @pytest.fixture
 def unclear(submitted: Submit, carrier: SandboxCarrier) -> Order:
-    """An order of which the carrier's answer was lost."""
+    """An order whose reply from the carrier was lost."""
     carrier.trouble("book", "accept-close")
     return work(submitted())
 
 
-def test_after_not_booked_the_sender_may_book_again_under_a_new_name(unclear: Order, alice: User, sam: User) -> None:
+def test_after_not_booked_the_sender_may_book_again_under_a_new_key(unclear: Order, alice: User, sam: User) -> None:
     order = unclear
     deciding.not_booked(order, by=sam, reason="the carrier says no such order", now=timezone.now())
     bookings.confirm(order, by=alice, now=timezone.now())
@@ -490,10 +488,10 @@ def test_after_not_booked_the_sender_may_book_again_under_a_new_name(unclear: Or
     assert len({str(attempt.key) for attempt in order.attempts.all()}) == 2
 
 
-def test_a_yes_from_before_the_last_booking_uses_no_key_again(
+def test_a_yes_from_before_the_last_booking_reuses_no_key(
     unclear: Order, carrier: SandboxCarrier, alice: User, sam: User
 ) -> None:
-    """It was read when the order was "not booked" before; the order is that once more, in its next generation."""
+    """The page was read when the order was "not booked"; now it is "not booked" again, one generation later."""
     order = unclear
     deciding.not_booked(order, by=sam, reason="the carrier says no such order", now=timezone.now())
     seen_before = Order.objects.get(pk=order.pk)
@@ -501,7 +499,7 @@ def test_a_yes_from_before_the_last_booking_uses_no_key_again(
     carrier.trouble("book", "return-cancelled")
     work(order)
     deciding.not_booked(order, by=sam, reason="the carrier has called it off", now=timezone.now())
-    Order.objects.filter(pk=order.pk).update(problem=seen_before.problem)  # nothing else tells them apart
+    Order.objects.filter(pk=order.pk).update(problem=seen_before.problem)  # nothing else differs
     with pytest.raises(Order.WrongStatus):
         bookings.confirm(seen_before, by=alice, now=timezone.now())
     order.refresh_from_db()
@@ -512,10 +510,10 @@ def test_a_yes_from_before_the_last_booking_uses_no_key_again(
     assert len({str(attempt.key) for attempt in order.attempts.all()}) == 3
 
 
-def test_a_decision_about_the_last_booking_resolves_no_later_one(
+def test_a_decision_about_an_earlier_booking_resolves_no_later_one(
     unclear: Order, carrier: SandboxCarrier, alice: User, sam: User
 ) -> None:
-    """Else the sender could book once more what the carrier may have."""
+    """Otherwise the sender could book again what the carrier may already have."""
     order, seen_before = unclear, Order.objects.get(pk=unclear.pk)
     deciding.not_booked(order, by=sam, reason="the carrier says no such order", now=timezone.now())
     bookings.confirm(order, by=alice, now=timezone.now())
@@ -534,7 +532,7 @@ def test_a_reply_that_says_cancelled_is_a_conflict(submitted: Submit, carrier: S
     assert order.attempts.get().seen_reference
 
 
-def test_the_longest_words_a_carrier_may_send_still_book(submitted: Submit, carrier: SandboxCarrier) -> None:
+def test_the_longest_texts_a_carrier_may_send_still_book(submitted: Submit, carrier: SandboxCarrier) -> None:
     order = submitted()
     attempt = bookings._write_down(order, timezone.now())
     assert attempt
@@ -559,7 +557,7 @@ def test_a_label_of_another_carrier_account_is_never_fetched_by_its_id(
     settings.CARRIER_ACCOUNT = "another-account"
     fetching.fetch_due_label(label.pk)
     label.refresh_from_db()
-    assert (label.state, label.due_at is not None) == ("failed", True)  # asked for again, should the account come back
+    assert (label.state, label.due_at is not None) == ("failed", True)  # requested again if the account comes back
     assert len(carrier.requests()) == before
 
 
@@ -574,11 +572,11 @@ def test_the_labels_of_a_cancelled_order_are_no_longer_fetched(submitted: Submit
     assert len(carrier.requests()) == before
 
 
-def test_an_operation_the_carrier_does_not_have_stops_no_worker(
+def test_an_operation_the_carrier_lacks_does_not_stop_a_worker(
     submitted: Submit, carrier: SandboxCarrier, contract: Callable[[str], None]
 ) -> None:
     order = work(submitted())
-    order.labels.update(address="")  # not told by the reply to the booking
+    order.labels.update(address="")  # not in the reply to the booking
     contract('view = ""\ntrack = ""')
     label = order.labels.first()
     assert label
@@ -591,7 +589,7 @@ def test_an_operation_the_carrier_does_not_have_stops_no_worker(
     assert Parcel.objects.get().poll.tries == 1
 
 
-def test_a_rule_of_the_database_that_is_not_about_this_form_is_no_other_press(
+def test_an_unrelated_constraint_error_is_not_taken_for_a_second_press(
     quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def breaks(*_: Any, **__: Any) -> None:
@@ -604,7 +602,7 @@ def test_a_rule_of_the_database_that_is_not_about_this_form_is_no_other_press(
     assert not Order.objects.exists()
 
 
-def test_a_rule_that_is_not_about_the_reference_is_no_conflict(
+def test_an_unrelated_constraint_error_is_not_taken_for_a_reference_conflict(
     submitted: Submit, carrier: SandboxCarrier, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     order = submitted()
@@ -622,7 +620,7 @@ def test_a_rule_that_is_not_about_the_reference_is_no_conflict(
 @pytest.mark.parametrize(
     ("to", "phones"), [("AU", ["0491 570 006", "0491 570 157"]), ("US", ["+61491570006", "+13105550100"])]
 )
-def test_phones_of_a_parcel_that_leaves_the_country_have_its_code(
+def test_phones_of_a_parcel_abroad_have_their_country_code(
     quill: Sender, alice: User, to: str, phones: list[str]
 ) -> None:
     details = ParcelDetails.from_json(factories.quote(quill, alice).details)
@@ -657,10 +655,10 @@ def sent(attempt: BookingAttempt) -> Booked:
         partial(recording.record_outcome, outcome=OutcomeUnknown("no answer")),
     ],
 )
-def test_the_accounts_row_is_written_outside_every_transaction_that_has_the_orders_lock(
+def test_the_accounts_row_is_never_written_while_an_order_is_locked(
     submitted: Submit, carrier: SandboxCarrier, outcome: Callable[[BookingAttempt], None]
 ) -> None:
-    """Who posts a report has the account's row while it waits for an order's."""
+    """Posting a report locks the account's row, then waits for an order's."""
     attempt = bookings._write_down(submitted(), timezone.now())
     assert attempt
     CarrierAccount.objects.update(failures=1)

@@ -1,4 +1,4 @@
-"""What a parcel costs in calls: the carrier's rate is what is short (decision 50)."""
+"""What a parcel costs in calls: the carrier's call rate is the bottleneck (decision 50)."""
 
 import dataclasses
 import datetime as dt
@@ -32,7 +32,7 @@ Contract = Callable[[str], None]
 
 @pytest.fixture
 def taken(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """How many turns each operation took."""
+    """Count the turns each operation took."""
     count: Counter[str] = Counter()
     take_turn = turns.take_turn
 
@@ -42,13 +42,13 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
         return turn
 
     monkeypatch.setattr(turns, "take_turn", take)
-    monkeypatch.setattr(turns, "LATE", 60.0)  # a busy machine misses slots, and takes others
+    monkeypatch.setattr(turns, "LATE", 60.0)  # a busy machine misses slots and takes others
     return count
 
 
 @pytest.fixture
 def shop(carrier: SandboxCarrier, contract: Contract, quill: Sender, localities: None) -> SandboxCarrier:
-    """A carrier whose label files are at a host of their own, as living carriers' are."""
+    """A carrier whose label files are on a separate host, as at real carriers."""
     files = f"localhost:{urlsplit(carrier.url).port}"
     contract(f'label_hosts = "{files}"')
     carrier.settings(files_host=f"http://{files}")
@@ -56,7 +56,7 @@ def shop(carrier: SandboxCarrier, contract: Contract, quill: Sender, localities:
 
 
 def rows(number: int, *, places: int) -> bytes:
-    """A file's rows: parcels to so many places."""
+    """A file's rows: parcels to this many places."""
     found = [
         GOOD.replace("1001", str(1001 + row)).replace("Priya", f"Priya {row}").replace("2.4", f"{2 + row % places}.4")
         for row in range(number)
@@ -86,7 +86,7 @@ def test_from_a_file_to_the_label_that_is_printed_a_parcel_takes_three_calls(
     assert taken == {"quote": 1, "book": 1, "label": 1}
 
 
-def test_past_the_prices_age_it_takes_four(
+def test_with_old_prices_it_takes_four_calls(
     shop: SandboxCarrier, quill: Sender, alice: User, taken: Counter[str], settings: Any
 ) -> None:
     file = factories.taken(rows(1, places=1), quill, alice)
@@ -96,13 +96,13 @@ def test_past_the_prices_age_it_takes_four(
     booked(file)
     work_off(fetching.fetch_due_label)
     assert Order.objects.get().labels.get(size=quill.label_size).state == Label.State.STORED
-    assert sum(taken.values()) - checked == 3  # and so four with the one of the check
+    assert sum(taken.values()) - checked == 3  # so four with the one for the check
 
 
-def test_one_question_is_asked_once_for_all_rows_that_share_it(
+def test_rows_with_the_same_price_request_share_one_call(
     shop: SandboxCarrier, quill: Sender, alice: User, taken: Counter[str]
 ) -> None:
-    """Twelve rows that ask three different questions; each row has a quote of its own, as old as its answer."""
+    """Twelve rows with three different price requests; each row has its own quote, as old as its reply."""
     file = factories.taken(rows(12, places=3), quill, alice)
     work_off(checking.check_row)
     assert taken == {"quote": 3}
@@ -114,10 +114,10 @@ def test_one_question_is_asked_once_for_all_rows_that_share_it(
     assert taken == {"quote": 3, "book": 12}
 
 
-def test_a_row_that_waited_for_its_turn_takes_the_answer_that_came_first(
+def test_a_row_that_waited_for_its_turn_uses_the_reply_that_came_first(
     shop: SandboxCarrier, quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Many workers begin rows of one question at once."""
+    """Many workers start rows with the same request at once."""
     file = factories.taken(rows(2, places=1), quill, alice)
     first, second = file.rows.order_by("pk")
     ahead, waited = turns.Turns.ahead, []
@@ -139,7 +139,9 @@ def test_a_row_that_waited_for_its_turn_takes_the_answer_that_came_first(
     ("change", "is_same"),
     [("Priya -> Ira", True), ("4 Sample Street -> 9 Other Road", True), ("3056 -> 3057", False), ("2.4 -> 2.5", False)],
 )
-def test_a_question_is_the_places_and_the_parcel(quill: Sender, alice: User, change: str, is_same: bool) -> None:
+def test_a_price_request_is_identified_by_places_and_parcel(
+    quill: Sender, alice: User, change: str, is_same: bool
+) -> None:
     details = factories.details(quill)
     old, new = change.split(" -> ")
     party, measures = details.receiver, details.measures
@@ -156,12 +158,12 @@ def test_a_question_is_the_places_and_the_parcel(quill: Sender, alice: User, cha
     assert (other.question(by_street=True) == details.question(by_street=True)) is has_same_street
 
 
-def test_carriers_that_charge_by_the_street_are_asked_about_each() -> None:
+def test_carriers_that_charge_by_street_get_a_request_for_each() -> None:
     assert EasyPost.prices_by_street
     assert ShipStation.prices_by_street
 
 
-def test_the_other_size_comes_later_in_a_turn_that_nobody_wants_or_when_it_is_asked_for(
+def test_the_other_size_is_fetched_in_a_spare_turn_or_on_request(
     shop: SandboxCarrier, quill: Sender, alice: User, taken: Counter[str], visit: Callable[[User], Any]
 ) -> None:
     for number in range(2):
@@ -181,7 +183,7 @@ def test_the_other_size_comes_later_in_a_turn_that_nobody_wants_or_when_it_is_as
     Label.objects.filter(pk=spare.pk).update(due_at=now)
     taken.clear()
     fetching.fetch_due_label(spare.pk)
-    assert taken == {}  # somebody waits for a turn
+    assert taken == {}  # somebody is waiting for a turn
     spare.refresh_from_db()
     assert spare.due_at > now + dt.timedelta(seconds=5)
     CarrierLine.objects.filter(account=account).update(free_at=0)
@@ -197,9 +199,7 @@ def test_the_other_size_comes_later_in_a_turn_that_nobody_wants_or_when_it_is_as
     assert visit(alice).get(page).status_code == 200
 
 
-def test_where_the_printed_size_has_to_be_waited_for_the_other_is_wanted_too(
-    shop: SandboxCarrier, quill: Sender, alice: User
-) -> None:
+def test_if_the_printed_size_is_late_the_other_is_fetched_too(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
     file = factories.taken(rows(1, places=1), quill, alice)
     work_off(checking.check_row)
     booked(file)

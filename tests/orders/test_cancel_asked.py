@@ -1,4 +1,4 @@
-"""A cancellation that is only a request: the carrier notes it, and grants or refuses the refund in days."""
+"""A cancellation that is only a request: the carrier notes it and decides about the refund within days."""
 
 import datetime as dt
 import uuid
@@ -30,13 +30,13 @@ CONTRACT = 'asked_word = "refund pending"\ncancel_refused_states = ["refund deni
 
 @pytest.fixture
 def carrier(carrier_with: Callable[..., SandboxCarrier]) -> SandboxCarrier:
-    """A carrier that notes a cancellation, and decides about it later."""
+    """A carrier that notes a cancellation and decides later."""
     return carrier_with(CONTRACT)
 
 
 @pytest.fixture
 def asked(booked: Book, alice: User) -> Callable[[], Order]:
-    """`asked()` is a booked parcel with its label, whose refund Alice asked for."""
+    """`asked()` is a booked parcel with its label; Alice has asked for a refund."""
 
     def ask() -> Order:
         order = booked()
@@ -60,7 +60,7 @@ def cancel_calls(carrier: SandboxCarrier) -> int:
     return sum(request["method"] == "DELETE" for request in carrier.requests())
 
 
-def test_a_noted_request_closes_the_label_and_is_looked_at_once_a_day(asked, carrier, quill):
+def test_a_noted_request_closes_the_label_and_is_checked_once_a_day(asked, carrier, quill):
     order, now = asked(), timezone.now()
     assert (order.status, order.cancels.get().state, order.cancelled_at) == ("cancel_asked", "unknown", None)
     assert dt.timedelta(hours=23) < order.due_at - now <= dt.timedelta(days=1)
@@ -78,7 +78,7 @@ def test_a_noted_request_closes_the_label_and_is_looked_at_once_a_day(asked, car
     ("granted", "status", "attempt", "is_open", "words"),
     [(True, "cancelled", "done", False, "gives the money back"), (False, "booked", "refused", True, "wasn't refunded")],
 )
-def test_it_ends_as_the_carrier_decides(asked, carrier, granted, status, attempt, is_open, words):
+def test_it_ends_the_way_the_carrier_decides(asked, carrier, granted, status, attempt, is_open, words):
     order = asked()
     carrier.refund(order.carrier_reference, granted=granted)
     assert (work(order).status, order.cancels.get().state) == (status, attempt)
@@ -99,7 +99,7 @@ def test_it_counts_as_spent_until_it_is_refunded(asked, carrier, quill):
 
 
 @pytest.mark.parametrize("trouble", ["500", "404", "commit-close"])
-def test_a_look_that_fails_leaves_it_asked_and_comes_again(asked, carrier, trouble):
+def test_a_failed_check_leaves_it_requested_and_is_repeated(asked, carrier, trouble):
     order = asked()
     carrier.trouble("view", trouble)
     assert work(order).status == "cancel_asked"
@@ -108,7 +108,7 @@ def test_a_look_that_fails_leaves_it_asked_and_comes_again(asked, carrier, troub
     assert work(order).status == "cancelled"
 
 
-def test_an_account_without_settings_leaves_it_asked(asked, carrier, settings):
+def test_an_account_without_settings_leaves_it_requested(asked, carrier, settings):
     order, before = asked(), len(carrier.requests())
     settings.CARRIER_ACCOUNT = "another-account"
     assert work(order).status == "cancel_asked"
@@ -143,7 +143,7 @@ def test_an_operator_records_what_the_carrier_said(asked, sam, is_cancelled, sta
 
 
 @pytest.mark.parametrize(("days", "count"), [(29, 0), (31, 1)])
-def test_operators_see_those_not_decided_for_a_month(asked, days, count):
+def test_operators_see_requests_undecided_for_a_month(asked, days, count):
     order = asked()
     order.cancels.update(asked_at=timezone.now() - dt.timedelta(days=days))
     assert Order.objects.filter(queues.refund_late(timezone.now())).count() == count
@@ -189,7 +189,7 @@ def test_pages_show_it_as_pending(asked, alice, client: Client):
     assert "Keep" not in shown("cancel", order.uuid)
 
 
-def test_a_refund_on_the_bill_of_an_asked_one_is_that_of_a_cancellation(asked, carrier):
+def test_a_refund_billed_for_a_request_counts_as_a_cancellation(asked, carrier):
     order = asked()
     assert may_be_cancelled(order)
     carrier.refund(order.carrier_reference, granted=False)
@@ -201,7 +201,7 @@ def test_a_refund_on_the_bill_of_an_asked_one_is_that_of_a_cancellation(asked, c
 
 @pytest.fixture
 def replaced(booked: Book, quill: Sender, alice: User) -> Callable[[], Replacement]:
-    """`replaced()` is a replacement whose parcel's refund was asked for."""
+    """`replaced()` is a replacement; a refund for the old parcel was requested."""
 
     def replace() -> Replacement:
         order, now = booked(), timezone.now()
@@ -230,7 +230,7 @@ def test_the_new_parcel_is_booked_at_once(replaced, carrier, client: Client, ali
     assert Order.objects.filter(replaces=replacement.order).count() == 1
 
 
-def test_one_that_is_not_booked_says_that_the_refund_is_asked_for(replaced, client: Client, alice):
+def test_a_replacement_that_is_not_booked_says_the_refund_was_requested(replaced, client: Client, alice):
     replacement = replaced()
     Replacement.objects.update(quote=None)
     replacing.replace_due_parcel(replacement.pk)

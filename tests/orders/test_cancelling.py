@@ -1,4 +1,4 @@
-"""Cancelling: the interface's refusals, the carrier's answers, and what each leaves behind."""
+"""Cancelling: the interface's refusals, the carrier's replies, and the result of each."""
 
 import datetime as dt
 from collections.abc import Callable
@@ -59,7 +59,7 @@ def test_a_collected_parcel_stays_booked_with_the_carriers_words(
     assert not [r for r in carrier.requests() if r["method"] == "DELETE"]
 
 
-def test_what_the_carrier_says_it_would_not_cancel_is_not_asked_for(
+def test_a_parcel_the_carrier_says_it_cannot_cancel_is_not_sent(
     booked: Book, carrier: SandboxCarrier, alice: User
 ) -> None:
     order = booked()
@@ -89,7 +89,7 @@ def test_the_booked_orders_own_arrival_days_replace_the_quoted_ones(submitted: B
     assert [order.eta_from.isoformat(), order.eta_to.isoformat()] == dates
 
 
-def test_nothing_is_cancelled_while_a_page_of_its_scans_could_not_be_had(
+def test_nothing_is_cancelled_if_a_page_of_scans_cannot_be_read(
     booked: Book, carrier: SandboxCarrier, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     part = Tracked("", (), (), None, b"", is_whole=False)
@@ -101,7 +101,7 @@ def test_nothing_is_cancelled_while_a_page_of_its_scans_could_not_be_had(
 @pytest.mark.parametrize(
     ("asked", "status", "left"), [("wanted", "booked", "refused"), ("unknown", "cancel_unconfirmed", "unknown")]
 )
-def test_a_parcel_of_another_carrier_account_is_cancelled_nowhere(
+def test_a_parcel_of_another_carrier_account_is_not_cancelled(
     booked: Book, carrier: SandboxCarrier, alice: User, settings: Any, asked: str, status: str, left: str
 ) -> None:
     order = booked()
@@ -119,7 +119,7 @@ def test_a_parcel_of_another_carrier_account_is_cancelled_nowhere(
 
 
 @pytest.mark.parametrize("word", ["Pickup Attempted", "Missed Pickup", "Futile Pickup"])
-def test_a_visit_nobody_told_us_of_yet_is_seen_before_cancelling(
+def test_an_unreported_driver_visit_is_noticed_before_cancelling(
     booked: Book, carrier: SandboxCarrier, alice: User, word: str
 ) -> None:
     order = booked()
@@ -137,7 +137,7 @@ def test_missed_and_futile_pickups_are_never_cancelled(quill: Sender, alice: Use
     assert not can_cancel(order, timezone.now())
 
 
-def test_a_pickup_nobody_came_to_is_a_missed_pickup_from_the_next_day(quill: Sender, alice: User) -> None:
+def test_a_pickup_without_a_scan_counts_as_missed_from_the_next_day(quill: Sender, alice: User) -> None:
     order = factories.order(quill, alice, status="booked", carrier_pickup_date=dt.date(2026, 11, 20))
     on_the_day = dt.datetime(2026, 11, 20, 12, tzinfo=dt.UTC)  # 23:00 in Melbourne
     next_day = dt.datetime(2026, 11, 20, 13, 30, tzinfo=dt.UTC)  # 00:30 on the 21st in Melbourne
@@ -147,7 +147,7 @@ def test_a_pickup_nobody_came_to_is_a_missed_pickup_from_the_next_day(quill: Sen
         refuse_cancel_unless_allowed(order, next_day)
 
 
-def test_a_second_silent_business_day_is_a_second_miss(quill: Sender, alice: User) -> None:
+def test_a_second_business_day_without_a_scan_is_a_second_missed_pickup(quill: Sender, alice: User) -> None:
     friday = dt.date(2026, 11, 20)
     order = factories.order(quill, alice, status="booked", carrier_pickup_date=friday)
     on_monday = dt.datetime(2026, 11, 23, 10, tzinfo=dt.UTC)  # 21:00 in Melbourne, the second driver may still come
@@ -180,7 +180,9 @@ def test_a_carriers_refusal_keeps_the_parcel_booked(booked: Book, carrier: Sandb
     assert order.problem["kind"] == "cancel_refused"
 
 
-def test_a_lost_answer_is_asked_again_and_cancels_once(booked: Book, carrier: SandboxCarrier, alice: User) -> None:
+def test_after_a_lost_reply_the_request_is_repeated_and_cancels_once(
+    booked: Book, carrier: SandboxCarrier, alice: User
+) -> None:
     order = booked()
     carrier.trouble("cancel", "commit-close")
     cancel(order, alice)
@@ -190,7 +192,7 @@ def test_a_lost_answer_is_asked_again_and_cancels_once(booked: Book, carrier: Sa
     assert len(carrier.ledger("cancelled")) == 1
 
 
-def test_one_parcels_cancelling_leaves_the_others_to_be_cancelled(booked: Book, alice: User) -> None:
+def test_cancelling_one_parcel_leaves_the_others_booked(booked: Book, alice: User) -> None:
     first, second = booked(), booked()
     cancels.ask_to_cancel(second, by=alice, why="not sending it", now=timezone.now())
     assert cancel(first, alice).cancels.get().state == "done"
@@ -198,7 +200,7 @@ def test_one_parcels_cancelling_leaves_the_others_to_be_cancelled(booked: Book, 
     assert work(second).status == "cancelled"
 
 
-def test_where_cancelling_twice_is_not_safe_the_order_is_looked_at(
+def test_if_cancelling_twice_is_not_safe_the_order_is_checked(
     booked: Book, carrier: SandboxCarrier, alice: User, contract: Callable[[str], None]
 ) -> None:
     contract("cancel_repeatable = false")
@@ -220,7 +222,7 @@ def test_an_unreachable_carrier_is_tried_again_later(booked: Book, carrier: Sand
     assert work(order).status == "cancelled"
 
 
-def test_after_eight_unclear_tries_a_cancellation_ends_with_an_operator(
+def test_after_eight_unclear_tries_a_cancellation_goes_to_an_operator(
     booked: Book, carrier: SandboxCarrier, alice: User
 ) -> None:
     order = booked()
@@ -231,7 +233,7 @@ def test_after_eight_unclear_tries_a_cancellation_ends_with_an_operator(
     assert order.cancels.get().state == CancelAttempt.State.UNKNOWN
 
 
-def test_a_scan_after_cancelling_says_that_the_label_was_used(quill: Sender, alice: User) -> None:
+def test_a_scan_after_cancelling_says_the_label_was_used(quill: Sender, alice: User) -> None:
     order = factories.order(quill, alice, status="cancelled")
     advance(order, "collected", at=order.cancelled_at + dt.timedelta(hours=1))
     order.refresh_from_db()
@@ -239,7 +241,7 @@ def test_a_scan_after_cancelling_says_that_the_label_was_used(quill: Sender, ali
     assert order.status == "cancelled"
 
 
-def test_a_worker_that_slept_past_its_lease_changes_nothing_any_more(
+def test_a_worker_that_slept_past_its_lease_changes_nothing(
     booked: Book, carrier: SandboxCarrier, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     order = booked()
@@ -259,7 +261,7 @@ def test_a_worker_that_slept_past_its_lease_changes_nothing_any_more(
     assert len(carrier.ledger("cancelled")) == 1
 
 
-def test_a_refusal_after_a_lost_answer_is_checked_against_the_order(
+def test_a_refusal_after_a_lost_reply_is_checked_against_the_order(
     booked: Book, carrier: SandboxCarrier, alice: User
 ) -> None:
     order = booked()
@@ -269,9 +271,7 @@ def test_a_refusal_after_a_lost_answer_is_checked_against_the_order(
     assert work(order).status == "cancelled"
 
 
-def test_a_driver_who_came_in_vain_meanwhile_stops_a_second_try(
-    booked: Book, carrier: SandboxCarrier, alice: User
-) -> None:
+def test_a_futile_pickup_meanwhile_stops_a_second_try(booked: Book, carrier: SandboxCarrier, alice: User) -> None:
     order = booked()
     carrier.trouble("cancel", "500")
     cancel(order, alice)
@@ -280,7 +280,7 @@ def test_a_driver_who_came_in_vain_meanwhile_stops_a_second_try(
     assert carrier.ledger("cancelled") == []
 
 
-def test_a_missed_pickup_that_only_we_were_told_of_is_not_cancelled(
+def test_a_missed_pickup_known_only_from_a_webhook_is_not_cancelled(
     booked: Book, carrier: SandboxCarrier, alice: User
 ) -> None:
     order = booked()
@@ -290,7 +290,7 @@ def test_a_missed_pickup_that_only_we_were_told_of_is_not_cancelled(
     assert carrier.ledger("cancelled") == []
 
 
-def test_a_pickup_day_that_passed_in_vain_meanwhile_is_not_cancelled(
+def test_a_parcel_whose_pickup_was_missed_meanwhile_is_not_cancelled(
     booked: Book, carrier: SandboxCarrier, alice: User
 ) -> None:
     order = booked()
@@ -300,7 +300,7 @@ def test_a_pickup_day_that_passed_in_vain_meanwhile_is_not_cancelled(
     assert carrier.ledger("cancelled") == []
 
 
-def test_no_cancellation_leaves_later_than_its_lease_allows(
+def test_no_cancellation_is_sent_later_than_its_lease_allows(
     booked: Book, carrier: SandboxCarrier, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     order = booked()
@@ -310,7 +310,7 @@ def test_no_cancellation_leaves_later_than_its_lease_allows(
     assert carrier.ledger("cancelled") == []
 
 
-def test_a_look_at_the_scans_that_took_long_leaves_the_cancelling_its_whole_time(
+def test_a_slow_check_of_the_scans_leaves_the_cancellation_its_full_time(
     booked: Book, carrier: SandboxCarrier, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     order = booked()
@@ -331,7 +331,7 @@ def test_a_look_at_the_scans_that_took_long_leaves_the_cancelling_its_whole_time
     assert leases[0] > timezone.now() + dt.timedelta(seconds=20)
 
 
-def test_an_order_whose_number_at_the_carrier_is_unknown_cannot_be_cancelled_here(quill: Sender, alice: User) -> None:
+def test_an_order_without_the_carriers_order_id_cannot_be_cancelled_here(quill: Sender, alice: User) -> None:
     order = factories.order(quill, alice, status="booked", carrier_order_id="")
     assert not can_cancel(order, timezone.now())
     with pytest.raises(Order.WrongStatus):
@@ -346,7 +346,7 @@ def unclear(order: Order, by: User, carrier: SandboxCarrier) -> Order:
 @pytest.mark.parametrize(
     ("is_cancelled", "status", "state"), [(True, "cancelled", "done"), (False, "booked", "refused")]
 )
-def test_an_operator_resolves_what_stayed_unclear_as_the_carrier_says(
+def test_an_operator_resolves_an_unclear_cancellation_as_the_carrier_says(
     booked: Book, carrier: SandboxCarrier, alice: User, sam: User, is_cancelled: bool, status: str, state: str
 ) -> None:
     order = unclear(booked(), alice, carrier)
@@ -357,7 +357,7 @@ def test_an_operator_resolves_what_stayed_unclear_as_the_carrier_says(
     assert (order.cancelled_at is not None) == is_cancelled
 
 
-def test_nobody_resolves_what_the_carrier_is_being_asked_at_this_moment(
+def test_a_cancellation_being_sent_right_now_cannot_be_resolved(
     booked: Book, carrier: SandboxCarrier, alice: User, sam: User
 ) -> None:
     order = unclear(booked(), alice, carrier)
@@ -369,13 +369,13 @@ def test_nobody_resolves_what_the_carrier_is_being_asked_at_this_moment(
     assert not Audit.objects.exists()
 
 
-def test_what_is_clear_already_is_not_resolved_again(booked: Book, alice: User, sam: User) -> None:
+def test_a_resolved_cancellation_is_not_resolved_again(booked: Book, alice: User, sam: User) -> None:
     order = booked()
     with pytest.raises(Order.WrongStatus):
         cancel_outcomes.resolve(order, is_cancelled=True, by=sam, reason="the carrier said so", now=timezone.now())
 
 
-def test_a_late_yes_resolves_what_another_worker_called_unclear(
+def test_a_late_yes_resolves_a_cancellation_another_worker_marked_unclear(
     booked: Book, carrier: SandboxCarrier, alice: User
 ) -> None:
     order = unclear(booked(), alice, carrier)
@@ -394,7 +394,7 @@ def test_a_late_yes_after_it_was_found_still_booked_waits_for_an_operator(
     assert (order.status, order.due_at, order.cancels.get().state) == ("cancel_unconfirmed", None, "unknown")
 
 
-def test_a_late_yes_resolves_what_was_asked_for_once_more_meanwhile(
+def test_a_late_yes_resolves_a_cancellation_requested_again_meanwhile(
     booked: Book, carrier: SandboxCarrier, alice: User, sam: User
 ) -> None:
     order = unclear(booked(), alice, carrier)
@@ -407,7 +407,7 @@ def test_a_late_yes_resolves_what_was_asked_for_once_more_meanwhile(
     assert [attempt.state for attempt in order.cancels.order_by("pk")] == ["done", "done"]
 
 
-def test_a_yes_outlives_a_database_that_is_away_for_a_moment(
+def test_a_yes_survives_a_short_database_outage(
     booked: Book, carrier: SandboxCarrier, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store, failures = cancel_outcomes.confirm, [OperationalError("the server is starting up"), InterfaceError()]
@@ -424,7 +424,7 @@ def test_a_yes_outlives_a_database_that_is_away_for_a_moment(
     assert len(carrier.ledger("cancelled")) == 1
 
 
-def test_a_look_that_fails_leaves_the_attempt_to_an_operator_in_the_end(
+def test_repeated_failed_checks_leave_the_attempt_to_an_operator(
     booked: Book, carrier: SandboxCarrier, alice: User, sam: User
 ) -> None:
     order = unclear(booked(), alice, carrier)
@@ -439,7 +439,7 @@ def test_a_look_that_fails_leaves_the_attempt_to_an_operator_in_the_end(
 
 
 @pytest.mark.parametrize("trouble", ["500", "refuse"])
-def test_the_counts_of_tries_have_a_ceiling(booked: Book, carrier: SandboxCarrier, alice: User, trouble: str) -> None:
+def test_the_number_of_tries_is_limited(booked: Book, carrier: SandboxCarrier, alice: User, trouble: str) -> None:
     order = booked()
     carrier.trouble("cancel", trouble)
     cancels.ask_to_cancel(order, by=alice, why="not sending it", now=timezone.now())
@@ -453,7 +453,7 @@ def test_each_try_is_counted(booked: Book, alice: User) -> None:
     assert cancel(booked(), alice).cancels.get().tries == 1
 
 
-def test_a_carrier_that_takes_no_cancellations_is_not_offered_any(
+def test_no_cancel_is_offered_for_a_carrier_without_cancellations(
     booked: Book, alice: User, contract: Callable[[str], None]
 ) -> None:
     order = booked()
@@ -463,7 +463,7 @@ def test_a_carrier_that_takes_no_cancellations_is_not_offered_any(
         cancels.ask_to_cancel(order, by=alice, why="-", now=timezone.now())
 
 
-def test_a_due_cancellation_that_the_carrier_no_longer_takes_leaves_the_parcel_booked_and_says_so(
+def test_a_queued_cancellation_the_carrier_no_longer_takes_leaves_the_parcel_booked_and_says_so(
     booked: Book, alice: User, contract: Callable[[str], None]
 ) -> None:
     order = booked()
@@ -473,7 +473,7 @@ def test_a_due_cancellation_that_the_carrier_no_longer_takes_leaves_the_parcel_b
     assert order.problem["text"] == cancel_rules.NO_WAY
 
 
-def test_an_unclear_cancellation_stays_unclear_where_the_carrier_no_longer_takes_any(
+def test_an_unclear_cancellation_stays_unclear_if_the_carrier_no_longer_takes_any(
     booked: Book, carrier: SandboxCarrier, alice: User, contract: Callable[[str], None]
 ) -> None:
     order = unclear(booked(), alice, carrier)
@@ -482,7 +482,7 @@ def test_an_unclear_cancellation_stays_unclear_where_the_carrier_no_longer_takes
     assert order.cancels.get().state == "unknown"
 
 
-def test_a_carrier_without_tracking_on_demand_is_asked_to_cancel_all_the_same(
+def test_a_carrier_without_tracking_on_demand_still_gets_the_cancellation(
     booked: Book, alice: User, contract: Callable[[str], None]
 ) -> None:
     order = booked()

@@ -20,7 +20,7 @@ FORMER, PRESENT = "https://api.carrier.example/v1", "https://gate.carrier.exampl
 
 @pytest.fixture
 def row(settings: Any) -> CarrierAccount:
-    """The account at its former address; the settings name the present one from now on."""
+    """The account at its old address; from here on the settings have the new one."""
     settings.CARRIER_BASE_URL = FORMER
     row = gateway.current_account()
     settings.CARRIER_BASE_URL = PRESENT
@@ -56,13 +56,13 @@ def fingerprint(settings: Any, address: str) -> str:
         ("no address", "No Address", False),
     ],
 )
-def test_an_address_is_known_by_where_it_leads_and_not_by_how_it_is_spelled(
+def test_an_address_is_identified_by_where_it_leads_not_by_its_spelling(
     settings: Any, one: str, other: str, is_same: bool
 ) -> None:
     assert (fingerprint(settings, one) == fingerprint(settings, other)) == is_same
 
 
-def test_one_account_spelled_in_two_ways_is_refused_as_named_twice(settings: Any) -> None:
+def test_one_account_spelled_two_ways_is_refused_as_a_duplicate(settings: Any) -> None:
     settings.CARRIER_BASE_URL, settings.CARRIER_ACCOUNT = "https://Older.Example:443/api/", "older-account"
     settings.OLDER_CARRIERS = {"OLD": older.described()}
     assert "portal.E013" in [problem.id for problem in run_checks(tags=["carrier"])]
@@ -87,7 +87,7 @@ def test_orders_and_webhooks_of_an_account_that_moved_stay_with_it(
     assert gateway.is_reachable(Order.objects.get().account)
 
 
-def test_the_move_is_written_down_once_however_often_the_command_is_run(
+def test_the_move_is_recorded_once_however_often_the_command_runs(
     row: CarrierAccount, settings: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     name = settings.CARRIER_ACCOUNT
@@ -100,14 +100,14 @@ def test_the_move_is_written_down_once_however_often_the_command_is_run(
     assert audit.reason == f"by carrier_moved: {name} at {FORMER} → {name} at {PRESENT}"
 
 
-def test_an_older_account_may_have_moved_too(settings: Any) -> None:
+def test_an_older_account_can_be_moved_too(settings: Any) -> None:
     before = older.named(settings, BASE_URL=FORMER)
     settings.OLDER_CARRIERS = {"OLD": older.described(BASE_URL=PRESENT)}
     carrier_moved("--account=OLD")
     assert gateway.account_of(carrier_settings.settings_named("OLD")) == before
 
 
-def test_a_row_that_only_a_start_at_the_new_address_made_gives_way(row: CarrierAccount) -> None:
+def test_an_unused_row_of_the_new_address_is_replaced(row: CarrierAccount) -> None:
     new = gateway.current_account()
     call = CarrierCall.objects.create(at=timezone.now(), account=new, operation="quote", milliseconds=1)
     carrier_moved()
@@ -123,7 +123,7 @@ def test_a_row_that_only_a_start_at_the_new_address_made_gives_way(row: CarrierA
     lambda of, by: factories.delivery(),
     lambda of, by: factories.billing_report(),
 ])  # fmt: skip
-def test_a_row_of_the_new_address_with_anything_on_it_stays_and_the_operator_is_told_what_to_do(
+def test_a_used_row_of_the_new_address_stays_and_the_command_says_what_to_do(
     row: CarrierAccount, quill: Sender, alice: User, make: Callable[[Sender, User], object]
 ) -> None:
     new = gateway.current_account()
@@ -136,15 +136,13 @@ def test_a_row_of_the_new_address_with_anything_on_it_stays_and_the_operator_is_
     assert not Audit.objects.exists()
 
 
-def test_an_address_that_no_row_has_is_told_with_those_there_are(row: CarrierAccount) -> None:
+def test_an_unknown_address_is_refused_with_a_list_of_known_ones(row: CarrierAccount) -> None:
     with pytest.raises(CommandError, match=f"There is no .* at https://typo.example. Known accounts: {row}"):
         carrier_moved(former="https://typo.example")
 
 
 @pytest.mark.parametrize("former", [PRESENT, "https://older.example/api"])
-def test_an_account_that_the_settings_still_describe_is_never_moved(
-    row: CarrierAccount, settings: Any, former: str
-) -> None:
+def test_an_account_still_in_the_settings_is_never_moved(row: CarrierAccount, settings: Any, former: str) -> None:
     older.named(settings, ACCOUNT=settings.CARRIER_ACCOUNT)
     before = set(CarrierAccount.objects.values_list("pk", "fingerprint"))
     with pytest.raises(CommandError, match=r"Nothing was changed. CARRIER(_OLD)?_BASE_URL is still"):

@@ -41,7 +41,7 @@ def priced(of: Sender, by: User, **options: Any) -> Quote:
 
 
 def stored(of: Sender, by: User, *prices: str, at: dt.datetime | None = None) -> Quote:
-    """The quote of three parcels at these prices, without a carrier."""
+    """Return the quote of three parcels at these prices, without a carrier."""
     details = three(of)
     each = [
         factories.quote(of, by, parcel=parcel, at=at, amount=price)
@@ -70,7 +70,7 @@ def counted_right() -> bool:
     return recounting.miscounted_rows(timezone.now()) == []
 
 
-def test_equal_parcels_share_one_question_and_the_price_is_the_sum(
+def test_equal_parcels_share_one_price_request_and_the_price_is_the_sum(
     quill: Sender, alice: User, carrier: SandboxCarrier
 ) -> None:
     quote = priced(quill, alice)
@@ -82,12 +82,12 @@ def test_equal_parcels_share_one_question_and_the_price_is_the_sum(
         assert offer["parcels"][0] == offer["parcels"][1]
 
 
-def test_two_tabs_with_the_same_parcels_have_one_form(quill: Sender, alice: User, carrier: SandboxCarrier) -> None:
+def test_two_tabs_with_the_same_parcels_share_one_form(quill: Sender, alice: User, carrier: SandboxCarrier) -> None:
     assert priced(quill, alice) == priced(quill, alice)
     assert priced(quill, alice, fresh=True) != priced(quill, alice, fresh=True)
 
 
-def test_a_service_that_one_parcel_lacks_cannot_be_booked(quill: Sender, alice: User) -> None:
+def test_a_service_missing_for_one_parcel_cannot_be_booked(quill: Sender, alice: User) -> None:
     details = three(quill)
     each = [factories.quote(quill, alice, parcel=parcel) for parcel in details.parcels()]
     each[2].products = [factories.OFFER | {"code": "EXPRESS", "name": "Express"}]
@@ -103,14 +103,14 @@ def test_a_service_that_one_parcel_lacks_cannot_be_booked(quill: Sender, alice: 
 
 
 def test_prices_of_two_accounts_are_not_added_up(quill: Sender, alice: User) -> None:
-    """New orders go to another account from the second question on."""
+    """From the second price request on, new orders go to another account."""
     details = three(quill)
     each = [factories.quote(quill, alice, parcel=parcel) for parcel in details.parcels()]
     each[2].account = older.unnamed()
     assert bookable(consignments.quote_of(details, each).products) == []
 
 
-def test_an_offer_of_several_is_the_sum_and_comes_with_the_last_of_them(quill: Sender, alice: User) -> None:
+def test_an_offer_for_several_parcels_is_the_sum_and_the_latest_arrival(quill: Sender, alice: User) -> None:
     details = three(quill)
     offers: list[dict[str, Any]] = [
         {"cover": "1.50", "pickup": "2026-11-30", "eta_from": "2026-12-02", "eta_to": "2026-12-04"},
@@ -155,8 +155,8 @@ def test_a_second_press_books_nothing_new(quill: Sender, alice: User, carrier: S
     assert Order.objects.count() == len(carrier.ledger("booked")) == 3
 
 
-def test_the_token_of_a_later_parcel_is_no_forms_own(quill: Sender, alice: User) -> None:
-    """It could be sent by hand. Then nothing of the consignment is booked."""
+def test_the_token_of_a_later_parcel_books_nothing(quill: Sender, alice: User) -> None:
+    """Somebody could send it by hand. Then nothing of the consignment is booked."""
     quote = stored(quill, alice)
     single = factories.quote(quill, alice)
     press(single, alice, form_token=uuid.uuid5(quote.uuid, "2"))
@@ -175,18 +175,18 @@ def test_the_same_form_with_another_parcel_is_refused(quill: Sender, alice: User
 
 
 @pytest.mark.parametrize("limits", [{"bookings_a_day": 2}, {"money_a_day": Decimal("24.20")}])
-def test_a_limit_that_the_later_parcels_reach_books_none(quill: Sender, alice: User, limits: dict[str, Any]) -> None:
+def test_a_limit_reached_by_a_later_parcel_books_none(quill: Sender, alice: User, limits: dict[str, Any]) -> None:
     Sender.objects.filter(pk=quill.pk).update(**limits)
     quote = stored(Sender.objects.get(pk=quill.pk), alice)
     with pytest.raises(LimitReached) as refused:
         press(quote, alice)
-    assert refused.value.used == 0  # what the sender is told is there without them
+    assert refused.value.used == 0  # what the sender reads doesn't depend on them
     assert not Order.objects.exists()
     assert counted_right()
 
 
-def test_a_limit_lowered_since_the_page_was_read_books_none(quill: Sender, alice: User) -> None:
-    """The first parcel is counted, the second isn't: the transaction takes both back."""
+def test_a_limit_lowered_since_the_page_loaded_books_none(quill: Sender, alice: User) -> None:
+    """The first parcel is counted, the second isn't: the transaction rolls back both."""
     quote = stored(quill, alice)
     Sender.objects.filter(pk=quill.pk).update(bookings_a_day=1)
     with pytest.raises(LimitReached):
@@ -204,7 +204,9 @@ def test_the_limit_of_all_senders_holds_for_the_second_parcel_too(quill: Sender,
     assert counted_right()
 
 
-def test_a_suspended_sender_books_none_and_those_due_stop(quill: Sender, alice: User, carrier: SandboxCarrier) -> None:
+def test_a_suspended_sender_books_none_and_queued_ones_stop(
+    quill: Sender, alice: User, carrier: SandboxCarrier
+) -> None:
     press(stored(quill, alice), alice)
     Sender.objects.filter(pk=quill.pk).update(suspended_at=timezone.now(), suspension="terms")
     assert [one.status for one in work_all()] == ["draft"] * 3
@@ -215,7 +217,7 @@ def test_a_suspended_sender_books_none_and_those_due_stop(quill: Sender, alice: 
 
 
 def book_three(carrier: SandboxCarrier, trouble: str) -> None:
-    """Book each; the second one's call has trouble."""
+    """Book each; the second one's call fails."""
     first, second, third = Order.objects.order_by("pk")
     bookings.process_booking(first.pk)
     carrier.trouble("book", trouble)
@@ -223,9 +225,7 @@ def book_three(carrier: SandboxCarrier, trouble: str) -> None:
     bookings.process_booking(third.pk)
 
 
-def test_what_the_carrier_refuses_is_not_booked_and_the_others_are(
-    quill: Sender, alice: User, carrier: SandboxCarrier
-) -> None:
+def test_a_refused_parcel_is_not_booked_and_the_others_are(quill: Sender, alice: User, carrier: SandboxCarrier) -> None:
     press(stored(quill, alice), alice)
     book_three(carrier, "422")
     made = list(Order.objects.order_by("pk"))
@@ -235,7 +235,7 @@ def test_what_the_carrier_refuses_is_not_booked_and_the_others_are(
 
 
 def test_a_stop_between_two_parcels_books_the_rest_once(quill: Sender, alice: User, carrier: SandboxCarrier) -> None:
-    """The worker dies after the second attempt was sent: its outcome is unknown, the third goes on."""
+    """The worker dies after sending the second attempt: its outcome is unknown, the third continues."""
     press(stored(quill, alice), alice)
     book_three(carrier, "commit-close")
     for _ in range(3):
@@ -246,7 +246,7 @@ def test_a_stop_between_two_parcels_books_the_rest_once(quill: Sender, alice: Us
 
 
 def test_only_the_parcel_whose_price_rose_waits_for_a_yes(quill: Sender, alice: User, carrier: SandboxCarrier) -> None:
-    """All prices are too old, so each parcel's is asked for again."""
+    """All prices are too old, so each parcel's is requested again."""
     old = timezone.now() - dt.timedelta(seconds=settings.QUOTE_SECONDS + 5)
     press(stored(quill, alice, "99.00", "99.00", "0.50", at=old), alice)
     made = work_all()
@@ -264,7 +264,7 @@ def test_the_quote_is_as_old_as_its_oldest_price(quill: Sender, alice: User) -> 
     assert consignments.quote_of(details, each).made_at == each[1].made_at
 
 
-def test_prices_that_one_parcel_gets_none_for_are_an_error(quill: Sender, alice: User, carrier: SandboxCarrier) -> None:
+def test_a_parcel_without_prices_is_an_error(quill: Sender, alice: User, carrier: SandboxCarrier) -> None:
     asking.ask_for_prices(quill, factories.details(quill), by=alice, now=timezone.now())
     carrier.trouble("quote", "503", count=9)
     with pytest.raises(CarrierError):
@@ -272,7 +272,7 @@ def test_prices_that_one_parcel_gets_none_for_are_an_error(quill: Sender, alice:
     assert not Quote.objects.filter(question_hash__startswith="several:").exists()
 
 
-def test_its_own_parcels_are_no_duplicates_of_each_other(quill: Sender, alice: User) -> None:
+def test_its_own_parcels_do_not_count_as_duplicates(quill: Sender, alice: User) -> None:
     quote = stored(quill, alice)
     assert booking_rules.duplicate_to_ask_about(quote, timezone.now(), form_token=quote.uuid) is None
     press(quote, alice)
@@ -282,8 +282,8 @@ def test_its_own_parcels_are_no_duplicates_of_each_other(quill: Sender, alice: U
     assert found == Order.objects.get(parcel_number=3)
 
 
-def test_the_hash_of_one_parcel_is_what_it_was(quill: Sender, alice: User) -> None:
-    """Forms and quotes that are open while the version changes go on."""
+def test_the_hash_of_one_parcel_is_unchanged(quill: Sender, alice: User) -> None:
+    """Open forms and quotes keep working across an update."""
     one = factories.details(quill)
     plain = {name: value for name, value in one.to_json().items() if name not in {"size", "returns", "more"}}
     assert one.hash() == hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""The database keeps the promises: each constraint is attacked by raw SQL, on SQLite and on PostgreSQL."""
+"""The database enforces the promises: raw SQL attacks each constraint, on SQLite and on PostgreSQL."""
 
 import uuid
 from typing import Any
@@ -51,7 +51,7 @@ def test_an_order_has_one_live_attempt(order: Order, live: str) -> None:
     assert put(resolved, "state", live)
 
 
-def test_resolved_attempts_free_the_place(order: Order) -> None:
+def test_a_resolved_attempt_makes_room_for_another(order: Order) -> None:
     for state in ("not_sent", "rejected", "not_created"):
         attempt(order, state)
     attempt(order, "in_flight")
@@ -73,7 +73,7 @@ def test_a_carrier_reference_belongs_to_one_order(order: Order, quill: Sender, a
     assert put(other, "carrier_reference", order.carrier_reference)
 
 
-def test_an_order_is_held_exactly_while_it_has_a_reference(order: Order, quill: Sender, alice: User) -> None:
+def test_an_order_is_booked_exactly_while_it_has_a_reference(order: Order, quill: Sender, alice: User) -> None:
     assert put(order, "carrier_reference", None)
     for status in set(Status.values) - HELD:
         assert put(order, "status", status)
@@ -131,17 +131,17 @@ def test_an_event_id_is_stored_once(order: Order) -> None:
     assert put(second, "event_id", value)
 
 
-def test_every_move_starts_and_ends_in_a_known_status() -> None:
+def test_every_transition_starts_and_ends_in_a_known_status() -> None:
     assert set(MOVES) == set(Status)
     assert all(new in Status for targets in MOVES.values() for new in targets)
 
 
-def test_a_move_outside_the_table_is_refused(order: Order) -> None:
+def test_a_transition_outside_the_table_is_refused(order: Order) -> None:
     with pytest.raises(Order.WrongStatus):
         move_to(order, "draft", reason="-", at=timezone.now())
 
 
-def test_a_move_from_a_stale_copy_is_refused(order: Order) -> None:
+def test_a_transition_from_an_outdated_copy_is_refused(order: Order) -> None:
     stale = Order.objects.get(pk=order.pk)
     move_to(order, "cancelling", reason="-", at=timezone.now())
     with pytest.raises(Order.WrongStatus):

@@ -1,4 +1,4 @@
-"""Two carrier orders for one of ours: told once, for as long as nobody in the admin has dealt with it."""
+"""Two carrier orders for one of ours: shown once in the admin until somebody has dealt with it."""
 
 import uuid
 from collections.abc import Callable
@@ -39,20 +39,20 @@ def attempt(order: Order, *, generation: int, seen: str) -> BookingAttempt:
     return cases.attempt(order, generation=generation, state="not_created", seen_reference=seen)
 
 
-def test_a_booking_with_one_answer_has_none(booked: Submit) -> None:
+def test_a_booking_with_one_reference_has_no_duplicate(booked: Submit) -> None:
     assert waiting(booked()) == []
 
 
-def test_one_key_with_two_references_has_one(submitted: Submit, booked: Submit) -> None:
+def test_one_key_with_two_references_has_a_duplicate(submitted: Submit, booked: Submit) -> None:
     order = booked()
     first = order.attempts.get()
     other = gateway.carrier_client(gateway.current_account()).book(bytes(first.body), key=str(uuid.uuid4()))
     recording.record_outcome(first, other)
-    recording.record_outcome(first, other)  # told twice
+    recording.record_outcome(first, other)  # received twice
     assert waiting(order) == [other.reference]
 
 
-def test_a_late_yes_to_the_first_attempt_while_the_second_is_asked_has_one_even_if_that_is_refused(
+def test_a_late_yes_to_the_first_attempt_is_a_duplicate_even_if_the_second_is_refused(
     submitted: Submit, sam: User, alice: User, carrier: SandboxCarrier
 ) -> None:
     order = submitted()
@@ -70,7 +70,7 @@ def test_a_late_yes_to_the_first_attempt_while_the_second_is_asked_has_one_even_
     assert (order.status, waiting(order)) == ("rejected", [answer.reference])
 
 
-def test_what_an_operator_resolved_does_not_wait_again_with_the_next(booked: Submit, sam: User) -> None:
+def test_a_resolved_duplicate_does_not_come_back_with_the_next(booked: Submit, sam: User) -> None:
     order = booked()
     attempt(order, generation=2, seen="SSETTLED01")
     duplicate_bookings.note_answers(order, at=timezone.now())
@@ -80,7 +80,7 @@ def test_what_an_operator_resolved_does_not_wait_again_with_the_next(booked: Sub
     assert waiting(order) == ["SLATE00001"]
 
 
-def test_a_second_attempt_that_is_booked_leaves_what_the_first_was_answered(submitted: Submit) -> None:
+def test_booking_a_second_attempt_keeps_the_firsts_reply(submitted: Submit) -> None:
     order = submitted()
     attempt(order, generation=1, seen="SFIRST0001")
     Order.objects.filter(pk=order.pk).update(generation=2)
@@ -89,27 +89,27 @@ def test_a_second_attempt_that_is_booked_leaves_what_the_first_was_answered(subm
     assert (order.status, waiting(order)) == ("booked", ["SFIRST0001"])
 
 
-def test_adopting_one_of_two_references_leaves_the_other(quill: Sender, alice: User, sam: User) -> None:
+def test_adopting_one_of_two_references_keeps_the_other_listed(quill: Sender, alice: User, sam: User) -> None:
     order = cases.unclear(quill, alice, status="conflict", seen_reference="SSECOND002", generation=2)
     attempt(order, generation=1, seen="SFIRST0001")
     deciding.adopt_reference(order, "ssecond002", by=sam, reason=REASON, now=timezone.now())
     assert waiting(order) == ["SFIRST0001"]
 
 
-def test_adopting_the_very_reference_that_waited_leaves_none(quill: Sender, alice: User, sam: User) -> None:
+def test_adopting_the_listed_reference_clears_it(quill: Sender, alice: User, sam: User) -> None:
     order = cases.unclear(quill, alice, seen_reference="SFIRST0001", duplicate_booking_at=timezone.now())
     deciding.adopt_reference(order, "SFIRST0001", by=sam, reason=REASON, now=timezone.now())
     assert waiting(order) == []
 
 
-def test_a_reference_that_another_order_has_is_no_second_one(quill: Sender, alice: User, sam: User) -> None:
+def test_a_reference_of_another_order_is_not_a_duplicate(quill: Sender, alice: User, sam: User) -> None:
     factories.order(quill, alice, status="booked", carrier_reference="SOTHERS001")
     order = cases.unclear(quill, alice, status="conflict", seen_reference="SOTHERS001")
     deciding.adopt_reference(order, "STHISONE01", by=sam, reason=REASON, now=timezone.now())
     assert waiting(order) == []
 
 
-def test_dealt_with_for_a_reason_it_is_in_the_audit_and_waits_no_more(quill: Sender, alice: User, sam: User) -> None:
+def test_a_duplicate_dealt_with_is_audited_and_no_longer_listed(quill: Sender, alice: User, sam: User) -> None:
     order = factories.order(quill, alice, status="booked")
     attempt(order, generation=1, seen="SFIRST0001")
     duplicate_bookings.note_answers(order, at=timezone.now())

@@ -1,4 +1,4 @@
-"""A parcel at EasyPost, through the portal: two calls, one purchase, whatever becomes of a reply."""
+"""A parcel at EasyPost, through the portal: two calls, one purchase, whatever happens to a reply."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def bought(easypost: Client) -> int:
     return len(easypost.effects("bought"))
 
 
-def test_a_parcel_is_booked_labelled_and_followed(submit, easypost):
+def test_a_parcel_is_booked_labelled_and_tracked(submit, easypost):
     order = work(submit())
     assert (order.status, order.charged_price, bought(easypost)) == ("booked", order.price, 1)
     order.labels.update(is_spare=False)  # both are wanted
@@ -76,7 +76,7 @@ def test_a_parcel_is_booked_labelled_and_followed(submit, easypost):
 
 @pytest.mark.parametrize("verb", ["commit-close", "timed-out", "in-progress", "502"])
 @pytest.mark.parametrize("commit", [True, False])
-def test_a_lost_reply_is_resolved_without_anybody(submit, easypost, verb, commit):
+def test_a_lost_reply_resolves_itself(submit, easypost, verb, commit):
     order = submit()
     trouble = "accept-close" if verb == "commit-close" and not commit else verb
     easypost.control("trouble", operation="book", verb=trouble, commit=commit)
@@ -117,8 +117,8 @@ def test_a_refund_that_does_not_exist_leaves_it_booked(submit, easypost, alice):
 
 
 @pytest.mark.parametrize(("end", "status"), [("refunded", "cancelled"), ("rejected", "booked")])
-def test_a_refund_that_takes_days_is_asked_for_then_ends(easypost, end, status):
-    """In the USA a label is paid when it is bought, so that a refund is asked for."""
+def test_a_refund_that_takes_days_is_requested_and_then_decided(easypost, end, status):
+    """In the USA a label is paid for when it is bought, so a refund is requested."""
     easypost.control("settings", refund_end=end)
     american, owner = factories.sender(name="Portland Pots", country="US"), factories.user("opal@portland.example")
     factories.member(american, owner)
@@ -138,20 +138,20 @@ def test_a_refund_that_takes_days_is_asked_for_then_ends(easypost, end, status):
     assert (asked, Notification.objects.filter(kind="booking").count()) == (["submitted"], 1)
 
 
-def test_a_request_for_a_refund_that_never_arrived_is_sent_again(submit, easypost, alice):
-    """What EasyPost noted can be asked for twice; a look at what it never noted would say nothing for ever."""
+def test_a_refund_request_that_never_arrived_is_sent_again(submit, easypost, alice):
+    """A refund EasyPost noted can be requested twice; checking one it never noted would never end."""
     order = work(submit())
     cancels.ask_to_cancel(order, by=alice, why="changed", now=timezone.now())
     easypost.control("trouble", operation="cancel", verb="accept-close")
-    for expected in ("cancel_unconfirmed", "booked"):  # it is billed on scan, so there is nothing to refund
+    for expected in ("cancel_unconfirmed", "booked"):  # billed on scan, so there is nothing to refund
         assert cancel(order).status == expected
     assert order.problem["kind"] == "cancel_refused"
 
 
-def test_a_look_that_fails_three_times_is_repeated_within_five_minutes(submit, easypost):
+def test_a_check_that_fails_three_times_is_repeated_within_five_minutes(submit, easypost):
     order = submit()
     easypost.control("trouble", operation="book", verb="commit-close")
-    easypost.control("trouble", operation="view", verb="accept-close", count=6)  # each time with its repetition
+    easypost.control("trouble", operation="view", verb="accept-close", count=6)  # each one with its repeat
     bookings.process_booking(order.pk)
     lost_at = timezone.now()
     for _ in range(4):
@@ -166,7 +166,7 @@ def test_a_look_that_fails_three_times_is_repeated_within_five_minutes(submit, e
     assert (order.status, bought(easypost)) == ("booked", 1)
 
 
-def test_a_return_is_the_carriers_own_kind_and_goes_from_the_receiver_to_the_sender(submit, easypost, quill):
+def test_a_return_uses_the_carriers_own_return_from_receiver_to_sender(submit, easypost, quill):
     sent = factories.order(quill, Membership.objects.get(sender=quill).user, status="booked", progress="delivered")
     order = work(submit(**vars(returning.return_of(sent, quill))))
     assert (order.status, order.returns, bought(easypost)) == ("booked", sent, 1)

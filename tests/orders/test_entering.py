@@ -1,4 +1,4 @@
-"""A partner's server hands people over: each link opens once, within a minute, for one person, to one page."""
+"""A partner's server logs people in: each link opens once, within a minute, for one person, to one page."""
 
 import datetime as dt
 from collections.abc import Callable
@@ -53,14 +53,14 @@ def test_a_new_parcel_is_filled_in_without_a_password(alice: User) -> None:
     assert (draft.made_by, Audit.objects.filter(action="entry link used").count()) == (alice, 1)
 
 
-def test_a_parcel_and_the_settings(alice: User, quill: Sender) -> None:
+def test_a_link_opens_a_parcel_or_the_settings(alice: User, quill: Sender) -> None:
     order = factories.order(quill, alice)
     link = path_of(entering.link_to_parcel(alice, order.uuid, now=timezone.now()))
     assert Client().get(link)["Location"] == f"/parcels/{order.uuid}/"
     assert Client().get(to_settings(alice))["Location"] == "/settings/"
 
 
-def test_of_a_hundred_links_none_opens_twice_late_for_another_or_inside_another_site(
+def test_none_of_a_hundred_links_opens_twice_late_for_another_or_inside_another_site(
     alice: User, bob: User, visit: Callable[[User], Client]
 ) -> None:
     opened = 0
@@ -73,11 +73,11 @@ def test_of_a_hundred_links_none_opens_twice_late_for_another_or_inside_another_
             case 1:  # late
                 with time_machine.travel(timezone.now() + dt.timedelta(seconds=60 + number)):
                     opened += stranger.get(link).status_code != 410
-            case 2:  # by another user, whose login stays as it was
+            case 2:  # by another user, who stays logged in
                 browser = visit(bob)
                 opened += browser.get(link).status_code != 409
                 opened += browser.session["_auth_user_id"] != str(bob.pk)
-            case 3:  # inside a page of another site, or fetched ahead
+            case 3:  # inside another site's page, or prefetched
                 inside = [
                     {"sec-fetch-dest": "iframe", "sec-fetch-mode": "navigate"},
                     {"sec-fetch-dest": "image", "sec-fetch-mode": "no-cors"},
@@ -90,21 +90,19 @@ def test_of_a_hundred_links_none_opens_twice_late_for_another_or_inside_another_
     assert EntryLink.objects.exclude(used_at=None).count() == 25
 
 
-def test_a_link_that_was_not_opened_still_opens_for_its_person(
-    alice: User, bob: User, visit: Callable[[User], Client]
-) -> None:
+def test_an_unopened_link_still_opens_for_its_person(alice: User, bob: User, visit: Callable[[User], Client]) -> None:
     link = to_settings(alice)
     assert visit(bob).get(link).status_code == 409
     assert Client().get(link, headers={"sec-fetch-dest": "iframe"}).status_code == 410
     assert Client().get(link)["Location"] == "/settings/"
 
 
-def test_who_is_logged_in_already_goes_straight_there(alice: User, visit: Callable[[User], Client]) -> None:
+def test_somebody_already_logged_in_goes_straight_there(alice: User, visit: Callable[[User], Client]) -> None:
     browser = visit(alice)
     assert browser.get(to_settings(alice))["Location"] == "/settings/"
 
 
-def test_only_the_hash_is_stored_and_the_address_goes_nowhere(alice: User) -> None:
+def test_only_the_hash_is_stored_and_the_url_is_not_passed_on(alice: User) -> None:
     link = to_settings(alice)
     token = link.split("/")[-2]
     assert token not in str(EntryLink.objects.values())
@@ -122,7 +120,7 @@ def test_no_link_lasts_longer_than_a_minute(alice: User) -> None:
     assert EntryLink.objects.get().expires_at == now + dt.timedelta(seconds=60)
 
 
-def test_a_second_factor_is_asked_for_all_the_same(alice: User) -> None:
+def test_a_second_factor_is_still_asked_for(alice: User) -> None:
     secret = factories.second_factor(alice)
     browser = Client()
     assert browser.get(to_settings(alice))["Location"] == "/accounts/2fa/authenticate/"
@@ -130,14 +128,14 @@ def test_a_second_factor_is_asked_for_all_the_same(alice: User) -> None:
     assert browser.post("/accounts/2fa/authenticate/", {"code": code(secret)})["Location"] == "/settings/"
 
 
-def test_a_login_switched_off_meanwhile_stays_off(alice: User) -> None:
+def test_a_login_disabled_meanwhile_stays_disabled(alice: User) -> None:
     link, browser = to_settings(alice), Client()
     User.objects.filter(pk=alice.pk).update(is_active=False)
     assert browser.get(link)["Location"] == "/accounts/inactive/"
     assert not is_logged_in(browser)
 
 
-def test_nobody_else_is_handed_over(alice: User, sam: User, bob: User, quill: Sender) -> None:
+def test_nobody_else_is_logged_in(alice: User, sam: User, bob: User, quill: Sender) -> None:
     now = timezone.now()
     stranger = factories.user("new@nowhere.example")
     for person in (sam, stranger):
@@ -154,7 +152,7 @@ def test_nobody_else_is_handed_over(alice: User, sam: User, bob: User, quill: Se
     assert (EntryLink.objects.count(), Draft.objects.count()) == (0, 0)
 
 
-def test_links_are_deleted_a_day_after_their_end(alice: User) -> None:
+def test_links_are_deleted_a_day_after_they_expire(alice: User) -> None:
     to_settings(alice)
     now = timezone.now()
     assert entry_links.purge_entry_links(now + dt.timedelta(hours=23)) == 0

@@ -1,4 +1,4 @@
-"""The export of parcels reads half of an order's columns, and writes the rows that all of them would give."""
+"""The parcels export reads half of an order's columns and writes the same rows as with all of them."""
 
 import datetime as dt
 from typing import Any
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def one_of_each(quill: Sender, alice: User, ana: User) -> list[Order]:
-    """An order in every status, a booked one of every progress, and some with what is rare."""
+    """An order in every status, a booked one at every stage, and some rare cases."""
     long_ago = timezone.now() - dt.timedelta(days=30)
     rare: list[dict[str, Any]] = [
         {"status": "booked", "booked_at": long_ago},
@@ -38,7 +38,7 @@ def one_of_each(quill: Sender, alice: User, ana: User) -> list[Order]:
 
 
 @pytest.mark.parametrize("role", sorted(EVERY_MEMBER))
-def test_a_row_is_what_the_whole_order_would_give(one_of_each: list[Order], quill: Sender, role: str) -> None:
+def test_a_row_is_the_same_as_from_the_whole_order(one_of_each: list[Order], quill: Sender, role: str) -> None:
     _, cells = export.export_columns(role, quill)
     now = timezone.now()
     whole = [cells(order, now) for order in Order.objects.order_by("pk")]
@@ -47,6 +47,6 @@ def test_a_row_is_what_the_whole_order_would_give(one_of_each: list[Order], quil
     assert len(queries) == 4, "the rows, two people, one size; nothing is read again for a row"
 
 
-def test_the_columns_stand_as_the_model_has_them() -> None:
+def test_the_columns_are_in_the_models_order() -> None:
     names = [field.attname for field in Order._meta.concrete_fields]
     assert list(export.COLUMNS) == [name for name in names if name in export.COLUMNS]

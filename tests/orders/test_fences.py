@@ -1,6 +1,6 @@
-"""A worker that stalls finds the order as others left it, and then changes and sends nothing.
+"""A worker that stalls finds an order changed by others, and then changes and sends nothing.
 
-Each test lets one worker sleep at the worst moment, lets others finish, and wakes it.
+In each test one worker sleeps at the worst moment, others finish, and it wakes up.
 """
 
 import datetime as dt
@@ -85,7 +85,7 @@ def test_an_order_whose_price_rose_meanwhile_is_not_sent(
     assert (order.status, order.attempts.count(), carrier.ledger("booked")) == ("draft", 0, [])
 
 
-def test_an_order_that_another_is_sending_does_not_go_back_to_its_sender(
+def test_an_order_another_worker_is_sending_does_not_go_back_to_its_sender(
     submitted: Submit, carrier: SandboxCarrier, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     order = with_an_old_quote(submitted())
@@ -111,7 +111,7 @@ def test_an_order_that_another_is_sending_does_not_go_back_to_its_sender(
     assert order.status == "booked"
 
 
-def test_a_worker_that_stalled_does_not_put_off_the_one_who_sends(submitted: Submit, carrier: SandboxCarrier) -> None:
+def test_a_stalled_worker_does_not_delay_the_one_who_sends(submitted: Submit, carrier: SandboxCarrier) -> None:
     order = submitted()
     stale = Order.objects.get(pk=order.pk)
     bookings.process_booking(order.pk)
@@ -148,7 +148,7 @@ def test_a_replay_that_slept_past_its_lease_sends_nothing(
     assert len(carrier.ledger("booked")) == 1
 
 
-def test_a_replay_leaves_in_good_time_or_not_at_all(
+def test_a_replay_is_sent_in_time_or_not_at_all(
     submitted: Submit, carrier: SandboxCarrier, contract: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     contract("replays = true")
@@ -182,10 +182,10 @@ def is_asked_about_as_a_duplicate(order: Order, since: dt.datetime, now: dt.date
     ("holds", "hours", "at_its_end"),
     [(is_asked_with_the_same_key, 24, False), (is_still_tried, 24, True), (is_asked_about_as_a_duplicate, 2, False)],
 )
-def test_a_span_of_time_ends_to_the_second(
+def test_a_period_ends_to_the_second(
     quill: Sender, alice: User, contract: Any, holds: Callable[..., bool], hours: int, at_its_end: bool
 ) -> None:
-    """A carrier forgets a key at the end of its hours: sent again then, it would be another booking."""
+    """A carrier forgets a key when its hours are over: sent again then, it would be another booking."""
     contract("replays = true\nreplay_hours = 24")
     order, now = factories.order(quill, alice, status="unconfirmed"), timezone.now()
     ends = [now - dt.timedelta(hours=hours, seconds=later) for later in (-1, 0, 1)]
@@ -193,7 +193,7 @@ def test_a_span_of_time_ends_to_the_second(
 
 
 @pytest.mark.parametrize("status", ["booking", "draft", "rejected", "not_booked"])
-def test_a_late_yes_to_what_was_resolved_otherwise_is_a_conflict(
+def test_a_late_yes_to_a_booking_resolved_differently_is_a_conflict(
     submitted: Submit, carrier: SandboxCarrier, sam: User, status: str
 ) -> None:
     order = submitted()
@@ -211,7 +211,7 @@ def test_a_late_yes_to_what_was_resolved_otherwise_is_a_conflict(
     assert len(carrier.ledger("booked")) == 1
 
 
-def test_an_order_of_another_carrier_account_is_neither_sent_nor_asked_again(
+def test_an_order_of_another_carrier_account_is_neither_sent_nor_priced_again(
     submitted: Submit, carrier: SandboxCarrier, contract: Any, settings: Any
 ) -> None:
     contract("replays = true")
@@ -229,10 +229,10 @@ def test_an_order_of_another_carrier_account_is_neither_sent_nor_asked_again(
     assert (unclear.status, unclear.due_at, carrier.ledger("booked")) == ("unconfirmed", None, [])
 
 
-def test_a_price_of_another_account_is_booked_nowhere(
+def test_a_price_of_another_account_is_not_booked(
     quill: Sender, alice: User, carrier: SandboxCarrier, settings: Any
 ) -> None:
-    """Its quote is young, but the offer was another account's, whatever its code means here."""
+    """Its quote is recent, but the offer came from another account, whatever its code means here."""
     quote = factories.quote(quill, alice)
     settings.CARRIER_ACCOUNT = "another-account"
     chosen = {"code": quote.products[0]["code"], "form_token": uuid.uuid4(), "pickup_date": None}
@@ -241,7 +241,7 @@ def test_a_price_of_another_account_is_booked_nowhere(
     assert not Order.objects.exists()
 
 
-def test_a_kept_price_of_another_account_is_not_shown_again(
+def test_a_cached_price_of_another_account_is_not_shown_again(
     quill: Sender, alice: User, carrier: SandboxCarrier
 ) -> None:
     details = factories.details(quill)
@@ -252,10 +252,10 @@ def test_a_kept_price_of_another_account_is_not_shown_again(
 
 
 @pytest.mark.parametrize("kind", ["carrier_changed", "price_rose", "not_booked"])
-def test_a_yes_after_the_accounts_changed_moves_no_order_to_the_new_one(
+def test_a_yes_after_a_change_of_accounts_does_not_move_the_order(
     submitted: Submit, carrier: SandboxCarrier, alice: User, visit: Callable[[User], Client], kind: str
 ) -> None:
-    """A product of the same code may be quite another there, and its attempts were made at the old one."""
+    """The same code may be another product there, and its attempts were made at the old account."""
     order = submitted()
     changes: dict[str, Any] = {"status": "draft", "problem": {"kind": kind}}
     if kind == "not_booked":
@@ -269,14 +269,14 @@ def test_a_yes_after_the_accounts_changed_moves_no_order_to_the_new_one(
     assert carrier.ledger("booked") == []
 
 
-def test_a_slash_behind_the_address_is_the_same_account(db: None, settings: Any) -> None:
+def test_a_trailing_slash_is_still_the_same_account(db: None, settings: Any) -> None:
     settings.CARRIER_BASE_URL = "https://carrier.example"
     one = gateway.current_account()
     settings.CARRIER_BASE_URL = "https://carrier.example/"
     assert gateway.current_account() == one
 
 
-def test_a_yes_hours_later_is_priced_again(submitted: Submit, carrier: SandboxCarrier, alice: User) -> None:
+def test_a_yes_hours_later_checks_the_price_again(submitted: Submit, carrier: SandboxCarrier, alice: User) -> None:
     order = with_an_old_quote(submitted())
     carrier.prices(10)
     bookings.process_booking(order.pk)
@@ -292,7 +292,7 @@ def test_a_yes_hours_later_is_priced_again(submitted: Submit, carrier: SandboxCa
     assert (order.status, order.problem["old"], carrier.ledger("booked")) == ("draft", agreed, [])
 
 
-def test_part_of_a_cent_is_no_higher_price(submitted: Submit, carrier: SandboxCarrier) -> None:
+def test_a_fraction_of_a_cent_is_not_a_higher_price(submitted: Submit, carrier: SandboxCarrier) -> None:
     order = submitted()
     offer = order.quote.offer(order.product_code)
     assert offer

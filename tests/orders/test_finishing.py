@@ -1,4 +1,4 @@
-"""An import that finished is one email with its counts; its bookings send none of their own."""
+"""A finished import sends one email with its counts; its bookings send none of their own."""
 
 import datetime as dt
 from contextlib import suppress
@@ -25,7 +25,7 @@ LEFT, WATCHED = dt.timedelta(minutes=5), dt.timedelta(seconds=5)
 
 
 def booking_import(of: Sender, by: User, *statuses: str, looked: dt.timedelta = LEFT) -> Import:
-    """An import of one row for each of its orders, begun an hour ago, and looked at so long ago."""
+    """An import with one row for each of its orders, started an hour ago and last viewed this long ago."""
     now = timezone.now()
     begun = now - dt.timedelta(hours=1)
     file = factories.import_file(of, by, state="booking", begun_at=begun, begun_by=by, looked_at=now - looked)
@@ -48,7 +48,7 @@ def mails() -> list[str]:
     return [str(message.body) for message in mail.outbox]
 
 
-def test_an_import_of_which_some_rows_fail_is_one_mail_though_it_is_watched(
+def test_an_import_with_failed_rows_sends_one_email_even_if_watched(
     carrier: SandboxCarrier, localities: None, quill: Sender, alice: User
 ) -> None:
     file = checked(quill, alice, *(GOOD.replace("1001", number) for number in ("1001", "1002", "1003")))
@@ -70,7 +70,7 @@ def test_an_import_of_which_some_rows_fail_is_one_mail_though_it_is_watched(
         (["booked", "draft"], "orders.csv: 1 booked, 1 waiting for your approval."),
     ],
 )
-def test_rows_that_failed_or_wait_for_a_yes_are_vital_news_to_every_booker(
+def test_rows_that_failed_or_wait_for_a_yes_are_emailed_to_every_booker(
     quill: Sender, alice: User, ana: User, bea: User, statuses: list[str], line: str
 ) -> None:
     outbox.choose_when(alice, "import", "off", now=timezone.now())
@@ -81,7 +81,7 @@ def test_rows_that_failed_or_wait_for_a_yes_are_vital_news_to_every_booker(
     outbox.choose_when(ana, "booking", "off", now=timezone.now())
     booking_import(quill, ana, *statuses, looked=WATCHED)
     lines()
-    assert Notification.objects.last().user == alice  # the owner, when everybody has turned it off
+    assert Notification.objects.last().user == alice  # the owner, if everybody has turned it off
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_rows_that_failed_or_wait_for_a_yes_are_vital_news_to_every_booker(
         ("rejected", "conflict", True),
     ],
 )
-def test_a_booking_of_an_import_under_way_is_no_news_of_its_own_and_anything_else_is(
+def test_a_booking_of_a_running_import_sends_no_email_and_anything_else_does(
     quill: Sender, alice: User, old: str, new: str, is_own_news: bool
 ) -> None:
     booking_import(quill, alice, old)
@@ -101,21 +101,21 @@ def test_a_booking_of_an_import_under_way_is_no_news_of_its_own_and_anything_els
     assert Notification.objects.exists() is is_own_news
 
 
-def test_a_booking_that_fails_before_its_row_knows_its_order_is_no_news_of_its_own(quill: Sender, alice: User) -> None:
+def test_a_booking_that_fails_before_its_row_has_its_order_sends_no_email(quill: Sender, alice: User) -> None:
     file, order = booking_import(quill, alice), factories.order(quill, alice, status="booking")
     factories.import_row(quill, alice, file=file, state="owed", token=order.form_token)
     move_to(order, "rejected", reason="-", at=timezone.now())
     assert not Notification.objects.exists()
 
 
-def test_after_the_end_news_of_an_order_is_ordinary(quill: Sender, alice: User) -> None:
+def test_after_the_end_an_orders_emails_are_the_usual_ones(quill: Sender, alice: User) -> None:
     booking_import(quill, alice, "unconfirmed")
     assert lines() == ["orders.csv: 0 booked, 1 being checked."]
     move_to(Order.objects.get(), "not_booked", reason="-", at=timezone.now())
     assert "Book it now." in lines()[-1]
 
 
-def test_an_import_that_finished_unwatched_is_one_mail_with_one_link(quill: Sender, alice: User) -> None:
+def test_an_import_that_finished_unwatched_sends_one_email_with_one_link(quill: Sender, alice: User) -> None:
     file = booking_import(quill, alice, "booked")
     for _ in range(2):
         assert lines() == ["orders.csv: 1 booked."]
@@ -124,27 +124,27 @@ def test_an_import_that_finished_unwatched_is_one_mail_with_one_link(quill: Send
     assert reverse("import", args=[file.uuid]) in body
 
 
-def test_whoever_watched_it_go_well_gets_no_mail_ever(quill: Sender, alice: User) -> None:
+def test_whoever_watched_it_succeed_gets_no_email(quill: Sender, alice: User) -> None:
     booking_import(quill, alice, "booked", looked=WATCHED)
     finishing.look(timezone.now())
     finishing.look(timezone.now() + dt.timedelta(hours=1))
     assert not Notification.objects.exists()
 
 
-def test_only_whoever_pressed_book_hears_that_all_went_well(quill: Sender, alice: User, ana: User) -> None:
+def test_only_whoever_pressed_book_is_emailed_that_all_went_well(quill: Sender, alice: User, ana: User) -> None:
     booking_import(quill, ana, "booked")
     assert lines() == ["orders.csv: 1 booked."]
     assert Notification.objects.get().user == ana
 
 
-def test_who_turned_it_off_hears_nothing(quill: Sender, alice: User) -> None:
+def test_whoever_turned_it_off_gets_no_email(quill: Sender, alice: User) -> None:
     outbox.choose_when(alice, "import", "off", now=timezone.now())
     booking_import(quill, alice, "booked")
     assert lines() == []
 
 
 @pytest.mark.parametrize("parked", ["a row", "a booking"])
-def test_a_dead_letter_does_not_hold_up_the_news_of_its_import(quill: Sender, alice: User, parked: str) -> None:
+def test_a_dead_letter_does_not_delay_the_email_of_its_import(quill: Sender, alice: User, parked: str) -> None:
     file, now = booking_import(quill, alice, "rejected", "booking"), timezone.now()
     if parked == "a booking":
         Order.objects.filter(status="booking").update(parked_at=now)
@@ -154,7 +154,7 @@ def test_a_dead_letter_does_not_hold_up_the_news_of_its_import(quill: Sender, al
     assert "1 not" in lines()[0]
 
 
-def test_an_import_with_a_booking_or_a_row_to_go_is_not_finished(quill: Sender, alice: User) -> None:
+def test_an_import_with_a_booking_or_a_row_left_is_not_finished(quill: Sender, alice: User) -> None:
     booking_import(quill, alice, "booking")
     file = booking_import(quill, alice, "booked")
     factories.import_row(quill, alice, file=file, state=ImportRow.State.DUE, due_at=timezone.now())
@@ -163,9 +163,7 @@ def test_an_import_with_a_booking_or_a_row_to_go_is_not_finished(quill: Sender, 
 
 
 @pytest.mark.parametrize("by_whom", ["its sender", "an operator"])
-def test_what_failed_before_a_pause_is_told_at_the_pause_as_it_may_never_end(
-    quill: Sender, alice: User, sam: User, by_whom: str
-) -> None:
+def test_failures_before_a_pause_are_emailed_at_the_pause(quill: Sender, alice: User, sam: User, by_whom: str) -> None:
     file, now = booking_import(quill, alice, "booked", "rejected", "booking"), timezone.now()
     factories.import_row(quill, alice, file=file, state=ImportRow.State.DUE, due_at=now)
     for _ in range(2):
@@ -175,11 +173,11 @@ def test_what_failed_before_a_pause_is_told_at_the_pause_as_it_may_never_end(
             with suppress(holding.HoldRefused):
                 holding.hold(file, text="We look at it.", by=sam, reason="looks odd to us", now=now)
     assert list(Notification.objects.values_list("kind", "line")) == [("booking", "orders.csv: 1 booked, 1 not.")]
-    move_to(Order.objects.get(status="booking"), "rejected", reason="-", at=now)  # it had been handed over
+    move_to(Order.objects.get(status="booking"), "rejected", reason="-", at=now)  # it was already queued
     assert "Fix it and book again." in lines()[-1]
 
 
-def test_a_pause_before_anything_failed_is_no_news(quill: Sender, alice: User) -> None:
+def test_a_pause_before_any_failure_sends_no_email(quill: Sender, alice: User) -> None:
     file = booking_import(quill, alice, "booked")
     importing.pause(file, timezone.now())
     importing.pause(factories.import_file(quill, alice), timezone.now())
@@ -196,7 +194,7 @@ def test_a_pause_before_anything_failed_is_no_news(quill: Sender, alice: User) -
     ],
     ids=["two days", "over two days", "never looked at", "looked at just now"],
 )
-def test_a_good_end_is_news_for_two_days_to_who_has_left_the_page(
+def test_a_success_is_emailed_for_two_days_to_whoever_left_the_page(
     quill: Sender, alice: User, begun: dt.timedelta, looked: dt.timedelta | None, is_news: bool
 ) -> None:
     now, file = timezone.now(), booking_import(quill, alice, "booked")
@@ -208,13 +206,13 @@ def test_a_good_end_is_news_for_two_days_to_who_has_left_the_page(
 
 
 @pytest.mark.parametrize("status", ["rejected", "draft"])
-def test_failures_are_news_however_long_ago_the_booking_began(quill: Sender, alice: User, status: str) -> None:
+def test_failures_are_emailed_however_long_ago_the_booking_started(quill: Sender, alice: User, status: str) -> None:
     booking_import(quill, alice, status)
     Import.objects.update(begun_at=timezone.now() - dt.timedelta(days=9))
     assert len(lines()) == 1
 
 
-def test_a_pause_after_the_end_repeats_no_news(quill: Sender, alice: User) -> None:
+def test_a_pause_after_the_end_repeats_no_email(quill: Sender, alice: User) -> None:
     file = booking_import(quill, alice, "rejected")
     finishing.look(timezone.now())
     file.refresh_from_db()
@@ -222,18 +220,16 @@ def test_a_pause_after_the_end_repeats_no_news(quill: Sender, alice: User) -> No
     assert Notification.objects.count() == 1
 
 
-def test_a_row_of_another_import_holds_up_no_end(quill: Sender, alice: User) -> None:
+def test_a_row_of_another_import_does_not_delay_the_end(quill: Sender, alice: User) -> None:
     booking_import(quill, alice, "booked")
     other = factories.import_file(quill, alice)
     factories.import_row(quill, alice, file=other, state=ImportRow.State.DUE, due_at=timezone.now())
     assert lines() == ["orders.csv: 1 booked."]
 
 
-def test_the_reason_in_the_mail_is_of_the_first_row_that_failed_and_not_of_one_to_fix(
-    quill: Sender, alice: User
-) -> None:
+def test_the_reason_in_the_email_is_from_the_first_failed_row_not_from_one_to_fix(quill: Sender, alice: User) -> None:
     file = booking_import(quill, alice)
-    factories.import_row(quill, alice, file=file)  # to be fixed
+    factories.import_row(quill, alice, file=file)  # still to fix
     for text in ("Booking is off.", "Another."):
         factories.import_row(quill, alice, file=file, state="failed", problems={"": [text]})
     assert lines() == ["orders.csv: 0 booked, 2 not. Row 3: Booking is off."]

@@ -1,4 +1,4 @@
-"""A search is blind to case and accents, whichever side has them, and reads no more than its role may."""
+"""A search ignores case and accents on both sides, and reads no more than its role may."""
 
 from importlib import import_module
 from types import SimpleNamespace
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.django_db
         ("A-1", "a-1"),
     ],
 )
-def test_a_text_folds_to_what_is_typed_on_any_keyboard(text: str, folded: str) -> None:
+def test_a_text_is_reduced_to_what_any_keyboard_can_type(text: str, folded: str) -> None:
     assert fold(text) == folded
 
 
@@ -55,7 +55,7 @@ def found(q: str, role: str) -> list[str]:
         ("zoe", "bookkeeper", []),
     ],
 )
-def test_an_accent_hides_nobody_and_a_reader_finds_by_the_name_alone(
+def test_an_accent_hides_nobody_and_a_viewer_finds_by_name_alone(
     q: str, role: str, names: list[str], quill: Sender, alice: User
 ) -> None:
     for name in ("Zoë Castellan", "Đặng Wilson", "Zoe Pryor"):
@@ -63,7 +63,7 @@ def test_an_accent_hides_nobody_and_a_reader_finds_by_the_name_alone(
     assert found(q, role) == names
 
 
-def test_what_was_written_before_is_folded_and_what_is_erased_stays(quill: Sender, alice: User) -> None:
+def test_old_rows_get_search_texts_and_erased_ones_stay_erased(quill: Sender, alice: User) -> None:
     order, erased = (made(quill, alice, "Zoë Castellan") for _ in range(2))
     before = fold(order.search)
     Order.objects.filter(pk=order.pk).update(search=order.search.replace("zoe", "zoë").replace("\n", ""))

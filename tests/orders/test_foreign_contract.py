@@ -1,4 +1,4 @@
-"""The main job with a carrier that differs in some fifty points: only the contract file changes, no code."""
+"""The main job with a carrier that differs in about fifty points: only the contract file changes, no code."""
 
 import json
 import re
@@ -106,7 +106,7 @@ CarrierWith = Callable[..., SandboxCarrier]
 
 
 def pushed(event: dict[str, Any]) -> int:
-    """What the listener answers to this event."""
+    """Return what the listener replies to this event."""
     token = settings.WEBHOOK_SECRETS[0].partition(":")[2]
     answer = Client().post(f"/webhooks/tracking/{token}/", json.dumps(event), "application/json")
     reading.read_due()
@@ -115,7 +115,7 @@ def pushed(event: dict[str, Any]) -> int:
 
 @pytest.mark.parametrize("as_numbers", [False, True])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_references_of_any_shape_work_by_the_file_alone(
+def test_references_of_any_format_work_with_the_contract_file_alone(
     carrier_with: CarrierWith, quill: Sender, alice: User, visit: Visit, shape: str, as_numbers: bool
 ) -> None:
     carrier = carrier_with(f'reference_shape = "{shape}"', number_ids=as_numbers)
@@ -153,7 +153,7 @@ def test_references_of_any_shape_work_by_the_file_alone(
     assert other.status == "cancelled"
 
 
-def test_a_reference_of_another_shape_is_refused_by_its_own_example(
+def test_a_reference_of_another_format_is_refused_with_an_example(
     carrier_with: CarrierWith, quill: Sender, alice: User
 ) -> None:
     carrier_with('reference_shape = "[0-9]{12}"')
@@ -164,7 +164,7 @@ def test_a_reference_of_another_shape_is_refused_by_its_own_example(
         verifying.confirm_reference(order, "S7K2QX9", "")
 
 
-def test_an_unclear_booking_is_adopted_by_a_reference_of_any_shape(
+def test_an_unclear_booking_is_adopted_by_a_reference_of_any_format(
     carrier_with: CarrierWith, quill: Sender, alice: User
 ) -> None:
     carrier = carrier_with('reference_shape = "[a-z]{4}[0-9]{30}"')
@@ -192,7 +192,9 @@ def test_scans_that_come_in_pages_are_all_read(
     assert not WebhookDelivery.objects.exists()
 
 
-def test_pages_beyond_the_bound_are_told_to_the_operator(carrier_with: CarrierWith, quill: Sender, alice: User) -> None:
+def test_pages_beyond_the_limit_are_reported_to_the_operator(
+    carrier_with: CarrierWith, quill: Sender, alice: User
+) -> None:
     carrier = carrier_with('tracking_next = "paging.next"\nmost_tracking_pages = 2')
     carrier.settings(scans_a_page=1)
     order = book(quill, alice, "STANDARD-PICKUP")
@@ -208,7 +210,7 @@ def test_pages_beyond_the_bound_are_told_to_the_operator(carrier_with: CarrierWi
     assert list(outcomes) == ["ok", "incomplete"] * 2
 
 
-def test_labels_named_only_by_the_reply_to_the_booking_are_fetched_from_there(
+def test_labels_named_only_in_the_booking_reply_are_fetched_from_there(
     carrier_with: CarrierWith, quill: Sender, alice: User
 ) -> None:
     carrier = carrier_with('view = ""\nfull_page_sizes = ["Whole page"]\ncropped_sizes = ["6x4"]')
@@ -224,7 +226,7 @@ def test_labels_named_only_by_the_reply_to_the_booking_are_fetched_from_there(
     assert not [request for request in carrier.requests() if request["operation"] == "view"]
 
 
-def test_a_label_the_reply_did_not_name_is_the_operators_where_nothing_can_be_looked_at(
+def test_a_label_missing_from_the_reply_goes_to_the_operator_if_orders_cannot_be_read(
     carrier_with: CarrierWith, quill: Sender, alice: User
 ) -> None:
     carrier = carrier_with('view = ""')
@@ -236,7 +238,9 @@ def test_a_label_the_reply_did_not_name_is_the_operators_where_nothing_can_be_lo
     assert "has no view to ask again" in label.problem
 
 
-def test_a_kept_address_of_another_host_is_never_asked(carrier_with: CarrierWith, quill: Sender, alice: User) -> None:
+def test_a_stored_label_url_on_another_host_is_never_requested(
+    carrier_with: CarrierWith, quill: Sender, alice: User
+) -> None:
     carrier_with('view = ""')
     label = book(quill, alice, "STANDARD-PICKUP").labels.first()
     Label.objects.filter(pk=label.pk).update(address="http://169.254.169.254/label.pdf")
@@ -245,9 +249,7 @@ def test_a_kept_address_of_another_host_is_never_asked(carrier_with: CarrierWith
     assert (label.state, label.problem) == ("failed", "The label's address is not one of the carrier's.")
 
 
-def test_a_cancelled_order_forgets_the_addresses_of_its_labels(
-    carrier_with: CarrierWith, quill: Sender, alice: User
-) -> None:
+def test_a_cancelled_order_forgets_its_label_urls(carrier_with: CarrierWith, quill: Sender, alice: User) -> None:
     carrier_with('view = ""')
     order = book(quill, alice, "STANDARD-PICKUP")
     cancels.ask_to_cancel(order, by=alice, why="not sending it", now=timezone.now())
@@ -258,7 +260,7 @@ def test_a_cancelled_order_forgets_the_addresses_of_its_labels(
     assert set(order.labels.values_list("address", flat=True)) == {""}
 
 
-def test_a_kept_address_is_on_no_page_of_the_admin_and_in_no_log(
+def test_a_stored_label_url_is_on_no_admin_page_and_in_no_log(
     carrier_with: CarrierWith, quill: Sender, alice: User, sam: User, visit: Visit
 ) -> None:
     carrier = carrier_with('view = ""')
@@ -273,7 +275,7 @@ def test_a_kept_address_is_on_no_page_of_the_admin_and_in_no_log(
     assert set(paths) == {"(label address)"}
 
 
-def test_the_carrier_of_the_example_file_works_by_its_file_alone(
+def test_the_carrier_of_the_example_file_works_with_its_file_alone(
     carrier_with: CarrierWith, quill: Sender, alice: User, visit: Visit
 ) -> None:
     carrier = carrier_with(EXAMPLE.read_text(), number_ids=True)
@@ -306,7 +308,7 @@ def test_the_carrier_of_the_example_file_works_by_its_file_alone(
     assert other.status == "cancelled"
 
 
-def test_what_may_have_been_collected_beyond_the_bound_is_not_cancelled(
+def test_a_parcel_with_scans_beyond_the_limit_is_not_cancelled(
     carrier_with: CarrierWith, quill: Sender, alice: User
 ) -> None:
     carrier = carrier_with('tracking_next = "paging.next"\nmost_tracking_pages = 2')

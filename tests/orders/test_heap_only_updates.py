@@ -21,7 +21,7 @@ from tests import factories
 
 pytestmark = pytest.mark.postgres
 ON_POSTGRESQL = pytest.mark.skipif("connection.vendor == 'sqlite'", reason="SQLite has no heap")
-MOST_INDEXES = 19  # two of them hold returns, and parcels of orders of several: no other parcel is written to them
+MOST_INDEXES = 19  # two of them hold only returns and parcels of orders with several
 
 
 def ask(statement: str, *values: Any) -> Any:
@@ -31,14 +31,14 @@ def ask(statement: str, *values: Any) -> Any:
 
 
 def updates(table: str) -> tuple[int, int]:
-    """Return a table's updates so far, and how many of them wrote no index."""
+    """Return a table's updates so far and how many wrote no index."""
     ask("SELECT pg_stat_force_next_flush()")
     found: tuple[int, int] = ask("SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables WHERE relname = %s", table)
     return found
 
 
 def work_on(row: Job) -> None:
-    """Change a job in every way that leaves the row with a job."""
+    """Change a job in every way that keeps the row due."""
     now = timezone.now()
     assert row.claim()
     assert row.renew(now + dt.timedelta(seconds=60), failures=1)
@@ -55,7 +55,7 @@ def test_nine_of_ten_updates_of_a_job_write_no_index(quill: Sender, alice: User)
         booked = factories.order(quill, alice, status=Status.BOOKED, due_at=now)
         Label.objects.create(order=booked, size="full", due_at=now)
     for model in (Order, Label):
-        # While autovacuum reads the table, old versions stay and fill its pages; on a busy machine that takes a while.
+        # While autovacuum reads the table, old versions stay and fill its pages; on a busy machine this takes a while.
         assert any(heap_only_of_a_hundred(model) >= 90 for _ in range(20))
 
 
@@ -70,7 +70,7 @@ def heap_only_of_a_hundred(model: type[Order] | type[Label]) -> int:
 
 @ON_POSTGRESQL
 @pytest.mark.django_db
-def test_no_index_holds_a_column_of_the_job_and_orders_have_few() -> None:
+def test_no_index_contains_a_job_column_and_orders_have_few_indexes() -> None:
     for model, most in ((Order, MOST_INDEXES), (Label, 4)):
         found = ask(
             "SELECT count(*), string_agg(indexdef, E'\\n') FROM pg_indexes WHERE tablename = %s", model._meta.db_table
@@ -102,7 +102,7 @@ def test_the_flag_follows_every_write_of_due_at(quill: Sender, alice: User) -> N
 @ON_POSTGRESQL
 @pytest.mark.django_db
 def test_due_rows_are_found_by_their_index(quill: Sender, alice: User) -> None:
-    for _ in range(60):  # so many that the table has pages to be spared
+    for _ in range(60):  # enough rows that an index scan reads fewer pages
         idle = factories.order(quill, alice)
         Label.objects.bulk_create([Label(order=idle, size=size) for size in ("full", "cropped")])
     with connection.cursor() as cursor:
@@ -116,9 +116,10 @@ def test_due_rows_are_found_by_their_index(quill: Sender, alice: User) -> None:
 
 @ON_POSTGRESQL
 @pytest.mark.django_db(transaction=True)
-def test_what_a_booking_writes(submitted: Callable[[], Order], say: Callable[[str], None]) -> None:
-    """From the press to the printed label: bytes of the log without the label's, and updates. Two of an order's three
-    updates, its claim and its lease, write no index."""
+def test_how_much_a_booking_writes(submitted: Callable[[], Order], say: Callable[[str], None]) -> None:
+    """From the press to the printed label: bytes of WAL without the label, and updates. Two of an order's three
+    updates, its claim and its lease, write no index.
+    """
     before, labels = updates("orders_order"), updates("orders_label")
     orders = []
     start = ask("SELECT pg_current_wal_lsn()")[0]
@@ -142,7 +143,7 @@ def test_what_a_booking_writes(submitted: Callable[[], Order], say: Callable[[st
 
 @ON_POSTGRESQL
 @pytest.mark.django_db(transaction=True)
-def test_it_comes_and_goes_while_rows_have_jobs(as_the_owner: None, quill: Sender, alice: User) -> None:
+def test_the_migration_works_both_ways_while_rows_have_jobs(as_the_owner: None, quill: Sender, alice: User) -> None:
     now = timezone.now()
     due, idle = factories.order(quill, alice, due_at=now), factories.order(quill, alice)
     waiting = Label.objects.create(order=due, size="full", due_at=now)

@@ -1,4 +1,4 @@
-"""Rows that look wrong are booked only once their sender has said that they are right."""
+"""Rows that look wrong are booked only once their sender has confirmed them."""
 
 from dataclasses import replace
 from decimal import Decimal
@@ -46,7 +46,7 @@ def reasons(file: Import) -> dict[str, int]:
 
 
 def say_right(file: Import, tokens: list[str] | None = None) -> int:
-    """Says of every doubt, or of those with these tokens, that its rows are right; of how many rows."""
+    """Confirm every doubt, or those with these tokens; return the number of rows."""
     doubts = look(file)
     return sum(outliers.say_right(file, doubts, token) for token in tokens or [doubt.token for doubt in doubts])
 
@@ -60,7 +60,7 @@ def before(
     return int(request.param)
 
 
-def test_a_file_ten_times_too_big_is_booked_only_when_its_sender_says_it_is_right(
+def test_a_file_ten_times_too_big_is_booked_only_when_its_sender_confirms_it(
     before: int, carrier: SandboxCarrier, quill: Sender, alice: User
 ) -> None:
     file = checked(quill, alice, *rows(*TEN_TIMES))
@@ -75,7 +75,7 @@ def test_a_file_ten_times_too_big_is_booked_only_when_its_sender_says_it_is_righ
     assert len(carrier.ledger("booked")) == 3
 
 
-def test_the_other_rows_are_booked_and_the_one_that_looks_wrong_stays(
+def test_the_other_rows_are_booked_and_the_one_that_looks_wrong_is_not(
     shop: SandboxCarrier, quill: Sender, alice: User
 ) -> None:
     file = checked(quill, alice, *rows(*SMALL, TEN_TIMES[0]))
@@ -84,9 +84,7 @@ def test_the_other_rows_are_booked_and_the_one_that_looks_wrong_stays(
     assert (len(shop.ledger("booked")), states(file)[-1]) == (3, "warning")
 
 
-def test_a_press_beside_other_doubts_than_there_are_now_books_nothing(
-    shop: SandboxCarrier, quill: Sender, alice: User
-) -> None:
+def test_a_press_that_saw_other_doubts_books_nothing(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
     file = checked(quill, alice, *rows(*SMALL, TEN_TIMES[0]))
     newest = max(row.quote_id or 0 for row in file.rows.all())
     for shown in ("", "others"):
@@ -97,7 +95,7 @@ def test_a_press_beside_other_doubts_than_there_are_now_books_nothing(
     assert submitting.begin(file, replace(press(file), seen=seen)) == 3
 
 
-def test_a_file_of_likely_parcels_is_booked_at_once(
+def test_a_file_of_plausible_parcels_is_booked_at_once(
     before: int, carrier: SandboxCarrier, quill: Sender, alice: User
 ) -> None:
     file = checked(quill, alice, *rows(*SMALL))
@@ -130,7 +128,7 @@ def history(sender: Sender, by: User, *prices: str, status: str = "booked", curr
         ("0.001,900,900,900", {}, LIGHT, "Check their weights and measures."),
     ],
 )  # fmt: skip
-def test_a_parcel_of_an_unlikely_density_is_asked_about_by_the_unit_it_may_be_in(
+def test_an_implausible_density_asks_about_the_likely_unit(
     quill: Sender, alice: User, read: str, units: dict[str, str], reason: str, question: str
 ) -> None:
     file = factories.import_file(quill, alice, constants=units)
@@ -153,7 +151,7 @@ def test_a_parcel_of_an_unlikely_density_is_asked_about_by_the_unit_it_may_be_in
         (("60", "60", "60"), ("10",) * 101 + ("60",) * 100, {}),
     ],
 )  # fmt: skip
-def test_a_price_far_above_the_middle_one_of_the_file_or_the_account_stops_the_file(
+def test_a_price_far_above_the_median_of_the_file_or_the_account_stops_the_file(
     quill: Sender, alice: User, prices: tuple[str, ...], before: tuple[str, ...], found: dict[str, int]
 ) -> None:
     file = factories.import_file(quill, alice)
@@ -164,7 +162,9 @@ def test_a_price_far_above_the_middle_one_of_the_file_or_the_account_stops_the_f
     assert reasons(file) == found
 
 
-def test_other_peoples_parcels_and_cancelled_ones_are_no_history(quill: Sender, alice: User, bob: User) -> None:
+def test_other_accounts_parcels_and_cancelled_ones_do_not_count_as_history(
+    quill: Sender, alice: User, bob: User
+) -> None:
     file = factories.import_file(quill, alice)
     ready(file, "2.4,32,24,11", "60")
     history(bob.membership.sender, bob, *["10"] * 20)
@@ -187,7 +187,7 @@ MIXED = "More than 5 times the middle price of "
 @pytest.mark.parametrize(
     ("rows", "booked", "before", "found"),
     [
-        # Dear among the parcels in its own currency, whatever those in another cost.
+        # Expensive among the parcels in its own currency, whatever those in another cost.
         (("10 AUD", "10 AUD", "60 AUD", "100 USD", "100 USD", "100 USD"), "", "",
          {f"{MIXED}this file, $10.00 AUD": 1}),
         (("1 AUD", "1 AUD", "1 AUD", "10 USD", "10 USD"), "", "", {}),
@@ -212,9 +212,7 @@ def test_a_price_is_compared_with_those_in_its_own_currency(
     assert reasons(file) == found
 
 
-def test_a_yes_is_to_the_rows_that_were_shown_and_to_no_others(
-    shop: SandboxCarrier, quill: Sender, alice: User
-) -> None:
+def test_a_confirmation_covers_only_the_rows_that_were_shown(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
     file = checked(quill, alice, *rows(*TEN_TIMES))
     shown = [doubt.token for doubt in look(file)]
     assert checking.again(file.rows.all()[0], {"weight_kg": "0.36"}, timezone.now())
@@ -227,7 +225,7 @@ def test_a_yes_is_to_the_rows_that_were_shown_and_to_no_others(
     assert submitting.begin(file, press(file)) == 2
 
 
-def test_a_yes_is_to_the_unit_the_prices_and_the_service_that_were_shown(
+def test_a_confirmation_covers_the_unit_prices_and_service_that_were_shown(
     shop: SandboxCarrier, quill: Sender, alice: User
 ) -> None:
     file = checked(quill, alice, *rows(*TEN_TIMES))
@@ -256,7 +254,7 @@ def test_the_right_unit_ends_the_question(shop: SandboxCarrier, quill: Sender, a
     assert in_the_ledger(shop)[0] == ("0.35", "kg", "30", "20", "15", "cm")
 
 
-def test_what_looks_wrong_is_found_in_as_many_queries_whatever_the_number_of_rows(quill: Sender, alice: User) -> None:
+def test_finding_doubtful_rows_takes_the_same_queries_for_any_number_of_rows(quill: Sender, alice: User) -> None:
     file, found = factories.import_file(quill, alice), []
     for more in (1, 20):
         for _ in range(more):
@@ -271,7 +269,7 @@ def test_what_looks_wrong_is_found_in_as_many_queries_whatever_the_number_of_row
     ("weight", "sides", "unit", "per_cubic_metre"),
     [("0.35", (300, 200, 150), "cm", "0.0389"), ("5", (100, 100, 100), "cm", "5"), ("2", (10, 10, 10), "in", "122.05")],
 )
-def test_density_is_kilograms_in_a_cubic_metre(
+def test_density_is_kilograms_per_cubic_metre(
     weight: str, sides: tuple[int, int, int], unit: str, per_cubic_metre: str
 ) -> None:
     found = density_of(Measures(Decimal(weight), "kg", *map(Decimal, sides), unit))
@@ -281,7 +279,7 @@ def test_density_is_kilograms_in_a_cubic_metre(
 @pytest.mark.parametrize(
     ("weight", "side", "odd"), [("4.999", 100, "light"), ("5", 100, ""), ("5", 10, ""), ("5.001", 10, "heavy")]
 )
-def test_a_parcel_typed_in_the_form_is_asked_about_by_the_same_bounds(
+def test_a_parcel_typed_in_the_form_has_the_same_limits(
     quill: Sender, alice: User, weight: str, side: int, odd: str
 ) -> None:
     measures = Measures(Decimal(weight), "kg", Decimal(side), Decimal(side), Decimal(side), "cm")

@@ -1,4 +1,4 @@
-"""Units of an import: read from a header, a cell or the choice; what reaches the carrier is the parcel meant."""
+"""Units of an import: read from a header, a cell or a choice; the carrier gets the parcel the sender meant."""
 
 import pytest
 from django.utils import timezone
@@ -75,7 +75,7 @@ def test_a_measure_is_found_whatever_unit_its_header_states(header: str, field: 
     assert guessing.guess_columns(["Suburb", header], fields_named(*names)) == {field: 1}
 
 
-def test_a_weight_is_no_length_because_of_its_letter() -> None:
+def test_a_weight_is_not_taken_for_a_length() -> None:
     assert guessing.guess_columns(["W kg", "Made in"], fields_named("width", "length", "weight")) == {}
     assert bare("Length in cm", LENGTHS) == "length"
 
@@ -111,7 +111,7 @@ def test_a_weight_is_converted_exactly_or_left_for_the_form_to_refuse(
 
 
 def matched(sender: Sender, by: User, header: str, *rows: str, **choices: str) -> MatchForm:
-    """The matching page of a file, pressed as it came but for these choices."""
+    """Submit a file's matching page as it came, except for these choices."""
     sheet = reading.read("\n".join([header, *rows]).encode())
     file = uploads.take(sheet, name="units.csv", sender=sender, by=by, now=timezone.now())
     address = sender.pickup_address()
@@ -159,7 +159,7 @@ MEASURED = [
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(("measures", "cells", "choices"), MEASURED)
-def test_what_the_carrier_books_is_the_parcel_that_was_meant(
+def test_the_carrier_books_the_parcel_the_sender_meant(
     measures: str,
     cells: str,
     choices: dict[str, str],
@@ -186,7 +186,7 @@ def test_ounces_and_centimetres_are_pounds_and_inches_in_the_united_states(
 
 
 @pytest.mark.django_db
-def test_the_page_begins_with_the_unit_of_the_header_else_with_the_accounts_own(quill: Sender, alice: User) -> None:
+def test_the_page_starts_with_the_headers_unit_or_else_the_accounts(quill: Sender, alice: User) -> None:
     said = matched(quill, alice, f"{WHO},Weight (g),Length (mm),Width,Height", f"{PRIYA},350,300,200,150")
     silent = matched(quill, alice, f"{WHO},Weight,Length,Width,Height", f"{PRIYA},2,30,20,15")
     assert (said["weight_unit"].initial, said["size_unit"].initial) == ("g", "mm")
@@ -205,7 +205,7 @@ def test_the_page_begins_with_the_unit_of_the_header_else_with_the_accounts_own(
         ("Weight,Length (mm),Width,Height,Long cm", {"column_length": "11"}, {"size_unit": "“Long cm” says cm."}),
     ],
 )  # fmt: skip
-def test_a_choice_that_contradicts_the_header_is_refused_at_the_choice(
+def test_a_choice_that_contradicts_the_header_is_refused_at_its_field(
     quill: Sender, alice: User, measures: str, choices: dict[str, str], refused: dict[str, str]
 ) -> None:
     form = matched(quill, alice, f"{WHO},{measures}", f"{PRIYA},350,300,200,150,30", **choices)
@@ -228,7 +228,7 @@ def test_the_second_file_of_a_shop_is_read_in_the_unit_chosen_for_the_first(
 
 
 @pytest.mark.django_db
-def test_the_same_measure_for_all_rows_is_in_the_unit_chosen(
+def test_a_measure_for_all_rows_is_in_the_chosen_unit(
     carrier: SandboxCarrier, localities: None, quill: Sender, alice: User
 ) -> None:
     same = {"all_weight": "350", "all_width": "200", "all_height": "150", "weight_unit": "g", "size_unit": "mm"}
@@ -237,7 +237,7 @@ def test_the_same_measure_for_all_rows_is_in_the_unit_chosen(
 
 
 @pytest.mark.django_db
-def test_measures_put_right_come_back_in_the_files_own_units(
+def test_corrected_measures_come_back_in_the_files_own_units(
     carrier: SandboxCarrier, localities: None, quill: Sender, alice: User
 ) -> None:
     header = f"{WHO},Weight,Weight unit,Length (mm),Width,Height"
@@ -276,8 +276,6 @@ def test_our_own_template_states_the_units_of_the_account(country: str) -> None:
         ("Weight", ["12", ""], units.UNSAID),
     ],
 )
-def test_a_unit_that_is_contradicted_or_missing_in_a_row_is_not_guessed(
-    header: str, cells: list[str], unit: str
-) -> None:
+def test_a_contradictory_or_missing_unit_in_a_row_is_not_guessed(header: str, cells: list[str], unit: str) -> None:
     file = Import(header=[header, "Weight unit"], columns={WEIGHT: 0, units.WEIGHT_UNIT: 1}, constants={})
     assert units.of_cell(WEIGHT, ImportRow(cells=cells), file) == unit

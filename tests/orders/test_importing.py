@@ -1,4 +1,4 @@
-"""An import's rows: checked by the form's own rules, priced, booked once each, and come back when they fail."""
+"""An import's rows: checked by the form's rules, priced, booked once each, and returned when they fail."""
 
 import datetime as dt
 import uuid
@@ -43,7 +43,7 @@ def sheet(*rows: str) -> bytes:
 
 
 def taken(sender: Sender, by: User, *rows: str) -> Import:
-    """An import of these rows, its columns matched by their names."""
+    """An import of these rows, with columns matched by name."""
     return factories.taken(sheet(*rows), sender, by)
 
 
@@ -54,7 +54,7 @@ def checked(sender: Sender, by: User, *rows: str) -> Import:
 
 
 def work_off(file: Import) -> None:
-    """Do what workers do, until nothing is due."""
+    """Do the workers' jobs until nothing is due."""
     for row in file.rows.filter(state="new"):
         checking.check_row(row.pk)
     for row in file.rows.filter(state="owed"):
@@ -102,8 +102,8 @@ def test_rows_beyond_a_limit_say_so_and_are_booked_once_there_is_room(
     assert len(shop.ledger("booked")) == 2
 
 
-def test_a_row_worked_on_again_makes_no_second_order(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
-    """The worker died after the order was made and before the row knew of it."""
+def test_a_row_processed_again_makes_no_second_order(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
+    """The worker died after making the order and before updating the row."""
     file = checked(quill, alice, GOOD)
     book(file)
     ImportRow.objects.update(state="owed", order=None, due_at=timezone.now())
@@ -113,7 +113,7 @@ def test_a_row_worked_on_again_makes_no_second_order(shop: SandboxCarrier, quill
     assert len(shop.ledger("booked")) == 1
 
 
-def test_a_paused_import_begins_no_row_and_goes_on_where_it_was(
+def test_a_paused_import_starts_no_row_and_resumes_where_it_stopped(
     shop: SandboxCarrier, quill: Sender, alice: User
 ) -> None:
     file = checked(quill, alice, GOOD)
@@ -134,12 +134,12 @@ def test_an_order_number_booked_before_is_left_out(shop: SandboxCarrier, quill: 
     assert row.problems[""] == [f"Your order number 1001 is booked already: {Order.objects.get()}."]
 
 
-def test_an_order_number_twice_in_a_file_is_taken_once(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
+def test_an_order_number_twice_in_a_file_is_booked_once(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
     file = checked(quill, alice, GOOD, GOOD)
     assert states(file) == ["ready", "skipped"]
 
 
-def test_a_file_that_is_booked_once_more_is_under_way_again(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
+def test_a_file_that_is_booked_again_is_running_again(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
     file = checked(quill, alice, GOOD)
     Import.objects.filter(pk=file.pk).update(finished_at=timezone.now(), state="done")
     assert submitting.begin(Import.objects.get(), press(alice)) == 1
@@ -148,7 +148,7 @@ def test_a_file_that_is_booked_once_more_is_under_way_again(shop: SandboxCarrier
 
 
 @pytest.mark.parametrize(("kind", "count"), [("price_rose", 1), ("suspended", 0), ("limit", 0)])
-def test_only_rows_whose_price_rose_are_booked_by_a_yes_to_the_new_prices(
+def test_agreeing_to_new_prices_books_only_rows_whose_price_rose(
     quill: Sender, alice: User, kind: str, count: int
 ) -> None:
     order = factories.order(quill, alice, status="draft", problem={"kind": kind, "text": "-"})
@@ -156,7 +156,7 @@ def test_only_rows_whose_price_rose_are_booked_by_a_yes_to_the_new_prices(
     assert progress.price_increased(row.file).count() == count
 
 
-def test_rows_and_parcels_without_an_order_number_are_no_duplicates(
+def test_rows_and_parcels_without_an_order_number_are_not_duplicates(
     shop: SandboxCarrier, quill: Sender, alice: User
 ) -> None:
     factories.order(quill, alice, status="booked", customer_reference="")
@@ -164,14 +164,14 @@ def test_rows_and_parcels_without_an_order_number_are_no_duplicates(
     assert states(checked(quill, alice, without, without.replace("priya", "noor"))) == ["ready", "ready"]
 
 
-def test_somebody_elses_order_numbers_are_nobodys_business(
+def test_other_accounts_order_numbers_do_not_matter(
     shop: SandboxCarrier, quill: Sender, alice: User, bob: User
 ) -> None:
     factories.order(bob.membership.sender, bob, status="booked", customer_reference="1001")
     assert states(checked(quill, alice, GOOD)) == ["ready"]
 
 
-def test_an_order_number_somebody_else_waits_to_book_is_nobodys_business(
+def test_another_accounts_pending_order_numbers_do_not_matter(
     shop: SandboxCarrier, quill: Sender, alice: User, bob: User
 ) -> None:
     factories.import_row(bob.membership.sender, bob, state="owed", reference="1001")
@@ -180,7 +180,7 @@ def test_an_order_number_somebody_else_waits_to_book_is_nobodys_business(
     assert (file.rows.get().state, file.rows.get().problems) == ("owed", {})
 
 
-def test_one_correction_is_applied_to_all_rows_like_it(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
+def test_one_correction_is_applied_to_all_similar_rows(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
     wrong = GOOD.replace("3056", "3065")
     file = checked(
         quill, alice, wrong, wrong.replace("1001", "1002"), GOOD.replace("3056", "9999").replace("1001", "3")
@@ -193,7 +193,7 @@ def test_one_correction_is_applied_to_all_rows_like_it(shop: SandboxCarrier, qui
     work_off(file)
     assert states(file) == ["ready", "ready", "fix"]
     names = [row.quote.details["receiver"]["name"] for row in file.rows.filter(state="ready").order_by("pk")]
-    assert names[0] == "Wren Sato" != names[1]  # what else was changed in a row is that row's alone, and kept
+    assert names[0] == "Wren Sato" != names[1]  # other changes in a row belong to that row alone, and are kept
 
 
 THURSDAY_NIGHT = dt.datetime(2026, 11, 26, 12, 52, tzinfo=dt.UTC)  # 23:52 in Melbourne
@@ -201,7 +201,7 @@ FRIDAY_MORNING = dt.datetime(2026, 11, 26, 13, 16, tzinfo=dt.UTC)
 MONDAY = dt.date(2026, 11, 30)
 
 
-def test_rows_whose_pickup_day_came_are_booked_for_the_next_at_one_press(
+def test_rows_whose_pickup_day_has_come_are_booked_for_the_next_with_one_press(
     shop: SandboxCarrier, quill: Sender, alice: User, time_machine: TimeMachineFixture
 ) -> None:
     time_machine.move_to(THURSDAY_NIGHT)
@@ -209,7 +209,7 @@ def test_rows_whose_pickup_day_came_are_booked_for_the_next_at_one_press(
     friday = dt.date(2026, 11, 27)
     submitting.begin(file, submitting.Press("cheapest_pickup", alice, timezone.now(), friday))
     rows = list(file.rows.all())
-    importing.book_row(rows[0].pk)  # handed over, and sent only after midnight
+    importing.book_row(rows[0].pk)  # queued, and sent only after midnight
     time_machine.move_to(FRIDAY_MORNING)
     work_off(file)
     assert states(file) == ["booked", "failed", "failed"]
@@ -223,7 +223,7 @@ def test_rows_whose_pickup_day_came_are_booked_for_the_next_at_one_press(
     assert importing.book_next_day(file, by=alice, now=timezone.now()) == 0
 
 
-def test_prices_of_a_former_day_are_named_and_asked_for_again_at_one_press(
+def test_prices_of_an_earlier_day_are_named_and_checked_again_with_one_press(
     shop: SandboxCarrier, quill: Sender, alice: User, time_machine: TimeMachineFixture
 ) -> None:
     time_machine.move_to(THURSDAY_NIGHT)
@@ -260,7 +260,7 @@ def test_a_price_that_rose_waits_for_a_yes_and_two_tabs_book_it_once(
     assert len(shop.ledger("booked")) == 1
 
 
-def test_a_limit_reached_while_new_prices_are_agreed_to_leaves_the_rest_waiting(
+def test_a_limit_reached_while_agreeing_to_new_prices_leaves_the_rest_waiting(
     shop: SandboxCarrier, quill: Sender, alice: User
 ) -> None:
     file = checked(quill, alice, GOOD, GOOD.replace("1001", "1002"))
@@ -285,7 +285,7 @@ def risen(shop: SandboxCarrier, quill: Sender, alice: User) -> tuple[Import, lis
 
 
 @pytest.mark.parametrize("late", [0, 1, 2])
-def test_a_pickup_day_that_passed_holds_up_its_own_row_and_no_other(
+def test_a_pickup_day_that_has_passed_stops_only_its_own_row(
     shop: SandboxCarrier, quill: Sender, alice: User, late: int
 ) -> None:
     file, orders = risen(shop, quill, alice)
@@ -299,7 +299,7 @@ def test_a_pickup_day_that_passed_holds_up_its_own_row_and_no_other(
 
 
 @pytest.mark.parametrize("stop", [booking_rules.Paused, booking_rules.Suspended])
-def test_what_was_booked_before_all_bookings_stopped_is_counted(
+def test_rows_booked_before_all_bookings_stopped_are_counted(
     shop: SandboxCarrier, quill: Sender, alice: User, stop: type[Exception], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file, orders = risen(shop, quill, alice)
@@ -314,7 +314,7 @@ def test_what_was_booked_before_all_bookings_stopped_is_counted(
     monkeypatch.setattr(bookings, "confirm", stopped_after_one)
     seen = {str(order.uuid): str(order.price_to_confirm) for order in orders}
     assert importing.agree(file, seen, by=alice, now=timezone.now()) == 1
-    assert len(asked) == 2  # the same answer waits for every row after it
+    assert len(asked) == 2  # every row after it would get the same reply
     with pytest.raises(stop):
         importing.agree(file, seen, by=alice, now=timezone.now())
 
@@ -329,7 +329,7 @@ def test_failed_rows_come_back_as_a_file_that_imports(shop: SandboxCarrier, quil
     assert reading.read(sheet()[:0] + ",".join(heads).encode() + b"\n,x").fingerprint == file.fingerprint
 
 
-def test_a_carrier_that_does_not_answer_only_delays_the_check(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
+def test_a_carrier_that_does_not_reply_only_delays_the_check(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
     file = taken(quill, alice, GOOD)
     shop.trouble("quote", "503", count=1)
     work_off(file)
@@ -340,21 +340,21 @@ def test_a_carrier_that_does_not_answer_only_delays_the_check(shop: SandboxCarri
     assert states(file) == ["ready"]
 
 
-def test_a_row_with_a_cell_too_many_is_not_guessed(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
+def test_a_row_with_an_extra_cell_is_not_guessed(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
     file = checked(quill, alice, GOOD + ",shifted")
     row = file.rows.get()
     assert row.state == "fix"
     assert "12 cells; the first line has 11" in row.problems[""][0]
 
 
-def test_a_dropped_zero_is_offered_back(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
+def test_a_dropped_leading_zero_is_suggested(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
     file = checked(quill, alice, GOOD.replace("Brunswick,3056", "Darwin,800"))
     row = file.rows.get()
     assert row.state == "fix"
     assert ["DARWIN", "NT", "0800"] in row.near
 
 
-def test_every_row_has_a_token_of_its_own(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
+def test_every_row_has_its_own_token(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
     file = taken(quill, alice, GOOD, GOOD.replace("1001", "1002"))
     tokens = set(file.rows.values_list("token", flat=True))
     assert len(tokens) == 2
@@ -378,10 +378,10 @@ def test_each_row_is_booked_as_its_sender_saw_it_whatever_is_pressed_later(
     assert file.rows.get(number=3).product_code != cheapest
 
 
-def test_same_as_last_time_means_the_last_parcel_before_book_was_pressed(
+def test_same_as_last_time_means_the_last_parcel_before_pressing_book(
     shop: SandboxCarrier, quill: Sender, alice: User
 ) -> None:
-    """A row that has no such service takes the cheapest; the rows behind it are not led astray by that."""
+    """A row without that service takes the cheapest; this doesn't affect the rows after it."""
     file = checked(quill, alice, GOOD, again_with("1002"))
     first, second = file.rows.all()
     assert first.quote
@@ -398,7 +398,7 @@ def test_same_as_last_time_means_the_last_parcel_before_book_was_pressed(
     assert codes[1] == last["code"]
 
 
-def test_an_order_is_made_by_whoever_pressed_book(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
+def test_an_order_belongs_to_whoever_pressed_book(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
     colleague = factories.user("carol@quill.example")
     factories.member(quill, colleague)
     file = checked(quill, alice, GOOD)
@@ -410,7 +410,7 @@ def test_an_order_is_made_by_whoever_pressed_book(shop: SandboxCarrier, quill: S
 
 
 def test_two_imports_of_one_file_book_each_order_number_once(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
-    """Both were checked before either was booked."""
+    """Both are checked before either is booked."""
     first, second = checked(quill, alice, GOOD), checked(quill, alice, GOOD)
     submitting.begin(first, press(alice))
     assert submitting.begin(second, press(alice)) == 0
@@ -429,7 +429,7 @@ def test_an_order_number_booked_by_hand_meanwhile_is_left_out(shop: SandboxCarri
     assert shop.ledger("booked") == []
 
 
-def test_a_cancelled_order_or_another_accounts_holds_no_row_of_its_number_back(
+def test_a_cancelled_order_or_another_accounts_does_not_block_its_number(
     shop: SandboxCarrier, quill: Sender, alice: User, bob: User
 ) -> None:
     factories.order(quill, alice, status="cancelled", customer_reference="1001")
@@ -440,7 +440,7 @@ def test_a_cancelled_order_or_another_accounts_holds_no_row_of_its_number_back(
     assert (states(file), len(shop.ledger("booked"))) == (["booked"], 1)
 
 
-def test_a_pickup_day_is_for_what_is_picked_up(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
+def test_a_pickup_day_applies_only_to_pickups(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
     file = checked(quill, alice, GOOD, again_with("1002"))
     (dropped, picked_up), day = file.rows.all(), timezone.localdate() + dt.timedelta(days=7)
     offers = {offer["first_mile"]: offer for offer in dropped.quote.products}
@@ -451,7 +451,7 @@ def test_a_pickup_day_is_for_what_is_picked_up(shop: SandboxCarrier, quill: Send
     assert list(file.rows.values_list("pickup_date", flat=True)) == [None, day]
 
 
-def test_one_order_number_for_all_rows_is_no_order_number(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
+def test_one_order_number_for_all_rows_is_ignored(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
     file = taken(quill, alice, GOOD.replace("1001", ""), GOOD.replace("1001", ""))
     checking.begin(file, file.columns, {"customer_reference": "Spring market"}, timezone.now())
     file.refresh_from_db()
@@ -461,7 +461,7 @@ def test_one_order_number_for_all_rows_is_no_order_number(shop: SandboxCarrier, 
     assert Order.objects.filter(customer_reference="Spring market").count() == 2
 
 
-def test_no_more_is_booked_than_the_page_showed(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
+def test_only_the_rows_the_page_showed_are_booked(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
     file = checked(quill, alice, GOOD, again_with("1002"), again_with("1003"))
     quotes = list(file.rows.values_list("quote", flat=True))
     shown = submitting.Press("cheapest", alice, timezone.now(), seen=submitting.Seen(rows=2, newest=quotes[1]))
@@ -473,7 +473,7 @@ def test_no_more_is_booked_than_the_page_showed(shop: SandboxCarrier, quill: Sen
     assert states(file) == ["owed", "owed", "ready"]
 
 
-def test_a_row_checked_again_since_the_page_was_shown_waits_for_another_press(
+def test_a_row_checked_again_since_the_page_loaded_waits_for_another_press(
     shop: SandboxCarrier, quill: Sender, alice: User
 ) -> None:
     file = checked(quill, alice, GOOD)
@@ -495,15 +495,15 @@ def test_a_row_edited_while_it_is_booked_stays_as_it_was(shop: SandboxCarrier, q
 
 
 @pytest.mark.parametrize("state", ["owed", "booked"])
-def test_a_row_that_is_due_or_booked_takes_no_correction(quill: Sender, alice: User, state: str) -> None:
+def test_a_queued_or_booked_row_cannot_be_corrected(quill: Sender, alice: User, state: str) -> None:
     row = factories.import_row(quill, alice, state=state)
     assert not checking.again(row, {"weight_kg": "9"}, timezone.now())
     row.refresh_from_db()
     assert (row.state, row.corrected) == (state, {})
 
 
-def test_an_order_made_late_is_not_forgotten(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
-    """Its worker was slower than its lease, and another gave the row up."""
+def test_an_order_made_late_is_not_lost(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
+    """Its worker was slower than its lease, and another worker gave up on the row."""
     file = checked(quill, alice, GOOD)
     submitting.begin(file, press(alice))
     slow = file.rows.get()
@@ -514,7 +514,7 @@ def test_an_order_made_late_is_not_forgotten(shop: SandboxCarrier, quill: Sender
     assert list(progress.failed_sheet(file)[1]) == []
 
 
-def test_matching_again_leaves_out_what_was_left_out_by_hand(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
+def test_matching_again_keeps_rows_left_out_by_hand(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
     file = checked(quill, alice, GOOD, again_with("1002"))
     first = file.rows.first()
     assert first
@@ -524,7 +524,7 @@ def test_matching_again_leaves_out_what_was_left_out_by_hand(shop: SandboxCarrie
     assert states(file) == ["skipped", "ready"]
 
 
-def test_columns_stay_once_a_row_is_being_booked(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
+def test_columns_are_fixed_once_a_row_is_being_booked(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
     file = checked(quill, alice, GOOD)
     submitting.begin(file, press(alice))
     assert not checking.begin(file, {"receiver_name": 3}, {}, timezone.now())
@@ -539,9 +539,7 @@ def test_a_row_is_checked_while_its_import_is_paused(shop: SandboxCarrier, quill
     assert states(file) == ["ready"]
 
 
-def test_a_short_row_with_its_order_number_put_right_is_checked(
-    shop: SandboxCarrier, quill: Sender, alice: User
-) -> None:
+def test_a_short_row_with_a_corrected_order_number_is_checked(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
     file = checked(quill, alice, GOOD, GOOD.removesuffix(",1001"))
     short = file.rows.get(number=3)
     assert "10 cells; the first line has 11" in short.problems[""][0]
@@ -560,7 +558,7 @@ def test_a_corrected_order_number_is_compared_as_corrected(shop: SandboxCarrier,
 
 
 def come_back(file: Import, sender: Sender, by: User) -> Import:
-    """The rows that came to nothing, downloaded and imported as they are."""
+    """Download the failed rows and import them as they are."""
     heads, rows = progress.failed_sheet(file)
     data = b"".join(sheets.stream_sheet("failed.csv", heads, rows).streaming_content)
     now = timezone.now()
@@ -569,15 +567,13 @@ def come_back(file: Import, sender: Sender, by: User) -> Import:
     return again
 
 
-def test_a_row_with_a_cell_too_many_comes_back_as_odd_as_it_was(
-    shop: SandboxCarrier, quill: Sender, alice: User
-) -> None:
+def test_a_row_with_an_extra_cell_comes_back_unchanged(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
     again = come_back(checked(quill, alice, GOOD + ",shifted"), quill, alice)
     assert states(again) == ["fix"]
     assert "13 cells; the first line has 12" in again.rows.get().problems[""][0]
 
 
-def test_a_weight_put_right_comes_back_in_the_files_own_unit(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
+def test_a_corrected_weight_comes_back_in_the_files_own_unit(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
     file = taken(quill, alice, GOOD.replace("2.4", "0").replace("3056", "9999"))
     checking.begin(file, file.columns, {"weight_unit": "g"}, timezone.now())
     file.refresh_from_db()
@@ -588,7 +584,7 @@ def test_a_weight_put_right_comes_back_in_the_files_own_unit(shop: SandboxCarrie
     assert cells[6] == "2400"
 
 
-def test_a_name_put_right_comes_back_once(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
+def test_a_corrected_name_comes_back_once(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
     file = taken(quill, alice, GOOD.replace("3056", "9999").replace("Priya Nair", "Priya"))
     columns_of = {**file.columns, "receiver_name": 0, "receiver_last_name": 10}
     del columns_of["customer_reference"]
@@ -601,7 +597,7 @@ def test_a_name_put_right_comes_back_once(shop: SandboxCarrier, quill: Sender, a
     assert row_values.values(again.rows.get(), again)["receiver_name"] == "Priya Nair"
 
 
-def test_a_file_booked_in_part_and_imported_again_tells_how_much_was_booked(
+def test_a_partly_booked_file_imported_again_says_how_much_was_booked(
     shop: SandboxCarrier, quill: Sender, alice: User
 ) -> None:
     book(checked(quill, alice, GOOD, GOOD.replace("3056", "9999").replace("1001", "1002")))
@@ -611,20 +607,20 @@ def test_a_file_booked_in_part_and_imported_again_tells_how_much_was_booked(
     assert (before.pk < nothing_booked.pk, before.booked_rows) == (True, 1)
 
 
-def test_a_column_called_name_is_the_receivers_but_for_one_shop() -> None:
+def test_a_column_called_name_is_the_receivers_except_for_one_shop() -> None:
     fields = [columns.Field(name, "", False) for name in ("receiver_name", "customer_reference")]
     assert guessing.guess_columns(["Name", "Suburb"], fields) == {"receiver_name": 0}
     assert guessing.guess_columns(["Name", "Shipping Name"], fields) == {"receiver_name": 1, "customer_reference": 0}
 
 
-def test_a_cell_of_two_lines_is_one_line_on_the_label(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
+def test_a_two_line_cell_is_one_line_on_the_label(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
     file = checked(quill, alice, GOOD.replace("4 Sample Street", '"Unit 3\n4 Sample Street"'))
     row = file.rows.get()
     assert row.quote
     assert row.quote.details["receiver"]["line1"] == "Unit 3, 4 Sample Street"
 
 
-def test_a_number_that_a_spreadsheet_shortened_is_no_order_number(
+def test_a_number_shortened_by_a_spreadsheet_is_not_an_order_number(
     shop: SandboxCarrier, quill: Sender, alice: User
 ) -> None:
     file = checked(quill, alice, again_with("1.00123E+11"))
@@ -633,7 +629,7 @@ def test_a_number_that_a_spreadsheet_shortened_is_no_order_number(
     }
 
 
-def test_a_size_for_all_rows_fills_what_the_file_lacks(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
+def test_a_size_for_all_rows_fills_in_what_the_file_lacks(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
     size = factories.size(quill, name="Shoebox")
     bare = GOOD.replace("2.4,32,24,11", ",,,")
     file = taken(quill, alice, bare)
@@ -648,8 +644,8 @@ def test_a_size_for_all_rows_fills_what_the_file_lacks(shop: SandboxCarrier, qui
     assert again.constants == {"size": str(size.uuid)}
 
 
-def test_same_as_last_time_is_what_the_page_meant_by_it(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
-    """A colleague books another service between the page and the press."""
+def test_same_as_last_time_means_what_the_page_showed(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
+    """A colleague books another service between loading the page and pressing."""
     file = checked(quill, alice, GOOD)
     quote = file.rows.get().quote
     assert quote
@@ -659,7 +655,7 @@ def test_same_as_last_time_is_what_the_page_meant_by_it(shop: SandboxCarrier, qu
     assert file.rows.get().product_code == meant
 
 
-def test_rows_priced_at_another_carrier_account_are_priced_anew_by_one_press(
+def test_rows_priced_at_another_carrier_account_are_priced_again_by_one_press(
     quill: Sender, alice: User, carrier: SandboxCarrier
 ) -> None:
     now, file = timezone.now(), factories.import_file(quill, alice)
@@ -676,7 +672,7 @@ def test_rows_priced_at_another_carrier_account_are_priced_anew_by_one_press(
 
 
 @pytest.mark.parametrize("status", Status.values)
-def test_a_row_handed_over_is_counted_once_wherever_its_order_stands(quill: Sender, alice: User, status: str) -> None:
+def test_a_queued_row_is_counted_once_whatever_its_orders_status(quill: Sender, alice: User, status: str) -> None:
     made = factories.order(quill, alice, status=status)
     row = factories.import_row(quill, alice, state="booked", problems={}, order=made)
     counts = progress.counts(row.file)
@@ -685,7 +681,7 @@ def test_a_row_handed_over_is_counted_once_wherever_its_order_stands(quill: Send
     assert counts.failed == len(progress.failed_rows(row.file)) == failed_rows
 
 
-def test_a_row_without_measures_has_those_of_the_chosen_size_and_another_its_own(quill: Sender, alice: User) -> None:
+def test_a_row_without_measures_takes_the_chosen_sizes_and_others_keep_their_own(quill: Sender, alice: User) -> None:
     size = factories.size(quill, weight=Decimal(9), length=Decimal(90))
     row = factories.import_row(quill, alice)
     row.cells = [*row.cells[:6], "2.4", "", "", ""]
@@ -693,7 +689,7 @@ def test_a_row_without_measures_has_those_of_the_chosen_size_and_another_its_own
     assert [typed[name] for name in ("weight_kg", "length_cm")] == ["2.4", "90"]
 
 
-def test_a_side_that_a_row_lacks_is_not_that_of_the_chosen_size(quill: Sender, alice: User) -> None:
+def test_a_missing_side_is_not_taken_from_the_chosen_size(quill: Sender, alice: User) -> None:
     size = factories.size(quill, length=Decimal(90))
     row = factories.import_row(quill, alice)
     row.cells = [*row.cells[:7], "", *row.cells[8:]]
@@ -702,9 +698,7 @@ def test_a_side_that_a_row_lacks_is_not_that_of_the_chosen_size(quill: Sender, a
 
 
 @pytest.mark.parametrize("field", ["printed", "cancelled", "other file", ""])
-def test_labels_to_print_are_of_this_files_booked_parcels_that_are_not_on_paper(
-    quill: Sender, alice: User, field: str
-) -> None:
+def test_labels_to_print_are_this_files_booked_and_unprinted_ones(quill: Sender, alice: User, field: str) -> None:
     now, file = timezone.now(), factories.import_file(quill, alice)
     orders = [factories.order(quill, alice, status="booked") for _ in range(2)]
     odd = factories.order(
@@ -724,7 +718,7 @@ def test_labels_to_print_are_of_this_files_booked_parcels_that_are_not_on_paper(
 @pytest.mark.parametrize(
     ("ago", "is_written"), [(None, True), (dt.timedelta(seconds=10), False), (dt.timedelta(seconds=10.1), True)]
 )
-def test_a_look_at_an_import_is_written_down_every_ten_seconds(
+def test_viewing_an_import_is_recorded_every_ten_seconds(
     quill: Sender, alice: User, ago: dt.timedelta | None, is_written: bool
 ) -> None:
     now = timezone.now()
@@ -737,7 +731,7 @@ def test_a_look_at_an_import_is_written_down_every_ten_seconds(
 
 
 @pytest.mark.parametrize(("hold", "is_resumed"), [("", True), ("We look at it.", False)])
-def test_an_import_that_an_operator_holds_is_not_resumed(
+def test_an_import_on_hold_by_an_operator_is_not_resumed(
     quill: Sender, alice: User, hold: str, is_resumed: bool
 ) -> None:
     paused = timezone.now()
@@ -748,7 +742,7 @@ def test_an_import_that_an_operator_holds_is_not_resumed(
     assert (file.paused_at, other.paused_at) == (None if is_resumed else paused, paused)
 
 
-def test_trying_again_is_of_this_files_failed_rows_that_have_no_order(quill: Sender, alice: User) -> None:
+def test_retry_takes_only_this_files_failed_rows_without_an_order(quill: Sender, alice: User) -> None:
     now, file = timezone.now(), factories.import_file(quill, alice)
     failed = factories.import_row(quill, alice, file=file, state="failed", quote=factories.quote(quill, alice), tries=4)
     order = factories.order(quill, alice, status="rejected")
@@ -766,7 +760,7 @@ def test_trying_again_is_of_this_files_failed_rows_that_have_no_order(quill: Sen
 @pytest.mark.parametrize(
     ("status", "said"), [("booked", "is booked already"), ("conflict", "has a parcel already"), ("rejected", "")]
 )
-def test_of_an_order_number_that_was_used_before_the_own_order_that_was_bought_is_named(
+def test_for_a_used_order_number_the_accounts_own_paid_order_is_named(
     quill: Sender, alice: User, bob: User, status: str, said: str
 ) -> None:
     theirs = bob.membership.sender
@@ -780,7 +774,7 @@ def test_of_an_order_number_that_was_used_before_the_own_order_that_was_bought_i
     assert duplicates.bought(row, "1001") == ""
 
 
-def test_rows_without_an_order_number_or_let_through_are_never_left_out(quill: Sender, alice: User) -> None:
+def test_rows_without_an_order_number_or_allowed_by_hand_are_never_left_out(quill: Sender, alice: User) -> None:
     file, now = factories.import_file(quill, alice), timezone.now()
     for reference, corrected in (("", {}), ("", {}), ("7", {}), ("7", {}), ("7", {duplicates.ANYWAY: "yes"})):
         factories.import_row(
@@ -796,7 +790,7 @@ def test_rows_without_an_order_number_or_let_through_are_never_left_out(quill: S
     ("state", "code", "service"),
     [("ready", "DEAR", "Cheap"), ("warning", "", "Cheap"), ("owed", "DEAR", "Dear"), ("booked", "DEAR", "Dear")],
 )
-def test_a_row_that_is_handed_over_is_listed_with_what_was_chosen_and_another_by_the_rule(
+def test_a_queued_row_is_listed_with_its_chosen_offer_and_others_by_the_rule(
     quill: Sender, alice: User, state: str, code: str, service: str
 ) -> None:
     quote = factories.quote(quill, alice)
@@ -809,7 +803,7 @@ def test_a_row_that_is_handed_over_is_listed_with_what_was_chosen_and_another_by
     assert (line.service, line.price, line.currency) == (service, price, "AUD")
 
 
-def test_a_row_without_a_quote_is_listed_without_a_price_and_one_with_an_order_as_that_is(
+def test_a_row_without_a_quote_shows_no_price_and_one_with_an_order_shows_the_orders(
     quill: Sender, alice: User
 ) -> None:
     bare = factories.import_row(quill, alice)
@@ -823,7 +817,7 @@ def test_a_row_without_a_quote_is_listed_without_a_price_and_one_with_an_order_a
 @pytest.mark.parametrize(("rows", "number", "listed", "has_more"), [
     (50, 1, 50, False), (51, 1, 50, True), (51, 2, 1, False), (0, 1, 0, False),
 ])  # fmt: skip
-def test_fifty_rows_are_listed_on_a_page_in_the_files_order(
+def test_a_page_lists_fifty_rows_in_the_files_order(
     quill: Sender, alice: User, rows: int, number: int, listed: int, has_more: bool
 ) -> None:
     file = factories.import_file(quill, alice)
@@ -835,7 +829,7 @@ def test_fifty_rows_are_listed_on_a_page_in_the_files_order(
 
 
 @pytest.mark.parametrize("problems", [{}, {"": ["Tell us first where your parcels are picked up."]}])
-def test_a_correction_of_a_row_without_a_field_in_trouble_is_that_rows_alone(
+def test_a_correction_of_a_row_without_errors_applies_to_that_row_alone(
     quill: Sender, alice: User, problems: dict[str, list[str]]
 ) -> None:
     file = factories.import_file(quill, alice)
@@ -845,17 +839,17 @@ def test_a_correction_of_a_row_without_a_field_in_trouble_is_that_rows_alone(
     assert (second.state, second.corrected) == ("fix", {})
 
 
-def test_only_rows_to_be_fixed_take_the_correction_of_a_row_like_them(quill: Sender, alice: User) -> None:
+def test_only_rows_to_fix_take_the_correction_of_a_similar_row(quill: Sender, alice: User) -> None:
     file = factories.import_file(quill, alice)
     first = factories.import_row(quill, alice, file=file)
     for state in ("skipped", "ready", "fix"):
         factories.import_row(quill, alice, file=file, state=state)
-    factories.import_row(quill, alice)  # of another file
+    factories.import_row(quill, alice)  # from another file
     assert row_form.save(file, first, {"weight_kg": "2"}, alike=True, now=timezone.now()) == 2
     assert states(file) == ["new", "skipped", "ready", "new"]
 
 
-def test_a_number_put_in_a_blank_cell_is_not_that_of_an_order_without_one(quill: Sender, alice: User) -> None:
+def test_a_number_typed_into_a_blank_cell_matches_no_order_without_one(quill: Sender, alice: User) -> None:
     factories.order(quill, alice, status="booked", customer_reference="")
     file = factories.import_file(quill, alice, header=["Order"], columns={"customer_reference": 0})
     row = ImportRow(file=file, cells=[""], corrected={"customer_reference": "X9"})

@@ -1,4 +1,4 @@
-"""What the simulation and the model of the protocol found, each told once more in a few lines."""
+"""Bugs found by the simulation and the protocol model, each reproduced in a few lines."""
 
 from collections.abc import Callable
 from typing import Any
@@ -21,7 +21,7 @@ Submit = Callable[..., Order]
 REASON = "the carrier told us on the phone"
 
 
-def test_a_case_resolved_meanwhile_is_not_adopted_out_of_its_cancellation(
+def test_a_case_resolved_meanwhile_cannot_be_adopted_during_its_cancellation(
     booked: Submit, carrier: SandboxCarrier, alice: User, sam: User
 ) -> None:
     order = booked()
@@ -32,13 +32,13 @@ def test_a_case_resolved_meanwhile_is_not_adopted_out_of_its_cancellation(
     assert Order.objects.get(pk=order.pk).status == "cancelled"
 
 
-def test_nobody_resolves_what_is_being_asked_again_at_this_moment(
+def test_a_booking_being_sent_again_right_now_cannot_be_resolved(
     submitted: Submit, carrier: SandboxCarrier, contract: Any, sam: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     contract('replays = true\nview = ""')
     carrier.settings(replays=True)
     carrier.foreign("SFOUND12345")
-    carrier.trouble("book", "accept-close")  # so that the operator is told the truth: there is no such order
+    carrier.trouble("book", "accept-close")  # so the operator reads the truth: there is no such order
     order = submitted()
     bookings.process_booking(order.pk)
     Order.objects.update(due_at=timezone.now())
@@ -61,7 +61,7 @@ def test_nobody_resolves_what_is_being_asked_again_at_this_moment(
     assert (order.status, len(carrier.ledger("booked"))) == ("unconfirmed", 1)
 
 
-def test_what_was_asked_again_in_vain_may_be_resolved_at_once(
+def test_a_booking_sent_again_without_success_may_be_resolved_at_once(
     submitted: Submit, carrier: SandboxCarrier, contract: Any, sam: User
 ) -> None:
     contract("replays = true")
@@ -76,7 +76,7 @@ def test_what_was_asked_again_in_vain_may_be_resolved_at_once(
 
 
 def two_claims(order: Order) -> tuple[Order, Order]:
-    """The order as a worker has it that is too late, and as another has it since."""
+    """The order as a late worker has it, and as another worker has it now."""
     late, other = (bookings.DUE.filter(pk=order.pk).first() or Order.objects.get(pk=order.pk) for _ in range(2))
     assert late.claim()
     Order.objects.filter(pk=order.pk).update(due_at=timezone.now())
@@ -85,7 +85,7 @@ def two_claims(order: Order) -> tuple[Order, Order]:
     return late, other
 
 
-def test_a_late_worker_asks_nothing_again_that_another_has(
+def test_a_late_worker_does_not_resend_what_another_has(
     submitted: Submit, carrier: SandboxCarrier, contract: Any
 ) -> None:
     contract("replays = true")
@@ -97,7 +97,7 @@ def test_a_late_worker_asks_nothing_again_that_another_has(
     assert (order.attempts.get().replays, carrier.ledger("booked")) == (0, [])
 
 
-def test_a_late_worker_calls_nothing_unclear_that_another_is_sending(
+def test_a_late_worker_marks_nothing_unclear_that_another_is_sending(
     submitted: Submit, carrier: SandboxCarrier
 ) -> None:
     late, other = two_claims(submitted())
@@ -106,7 +106,7 @@ def test_a_late_worker_calls_nothing_unclear_that_another_is_sending(
     assert (Order.objects.get(pk=late.pk).status, late.attempts.get().state) == ("booking", "in_flight")
 
 
-def test_a_late_worker_calls_no_cancellation_unclear_that_another_is_sending(
+def test_a_late_worker_marks_no_cancellation_unclear_that_another_is_sending(
     booked: Submit, carrier: SandboxCarrier, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     order = booked()
@@ -125,7 +125,7 @@ def test_a_late_worker_calls_no_cancellation_unclear_that_another_is_sending(
     assert Order.objects.get(pk=order.pk).status == "cancelled"
 
 
-def test_a_cancellation_leaves_in_good_time_or_not_at_all(
+def test_a_cancellation_is_sent_in_time_or_not_at_all(
     booked: Submit, carrier: SandboxCarrier, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     order = booked()
@@ -137,7 +137,7 @@ def test_a_cancellation_leaves_in_good_time_or_not_at_all(
     assert not [request for request in carrier.requests() if request["method"] == "DELETE"]
 
 
-def test_a_worker_that_slept_while_it_looked_does_not_cancel(
+def test_a_worker_that_slept_during_its_check_does_not_cancel(
     booked: Submit, carrier: SandboxCarrier, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     order = booked()
@@ -156,10 +156,10 @@ def test_a_worker_that_slept_while_it_looked_does_not_cancel(
     assert carrier.ledger("cancelled") == []
 
 
-def test_an_answer_that_comes_while_its_worker_is_given_up_is_the_one_that_counts(
+def test_a_reply_that_comes_while_its_worker_is_given_up_counts(
     submitted: Submit, carrier: SandboxCarrier, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The worker who is late resolves its attempt after another took the order over, and before it looked for one."""
+    """The late worker resolves its attempt after another took over the order and before that one checked for it."""
     order = submitted()
     late = bookings.DUE.get(pk=order.pk)
     assert late.claim()

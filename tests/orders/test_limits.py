@@ -1,4 +1,4 @@
-"""Limits: counted by the move that may cost something, given back exactly once, whatever becomes of the order."""
+"""Limits: counted by the transition that may cost something, given back exactly once, whatever happens to the order."""
 
 import dataclasses
 import datetime as dt
@@ -26,20 +26,20 @@ from tests.sandbox_carrier import SandboxCarrier
 
 pytestmark = pytest.mark.django_db
 
-PRICE = Decimal("12.08")  # of every quote of the factories
+PRICE = Decimal("12.08")  # of every quote from the factories
 Press = Callable[..., Order]
 
 
 @pytest.fixture(autouse=True)
 def _the_counters_are_what_the_orders_say(db: None) -> Iterator[None]:
-    """At the end of every test here."""
+    """Check at the end of every test here."""
     yield
     assert recounting.miscounted_rows(timezone.now()) == []
 
 
 @pytest.fixture
 def press(alice: User, quill: Sender) -> Press:
-    """`press()` books one parcel at 12.08, as its sender's row is now or as it was `seen`."""
+    """`press()` books one parcel at 12.08, with its sender's row as it is now or as it was `seen`."""
 
     def pressed(*, now: dt.datetime | None = None, seen: Quote | None = None, token: Any = None, **offer: Any) -> Order:
         quote = seen or factories.quote(Sender.objects.get(pk=quill.pk), alice, **offer)
@@ -66,7 +66,7 @@ def counters(sender: Sender) -> tuple[int, Decimal, Decimal]:
 
 
 def of(orders: int, *, price: Decimal = PRICE) -> tuple[int, Decimal, Decimal]:
-    """The counters when so many orders count."""
+    """Return the counters when this many orders count."""
     return orders, orders * price, orders * price
 
 
@@ -81,7 +81,7 @@ LIMITS = [
 
 @pytest.mark.parametrize("is_stale", [False, True], ids=["as the page knows", "as only the database knows"])
 @pytest.mark.parametrize(("name", "most", "words"), LIMITS, ids=[name for name, *_ in LIMITS])
-def test_the_one_too_many_is_refused_with_nothing_due_and_all_of_it_told(
+def test_one_order_too_many_is_refused_with_nothing_queued_and_a_full_explanation(
     press: Press, quill: Sender, alice: User, name: str, most: Any, words: str, *, is_stale: bool
 ) -> None:
     limit(quill, **{name: most})
@@ -97,7 +97,7 @@ def test_the_one_too_many_is_refused_with_nothing_due_and_all_of_it_told(
     assert counters(quill) == of(2)
 
 
-def test_who_may_raise_a_limit_and_when_it_opens_is_told(press: Press, quill: Sender) -> None:
+def test_the_page_says_who_may_raise_a_limit_and_when_it_resets(press: Press, quill: Sender) -> None:
     limit(quill, bookings_a_day=0)
     at_noon = dt.datetime(2026, 11, 23, 1, tzinfo=dt.UTC)
     with pytest.raises(LimitReached) as of_a_day:
@@ -112,7 +112,7 @@ def test_who_may_raise_a_limit_and_when_it_opens_is_told(press: Press, quill: Se
 
 
 @pytest.mark.parametrize(("own", "operators"), [(1, 9), (9, 1)])
-def test_the_owners_limit_and_the_operators_both_hold(press: Press, quill: Sender, own: int, operators: int) -> None:
+def test_the_owners_limit_and_the_operators_both_apply(press: Press, quill: Sender, own: int, operators: int) -> None:
     limit(quill, own_bookings_a_day=own, bookings_a_day=operators)
     press()
     with pytest.raises(LimitReached) as refusal:
@@ -121,7 +121,7 @@ def test_the_owners_limit_and_the_operators_both_hold(press: Press, quill: Sende
 
 
 def test_money_adds_up_to_the_cent(press: Press, quill: Sender) -> None:
-    """As floating point, 0.1 + 0.2 is more than 0.3."""
+    """In floating point, 0.1 + 0.2 is more than 0.3."""
     limit(quill, money_a_day="0.30", unbilled_limit="0.30")
     press(amount="0.10"), press(amount="0.20")
     assert counters(quill) == (2, Decimal("0.30"), Decimal("0.30"))
@@ -129,10 +129,10 @@ def test_money_adds_up_to_the_cent(press: Press, quill: Sender) -> None:
         press(amount="0.01")
 
 
-def test_a_limit_counts_by_one_update_without_a_subquery_and_one_for_all_senders(
+def test_a_limit_takes_one_update_without_a_subquery_and_one_for_all_senders(
     press: Press, quill: Sender, alice: User
 ) -> None:
-    press()  # the first of a day makes the day's row
+    press()  # the first booking of a day creates the day's row
     quote = factories.quote(Sender.objects.get(), alice)
     with CaptureQueriesContext(connection) as seen:
         press(seen=quote)
@@ -153,7 +153,9 @@ def test_a_limit_counts_by_one_update_without_a_subquery_and_one_for_all_senders
     ],
     ids=["over the sender's midnight", "within the sender's day", "over midnight in UTC only"],
 )
-def test_a_day_is_the_senders(press: Press, quill: Sender, first: str, second: str, *, fits: bool) -> None:
+def test_a_day_follows_the_senders_time_zone(
+    press: Press, quill: Sender, first: str, second: str, *, fits: bool
+) -> None:
     limit(quill, bookings_a_day=1, money_a_day=PRICE)
     press(now=dt.datetime.fromisoformat(first))
     if fits:
@@ -164,7 +166,7 @@ def test_a_day_is_the_senders(press: Press, quill: Sender, first: str, second: s
             press(now=dt.datetime.fromisoformat(second))
 
 
-def test_a_change_of_zone_begins_no_new_day(press: Press, quill: Sender) -> None:
+def test_a_change_of_time_zone_starts_no_new_day(press: Press, quill: Sender) -> None:
     limit(quill, bookings_a_day=1)
     late = dt.datetime(2026, 11, 23, 14, tzinfo=dt.UTC)  # the 24th in Melbourne, the 23rd in Perth
     press(now=late)
@@ -174,7 +176,7 @@ def test_a_change_of_zone_begins_no_new_day(press: Press, quill: Sender) -> None
     press(now=late + dt.timedelta(days=1, hours=3))
 
 
-def test_what_was_reserved_yesterday_gives_today_no_room(press: Press, quill: Sender) -> None:
+def test_a_reservation_given_back_from_yesterday_frees_nothing_today(press: Press, quill: Sender) -> None:
     limit(quill, bookings_a_day=1)
     now = timezone.now()
     yesterdays = press(now=now - dt.timedelta(days=1))
@@ -215,7 +217,7 @@ MOVES = {
 
 
 @pytest.mark.parametrize(("moves", "counts"), MOVES.values(), ids=MOVES)
-def test_it_counts_exactly_while_it_may_cost_something(
+def test_an_order_counts_exactly_while_it_may_cost_something(
     press: Press, quill: Sender, moves: list[tuple[str, dict[str, Any]]], counts: int
 ) -> None:
     order, now = press(), timezone.now()
@@ -237,7 +239,7 @@ def test_a_late_yes_counts_though_the_limit_is_reached(press: Press, quill: Send
     assert counters(quill) == of(2)
 
 
-def test_what_is_resolved_twice_is_given_back_once(
+def test_an_order_resolved_twice_is_given_back_once(
     submitted: Callable[..., Order], carrier: SandboxCarrier, quill: Sender
 ) -> None:
     one, _other = submitted(), submitted()
@@ -255,7 +257,7 @@ def test_what_is_resolved_twice_is_given_back_once(
 
 
 @pytest.mark.parametrize("percent", [10, -10], ids=["dearer", "cheaper"])
-def test_what_the_carrier_charges_counts(
+def test_the_price_the_carrier_charges_counts(
     submitted: Callable[..., Order], carrier: SandboxCarrier, quill: Sender, percent: int
 ) -> None:
     order = submitted()
@@ -288,7 +290,7 @@ def test_an_adopted_order_counts_and_one_resolved_as_not_booked_does_not(
 # -- Yes to a draft, and the same form twice -----------------------------------------------------
 
 
-def test_the_yes_to_a_higher_price_does_not_count_itself(
+def test_agreeing_to_a_higher_price_does_not_count_the_order_twice(
     submitted: Callable[..., Order], carrier: SandboxCarrier, quill: Sender, alice: User
 ) -> None:
     limit(quill, bookings_a_day=1)
@@ -304,7 +306,7 @@ def test_the_yes_to_a_higher_price_does_not_count_itself(
 
 
 @pytest.mark.parametrize("status", ["draft", "not_booked"])
-def test_a_yes_that_does_not_fit_leaves_the_order_as_it_was(quill: Sender, alice: User, status: str) -> None:
+def test_a_yes_beyond_the_limit_leaves_the_order_as_it_was(quill: Sender, alice: User, status: str) -> None:
     order = factories.order(quill, alice, status=status)
     stale = Order.objects.get(pk=order.pk)
     assert stale.sender.bookings_a_day
@@ -316,14 +318,14 @@ def test_a_yes_that_does_not_fit_leaves_the_order_as_it_was(quill: Sender, alice
     assert counters(quill) == of(0)
 
 
-def test_a_form_pressed_again_is_its_order_though_it_was_the_last_to_fit(
+def test_a_form_sent_again_finds_its_order_even_if_it_was_the_last_to_fit(
     press: Press, quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     limit(quill, bookings_a_day=1)
     token, offer_of = uuid.uuid4(), booking_rules.bookable_offer
 
     def meanwhile(*asked: Any) -> Any:
-        """The other press was faster by a hair: it was not there yet when this one looked first."""
+        """The other press was slightly faster: its order wasn't there yet when this one first looked."""
         monkeypatch.setattr(booking_rules, "bookable_offer", offer_of)
         press(token=token, seen=quote)
         quote.sender.refresh_from_db()
@@ -335,7 +337,7 @@ def test_a_form_pressed_again_is_its_order_though_it_was_the_last_to_fit(
     assert made == press(token=token, seen=quote) == Order.objects.get()
 
 
-def test_when_it_was_made_never_changes_and_when_it_was_due_does(quill: Sender, alice: User) -> None:
+def test_the_time_made_never_changes_and_the_time_due_does(quill: Sender, alice: User) -> None:
     made_at = timezone.now() - dt.timedelta(days=3)
     order = factories.order(quill, alice, status="not_booked", created_at=made_at)
     now = timezone.now()
@@ -373,8 +375,8 @@ def writes(captured: CaptureQueriesContext) -> list[str]:
     return [sql for query in captured if (sql := query["sql"]).startswith(("INSERT", "UPDATE", "DELETE"))]
 
 
-def test_the_row_that_all_bookings_of_a_day_wait_for_is_locked_last(press: Press, alice: User) -> None:
-    press()  # so that the day has its row
+def test_the_days_shared_row_is_locked_last(press: Press, alice: User) -> None:
+    press()  # creates the day's row
     with CaptureQueriesContext(connection) as captured:
         order = press()
     assert writes(captured)[-1].startswith('UPDATE "orders_dailyspend"')
@@ -390,14 +392,16 @@ def test_the_row_that_all_bookings_of_a_day_wait_for_is_locked_last(press: Press
     [("rejected", {}), ("booked", {**BOOKED, "charged_price": Decimal("13.00")})],
     ids=["gives back", "costs more"],
 )
-def test_so_it_is_where_a_move_gives_back_or_costs_more(press: Press, status: str, changes: dict[str, Any]) -> None:
+def test_the_shared_row_is_locked_last_when_giving_back_or_costing_more_too(
+    press: Press, status: str, changes: dict[str, Any]
+) -> None:
     order = press()
     with CaptureQueriesContext(connection) as captured:
         move_to(order, status, reason="-", at=timezone.now(), **changes)
     assert writes(captured)[-1].startswith('UPDATE "orders_dailyspend"')
 
 
-def test_a_limit_of_nothing_refuses_the_first_booking_of_a_day_and_tells_the_admin(press: Press, settings: Any) -> None:
+def test_a_limit_of_zero_refuses_the_first_booking_of_a_day_and_shows_in_the_admin(press: Press, settings: Any) -> None:
     settings.DAILY_MONEY_LIMIT = Decimal(0)
     with pytest.raises(DailyLimitReached):
         press()
@@ -408,9 +412,7 @@ def test_a_limit_of_nothing_refuses_the_first_booking_of_a_day_and_tells_the_adm
 # -- Prices a minute -----------------------------------------------------------------------------
 
 
-def test_requests_for_prices_count_whether_they_are_answered_or_not(
-    quill: Sender, alice: User, carrier: SandboxCarrier
-) -> None:
+def test_requests_for_prices_count_with_or_without_a_reply(quill: Sender, alice: User, carrier: SandboxCarrier) -> None:
     limit(quill, quotes_a_minute=2)
     now = timezone.now()
 
@@ -443,7 +445,7 @@ DRIFTS = {
 
 
 @pytest.mark.parametrize("counter", DRIFTS)
-def test_the_recount_puts_a_wrong_counter_right_and_tells(
+def test_the_recount_corrects_a_wrong_counter_and_reports_it(
     press: Press, quill: Sender, counter: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     press()
@@ -457,14 +459,14 @@ def test_the_recount_puts_a_wrong_counter_right_and_tells(
     assert sum(DailySpend.objects.values_list("mended", flat=True)) == 1
 
 
-def test_the_recount_looks_at_what_all_senders_spent(press: Press) -> None:
+def test_the_recount_checks_what_all_senders_spent(press: Press) -> None:
     press()
     DailySpend.objects.update(spent=1)
     recounting.recount_limits(timezone.now())
     assert Audit.objects.get().reason == "spent was 1.00, is 12.08"
 
 
-def test_the_recount_says_nothing_where_all_is_right(press: Press, bob: User) -> None:
+def test_the_recount_says_nothing_if_all_is_right(press: Press, bob: User) -> None:
     press(now=timezone.now() - dt.timedelta(days=1))
     move_to(press(), "rejected", reason="-", at=timezone.now())
     recounting.recount_limits(timezone.now())

@@ -1,4 +1,4 @@
-"""What a new account may do before an operator approves it, by SIGN_UP: prices always, bookings as the mode says."""
+"""What a new account may do before an operator approves it: always get prices, and book as SIGN_UP says."""
 
 import datetime as dt
 import uuid
@@ -22,7 +22,7 @@ from tests.sandbox_carrier import SandboxCarrier
 
 pytestmark = pytest.mark.django_db
 
-PRICE = Decimal("12.08")  # of every quote of the factories
+PRICE = Decimal("12.08")  # of every quote from the factories
 WAITS = "Booking opens once we have approved this new account. Nothing was booked and you weren't charged."
 PARCELS = "may book 5 parcels in all; it has booked 5. Nothing was booked and you weren't charged."
 BOOKS = {"open": True, "first_limit": True, "approve": False, "invited": False}
@@ -31,7 +31,7 @@ each_mode = pytest.mark.parametrize(("mode", "books"), BOOKS.items(), ids=list(B
 
 @pytest.fixture
 def new(quill: Sender, alice: User) -> Sender:
-    """Alice's business, which no operator has looked at."""
+    """Alice's business, not yet approved by an operator."""
     Sender.objects.update(approved_at=None)
     quill.refresh_from_db()
     return quill
@@ -67,7 +67,7 @@ def test_the_book_button(new: Sender, alice: User, visit: Any, settings: Any, mo
 
 
 @each_mode
-def test_prices_and_the_pickup_address_are_for_every_new_account(
+def test_every_new_account_has_prices_and_a_pickup_address(
     carrier: SandboxCarrier, new: Sender, alice: User, visit: Any, settings: Any, mode: str, *, books: bool
 ) -> None:
     settings.SIGN_UP = mode
@@ -106,7 +106,7 @@ def test_the_yes_to_a_higher_price(new: Sender, alice: User, settings: Any, mode
 
 
 @each_mode
-def test_replacing_a_parcel_cancels_nothing_that_may_not_be_booked_again(
+def test_replacing_cancels_nothing_that_could_not_be_booked_again(
     new: Sender, alice: User, settings: Any, mode: str, *, books: bool
 ) -> None:
     settings.SIGN_UP = mode
@@ -139,7 +139,7 @@ def test_an_approved_account_books_in_every_mode(new: Sender, alice: User, sam: 
         ("33.34", 2, "may book for $100.00 AUD in all; $66.68 AUD is used, and this parcel costs $33.34 AUD."),
     ],
 )
-def test_the_first_limit_is_of_parcels_and_money_in_all_whatever_the_day(
+def test_a_new_accounts_limit_counts_parcels_and_money_over_all_days(
     new: Sender, alice: User, settings: Any, price: str, most: int, words: str, *, is_stale: bool
 ) -> None:
     settings.SIGN_UP = "first_limit"
@@ -158,7 +158,7 @@ def test_the_first_limit_is_of_parcels_and_money_in_all_whatever_the_day(
     assert right()
 
 
-def test_what_is_not_booked_in_the_end_gives_room_back(new: Sender, alice: User, settings: Any) -> None:
+def test_an_order_not_booked_in_the_end_frees_its_share(new: Sender, alice: User, settings: Any) -> None:
     settings.SIGN_UP = "first_limit"
     first, *_ = [press(new, alice) for _ in range(5)]
     with pytest.raises(LimitReached):
@@ -168,7 +168,7 @@ def test_what_is_not_booked_in_the_end_gives_room_back(new: Sender, alice: User,
     assert right()
 
 
-def test_an_approval_meanwhile_lets_the_booking_through(new: Sender, alice: User, sam: User, settings: Any) -> None:
+def test_an_approval_meanwhile_allows_the_booking(new: Sender, alice: User, sam: User, settings: Any) -> None:
     settings.SIGN_UP = "first_limit"
     for _ in range(4):
         press(new, alice)
@@ -180,7 +180,7 @@ def test_an_approval_meanwhile_lets_the_booking_through(new: Sender, alice: User
 
 
 @pytest.mark.parametrize("counter", ["booked_in_all", "spent_in_all"])
-def test_the_recount_puts_them_right(new: Sender, alice: User, settings: Any, counter: str) -> None:
+def test_the_recount_corrects_these_counters(new: Sender, alice: User, settings: Any, counter: str) -> None:
     press(new, alice)
     Sender.objects.update(**{counter: 0})
     assert not right()

@@ -1,4 +1,4 @@
-"""What must fail is not offered: one rule for the form, the import and the price, and the carrier's own."""
+"""What would fail is not offered: one rule for the form, the import and the price, and the carrier's own."""
 
 import datetime as dt
 from collections.abc import Callable
@@ -36,7 +36,7 @@ def page(localities: None, alice: User, visit: Callable[[User], Client]) -> Clie
 
 @pytest.fixture
 def marked(quill: Sender, alice: User) -> Quote:
-    """A cheap product that must fail beside a dearer one that can be booked."""
+    """A cheap product that would fail, and a dearer one that can be booked."""
     cheap = {**DDP, "amount": "1.00", "refused": "It needs a 10-digit HS code for each item."}
     quote = factories.quote(quill, alice, parcel=coded(quill, "6109.10"))
     Quote.objects.filter(pk=quote.pk).update(products=[cheap, *quote.products])
@@ -45,7 +45,7 @@ def marked(quill: Sender, alice: User) -> Quote:
 
 
 def coded(sender: Sender, code: str) -> ParcelDetails:
-    """A parcel abroad of two items, of which the second has this HS code."""
+    """A parcel abroad with two items; the second has this HS code."""
     whole = factories.abroad(sender)
     return replace(whole, contents=(*whole.contents, replace(whole.contents[0], hs_code=code)))
 
@@ -55,13 +55,13 @@ def abroad(code: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("rule", [choosing.Rule.CHEAPEST, choosing.Rule.CHEAPEST_PICKUP])
-def test_the_cheapest_is_so_as_a_number(rule: str) -> None:
+def test_the_cheapest_is_compared_as_a_number(rule: str) -> None:
     offers = [{**factories.OFFER, "code": amount, "amount": amount} for amount in ("10.00", "9.40", "105.00")]
     assert (choosing.choose_offer(offers, rule) or {})["code"] == "9.40"
 
 
 @pytest.mark.parametrize("code", ["", "6109.10", "6109.10.001"])
-def test_duties_paid_upfront_stands_closed_with_what_it_needs(carrier: SandboxCarrier, page: Client, code: str) -> None:
+def test_duties_paid_upfront_is_disabled_with_what_it_needs(carrier: SandboxCarrier, page: Client, code: str) -> None:
     answer = page.post("/parcels/new/", abroad(code), follow=True)
     assert f"Duties and taxes paid upfront {NEEDED} Edit this parcel" in text(answer)
     assert "STANDARD-DDP-PICKUP" not in answer.content.decode()
@@ -70,20 +70,18 @@ def test_duties_paid_upfront_stands_closed_with_what_it_needs(carrier: SandboxCa
     assert f"Duties and taxes paid upfront {NEEDED[0].lower()}{NEEDED[1:]}" in text(live)
 
 
-def test_with_its_codes_it_is_offered_as_any_other(carrier: SandboxCarrier, page: Client) -> None:
+def test_with_its_codes_it_is_offered_like_any_other(carrier: SandboxCarrier, page: Client) -> None:
     answer = page.post("/parcels/new/", ABROAD, follow=True)
     assert 'value="STANDARD-DDP-PICKUP"' in answer.content.decode()
     assert "Can't be chosen yet" not in text(answer)
 
 
-def test_at_home_nothing_is_said_of_duties(page: Client, quill: Sender, alice: User) -> None:
+def test_a_domestic_parcel_mentions_no_duties(page: Client, quill: Sender, alice: User) -> None:
     answer = page.get(factories.prices_of(factories.quote(quill, alice)))
     assert "Can't be chosen yet" not in text(answer)
 
 
-def test_a_product_quoted_in_spite_of_its_codes_stands_closed_and_is_not_the_cheapest(
-    page: Client, marked: Quote
-) -> None:
+def test_a_product_quoted_despite_its_codes_is_disabled_and_not_the_cheapest(page: Client, marked: Quote) -> None:
     answer = page.get(factories.prices_of(marked))
     assert f"Standard (duties paid) {NEEDED}" in text(answer)
     assert "Cheapest" not in text(answer)
@@ -92,7 +90,7 @@ def test_a_product_quoted_in_spite_of_its_codes_stands_closed_and_is_not_the_che
 
 
 @pytest.mark.parametrize(("code", "is_refused"), [("6109.10.0012", False), ("6109.10", True), ("", True)])
-def test_a_price_is_marked_as_it_is_taken(
+def test_a_price_is_flagged_when_it_is_stored(
     far_side: SocketCarrier, quill: Sender, alice: User, code: str, *, is_refused: bool
 ) -> None:
     far_side.answers(reply(200, [QUOTED]))
@@ -101,7 +99,7 @@ def test_a_price_is_marked_as_it_is_taken(
     assert (quote.offer("STANDARD-DDP-PICKUP") is None) == is_refused
 
 
-def test_it_is_refused_at_the_booking_too(page: Client, marked: Quote) -> None:
+def test_it_is_refused_at_booking_too(page: Client, marked: Quote) -> None:
     form = {"product": "STANDARD-DDP-PICKUP", "pickup_date": "", "form_token": str(marked.uuid)}
     answer = page.post(f"{factories.prices_of(marked)}book/", form)
     assert "That service is not among the offers for this parcel. Nothing was booked." in text(answer)
@@ -109,15 +107,15 @@ def test_it_is_refused_at_the_booking_too(page: Client, marked: Quote) -> None:
 
 
 @pytest.mark.parametrize("rule", ["cheapest", "cheapest_pickup", "fastest", "last"])
-def test_no_rule_chooses_what_must_fail(marked: Quote, rule: str) -> None:
+def test_no_rule_chooses_a_product_that_would_fail(marked: Quote, rule: str) -> None:
     chosen = choosing.choose_offer(marked.products, rule, last="STANDARD-DDP-PICKUP")
     assert chosen is not None
     assert chosen["code"] == "STANDARD-PICKUP"
     assert choosing.choose_offer(marked.products[:1], rule) is None
 
 
-def test_a_booking_that_must_fail_by_now_is_not_sent(far_side: SocketCarrier, quill: Sender, alice: User) -> None:
-    """Taken before this rule was known; its price is asked for again."""
+def test_a_booking_that_would_now_fail_is_not_sent(far_side: SocketCarrier, quill: Sender, alice: User) -> None:
+    """It was booked before this rule existed; its price is checked again."""
     quote = factories.quote(quill, alice, parcel=coded(quill, "6109.10"), **DDP)
     order = bookings.submit(
         quote=quote, code=DDP["code"], by=alice, form_token=quote.uuid, pickup_date=None, now=timezone.now()
@@ -142,7 +140,7 @@ def test_a_row_too_heavy_for_every_service_says_so_at_its_weight(
     assert row.problems == dict.fromkeys(("weight_kg", "length_cm", "width_cm", "height_cm"), said)
 
 
-def test_a_row_whose_only_service_must_fail_says_so_at_its_code(
+def test_a_row_whose_only_service_would_fail_says_so_at_its_code(
     localities: None, quill: Sender, alice: User, marked: Quote, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Quote.objects.update(products=marked.products[:1])
@@ -152,7 +150,7 @@ def test_a_row_whose_only_service_must_fail_says_so_at_its_code(
     assert (row.state, row.problems) == ("fix", {"item_1_hs_code": ["It needs a 10-digit HS code for each item."]})
 
 
-def test_a_row_without_the_pickup_that_is_wanted_says_what_it_would_go_by(
+def test_a_row_without_the_requested_pickup_names_the_service_it_would_use(
     carrier: SandboxCarrier, localities: None, quill: Sender, alice: User
 ) -> None:
     for code in ("STANDARD-PICKUP", "EXPRESS-PICKUP"):
@@ -164,6 +162,6 @@ def test_a_row_without_the_pickup_that_is_wanted_says_what_it_would_go_by(
     assert (row.state, row.problems) == ("warning", {"": [said]})
 
 
-def test_totals_of_two_currencies_are_two_sums(quill: Sender) -> None:
+def test_totals_in_two_currencies_are_two_sums(quill: Sender) -> None:
     offered = [[factories.OFFER], [{**factories.OFFER, "currency": "USD", "amount": "2.00"}], [factories.OFFER]]
     assert {total.price for total in choosing.totals_by_rule(offered, quill)} == {"$24.16 AUD + $2.00 USD"}

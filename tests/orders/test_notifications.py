@@ -1,4 +1,4 @@
-"""A parcel's outcome is written as notices in the transaction that causes it, once to each person."""
+"""A parcel's outcome writes notices in the same transaction, one for each person."""
 
 import datetime as dt
 import uuid
@@ -75,7 +75,7 @@ def queries(act: Callable[[], object]) -> int:
         ("booking", "unconfirmed", []),
     ],
 )
-def test_a_move_that_resolves_something_is_news_and_an_ordinary_one_is_not(
+def test_a_transition_that_resolves_something_writes_a_notice_and_others_do_not(
     quill: Sender, alice: User, old: str, new: str, words: list[str]
 ) -> None:
     order = moved(quill, alice, old, new)
@@ -85,7 +85,9 @@ def test_a_move_that_resolves_something_is_news_and_an_ordinary_one_is_not(
 
 
 @pytest.mark.parametrize("others", [0, 3000])
-def test_a_refused_booking_is_news_at_once_however_much_else_happens(quill: Sender, alice: User, others: int) -> None:
+def test_a_refused_booking_writes_a_notice_at_once_whatever_else_happens(
+    quill: Sender, alice: User, others: int
+) -> None:
     busy = factories.order(quill, alice, status="booked")
     moved(quill, alice, "booking", "rejected")
     OrderChange.objects.bulk_create(
@@ -94,7 +96,7 @@ def test_a_refused_booking_is_news_at_once_however_much_else_happens(quill: Send
     assert Notification.objects.get().kind == "booking"
 
 
-def test_a_move_and_its_notice_are_there_together_or_not_at_all(
+def test_a_transition_and_its_notice_are_saved_together_or_not_at_all(
     quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def away(*_: Any, **__: Any) -> None:
@@ -111,16 +113,16 @@ def test_a_move_and_its_notice_are_there_together_or_not_at_all(
     assert Order.objects.get().status == "booking"
 
 
-def test_what_is_no_news_costs_no_query_more(quill: Sender, alice: User) -> None:
+def test_a_transition_without_a_notice_costs_no_extra_query(quill: Sender, alice: User) -> None:
     booking = factories.order(quill, alice, status="booking")
-    # A savepoint and its release, the move and its change.
+    # A savepoint and its release, the transition and its change row.
     assert queries(lambda: move(booking, "booked")) == 4
     assert queries(lambda: advance(booking, "in_transit", at=timezone.now())) == 1
     advance(booking, "held", at=timezone.now())
     assert queries(lambda: advance(booking, "held", at=booking.progress_at)) == 0
 
 
-def test_news_costs_as_few_queries_in_a_big_team_as_in_a_small_one(quill: Sender, alice: User) -> None:
+def test_a_notice_costs_the_same_queries_in_big_and_small_teams(quill: Sender, alice: User) -> None:
     first, second = (factories.order(quill, alice, status="booking") for _ in range(2))
     few = queries(lambda: move(first, "rejected"))
     for number in range(20):
@@ -129,7 +131,7 @@ def test_news_costs_as_few_queries_in_a_big_team_as_in_a_small_one(quill: Sender
     assert Notification.objects.count() == 1 + 21
 
 
-def test_nobody_is_advised_to_book_what_was_booked_again_before_the_mail_left(
+def test_nobody_is_advised_to_book_a_parcel_booked_again_before_the_email_left(
     quill: Sender, alice: User, mailoutbox: list[Any]
 ) -> None:
     order, _other = (moved(quill, alice, "unconfirmed", "not_booked") for _ in range(2))
@@ -139,10 +141,10 @@ def test_nobody_is_advised_to_book_what_was_booked_again_before_the_mail_left(
     move(order, "draft", "booking", "booked")
     mailing.send_due_mail(due.pk)
     assert mailoutbox == []
-    assert lines() == [BOOK_NOW]  # of the other one
+    assert lines() == [BOOK_NOW]  # about the other one
 
 
-def test_what_left_already_is_not_taken_back(quill: Sender, alice: User) -> None:
+def test_a_sent_email_is_not_taken_back(quill: Sender, alice: User) -> None:
     order = moved(quill, alice, "unconfirmed", "not_booked")
     Notification.objects.update(sent_at=timezone.now(), due_at=None)
     move(order, "draft", "booking", "booked")
@@ -153,7 +155,7 @@ def test_what_left_already_is_not_taken_back(quill: Sender, alice: User) -> None
     ("progress", "kind"),
     [("pickup_missed", "pickup"), ("pickup_futile", "pickup"), ("damaged", "delivery"), ("held", "delivery")],
 )
-def test_a_scan_that_needs_the_sender_is_news_once(quill: Sender, alice: User, progress: str, kind: str) -> None:
+def test_a_scan_that_needs_the_sender_writes_one_notice(quill: Sender, alice: User, progress: str, kind: str) -> None:
     order = scanned(quill, alice, progress)
     for _ in range(2):
         advance(Order.objects.get(), progress, at=order.progress_at)
@@ -162,31 +164,31 @@ def test_a_scan_that_needs_the_sender_is_news_once(quill: Sender, alice: User, p
 
 
 @pytest.mark.parametrize(("status", "ago"), [("booked", dt.timedelta(days=3)), ("cancelling", dt.timedelta(0))])
-def test_an_old_scan_and_one_of_a_parcel_that_is_not_booked_are_no_news(
+def test_old_scans_and_scans_of_unbooked_parcels_write_no_notice(
     quill: Sender, alice: User, status: str, ago: dt.timedelta
 ) -> None:
     advance(factories.order(quill, alice, status=status), "held", at=timezone.now() - ago)
     assert lines() == []
 
 
-def test_missed_parcels_of_one_pickup_share_a_mail(quill: Sender, alice: User) -> None:
+def test_missed_parcels_of_one_pickup_share_an_email(quill: Sender, alice: User) -> None:
     for _ in range(3):
         scanned(quill, alice, "pickup_missed")
     assert Notification.objects.count() == 3
     assert Notification.objects.values("batch_key").distinct().count() == 1
 
 
-def test_a_kind_turned_on_reports_what_happens_from_then_on(quill: Sender, alice: User) -> None:
+def test_a_kind_that_is_turned_on_covers_events_from_then_on(quill: Sender, alice: User) -> None:
     scanned(quill, alice, "delivered")
     outbox.choose_when(alice, "delivered", "now", now=timezone.now())
     scanned(quill, alice, "delivered", ago=dt.timedelta(hours=1))
     assert lines() == []
     scanned(quill, alice, "delivered")
-    outbox.choose_when(alice, "delivered", "daily", now=timezone.now())  # on all the while
+    outbox.choose_when(alice, "delivered", "daily", now=timezone.now())  # on all along
     assert len(lines()) == 1
 
 
-def test_who_came_into_the_team_later_hears_nothing_of_before(quill: Sender, alice: User) -> None:
+def test_later_team_members_get_no_earlier_news(quill: Sender, alice: User) -> None:
     ben = factories.user("ben@quill.example")
     factories.member(quill, ben, role="shipper")
     scanned(quill, alice, "held", ago=dt.timedelta(hours=1))
@@ -196,7 +198,7 @@ def test_who_came_into_the_team_later_hears_nothing_of_before(quill: Sender, ali
 
 
 @pytest.mark.parametrize(("status", "words"), [("cancelled", "is cancelled, but"), ("booked", "stays booked")])
-def test_a_replacement_that_ended_badly_is_news_once(quill: Sender, alice: User, status: str, words: str) -> None:
+def test_a_failed_replacement_writes_one_notice(quill: Sender, alice: User, status: str, words: str) -> None:
     order = factories.order(quill, alice, status=status)
     found = Replacement.objects.create(
         order=order,
@@ -213,7 +215,7 @@ def test_a_replacement_that_ended_badly_is_news_once(quill: Sender, alice: User,
     assert Notification.objects.get().path == f"/parcels/{order.uuid}/replacing/"
 
 
-def test_a_scan_while_it_was_being_cancelled_is_news_once_it_stays_booked(quill: Sender, alice: User) -> None:
+def test_a_scan_during_a_cancellation_writes_a_notice_once_it_stays_booked(quill: Sender, alice: User) -> None:
     order = factories.order(quill, alice, status="cancelling")
     stale = Order.objects.get(pk=order.pk)
     advance(order, "pickup_futile", at=timezone.now())

@@ -1,6 +1,6 @@
-"""Every compare-and-swap of orders, tracking and jobs: a row that differs in one condition alone stays as it is.
+"""Every compare-and-swap of orders, tracking and jobs: a row that differs in a single condition stays as it is.
 
-Stories run one worker, so a swap seldom meets a row that moved. Here each condition is met by itself.
+The other tests run one worker, so a swap rarely meets a changed row. Here each condition is tested by itself.
 """
 
 import datetime as dt
@@ -72,21 +72,23 @@ HELD = [
 
 @pytest.mark.parametrize("differs", [{"due_at": NOW + SECOND}, {"due_at": None}, {"status": "cancelling"}], ids=str)
 @pytest.mark.parametrize(("act", "given"), HELD, ids=lambda value: value if isinstance(value, str) else "")
-def test_a_job_that_another_has_by_now(order: Order, act: str, given: dict[str, Any], differs: dict[str, Any]) -> None:
+def test_a_job_that_another_worker_has_now(
+    order: Order, act: str, given: dict[str, Any], differs: dict[str, Any]
+) -> None:
     assert stays(order, differs, lambda: getattr(order, act)(**given)) is False
 
 
 @pytest.mark.parametrize(("act", "given"), HELD, ids=lambda value: value if isinstance(value, str) else "")
-def test_a_job_that_is_as_it_was(order: Order, act: str, given: dict[str, Any]) -> None:
+def test_a_job_that_is_unchanged(order: Order, act: str, given: dict[str, Any]) -> None:
     assert getattr(order, act)(**given) is True
 
 
-def test_a_failure_is_written_on_no_row_that_another_holds(order: Order) -> None:
+def test_a_failure_is_not_written_on_another_workers_row(order: Order) -> None:
     order.claim()
     stays(order, {"due_at": NOW + 9 * HOUR}, lambda: order.fail(ValueError(), failures=1))
 
 
-def test_a_letter_of_a_row_that_is_parked_no_more(quill: Sender, alice: User, order: Order) -> None:
+def test_a_dead_letter_of_a_row_that_is_no_longer_parked(quill: Sender, alice: User, order: Order) -> None:
     letter = DeadLetter.objects.create(job="cancel", row=order.pk, failures=9, parked_at=NOW)
     stays(order, {"parked_at": None}, lambda: dead_letters.try_again(letter, now=NOW + HOUR))
 
@@ -95,7 +97,7 @@ def test_a_letter_of_a_row_that_is_parked_no_more(quill: Sender, alice: User, or
 
 
 @pytest.mark.parametrize("differs", [{"state": "refused"}, {"sent_at": NOW}], ids=str)
-def test_a_cancellation_that_moved(order: Order, alice: User, differs: dict[str, Any]) -> None:
+def test_a_cancellation_that_changed_state(order: Order, alice: User, differs: dict[str, Any]) -> None:
     attempt = CancelAttempt.objects.create(order=order, by=alice, why="-", asked_at=NOW)
     assert stays(attempt, differs, lambda: attempt.change(answer="late")) is False
 
@@ -135,7 +137,7 @@ LATE_ANSWERS: list[tuple[Callable[[BookingAttempt], None], tuple[str, ...]]] = [
 def test_an_attempt_that_was_resolved_before_a_late_answer(
     unclear: Order, resolve: Callable[[BookingAttempt], None], live: tuple[str, ...], status: str
 ) -> None:
-    """Taken for not sent, a parcel that may be booked would be sent once more."""
+    """If it counted as not sent, a parcel that may be booked would be sent again."""
     attempt = unclear.attempts.get()
     Order.objects.filter(pk=unclear.pk).update(status=status, due_at=NOW)
     for state in (*live, "rejected", "not_sent", "not_created"):
@@ -145,16 +147,16 @@ def test_an_attempt_that_was_resolved_before_a_late_answer(
 
 
 @pytest.mark.parametrize("status", ["draft", "rejected", "not_booked"])
-def test_a_refusal_of_a_booking_that_nobody_waits_for(unclear: Order, status: str) -> None:
+def test_a_refusal_of_a_booking_nobody_waits_for(unclear: Order, status: str) -> None:
     attempt = unclear.attempts.get()
     Order.objects.filter(pk=unclear.pk).update(status=status)
     before = row(attempt)
-    recording._record(attempt, Rejected(422))  # and is no fault of the worker's
+    recording._record(attempt, Rejected(422))  # which is not an error in the worker
     assert row(attempt) == before
 
 
 @pytest.mark.parametrize("state", ["in_flight", "done", "refused"])
-def test_a_cancellation_that_is_asked_about_at_this_moment(order: Order, sam: User, state: str) -> None:
+def test_a_cancellation_that_is_being_checked_right_now(order: Order, sam: User, state: str) -> None:
     attempt = CancelAttempt.objects.create(order=order, by=sam, why="-", asked_at=NOW, state=state)
     Order.objects.filter(pk=order.pk).update(status="cancel_unconfirmed")
     order.refresh_from_db()
@@ -163,7 +165,7 @@ def test_a_cancellation_that_is_asked_about_at_this_moment(order: Order, sam: Us
 
 
 @pytest.mark.parametrize("state", ["done", "refused"])
-def test_a_yes_ends_no_older_attempt_that_has_its_answer(order: Order, sam: User, state: str) -> None:
+def test_a_yes_ends_no_older_attempt_that_has_a_reply(order: Order, sam: User, state: str) -> None:
     older = CancelAttempt.objects.create(order=order, by=sam, why="-", asked_at=NOW, state=state)
     newest = CancelAttempt.objects.create(order=order, by=sam, why="-", asked_at=NOW)
     Order.objects.filter(pk=order.pk).update(status="cancelling")
@@ -180,7 +182,7 @@ def test_money_that_was_given_back_is_not_given_back_again(order: Order) -> None
 
 
 @pytest.mark.parametrize("at", [NOW - SECOND, NOW + SECOND])
-def test_the_first_moment_of_distrust_stays(order: Order, at: dt.datetime) -> None:
+def test_the_first_time_of_distrust_is_kept(order: Order, at: dt.datetime) -> None:
     attempt = BookingAttempt.objects.create(
         order=order,
         generation=1,
@@ -192,7 +194,7 @@ def test_the_first_moment_of_distrust_stays(order: Order, at: dt.datetime) -> No
         state="accepted",
     )
     booked = SimpleNamespace(status=200, body=b"{}", reference="SANOTHER01", message="")
-    with suppress(AttributeError):  # what comes of it is another test's
+    with suppress(AttributeError):  # the result is another test's subject
         stays(order.account, {"replays_off_at": at}, lambda: recording.accept(attempt, booked, at=NOW))  # type: ignore[arg-type]
     order.account.refresh_from_db()
     assert order.account.replays_off_at == at
@@ -206,7 +208,7 @@ def test_a_replacement_that_ended_is_not_ended_again(order: Order, alice: User) 
 
 
 @pytest.mark.parametrize("places", range(3))
-def test_a_person_holds_as_many_places_as_there_are(alice: User, places: int) -> None:
+def test_a_person_holds_no_more_places_than_allowed(alice: User, places: int) -> None:
     taken = dict.fromkeys(waiting.OF_A_PERSON[:places], timezone.now() + HOUR)
     User.objects.filter(pk=alice.pk).update(**taken)
     before = row(alice)
@@ -219,7 +221,7 @@ def test_a_person_holds_as_many_places_as_there_are(alice: User, places: int) ->
     assert row(alice) == before
 
 
-def test_a_place_that_another_page_has_by_now_is_left_to_it(alice: User) -> None:
+def test_a_place_that_another_page_has_now_stays_with_it(alice: User) -> None:
     first = waiting.OF_A_PERSON[0]
     later = timezone.now() + 9 * HOUR
     with waiting.at_a_page(alice):
@@ -251,12 +253,12 @@ def test_an_order_whose_status_moved(order: Order) -> None:
     assert not order.changes.filter(at=NOW, new="cancelling").exists()
 
 
-def test_a_refusal_is_kept_of_an_order_that_is_asked_again(order: Order) -> None:
+def test_an_order_that_is_sent_again_keeps_its_refusal(order: Order) -> None:
     stays(order, {"status": "cancelling", "cancel_refused_at": NOW}, order.keep)
 
 
 @pytest.mark.parametrize("differs", [{"status": "cancelling"}, {"printed_at": NOW}], ids=str)
-def test_a_label_that_is_marked_or_useless_by_now(order: Order, alice: User, differs: dict[str, Any]) -> None:
+def test_a_label_that_is_now_marked_or_useless(order: Order, alice: User, differs: dict[str, Any]) -> None:
     assert not stays(order, differs, lambda: printing.mark_printed(order, by=alice, at=NOW + HOUR))
 
 
@@ -266,13 +268,13 @@ def label(order: Order) -> Label:
 
 
 @pytest.mark.parametrize("differs", [{"purged_at": NOW}, STORED], ids=str)
-def test_a_file_for_a_label_that_is_kept_or_erased(label: Label, differs: dict[str, Any]) -> None:
+def test_a_file_for_a_label_already_stored_or_erased(label: Label, differs: dict[str, Any]) -> None:
     stays(label, differs, lambda: fetching.store(label, FILE, at=NOW))
     assert not LabelBytes.objects.exists()
 
 
 @pytest.mark.parametrize("differs", [{"purged_at": NOW}, STORED, {"state": "withheld"}], ids=str)
-def test_a_label_that_nobody_may_fetch_again(label: Label, sam: User, differs: dict[str, Any]) -> None:
+def test_a_label_that_may_not_be_fetched_again(label: Label, sam: User, differs: dict[str, Any]) -> None:
     stays(label, differs, lambda: _fetch_again(label, reason="-", by=sam, now=NOW + HOUR))
 
 
@@ -294,17 +296,17 @@ def test_a_probe_goes_out_once_in_five_minutes(account: CarrierAccount) -> None:
     assert account.take_probe(NOW) is False
 
 
-def test_a_probe_is_not_given_back_to_an_account_that_goes_on(account: CarrierAccount) -> None:
+def test_a_probe_is_not_given_back_to_an_account_that_is_running(account: CarrierAccount) -> None:
     stays(account, {"stopped_at": None}, lambda: account.give_probe_back(NOW))
 
 
-def test_an_answer_changes_nothing_where_another_has_noted_it(account: CarrierAccount) -> None:
+def test_a_reply_already_recorded_changes_nothing(account: CarrierAccount) -> None:
     at_rest = {"failures": 0, "stopped_at": None, "resting_until": None}
     stays(account, {**at_rest, "stopped_reason": "kept", "probe_due_at": NOW}, lambda: account.note_answer(NOW))
 
 
 @pytest.mark.parametrize(("failures", "rests"), [(BREAK_AFTER_FAILURES - 2, False), (BREAK_AFTER_FAILURES - 1, True)])
-def test_the_last_failure_of_five_rests_the_account(account: CarrierAccount, failures: int, rests: bool) -> None:
+def test_the_fifth_failure_holds_back_the_account(account: CarrierAccount, failures: int, rests: bool) -> None:
     CarrierAccount.objects.update(failures=failures)
     account.note_failure(NOW)
     account.refresh_from_db()
@@ -314,7 +316,7 @@ def test_the_last_failure_of_five_rests_the_account(account: CarrierAccount, fai
 # -- Tracking ---------------------------------------------------------------------------------------
 
 
-def test_a_last_time_that_another_process_moved() -> None:
+def test_a_last_time_that_another_process_changed() -> None:
     made = LastTime.objects.create(name="beat", at=NOW)
     assert LastTime.move("beat", now=NOW + HOUR) == NOW
     for at, is_first in ((NOW + HOUR + SECOND, False), (NOW + HOUR, True)):
@@ -323,7 +325,7 @@ def test_a_last_time_that_another_process_moved() -> None:
 
 
 @pytest.mark.parametrize("state", ["on", "refused", "wanted"])
-def test_a_reference_that_was_asked_for_is_not_subscribed_anew(quill: Sender, alice: User, state: str) -> None:
+def test_a_reference_already_subscribed_is_not_subscribed_again(quill: Sender, alice: User, state: str) -> None:
     parcel = factories.watch(quill, alice, reference="SWATCH001").parcel
     stays(
         parcel,
@@ -344,17 +346,17 @@ def test_a_reference_booked_here_is_not_subscribed(order: Order, quill: Sender, 
 @pytest.mark.parametrize(
     ("due_at", "left"), [(None, NOW), (NOW + SECOND, NOW), (NOW, NOW), (NOW - SECOND, NOW - SECOND)], ids=str
 )
-def test_a_fold_that_is_due_sooner_stays_so(order: Order, due_at: Any, left: Any) -> None:
+def test_scan_processing_that_is_due_sooner_stays_due_sooner(order: Order, due_at: Any, left: Any) -> None:
     parcel = factories.parcel(order, due_at=due_at)
     word_decisions._schedule_projections(Parcel.objects.all(), NOW)
     parcel.refresh_from_db()
     assert parcel.due_at == left
 
 
-# -- What collects several rows in one go -------------------------------------------------------------
+# -- Several rows at once -------------------------------------------------------------
 
 
-def test_a_batch_of_webhooks_takes_the_free_ones_alone() -> None:
+def test_a_batch_of_webhooks_takes_only_the_free_ones() -> None:
     free = factories.delivery(due_at=NOW)
     others = [
         factories.delivery(due_at=NOW + SECOND),
@@ -382,7 +384,7 @@ def test_a_batch_that_failed_frees_only_what_is_unread(monkeypatch: pytest.Monke
     assert (done.due_at, unread.due_at is not None, unread.failures) == (None, True, 1)
 
 
-def test_catching_up_moves_the_free_polls_alone(quill: Sender, alice: User) -> None:
+def test_catching_up_moves_only_the_free_polls(quill: Sender, alice: User) -> None:
     def poll(**fields: Any) -> Poll:
         parcel = factories.parcel(factories.order(quill, alice, status="booked"))
         return Poll.objects.create(parcel=parcel, **{"due_at": NOW + HOUR, **fields})

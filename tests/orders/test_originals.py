@@ -1,4 +1,4 @@
-"""R1: whichever way a label is taken, the bytes are those that the carrier made."""
+"""R1: whichever way a label is downloaded, its bytes are exactly the carrier's."""
 
 import hashlib
 import io

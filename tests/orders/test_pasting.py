@@ -1,4 +1,4 @@
-"""A pasted address: what each form of it becomes, and what is left for the sender to place."""
+"""A pasted address: how each format is read, and what is left for the sender to sort out."""
 
 from typing import Any
 
@@ -141,18 +141,18 @@ READ: dict[str, tuple[str, str, dict[str, Any], list[str]]] = {
 
 
 @pytest.mark.parametrize(("home", "text", "parts", "left"), READ.values(), ids=READ.keys())
-def test_each_form_of_an_address_is_taken_apart(home: str, text: str, parts: dict[str, str], left: list[str]) -> None:
+def test_each_address_format_is_parsed(home: str, text: str, parts: dict[str, str], left: list[str]) -> None:
     pasted = pasting.read(text, home)
     found = {name: value for name, value in pasted.parts.items() if value}
     assert {**found, "suburb": found.get("suburb", "").title()} == {**parts, "suburb": parts.get("suburb", "")}
     assert pasted.left == left
 
 
-def test_a_very_long_text_is_read_to_a_limit() -> None:
+def test_a_very_long_text_is_read_up_to_a_limit() -> None:
     assert pasting.read("7000 " * 4000, "AU").parts == {}
 
 
-def test_what_is_beyond_the_limit_is_shown_and_not_lost() -> None:
+def test_text_beyond_the_limit_is_shown_and_not_lost() -> None:
     text = "Priya Nair\n4 Sample Street\nHobart TAS 7000\n" + "x" * pasting.LONGEST
     pasted = pasting.read(text, "AU")
     assert pasted.parts["line1"] == "4 Sample Street"
@@ -160,14 +160,14 @@ def test_what_is_beyond_the_limit_is_shown_and_not_lost() -> None:
 
 
 @pytest.mark.parametrize(("length", "is_left"), [(255, False), (256, True)])
-def test_a_line_longer_than_a_field_is_no_part_and_is_shown(length: int, is_left: bool) -> None:
+def test_a_line_longer_than_a_field_is_not_used_and_is_shown(length: int, is_left: bool) -> None:
     line = "4 Sample Street ".ljust(length, "x")
     pasted = pasting.read(f"Priya Nair\n{line}\nHobart TAS 7000", "AU")
     assert (line in pasted.left, pasted.parts.get("line1") == line) == (is_left, not is_left)
 
 
 @pytest.mark.parametrize(("numbers", "is_found"), [(4, True), (5, False)])
-def test_the_postcode_is_one_of_the_last_five(numbers: int, is_found: bool) -> None:
+def test_the_postcode_is_one_of_the_last_five_lines(numbers: int, is_found: bool) -> None:
     text = "Priya Nair\n4 Sample Street\nHobart TAS 7000\n" + "order 1234\n" * numbers
     assert ("suburb" in pasting.read(text, "AU").parts) == is_found
 
@@ -175,6 +175,6 @@ def test_the_postcode_is_one_of_the_last_five(numbers: int, is_found: bool) -> N
 @pytest.mark.parametrize(
     "text", ["abc 3121 " * 222, "1234 " * 400, "Hobart 7000x 7000 " * 111, "Melbourne 3000 Carlton 3053 " * 71]
 )
-def test_a_text_full_of_postcodes_is_looked_up_at_once(text: str, django_assert_max_num_queries: Any) -> None:
+def test_a_text_full_of_postcodes_takes_one_lookup(text: str, django_assert_max_num_queries: Any) -> None:
     with django_assert_max_num_queries(2):
         pasting.read(text, "AU")

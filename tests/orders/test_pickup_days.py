@@ -1,4 +1,4 @@
-"""Pickup days: the carrier's own calendar is shown and kept; today is the date where the parcel starts (§2.1, §8)."""
+"""Pickup days: the carrier's calendar is shown and stored; today is the date where the parcel starts (§2.1, §8)."""
 
 import datetime as dt
 import uuid
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.django_db
 
 MANHATTAN = {"suburb": "NEW YORK", "state": "NY", "postcode": "10001", "phone": "212 555 0142"}
 BUFFALO = {**MANHATTAN, "suburb": "BUFFALO", "postcode": "14202", "country": "US"}
-# Saturday 4 July 2026 is observed on the Friday: a day off by our calendar, a working day for the pretend carrier.
+# Saturday 4 July 2026 is observed on the Friday: a day off by our calendar, a working day for the fake carrier.
 THURSDAY_EVENING = dt.datetime(2026, 7, 3, 1, tzinfo=dt.UTC)  # 21:00 on the 2nd in New York
 FRIDAY, MONDAY, TUESDAY, WEDNESDAY = (dt.date(2026, 7, day) for day in (3, 6, 7, 8))
 
@@ -78,7 +78,7 @@ def test_the_page_shows_the_day_the_carrier_books(
     assert work(order).carrier_pickup_date == FRIDAY
 
 
-def test_after_the_carriers_day_come_ours_and_each_can_be_booked(
+def test_our_days_follow_the_carriers_day_and_each_can_be_booked(
     thursday_evening: None, carrier: SandboxCarrier, rain: tuple[Sender, User]
 ) -> None:
     quote = asked(rain)
@@ -91,7 +91,9 @@ def test_after_the_carriers_day_come_ours_and_each_can_be_booked(
         submit(quote, WEDNESDAY + dt.timedelta(days=1))
 
 
-def test_a_carrier_that_starts_later_than_our_calendar_wins(thursday_evening: None, rain: tuple[Sender, User]) -> None:
+def test_a_carrier_that_starts_later_than_our_calendar_decides(
+    thursday_evening: None, rain: tuple[Sender, User]
+) -> None:
     quote = factories.quote(*rain, pickup=TUESDAY.isoformat())
     pickup = Party(**quote.details["pickup"])
     assert booking_rules.pickup_days(rain[0], pickup, timezone.now(), first=TUESDAY) == [TUESDAY, WEDNESDAY]
@@ -110,7 +112,7 @@ def test_a_yes_given_later_may_keep_the_carriers_own_day(
 
 
 @pytest.mark.parametrize("given", [None, "2026-07-01"])
-def test_a_carrier_that_names_no_day_to_come_leaves_it_to_the_calendar(
+def test_without_a_future_day_from_the_carrier_our_calendar_decides(
     thursday_evening: None, rain: tuple[Sender, User], given: str | None
 ) -> None:
     first = asking.first_pickup({"pickup": given, "first_mile": "pickup"})
@@ -119,7 +121,7 @@ def test_a_carrier_that_names_no_day_to_come_leaves_it_to_the_calendar(
 
 
 @pytest.mark.parametrize(("asked_for", "expected"), [(None, FRIDAY), (TUESDAY, TUESDAY)])
-def test_without_a_day_in_the_reply_it_is_the_one_asked_for_or_quoted(
+def test_without_a_day_in_the_reply_the_requested_or_quoted_day_counts(
     thursday_evening: None, carrier: SandboxCarrier, contract: Callable[[str], None],
     rain: tuple[Sender, User], asked_for: dt.date | None, expected: dt.date,
 ) -> None:  # fmt: skip
@@ -137,7 +139,7 @@ def test_a_drop_off_has_no_pickup_day(
     assert work(order).expected_pickup() is None
 
 
-def test_a_price_asked_again_brings_its_own_day(
+def test_a_price_checked_again_has_its_own_day(
     carrier: SandboxCarrier, contract: Callable[[str], None], rain: tuple[Sender, User]
 ) -> None:
     contract('booked_pickup_date = ""')
@@ -147,7 +149,7 @@ def test_a_price_asked_again_brings_its_own_day(
         assert work(order).carrier_pickup_date == MONDAY
 
 
-def test_services_that_start_on_different_days_each_tell_their_own(
+def test_services_that_start_on_different_days_each_show_their_own(
     rain: tuple[Sender, User], visit: Callable[[User], Client], thursday_evening: None
 ) -> None:
     quote = factories.quote(*rain, pickup=FRIDAY.isoformat())
@@ -160,16 +162,14 @@ def test_services_that_start_on_different_days_each_tell_their_own(
 
 
 def live(quote: Quote, rain: tuple[Sender, User]) -> str:
-    """The prices beside the form, where the services share one choice of days."""
+    """Return the prices beside the form, where the services share one choice of days."""
     quote.refresh_from_db()
     page = offers.for_page(quote, now=timezone.now())
     context = {"quote": quote, "draft": Draft(), "page": page, "sender": rain[0]}
     return " ".join(render_to_string("orders/_live_prices.html", context).split())
 
 
-def test_beside_the_form_the_day_that_all_services_share_is_told_once(
-    rain: tuple[Sender, User], thursday_evening: None
-) -> None:
+def test_beside_the_form_a_day_all_services_share_shows_once(rain: tuple[Sender, User], thursday_evening: None) -> None:
     shown = live(factories.quote(*rain, pickup=FRIDAY.isoformat()), rain)
     assert "Next business day<small>Fri, Jul 3, expected</small>" in shown
     assert "Pickup from" not in shown
@@ -189,7 +189,7 @@ PAIRS = [
 
 @pytest.fixture
 def away(quill: Sender, alice: User) -> Callable[..., Order]:
-    """`away(zone, pickup)` is booked from another zone than its sender's."""
+    """`away(zone, pickup)` is booked from a zone other than its sender's."""
 
     def make(zone: str, place: dict[str, str], **fields: Any) -> Order:
         Sender.objects.filter(pk=quill.pk).update(zone=zone)
@@ -211,7 +211,7 @@ def test_the_first_day_on_offer_is_after_today_where_the_parcel_starts(
 
 
 @pytest.mark.parametrize(("zone", "place", "today", "first"), PAIRS)
-def test_a_chosen_day_has_come_by_the_date_where_the_parcel_starts(
+def test_whether_a_chosen_day_has_come_depends_on_where_the_parcel_starts(
     away: Callable[..., Order], zone: str, place: dict[str, str], today: dt.date, first: dt.date
 ) -> None:
     pickup = away(zone, place).details().pickup
@@ -221,7 +221,7 @@ def test_a_chosen_day_has_come_by_the_date_where_the_parcel_starts(
 
 
 @pytest.mark.parametrize(("zone", "place", "today", "first"), PAIRS)
-def test_the_first_day_of_an_older_price_is_none_once_it_is_today(
+def test_an_older_price_loses_its_first_day_once_it_is_today(
     away: Callable[..., Order], zone: str, place: dict[str, str], today: dt.date, first: dt.date
 ) -> None:
     order = away(zone, place)
@@ -231,7 +231,7 @@ def test_the_first_day_of_an_older_price_is_none_once_it_is_today(
 
 
 @pytest.mark.parametrize(("zone", "place", "today", "first"), PAIRS)
-def test_a_price_that_names_a_day_that_has_come_is_asked_for_again(
+def test_a_price_with_a_day_that_has_come_is_checked_again(
     away: Callable[..., Order], zone: str, place: dict[str, str], today: dt.date, first: dt.date
 ) -> None:
     assert verdict.is_old(away(zone, place, quoted_at=LATE, quoted_pickup_date=today), LATE)
@@ -239,7 +239,7 @@ def test_a_price_that_names_a_day_that_has_come_is_asked_for_again(
 
 
 @pytest.mark.parametrize(("zone", "place", "today", "first"), PAIRS)
-def test_a_pickup_is_missed_when_its_day_is_over_where_the_parcel_waits(
+def test_a_pickup_is_missed_when_its_day_is_over_where_the_parcel_is(
     away: Callable[..., Order], zone: str, place: dict[str, str], today: dt.date, first: dt.date,
     visit: Callable[[User], Client], alice: User,
 ) -> None:  # fmt: skip

@@ -1,4 +1,4 @@
-"""Which labels wait for paper, in which order, and the one place that says who printed which."""
+"""Which labels are waiting to be printed, in which order, and the one record of who printed what."""
 
 import datetime as dt
 
@@ -30,41 +30,41 @@ def queue() -> list[Order]:
     return list(printing.to_print(Order.objects.all(), today=TODAY))
 
 
-def test_a_booked_parcel_with_a_stored_label_waits(order: Order) -> None:
+def test_a_booked_parcel_with_a_stored_label_is_to_print(order: Order) -> None:
     assert queue() == [order]
 
 
 @pytest.mark.parametrize("progress", ["pickup_missed", "pickup_futile"])
-def test_after_a_driver_who_left_without_it_it_still_waits(quill: Sender, alice: User, progress: str) -> None:
+def test_after_a_futile_pickup_it_is_still_to_print(quill: Sender, alice: User, progress: str) -> None:
     order = ready(quill, alice, progress=progress)
     assert queue() == [order]
 
 
 @pytest.mark.parametrize("progress", ["collected", "dropped_off", "delivered", "expired"])
-def test_what_has_left_or_can_no_longer_leave_does_not_wait(quill: Sender, alice: User, progress: str) -> None:
+def test_a_parcel_that_left_or_can_no_longer_leave_is_not_to_print(quill: Sender, alice: User, progress: str) -> None:
     ready(quill, alice, progress=progress)
     assert queue() == []
 
 
 @pytest.mark.parametrize("status", ["cancelling", "cancelled", "booking"])
-def test_what_is_not_booked_does_not_wait(quill: Sender, alice: User, status: str) -> None:
+def test_a_parcel_that_is_not_booked_is_not_to_print(quill: Sender, alice: User, status: str) -> None:
     factories.stored_label(factories.order(quill, alice, status=status))
     assert queue() == []
 
 
-def test_a_label_that_is_still_made_or_purged_does_not_wait(order: Order) -> None:
+def test_a_label_not_ready_yet_or_purged_is_not_to_print(order: Order) -> None:
     Label.objects.update(purged_at=timezone.now())
     assert queue() == []
     Label.objects.update(purged_at=None, state="pending")
     assert queue() == []
 
 
-def test_two_sizes_are_one_parcel(order: Order) -> None:
+def test_two_label_sizes_count_as_one_parcel(order: Order) -> None:
     factories.stored_label(order, size="cropped")
     assert queue() == [order]
 
 
-def test_pickup_today_comes_first_then_by_day_and_last_what_is_dropped_off(quill: Sender, alice: User) -> None:
+def test_todays_pickups_come_first_then_by_day_and_drop_offs_last(quill: Sender, alice: User) -> None:
     dropped = ready(quill, alice, first_mile="drop-off")
     later = ready(quill, alice, carrier_pickup_date=TODAY + dt.timedelta(days=2))
     missed = ready(quill, alice, carrier_pickup_date=TODAY - dt.timedelta(days=1))
@@ -73,7 +73,7 @@ def test_pickup_today_comes_first_then_by_day_and_last_what_is_dropped_off(quill
     assert queue() == [today, missed, moved, later, dropped]
 
 
-def test_printed_is_said_once_with_who_and_when(order: Order, alice: User, ana: User) -> None:
+def test_printed_is_recorded_once_with_who_and_when(order: Order, alice: User, ana: User) -> None:
     first, later = timezone.now(), timezone.now() + dt.timedelta(minutes=5)
     assert printing.mark_printed(order, by=ana, at=first)
     assert not printing.mark_printed(order, by=alice, at=later)
@@ -85,14 +85,14 @@ def test_printed_is_said_once_with_who_and_when(order: Order, alice: User, ana: 
     assert audit.subject == f"order {order.pk}"
 
 
-def test_two_who_press_at_once_make_one_print(order: Order, alice: User, ana: User) -> None:
+def test_two_people_pressing_at_once_make_one_print(order: Order, alice: User, ana: User) -> None:
     stale = Order.objects.get()
     assert printing.mark_printed(order, by=ana, at=timezone.now())
     assert not printing.mark_printed(stale, by=alice, at=timezone.now())
     assert Order.objects.get().printed_by == ana
 
 
-def test_a_reprint_is_the_newest_print_and_leaves_both_in_the_audit(order: Order, alice: User, ana: User) -> None:
+def test_a_reprint_is_the_newest_print_and_both_are_in_the_audit_log(order: Order, alice: User, ana: User) -> None:
     assert not printing.mark_reprinted(order, by=ana, at=timezone.now())
     printing.mark_printed(order, by=ana, at=timezone.now())
     assert printing.mark_reprinted(order, by=alice, at=timezone.now())
@@ -100,7 +100,7 @@ def test_a_reprint_is_the_newest_print_and_leaves_both_in_the_audit(order: Order
     assert [row.action for row in Audit.objects.order_by("pk")] == ["label printed", "label reprinted"]
 
 
-def test_what_was_not_printed_after_all_waits_again(order: Order, ana: User) -> None:
+def test_a_label_not_printed_after_all_is_to_print_again(order: Order, ana: User) -> None:
     printing.mark_printed(order, by=ana, at=timezone.now())
     assert printing.unmark_printed(order, by=ana, at=timezone.now())
     assert queue() == [order]
@@ -116,7 +116,7 @@ def test_a_parcel_that_is_not_booked_has_nothing_to_print(quill: Sender, alice: 
     assert not Audit.objects.exists()
 
 
-def test_the_senders_own_size_is_printed_else_the_one_there_is(order: Order, quill: Sender) -> None:
+def test_the_senders_own_size_is_printed_or_else_the_one_available(order: Order, quill: Sender) -> None:
     quill.label_size = order.sender.label_size = "cropped"
     assert printing.label_of(order).size == "full"  # type: ignore[union-attr]
     factories.stored_label(order, size="cropped")

@@ -1,6 +1,6 @@
-"""Every answer of the carrier's family to a booking or a cancellation, as each page and email words it.
+"""Every reply of the carrier family to a booking or a cancellation, as each page and email puts it.
 
-Each cell is a sentence: it begins with a capital, has a subject, and says nothing that the portal doesn't know.
+Each cell is a sentence: it starts with a capital, has a subject, and claims nothing the portal doesn't know.
 """
 
 import datetime as dt
@@ -45,7 +45,7 @@ def no(messages: Any = None, *, status: int = 422, **more: Any) -> bytes:
     return reply(status, {name: member for name, member in body.items() if member is not None})
 
 
-# What the carrier answers, and what the sender reads of it at every place.
+# What the carrier replies, and what the sender reads in every place.
 REFUSALS: dict[str, tuple[bytes, str]] = {
     "a sentence": (no({"base": ["Nothing is carried there."]}), "Nothing is carried there."),
     "a sentence as a bare text": (no("Nothing is carried there"), "Nothing is carried there."),
@@ -84,17 +84,17 @@ UNCLEAR: dict[str, tuple[bytes, str]] = {
 
 
 def sentence(said: str) -> bool:
-    """Return whether each of these sentences has a capital and more than a verb at its head."""
+    """Return whether each of these sentences starts with a capital and with more than a verb."""
     return all(not one[0].islower() and not VERB.match(one) for one in re.split(r"(?<=[.!?]) ", said))
 
 
 @pytest.mark.parametrize("said", [said for _, said in (REFUSALS | UNCLEAR).values()])
-def test_each_is_a_sentence(said: str) -> None:
+def test_each_cell_is_a_sentence(said: str) -> None:
     assert sentence(said)
 
 
 def stands_alone(said: str, words: str) -> bool:
-    """Return whether these words say it as a sentence of its own: nothing but an introduction stands before."""
+    """Return whether these words say it as a separate sentence, with only an introduction before it."""
     return re.search(rf"(?:^|[.!?:”] |\w ){re.escape(said)}", words) is not None
 
 
@@ -134,7 +134,7 @@ def replaced(order: Order, by: User) -> Order:
 
 
 WAYS = {"cancel": cancelled, "replace": replaced}
-# Both ways word an answer by the same functions: one of each kind at a landing, all of them each night.
+# Both ways use the same functions for the words: one of each kind before a merge, all of them each night.
 OF_EACH_KIND = {"a sentence", "at a field", "a wrapper alone", "nothing at all"}
 REFUSED_CANCELLATIONS = [
     pytest.param(answer, way, marks=[] if way == "cancel" or answer in OF_EACH_KIND else pytest.mark.nightly)
@@ -185,7 +185,7 @@ BODIES = {
     "a page": b"<html>was refused</html>",
     "another name": {"messages": {"zebra": ["was refused"], "Base": ["isn't so"]}},
 }
-# Each status that is an answer with its words, each body with one status of each kind; all of them each night.
+# Each status that is a reply with its words, each body with one status of each kind; all of them each night.
 ALWAYS = {REFUSED[-1], STOPPED[0], BUSY[0], NO_ANSWER[-3]}
 ANSWERED = {*REFUSED, *STOPPED, *BUSY}
 ANSWERS = [
@@ -208,7 +208,7 @@ def shows_no_torn_words(found: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize(("status", "body"), ANSWERS)
-def test_a_booking_says_only_what_its_answer_says(
+def test_a_booking_says_only_what_its_reply_says(
     submitted: Callable[..., Order], line: Meddler, alice: User, visit: Visit, status: int, body: str
 ) -> None:
     order = submitted()
@@ -224,7 +224,7 @@ def test_a_booking_says_only_what_its_answer_says(
 
 
 @pytest.mark.parametrize(("status", "body"), ANSWERS)
-def test_a_cancellation_says_only_what_its_answer_says(
+def test_a_cancellation_says_only_what_its_reply_says(
     booked: Callable[..., Order], line: Meddler, alice: User, visit: Visit, status: int, body: str
 ) -> None:
     order = booked()
@@ -244,7 +244,7 @@ def test_a_cancellation_says_only_what_its_answer_says(
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("answer", UNCLEAR)
-def test_a_cancellation_without_a_clear_answer_is_told_as_neither(
+def test_a_cancellation_without_a_clear_reply_is_shown_as_neither(
     booked: Callable[..., Order], line: Meddler, alice: User, visit: Visit, answer: str, way: str
 ) -> None:
     order = booked()
@@ -259,7 +259,7 @@ GONE = no(status=404, error="not_found", error_description="The requested resour
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_carrier_that_doesnt_know_the_parcel_twice_is_an_operators_case(
+def test_a_carrier_that_twice_doesnt_know_the_parcel_is_an_operators_case(
     booked: Callable[..., Order], line: Meddler, alice: User, visit: Visit, way: str
 ) -> None:
     order = booked()
@@ -273,7 +273,7 @@ def test_a_carrier_that_doesnt_know_the_parcel_twice_is_an_operators_case(
     assert not [(place, claim) for place, words in found.items() for claim in STILL_BOOKED if claim in words]
 
 
-def test_a_carrier_that_forgot_it_after_a_lost_answer_is_an_operators_case(
+def test_a_carrier_that_forgot_it_after_a_lost_reply_is_an_operators_case(
     booked: Callable[..., Order], line: Meddler, carrier: SandboxCarrier, alice: User
 ) -> None:
     order = booked()
@@ -288,7 +288,7 @@ def test_a_carrier_that_forgot_it_after_a_lost_answer_is_an_operators_case(
     assert order.problem["text"] == "The carrier says that it doesn't know this parcel"
 
 
-def test_a_404_to_a_cancellation_of_an_order_that_is_there_is_our_fault(
+def test_a_404_for_a_cancellation_of_an_existing_order_is_our_fault(
     booked: Callable[..., Order], line: Meddler, alice: User, visit: Visit
 ) -> None:
     order = booked()
@@ -303,11 +303,11 @@ def test_a_404_to_a_cancellation_of_an_order_that_is_there_is_our_fault(
     assert "The requested resource does not exist." in order.account.fault
 
 
-def test_a_404_where_the_order_turns_out_cancelled_is_a_yes(
+def test_a_404_for_an_order_that_turns_out_cancelled_is_a_yes(
     booked: Callable[..., Order], line: Meddler, alice: User
 ) -> None:
     order = booked()
-    line.says("cancel", GONE)  # the sandbox cancels it all the same
+    line.says("cancel", GONE)  # the sandbox still cancels it
     assert cancelled(order, alice).status == "cancelled"
 
 
@@ -322,7 +322,7 @@ SCANS = {
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("word", SCANS)
-def test_a_scan_that_nobody_pushed_is_told_for_what_it_is(
+def test_a_scan_found_by_polling_shows_as_what_it_is(
     booked: Callable[..., Order], carrier: SandboxCarrier, alice: User, visit: Visit, word: str, way: str
 ) -> None:
     order = booked()
@@ -337,7 +337,7 @@ def test_a_scan_that_nobody_pushed_is_told_for_what_it_is(
 
 
 @pytest.mark.parametrize("link", [True, False])
-def test_missed_and_futile_share_no_sentence(quill: Sender, alice: User, request: Any, link: bool) -> None:
+def test_missed_and_futile_pickups_share_no_sentence(quill: Sender, alice: User, request: Any, link: bool) -> None:
     if link:
         request.getfixturevalue("parcel_tools")
     order = factories.order(quill, alice, status="booked")
@@ -349,7 +349,7 @@ def test_missed_and_futile_share_no_sentence(quill: Sender, alice: User, request
     assert missed.isdisjoint(futile)
 
 
-def test_a_missed_pickup_names_the_next_day_only_where_the_carrier_did(quill: Sender, alice: User) -> None:
+def test_a_missed_pickup_names_the_next_day_only_if_the_carrier_did(quill: Sender, alice: User) -> None:
     now = timezone.now()
     order = factories.order(quill, alice, status="booked", carrier_pickup_date=now.astimezone(quill.tzinfo).date())
 
@@ -370,14 +370,12 @@ def test_a_missed_pickup_names_the_next_day_only_where_the_carrier_did(quill: Se
     [("pickup", "It's already been picked up, so it can't be cancelled."),
      ("drop-off", "It's already with the carrier, so it can't be cancelled.")],
 )  # fmt: skip
-def test_a_parcel_that_was_dropped_off_was_not_picked_up(
-    quill: Sender, alice: User, first_mile: str, said: str
-) -> None:
+def test_a_dropped_off_parcel_is_not_called_picked_up(quill: Sender, alice: User, first_mile: str, said: str) -> None:
     order = factories.order(quill, alice, status="booked", first_mile=first_mile)
     assert cancel_rules.why_not_cancelled_now(order, "in_transit", timezone.now(), now=timezone.now()) == said
 
 
-def test_the_scan_that_forbade_it_is_on_its_page_a_moment_later(
+def test_the_scan_that_prevented_it_is_on_its_page_a_moment_later(
     booked: Callable[..., Order], carrier: SandboxCarrier, alice: User, visit: Visit
 ) -> None:
     order = booked()
@@ -393,7 +391,7 @@ def test_the_scan_that_forbade_it_is_on_its_page_a_moment_later(
     assert "Cancel it so the driver doesn't come" not in words["parcel"]
 
 
-# -- A refusal whose time is over ------------------------------------------------------------------
+# -- A refusal that is out of date ------------------------------------------------------------------
 
 
 def test_a_refusal_is_dropped_once_the_parcel_has_moved_on(

@@ -1,4 +1,4 @@
-"""The receiver of an earlier parcel is found again by the first letters."""
+"""The receiver of an earlier parcel is found by its first letters."""
 
 import datetime as dt
 from collections.abc import Callable
@@ -26,7 +26,7 @@ def test_booking_remembers_the_receiver_and_counts_each_parcel(submitted: Submit
     assert receivers.suggest_receivers(quill, "noor@new") == [receiver]
 
 
-def test_who_was_kept_by_hand_keeps_the_contact_details(submitted: Submit, quill: Sender) -> None:
+def test_a_receiver_saved_by_hand_keeps_its_contact_details(submitted: Submit, quill: Sender) -> None:
     submitted()
     quill.receivers.update(is_saved=True)
     submitted(receiver=factories.receiver(email="other@example.net"))
@@ -47,7 +47,7 @@ def test_a_past_receiver_is_found_by_the_street(submitted: Submit, quill: Sender
     assert [one.name for one in receivers.suggest_receivers(quill, typed)] == ["Noor Tamsin"]
 
 
-def test_a_street_takes_one_more_query_over_the_newest_receivers_alone(
+def test_a_street_takes_one_more_query_over_only_the_newest_receivers(
     quill: Sender, django_assert_num_queries: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(receivers, "MOST_STREETS", 2)
@@ -67,12 +67,12 @@ def test_too_little_or_another_word_finds_nobody(submitted: Submit, quill: Sende
 
 
 @pytest.mark.parametrize("last", ["\U0010ffff", "\ud7ff"])
-def test_the_last_letters_there_are_find_nobody_and_break_nothing(quill: Sender, last: str) -> None:
+def test_the_last_unicode_letters_find_nobody_and_break_nothing(quill: Sender, last: str) -> None:
     for typed in (f"ab@{last}", f"ab.{last}"):
         assert receivers.suggest_receivers(quill, typed) == []
 
 
-def test_the_page_is_given_what_fills_the_form_and_no_other_accounts_receivers(
+def test_the_page_gets_what_fills_the_form_and_no_other_accounts_receivers(
     submitted: Submit, alice: User, bob: User, visit: Callable[[User], Client]
 ) -> None:
     submitted()
@@ -84,7 +84,7 @@ def test_the_page_is_given_what_fills_the_form_and_no_other_accounts_receivers(
 
 
 @pytest.mark.usefixtures("localities")
-def test_the_page_is_given_a_pasted_address_taken_apart(alice: User, visit: Callable[[User], Client]) -> None:
+def test_the_page_gets_a_parsed_pasted_address(alice: User, visit: Callable[[User], Client]) -> None:
     text = "Priya Nair\n4 Sample Street\nHobart TAS 7000\ngate code 42"
     pressed = {"pasted": text, "unpaste": "1"}
     found = visit(alice).post("/parcels/new/", pressed, headers={"Accept": "application/json"}).json()
@@ -92,7 +92,7 @@ def test_the_page_is_given_a_pasted_address_taken_apart(alice: User, visit: Call
     assert found["left"] == ["gate code 42"]
 
 
-def test_those_kept_by_hand_are_found_first_then_the_most_used_then_the_latest(quill: Sender, bob: User) -> None:
+def test_receivers_saved_by_hand_come_first_then_the_most_used_then_the_latest(quill: Sender, bob: User) -> None:
     now = timezone.now()
     uses = {"Noor Once": [5], "Noor Twice": [9, 8], "Noor Lately": [1], "Noor Kept": [9]}
     for name, days in uses.items():
@@ -105,7 +105,7 @@ def test_those_kept_by_hand_are_found_first_then_the_most_used_then_the_latest(q
     assert [(one.uses, (now - one.used_at).days) for one in found] == [(1, 9), (2, 8), (1, 1), (1, 5)]
 
 
-def test_newer_contact_details_are_found_and_the_older_ones_no_more(quill: Sender) -> None:
+def test_newer_contact_details_are_found_and_older_ones_are_not(quill: Sender) -> None:
     for phone in ("0491 570 156", "0491 570 157"):
         receivers.count_use(quill, factories.receiver(phone=phone), at=timezone.now())
     assert [one.phone for one in receivers.suggest_receivers(quill, "0491 570 157")] == ["0491 570 157"]

@@ -1,4 +1,4 @@
-"""Reminders come from the clock alone: a driver who didn't come, and a label to print this morning; each once."""
+"""Reminders depend on the clock alone: a driver who didn't come, a label to print this morning; each once."""
 
 import datetime as dt
 from typing import Any
@@ -29,7 +29,7 @@ def waiting(of: Sender, by: User, now: dt.datetime, **fields: Any) -> Order:
 
 
 @pytest.mark.parametrize("field", ["carrier_pickup_date", "pickup_date", None])
-def test_a_pickup_that_nobody_scanned_is_missed_the_day_after(quill: Sender, alice: User, field: str | None) -> None:
+def test_a_pickup_without_a_scan_is_missed_the_day_after(quill: Sender, alice: User, field: str | None) -> None:
     waiting(quill, alice, TUESDAY, **({field: TUESDAY.date()} if field else {}))
     assert lines(TUESDAY) == []
     [line] = lines(TUESDAY + DAY)
@@ -49,7 +49,7 @@ def test_a_pickup_that_nobody_scanned_is_missed_the_day_after(quill: Sender, ali
         (12, "carrier_pickup_date", False, 0),
     ],
 )
-def test_a_label_to_print_is_news_in_the_morning_of_its_pickup(
+def test_a_label_to_print_sends_a_reminder_on_the_morning_of_its_pickup(
     quill: Sender, alice: User, hour: int, field: str, printed: bool, count: int
 ) -> None:
     now = dt.datetime(2026, 11, 24, hour, 30, tzinfo=quill.tzinfo)
@@ -57,7 +57,7 @@ def test_a_label_to_print_is_news_in_the_morning_of_its_pickup(
     assert len(lines(now.astimezone(dt.UTC))) == count  # in UTC, which is a day behind in the morning
 
 
-def test_more_parcels_than_are_read_at_once_are_all_reminded_of(
+def test_more_parcels_than_one_batch_all_get_a_reminder(
     quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reminders, "BATCH", 2)
@@ -67,23 +67,23 @@ def test_more_parcels_than_are_read_at_once_are_all_reminded_of(
     assert len(lines(now)) == 3
 
 
-def test_what_somebody_was_reminded_of_is_not_built_again(
+def test_a_reminder_already_sent_is_not_built_again(
     quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     morning = dt.datetime(2026, 11, 24, 7, 30, tzinfo=quill.tzinfo)
     waiting(quill, alice, morning, carrier_pickup_date=morning.date())
     waiting(quill, alice, morning - 2 * DAY, carrier_pickup_date=morning.date() - DAY)
     assert len(lines(morning)) == 2
-    monkeypatch.setattr(notifications, "masked_name", None)  # what every event is built with
+    monkeypatch.setattr(notifications, "masked_name", None)  # what builds every event
     assert len(lines(morning)) == 2
     waiting(quill, alice, morning, carrier_pickup_date=morning.date())
     with pytest.raises(TypeError):
         lines(morning)
 
 
-def test_a_driver_whom_a_scan_reported_missing_is_not_reported_again_by_the_clock(quill: Sender, alice: User) -> None:
+def test_a_missed_pickup_reported_by_a_scan_is_not_reported_again_by_the_clock(quill: Sender, alice: User) -> None:
     now = timezone.now()
     order = waiting(quill, alice, now - 2 * DAY, carrier_pickup_date=(now - DAY).date())
     advance(order, "pickup_missed", at=now)
-    Order.objects.update(progress="", progress_at=None)  # as if the scan were read after the look
+    Order.objects.update(progress="", progress_at=None)  # as if the scan were read after the check
     assert len(lines(now)) == 1

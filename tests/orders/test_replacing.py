@@ -1,4 +1,4 @@
-"""Replacing a booked parcel: cancelled first, booked again after that and only then, once."""
+"""Replacing a booked parcel: it is cancelled first, and only then booked again, once."""
 
 import datetime as dt
 import uuid
@@ -79,10 +79,10 @@ def test_a_corrected_parcel_keeps_its_place_in_an_order_of_several(booked: Book,
     replacing.replace_due_parcel(replacement.pk)
     new = Order.objects.get(replaces=order)
     assert new.place_in_order == "2 of 3"
-    assert list(new.consignment_parcels()) == [new]  # not the one that it replaces
+    assert list(new.consignment_parcels()) == [new]  # not the one it replaces
 
 
-def test_a_replacement_counts_like_any_booking_and_says_why_it_does_not_fit(
+def test_a_replacement_counts_like_any_booking_and_says_if_it_is_over_a_limit(
     booked: Book, replace: Ask, quill: Sender
 ) -> None:
     order = booked()
@@ -107,9 +107,7 @@ def test_the_address_book_has_the_corrected_receiver_and_not_the_wrong_one(
     assert [one.line1 for one in quill.receivers.all()] == ["44 Sample Street"]
 
 
-def test_a_receiver_that_more_parcels_went_to_stays_beside_the_corrected_one(
-    booked: Book, replace: Ask, quill: Sender
-) -> None:
+def test_a_receiver_of_other_parcels_stays_beside_the_corrected_one(booked: Book, replace: Ask, quill: Sender) -> None:
     order = booked()
     receivers.count_use(quill, order.details().receiver, at=timezone.now())
     replacement = replace(order)
@@ -127,7 +125,7 @@ def test_running_it_again_books_nothing_more(booked: Book, replace: Ask) -> None
     assert Order.objects.count() == 2
 
 
-def test_a_worker_that_died_after_owing_the_new_parcel_leaves_one(booked: Book, replace: Ask) -> None:
+def test_a_worker_that_died_after_queuing_the_new_parcel_books_one(booked: Book, replace: Ask) -> None:
     order = booked()
     replacement = replace(order)
     cancelled_by_the_carrier(order)
@@ -147,7 +145,7 @@ def test_the_same_form_pressed_twice_is_one_replacement(booked: Book, replace: A
     assert order.cancels.count() == 1
 
 
-def test_two_parcels_corrected_alike_share_a_quote_and_are_two_new_parcels(
+def test_two_parcels_with_the_same_correction_share_a_quote_and_are_two_new_parcels(
     booked: Book, replace: Ask, carrier: SandboxCarrier
 ) -> None:
     for order in (booked(), booked()):
@@ -176,7 +174,7 @@ def test_a_price_of_another_carrier_account_cancels_nothing(booked: Book, replac
     assert (order.status, Replacement.objects.count()) == ("booked", 0)
 
 
-def test_accounts_that_changed_after_the_cancellation_end_a_replacement_with_words(
+def test_a_change_of_accounts_after_the_cancellation_ends_a_replacement_with_a_reason(
     booked: Book, replace: Ask, mended: Quote
 ) -> None:
     order = booked()
@@ -191,7 +189,7 @@ def test_accounts_that_changed_after_the_cancellation_end_a_replacement_with_wor
     assert not Order.objects.filter(replaces=order).exists()
 
 
-def test_a_refused_replacement_may_be_asked_for_again_from_the_same_page(
+def test_a_refused_replacement_can_be_requested_again_from_the_same_page(
     booked: Book, replace: Ask, carrier: SandboxCarrier
 ) -> None:
     order = booked()
@@ -204,10 +202,10 @@ def test_a_refused_replacement_may_be_asked_for_again_from_the_same_page(
     assert order.replacements.filter(ended_at=None).count() == 1
 
 
-def test_the_one_that_booked_it_is_believed_over_one_that_gave_up_meanwhile(
+def test_the_worker_that_booked_it_wins_over_one_that_gave_up(
     booked: Book, replace: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The account's last booking of the day: a second worker counts the first one's and finds none left."""
+    """The account's last booking of the day: a second worker counts the first one's and finds no room left."""
     order = booked()
     replacement = replace(order)
     cancelled_by_the_carrier(order)
@@ -244,7 +242,7 @@ def test_a_parcel_cancelled_by_hand_after_a_refusal_is_not_booked_again(
     order = booked()
     replacement = replace(order)
     carrier.trouble("cancel", "422", count=1)
-    cancels.process_cancel(order.pk)  # refused, and the worker is gone before it tells anybody
+    cancels.process_cancel(order.pk)  # refused, and the worker dies before it says so
     order.refresh_from_db()
     assert order.status == "booked"
     cancels.ask_to_cancel(order, by=alice, why="I'm not sending it", now=timezone.now())
@@ -277,7 +275,9 @@ def test_bookings_paused_meanwhile_leave_the_old_one_cancelled_and_say_so(booked
     assert Order.objects.get().status == "cancelled"
 
 
-def test_what_cannot_be_booked_now_cancels_nothing(booked: Book, replace: Ask, quill: Sender, alice: User) -> None:
+def test_a_replacement_that_cannot_be_booked_now_cancels_nothing(
+    booked: Book, replace: Ask, quill: Sender, alice: User
+) -> None:
     order = booked()
     CarrierAccount.objects.update(paused_at=timezone.now(), pause_text="Closed today.")
     with pytest.raises(booking_rules.Paused):
@@ -287,7 +287,7 @@ def test_what_cannot_be_booked_now_cancels_nothing(booked: Book, replace: Ask, q
 
 
 @pytest.mark.parametrize("progress", ["pickup_missed", "pickup_futile", "in_transit"])
-def test_what_may_not_be_cancelled_is_not_replaced(booked: Book, replace: Ask, progress: str) -> None:
+def test_a_parcel_that_may_not_be_cancelled_is_not_replaced(booked: Book, replace: Ask, progress: str) -> None:
     order = booked()
     advance(order, progress, at=timezone.now())
     with pytest.raises((Order.PickupProblem, Order.AlreadyCollected)):

@@ -1,4 +1,4 @@
-"""A restored database is recognised by what a restore itself changes; nobody has to set or remember anything."""
+"""A restored database is recognised by what the restore changes; nobody has to set or remember anything."""
 
 import gc
 import importlib
@@ -21,13 +21,13 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("as_the_owner")]
 
 @pytest.fixture(autouse=True)
 def mark() -> DatabaseMark:
-    """As `migrate` writes it; a test before may have emptied the database."""
+    """The mark as `migrate` writes it; an earlier test may have emptied the database."""
     return DatabaseMark.objects.update_or_create(pk=1, defaults={**marks.UNSIGNED, **marks.signs(), "stamp": ""})[0]
 
 
 @pytest.fixture
 def file(tmp_path: Path, settings: Any) -> Path:
-    """RESTORE_MARK_FILE, not there yet."""
+    """RESTORE_MARK_FILE, which doesn't exist yet."""
     settings.RESTORE_MARK_FILE = str(tmp_path / "mark")
     return tmp_path / "mark"
 
@@ -37,7 +37,7 @@ def start() -> None:
 
 
 def back_up() -> dict[str, Any]:
-    """The backup holds the mark as it is now; the last line of the run-book's command follows."""
+    """Restore a backup with the mark as it is now, then run the last line of the run-book's command."""
     held = DatabaseMark.objects.values().get()
     call_command("backup_taken")
     return held
@@ -58,7 +58,7 @@ def test_a_new_database_starts_and_needs_no_file() -> None:
     start()
 
 
-def test_the_first_start_writes_the_file_and_all_others_agree_with_it(file: Path) -> None:
+def test_the_first_start_writes_the_file_and_all_later_ones_match_it(file: Path) -> None:
     start()
     assert file.read_text().strip() == DatabaseMark.objects.get().stamp
     start()
@@ -81,13 +81,13 @@ def test_the_backup_before_the_first_start_is_recognised_too(file: Path) -> None
     assert "its stamp is empty" in refused()
 
 
-def test_a_lost_file_is_no_first_start(file: Path) -> None:
+def test_a_lost_file_is_not_taken_for_a_first_start(file: Path) -> None:
     start()
     file.unlink()
     assert refused() == "RESTORE_MARK_FILE is gone"
 
 
-def test_a_backup_that_was_stamped_by_half_is_recognised(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_half_stamped_backup_is_recognised(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The process died between file and row, then the backup was restored: it must not pass for the one in use."""
     start()
     backup = DatabaseMark.objects.values().get()
@@ -103,7 +103,7 @@ def _away(**values: Any) -> None:
     raise OperationalError
 
 
-def test_half_a_stamp_locks_nobody_out(file: Path) -> None:
+def test_half_a_stamp_does_not_stop_anybody(file: Path) -> None:
     start()
     file.write_text("2026-11-22T03:00:00Z never written into the row\n")
     refused()
@@ -111,7 +111,7 @@ def test_half_a_stamp_locks_nobody_out(file: Path) -> None:
     start()
 
 
-def test_a_file_that_was_lost_and_written_anew_agrees_with_no_older_backup(file: Path) -> None:
+def test_a_file_lost_and_written_again_matches_no_older_backup(file: Path) -> None:
     start()
     backups = [back_up() for _ in range(3)]
     file.unlink()
@@ -139,7 +139,7 @@ def test_a_file_that_cannot_be_used_is_named(file: Path, settings: Any) -> None:
         start()
 
 
-def test_no_restored_database_is_stamped(file: Path) -> None:
+def test_a_restored_database_is_not_stamped(file: Path) -> None:
     start()
     backup = back_up()
     restore(backup)
@@ -148,7 +148,7 @@ def test_no_restored_database_is_stamped(file: Path) -> None:
     refused()
 
 
-def test_backups_that_are_not_stamped_are_told() -> None:
+def test_backups_without_a_stamp_are_reported() -> None:
     with pytest.raises(CommandError, match="RESTORE_MARK_FILE is empty"):
         call_command("backup_taken")
 
@@ -162,7 +162,7 @@ def restored() -> None:
 
 
 class SomeWorker:
-    app = object()  # not ours, so that Celery's own receivers pass it over
+    app = object()  # not ours, so Celery's own receivers ignore it
 
 
 def _web() -> None:
@@ -172,11 +172,11 @@ def _web() -> None:
 STARTS = {
     "web": _web,
     "worker": lambda: worker_init.send(sender=SomeWorker),
-    "sweeper": lambda: call_command("sweep", "--once"),  # all its rounds would have no end, did it not refuse
+    "sweeper": lambda: call_command("sweep", "--once"),  # it would loop for ever if it didn't refuse
 }
 
 
-def test_what_is_loaded_as_a_process_begins_is_no_garbage_to_look_through() -> None:
+def test_objects_loaded_at_start_are_frozen_for_the_garbage_collector() -> None:
     gc.unfreeze()  # the collected tests: see `pytest_collection_finish`
     starting.begin_work()  # as all three of STARTS do
     assert gc.get_freeze_count() > 100_000
@@ -195,12 +195,12 @@ def test_nothing_that_books_starts_on_a_restored_database(
     assert said.count("\n") == 1
 
 
-def test_manage_py_itself_goes_on(restored: None, capsys: pytest.CaptureFixture[str]) -> None:
+def test_manage_py_itself_still_works(restored: None, capsys: pytest.CaptureFixture[str]) -> None:
     call_command("check", databases=["default"])
     call_command("migrate", verbosity=0)
 
 
-def test_a_database_that_is_away_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_start_waits_for_a_database_that_is_down(monkeypatch: pytest.MonkeyPatch) -> None:
     tries: list[int] = []
 
     def come_back(**when: Any) -> None:
@@ -216,7 +216,7 @@ def test_a_database_that_is_away_is_waited_for(monkeypatch: pytest.MonkeyPatch) 
     assert len(tries) == 3
 
 
-# -- What PostgreSQL itself tells -----------------------------------------------------------------
+# -- What PostgreSQL itself says -----------------------------------------------------------------
 
 
 def run(*statements: str) -> None:
@@ -232,13 +232,13 @@ def postgresql() -> None:
 
 
 @pytest.mark.postgres
-def test_migrate_writes_down_all_that_postgresql_tells(postgresql: None) -> None:
+def test_migrate_stores_everything_postgresql_says(postgresql: None) -> None:
     assert marks.signs().keys() == marks.UNSIGNED.keys()
     start()
 
 
 @pytest.mark.postgres
-def test_a_table_made_anew_with_the_same_rows_is_another_one(postgresql: None) -> None:
+def test_a_table_recreated_with_the_same_rows_is_another_one(postgresql: None) -> None:
     run("ALTER TABLE orders_databasemark RENAME TO before", "CREATE TABLE orders_databasemark AS SELECT * FROM before")
     assert refused() == "its tables were recreated"
 
@@ -259,7 +259,7 @@ def test_another_server_or_timeline_is_another_database(postgresql: None, sign: 
 
 
 @pytest.mark.postgres
-def test_a_role_that_may_not_ask_for_the_identifier_still_knows_the_table(postgresql: None) -> None:
+def test_a_role_that_may_not_read_the_identifier_still_recognises_the_table(postgresql: None) -> None:
     role = f"app_{os.getpid()}"
     run(
         f"CREATE ROLE {role}",

@@ -1,4 +1,4 @@
-"""A restore that comes while web, worker and sweeper run: each ends before it spends anything."""
+"""A restore while web, worker and sweeper run: each exits before it spends anything."""
 
 import uuid
 from collections.abc import Callable
@@ -29,12 +29,12 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("as_the_owner")]
 
 
 class Ended(BaseException):
-    """In place of the end of this very process."""
+    """Raised instead of ending this process."""
 
 
 @pytest.fixture(autouse=True)
 def begun(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, settings: Any) -> None:
-    """This process has begun to work, on a database whose last backup is stamped."""
+    """This process has started work on a database whose last backup is stamped."""
 
     def end(code: int) -> None:
         raise Ended(code)
@@ -46,7 +46,7 @@ def begun(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, settings: Any) -> Non
 
 
 def restore_an_old_snapshot() -> None:
-    """What all signs of the server agree with, but the file doesn't."""
+    """A restore that matches every sign of the server but not the file."""
     call_command("backup_taken")
     DatabaseMark.objects.update(stamp="2026-11-01T03:00:00Z before")
 
@@ -72,7 +72,7 @@ def again(thing: Any) -> Any:
     return thing
 
 
-def test_a_booking_is_not_written_down_and_not_sent(
+def test_a_booking_is_neither_recorded_nor_sent(
     restore: Callable[[], None],
     submitted: Callable[[], Order],
     carrier: SandboxCarrier,
@@ -117,7 +117,9 @@ def test_a_cancellation_is_not_sent(
     assert (CancelAttempt.objects.get().state, carrier.ledger("cancelled")) == ("wanted", [])
 
 
-def test_a_web_takes_no_order(restore: Callable[[], None], quill: Sender, alice: User, carrier: SandboxCarrier) -> None:
+def test_a_web_process_takes_no_order(
+    restore: Callable[[], None], quill: Sender, alice: User, carrier: SandboxCarrier
+) -> None:
     now = timezone.now()
     quote = asking.ask_for_prices(quill, factories.details(quill), by=alice, now=now)
     press = {"by": alice, "form_token": uuid.uuid4(), "pickup_date": None, "now": now}
@@ -127,14 +129,14 @@ def test_a_web_takes_no_order(restore: Callable[[], None], quill: Sender, alice:
     assert not Order.objects.exists()
 
 
-def test_a_web_begins_no_import(restore: Callable[[], None], quill: Sender, alice: User) -> None:
+def test_a_web_process_starts_no_import(restore: Callable[[], None], quill: Sender, alice: User) -> None:
     file = factories.import_file(quill, alice, state="ready")
     restore()
     with pytest.raises(Ended):
         submitting.begin(file, submitting.Press("cheapest", alice, timezone.now()))
 
 
-def test_a_web_that_is_asked_whether_it_is_ready_ends(restore: Callable[[], None]) -> None:
+def test_a_web_process_ends_at_a_readiness_check(restore: Callable[[], None]) -> None:
     assert Client().get("/readyz").status_code == 200
     restore()
     with pytest.raises(Ended):
@@ -156,7 +158,7 @@ def test_a_sweeper_ends_before_its_next_round(
 
 
 @pytest.mark.postgres
-def test_tables_that_were_made_anew_are_noticed_too(submitted: Callable[[], Order], carrier: SandboxCarrier) -> None:
+def test_recreated_tables_are_noticed_too(submitted: Callable[[], Order], carrier: SandboxCarrier) -> None:
     if connection.vendor != "postgresql":
         pytest.skip("SQLite has no oid")
     order = submitted()
@@ -166,7 +168,7 @@ def test_tables_that_were_made_anew_are_noticed_too(submitted: Callable[[], Orde
     assert carrier.ledger("booked") == []
 
 
-def test_a_backup_that_is_stamped_while_it_runs_is_no_restore(
+def test_stamping_a_backup_while_running_is_not_a_restore(
     submitted: Callable[[], Order], carrier: SandboxCarrier
 ) -> None:
     order = submitted()
@@ -175,7 +177,7 @@ def test_a_backup_that_is_stamped_while_it_runs_is_no_restore(
     assert again(order).status == "booked"
 
 
-def test_once_the_restore_is_fenced_who_went_on_running_works_again(
+def test_once_the_restore_is_fenced_a_process_still_running_works_again(
     restore: Callable[[], None], submitted: Callable[[], Order], carrier: SandboxCarrier
 ) -> None:
     order = submitted()
@@ -192,7 +194,7 @@ def test_manage_py_is_not_ended(restore: Callable[[], None], monkeypatch: pytest
 
 
 @pytest.mark.postgres
-def test_to_look_is_one_statement(submitted: Callable[[], Order]) -> None:
+def test_the_check_takes_one_statement(submitted: Callable[[], Order]) -> None:
     starting.end_if_restored()
     with CaptureQueriesContext(connection) as seen:
         starting.end_if_restored()

@@ -1,4 +1,4 @@
-"""A restored database's pending work may have been done since its backup: none of it is repeated automatically."""
+"""Pending work in a restored database may have been done since its backup, so none of it is repeated automatically."""
 
 import datetime as dt
 from collections.abc import Callable
@@ -40,7 +40,7 @@ HOUR = dt.timedelta(hours=1)
 
 @pytest.fixture(autouse=True)
 def _restored(db: None) -> None:
-    """The database is not the one that was in use last."""
+    """Make the database look restored: it isn't the one used last."""
     DatabaseMark.objects.all().delete()
 
 
@@ -49,7 +49,7 @@ def after_restore(at: dt.datetime | None = None) -> None:
 
 
 def work_on_everything() -> None:
-    """Do whatever is due, with every kind of worker, now and once every waiting time is over."""
+    """Do whatever is due with every kind of worker, now and after every waiting time."""
     for kind in all_kinds() * 2:
         kind.queue.filter(due_at__isnull=False).update(due_at=timezone.now())
         for pk in kind.queue.values_list("pk", flat=True):
@@ -64,7 +64,9 @@ def again(thing: Any) -> Any:
 # -- Bookings ------------------------------------------------------------------------------------
 
 
-def test_due_bookings_become_cases_and_are_never_sent_by_themselves(submitted: Submit, carrier: SandboxCarrier) -> None:
+def test_queued_bookings_become_cases_and_are_never_sent_automatically(
+    submitted: Submit, carrier: SandboxCarrier
+) -> None:
     orders = [submitted(), submitted()]
     after_restore()
     work_on_everything()
@@ -75,7 +77,9 @@ def test_due_bookings_become_cases_and_are_never_sent_by_themselves(submitted: S
     assert orders[0].changes.last().reason == "the backup is older than the answer"
 
 
-def test_neither_age_nor_pickup_day_refuses_a_booking_of_the_backup(submitted: Submit, carrier: SandboxCarrier) -> None:
+def test_a_booking_of_the_backup_is_not_refused_for_its_age_or_pickup_day(
+    submitted: Submit, carrier: SandboxCarrier
+) -> None:
     order = submitted()
     Order.objects.update(submitted_at=timezone.now() - 48 * HOUR, pickup_date=dt.date(2026, 1, 5))
     after_restore()
@@ -93,7 +97,7 @@ def test_while_bookings_are_paused_no_booking_is_refused_for_its_age(
     assert again(order).status == "booking"
 
 
-def test_its_sender_reads_that_it_may_be_booked(submitted: Submit, alice: User, visit: Any) -> None:
+def test_its_sender_reads_that_it_may_already_be_booked(submitted: Submit, alice: User, visit: Any) -> None:
     order = submitted()
     after_restore()
     page = text(visit(alice).get(reverse("parcel", args=[order.uuid])))
@@ -118,10 +122,10 @@ def test_an_operator_resolves_it_without_any_attempt(
     assert again(dropped).status == "not_booked"
 
 
-def test_what_was_in_flight_stays_so_and_its_key_is_never_used_again(
+def test_a_booking_in_flight_stays_so_and_its_key_is_never_used_again(
     submitted: Submit, carrier: SandboxCarrier, contract: Callable[[str], None]
 ) -> None:
-    """Since the backup it may have been found unsent, and booked under another key: its own key would book again."""
+    """Since the backup it may have been found unsent and booked under another key: its own key would book again."""
     contract("replays = true")
     carrier.settings(replays=True)
     order = submitted()
@@ -137,7 +141,7 @@ def test_what_was_in_flight_stays_so_and_its_key_is_never_used_again(
 # -- Cancellations and replacements --------------------------------------------------------------
 
 
-def test_a_due_cancellation_is_asked_about_not_made_again(booked: Submit, carrier: SandboxCarrier, alice: User) -> None:
+def test_a_queued_cancellation_is_checked_not_repeated(booked: Submit, carrier: SandboxCarrier, alice: User) -> None:
     order = booked()
     cancels.ask_to_cancel(order, by=alice, why="-", now=timezone.now())
     gateway.carrier_client(gateway.current_account()).cancel(order.carrier_order_id)  # after the backup
@@ -148,7 +152,7 @@ def test_a_due_cancellation_is_asked_about_not_made_again(booked: Submit, carrie
     assert len(carrier.ledger("cancelled")) == 1
 
 
-def test_a_refusal_to_cancel_what_may_have_been_cancelled_after_the_backup_is_looked_into(
+def test_a_refused_cancel_of_a_parcel_possibly_cancelled_since_is_checked(
     booked: Submit, carrier: SandboxCarrier, alice: User
 ) -> None:
     order = booked()
@@ -164,7 +168,7 @@ def test_a_refusal_to_cancel_what_may_have_been_cancelled_after_the_backup_is_lo
     assert again(order).status == "cancelled"
 
 
-def test_a_due_replacement_is_held_while_its_parcel_is_cancelled(
+def test_a_queued_replacement_is_held_while_its_parcel_is_cancelled(
     booked: Submit, carrier: SandboxCarrier, alice: User
 ) -> None:
     order = booked()
@@ -198,7 +202,7 @@ def due_row(quill: Sender, alice: User, carrier: SandboxCarrier) -> Callable[...
     return make
 
 
-def test_due_import_rows_are_held_and_their_sender_cannot_go_on(
+def test_queued_import_rows_are_held_and_their_sender_cannot_continue(
     due_row: Callable[..., ImportRow], alice: User, visit: Any
 ) -> None:
     row = due_row()
@@ -212,7 +216,7 @@ def test_due_import_rows_are_held_and_their_sender_cannot_go_on(
     assert "may be booked already" in page.content.decode()
 
 
-def test_rows_that_their_sender_had_paused_are_held_too(due_row: Callable[..., ImportRow]) -> None:
+def test_rows_paused_by_their_sender_are_held_too(due_row: Callable[..., ImportRow]) -> None:
     row = due_row(paused_at=timezone.now() - HOUR)
     after_restore()
     assert not importing.resume(row.file)
@@ -240,7 +244,7 @@ def label_of(order: Order) -> str:
     return reverse("label", args=[order.uuid, "full"])
 
 
-def test_a_label_is_shown_once_the_carrier_says_its_parcel_is_booked(
+def test_a_label_is_shown_once_the_carrier_confirms_its_parcel(
     labelled: Callable[[], Order], alice: User, visit: Any
 ) -> None:
     order, browser = labelled(), visit(alice)
@@ -268,7 +272,7 @@ def test_a_parcel_cancelled_after_the_backup_is_found_and_its_label_is_not_shown
     assert "is cancelled; we had to check with the carrier" in Notification.objects.get(user=alice).line
 
 
-def test_a_label_stays_away_while_the_carrier_does_not_answer(
+def test_a_label_stays_hidden_while_the_carrier_does_not_reply(
     labelled: Callable[[], Order], carrier: SandboxCarrier, alice: User, visit: Any
 ) -> None:
     order = labelled()
@@ -296,7 +300,7 @@ def test_the_label_of_a_collected_parcel_needs_no_comparison(labelled: Callable[
     assert {label.state for label in order.labels.all()} == {"stored"}
 
 
-def test_where_the_carrier_shows_no_orders_labels_stay_and_the_parcels_are_counted(
+def test_if_the_carrier_shows_no_orders_labels_stay_hidden_and_parcels_are_counted(
     labelled: Callable[[], Order], contract: Callable[[str], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     order = labelled()
@@ -309,7 +313,7 @@ def test_where_the_carrier_shows_no_orders_labels_stay_and_the_parcels_are_count
 # -- Numbers, pause, audit, and again -------------------------------------------------------------
 
 
-def test_numbers_given_after_the_backup_are_not_given_again(quill: Sender, alice: User) -> None:
+def test_numbers_used_after_the_backup_are_not_used_again(quill: Sender, alice: User) -> None:
     order = factories.order(quill, alice)
     drafts = factories.draft(quill, alice).pk
     after_restore()
@@ -323,7 +327,7 @@ def test_numbers_given_after_the_backup_are_not_given_again(quill: Sender, alice
     assert Alert.objects.create(name="told elsewhere by its number", **found).pk > fencing.FURTHER
 
 
-def test_bookings_are_paused_until_somebody_lifts_the_gap(submitted: Submit, quill: Sender) -> None:
+def test_bookings_are_paused_until_an_operator_closes_the_gap(submitted: Submit, quill: Sender) -> None:
     gateway.current_account()
     CarrierAccount.objects.update(paused_at=timezone.now() - HOUR, pause_ends_at=timezone.now() - HOUR)
     after_restore()
@@ -334,7 +338,7 @@ def test_bookings_are_paused_until_somebody_lifts_the_gap(submitted: Submit, qui
         submitted()
 
 
-def test_the_command_prints_and_writes_down_what_it_fenced(
+def test_the_command_prints_and_records_what_it_fenced(
     submitted: Submit, due_row: Callable[..., ImportRow], capsys: pytest.CaptureFixture[str]
 ) -> None:
     due_row(), submitted(), submitted()
@@ -348,7 +352,7 @@ def test_the_command_prints_and_writes_down_what_it_fenced(
     assert row.actor is None
 
 
-def test_run_twice_it_changes_nothing_more(
+def test_a_second_run_changes_nothing(
     submitted: Submit, carrier: SandboxCarrier, capsys: pytest.CaptureFixture[str]
 ) -> None:
     submitted()
@@ -371,7 +375,7 @@ def submitted_later(carrier: SandboxCarrier) -> int:
     return factories.order(first.sender, first.made_by, status="booking").pk
 
 
-def test_the_same_backup_restored_once_more_is_fenced_once_more(submitted: Submit) -> None:
+def test_the_same_backup_restored_again_is_fenced_again(submitted: Submit) -> None:
     at = timezone.now()
     after_restore(at)
     DatabaseMark.objects.all().delete()
@@ -381,7 +385,7 @@ def test_the_same_backup_restored_once_more_is_fenced_once_more(submitted: Submi
     assert again(order).status == "unconfirmed"
 
 
-def test_afterwards_everything_starts(submitted: Submit) -> None:
+def test_afterwards_every_process_starts(submitted: Submit) -> None:
     with pytest.raises(marks.Restored):
         marks.require_unrestored(now=timezone.now())
     after_restore()
@@ -389,8 +393,8 @@ def test_afterwards_everything_starts(submitted: Submit) -> None:
 
 
 @pytest.mark.postgres
-def test_half_a_restore_is_refused_with_what_to_do() -> None:
-    """Something wrote a row before pg_restore added the table's key, so that the key, and what followed, failed."""
+def test_a_half_finished_restore_is_refused_with_what_to_do() -> None:
+    """Something wrote a row before pg_restore added the table's key, so the key and everything after it failed."""
     if connection.vendor != "postgresql":
         pytest.skip("on SQLite a table keeps its key")
     with connection.cursor() as cursor:
@@ -400,7 +404,7 @@ def test_half_a_restore_is_refused_with_what_to_do() -> None:
     assert not Restore.objects.exists()
 
 
-def test_nothing_is_fenced_by_half(submitted: Submit, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fencing_is_all_or_nothing(submitted: Submit, monkeypatch: pytest.MonkeyPatch) -> None:
     order = submitted()
 
     def full_disk(**when: Any) -> None:
@@ -430,9 +434,7 @@ def test_a_time_that_cannot_be_the_backups_changes_nothing(typed: str, said: str
 # -- What was booked after the backup -------------------------------------------------------------
 
 
-def test_a_reference_nobody_here_knows_is_asked_for_once_while_the_gap_is_open(
-    carrier: SandboxCarrier, alice: User
-) -> None:
+def test_an_unknown_reference_is_polled_once_while_the_gap_is_open(carrier: SandboxCarrier, alice: User) -> None:
     """Its first scans came before the restore, so the webhook alone would not bring them."""
     after_restore()
     carrier.foreign("SUNKNOWN01")
@@ -451,7 +453,7 @@ def test_without_a_restore_an_unknown_reference_is_not_polled(carrier: SandboxCa
 
 
 @pytest.mark.parametrize("known_by", ["an order", "a scan"])
-def test_a_parcel_that_is_known_already_is_not_polled_for_a_gap(
+def test_a_known_parcel_is_not_polled_for_a_gap(
     carrier: SandboxCarrier, quill: Sender, alice: User, known_by: str
 ) -> None:
     after_restore()
@@ -470,7 +472,7 @@ def heard(reference: str) -> None:
     assert push(body).status_code == 200
 
 
-def test_an_account_that_comes_while_a_gap_is_open_books_nothing_before_it_is_lifted(db: None, settings: Any) -> None:
+def test_an_account_added_while_a_gap_is_open_books_nothing_until_it_is_closed(db: None, settings: Any) -> None:
     now = timezone.now()
     Restore.objects.create(backup_at=now - dt.timedelta(hours=2), restored_at=now)
     settings.CARRIER_ACCOUNT = "came-since"

@@ -1,4 +1,4 @@
-"""What a return is elsewhere: words, mails, the bench, the reports, and what is erased about the person who sent it."""
+"""Returns elsewhere: their words, emails, the bench, the reports, and erasing the person who sent one."""
 
 import datetime as dt
 import uuid
@@ -55,7 +55,7 @@ def back(sent: Order, quill: Sender, alice: User, **fields: Any) -> Order:
         ("pickup_futile", "Futile pickup", "Ask N. Tamsin to have it ready"),
     ],
 )
-def test_where_a_return_is_reads_as_one(made: Order, progress: str, label: str, sentence: str) -> None:
+def test_a_returns_status_reads_as_a_return(made: Order, progress: str, label: str, sentence: str) -> None:
     made.progress, made.progress_at, now = progress, timezone.now(), timezone.now()
     assert status_label(made, now)[1] == label
     assert sentence in status_sentence(made, now, sees_contact=True)
@@ -67,7 +67,7 @@ def test_every_progress_of_a_return_has_a_sentence(made: Order) -> None:
         assert "{" not in status_sentence(made, timezone.now(), sees_contact=True)
 
 
-def test_its_sender_is_told_once_that_it_comes_and_then_that_it_is_there(made: Order, alice: User) -> None:
+def test_its_sender_is_emailed_once_when_it_is_coming_and_once_on_arrival(made: Order, alice: User) -> None:
     NotificationChoice.objects.create(user=alice, kind="delivered", when="now")
     for progress in ("collected", "in_transit", "out_for_delivery", "delivered"):
         advance(made, progress, at=timezone.now())
@@ -75,7 +75,7 @@ def test_its_sender_is_told_once_that_it_comes_and_then_that_it_is_there(made: O
     assert found == [f"{made} from N. Tamsin is on its way back to you.", f"{made} from N. Tamsin arrived back."]
 
 
-def test_no_words_about_a_return_say_that_it_goes_to_them(made: Order) -> None:
+def test_no_text_says_a_return_goes_to_the_receiver(made: Order) -> None:
     for words in {*notifications.RESOLVED.values(), notifications.UNAGREED, reminders.TO_PRINT}:
         event = notifications.make_event(made, "booking", "key", words, timezone.now(), why="-")
         assert "to N. Tamsin" not in event.line
@@ -99,7 +99,7 @@ def test_the_bench_doesnt_print_or_hand_over_a_return(
     assert page.get(f"/parcels/print/?order={made.uuid}").context["rows"]
 
 
-def test_a_late_return_is_no_late_parcel_and_no_delivery_but_may_be_refunded(
+def test_a_late_return_counts_as_no_late_parcel_or_delivery_but_may_be_refunded(
     made: Order, sent: Order, quill: Sender, alice: User
 ) -> None:
     now = timezone.now()
@@ -119,7 +119,7 @@ def test_a_late_return_is_no_late_parcel_and_no_delivery_but_may_be_refunded(
     assert scope.orders.filter(VIEWS["returns"].where(scope)).get() == made
 
 
-def test_whoever_sent_it_back_is_found_and_erased(made: Order, alice: User) -> None:
+def test_the_person_who_sent_it_back_is_found_and_erased(made: Order, alice: User) -> None:
     SavedView.objects.create(sender=made.sender, made_by=alice, name="Noor", slug="noor", query="q=noor+tamsin")
     for asked in (
         {"email": "Noor.Tamsin@example.net"},
@@ -142,14 +142,14 @@ def test_a_return_of_an_erased_parcel_isnt_priced(sent: Order, quill: Sender, al
     assert returning.why_not_sent_back(sent) == returning.ERASED
 
 
-def test_a_return_that_wasnt_booked_is_not_booked_beside_another(sent: Order, quill: Sender, alice: User) -> None:
+def test_a_return_that_wasnt_booked_is_not_booked_alongside_another(sent: Order, quill: Sender, alice: User) -> None:
     first = back(sent, quill, alice, status="not_booked")
     back(sent, quill, alice, status="booked")
     with pytest.raises(Order.SentBack):
         bookings.confirm(first, by=alice, now=timezone.now())
 
 
-def test_a_corrected_return_at_another_price_needs_a_yes_and_the_old_one_is_no_other(
+def test_a_corrected_return_at_another_price_needs_a_yes_and_the_old_one_is_no_duplicate(
     sent: Order, quill: Sender, alice: User
 ) -> None:
     """A carrier may take days to say whether it refunds the old one."""
@@ -164,7 +164,7 @@ def test_a_corrected_return_at_another_price_needs_a_yes_and_the_old_one_is_no_o
 
 
 @pytest.mark.parametrize("booked_after", [False, True])
-def test_a_corrected_return_isnt_booked_beside_one_that_was_booked_while_it_waited(
+def test_a_corrected_return_isnt_booked_if_another_was_booked_meanwhile(
     sent: Order, quill: Sender, alice: User, *, booked_after: bool
 ) -> None:
     now = timezone.now()

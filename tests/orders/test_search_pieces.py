@@ -1,4 +1,4 @@
-"""Triggers copy each order's search text, in pieces, to a table that no change of a status writes."""
+"""Triggers copy each order's search text, in pieces, to a table that status changes don't write."""
 
 import threading
 from importlib import import_module
@@ -22,7 +22,7 @@ COPYING = import_module("orders.migrations.0027_copy_search_pieces")
 
 
 def copied() -> dict[int, str]:
-    """What the table has of each order's text."""
+    """Return each order's text from the table."""
     found: dict[int, str] = {}
     for order, text in OrderSearch.objects.order_by("order", "start").values_list("order", "text"):
         found[order] = found.get(order, "") + text
@@ -33,7 +33,7 @@ def expected() -> dict[int, str]:
     return dict(Order.objects.exclude(search="").values_list("pk", "search"))
 
 
-def test_the_pieces_follow_every_write(quill: Sender, alice: User) -> None:
+def test_every_write_updates_the_pieces(quill: Sender, alice: User) -> None:
     order, other = factories.order(quill, alice, status="booked"), factories.order(quill, alice)
     own, rows = order.search, Order.objects.filter(pk=order.pk)
     for text in (f"{own} more", own, "", "né", "né two", "nobody"):
@@ -50,7 +50,7 @@ def test_the_pieces_follow_every_write(quill: Sender, alice: User) -> None:
 
 
 @ON_POSTGRESQL
-def test_a_booking_adds_a_piece_and_a_status_writes_none(submitted: Any) -> None:
+def test_a_booking_adds_a_piece_and_a_status_change_writes_none(submitted: Any) -> None:
     order = submitted()
     [before] = places(order)
     bookings.process_booking(order.pk)
@@ -62,7 +62,7 @@ def test_a_booking_adds_a_piece_and_a_status_writes_none(submitted: Any) -> None
 
 
 def places(order: Order) -> list[tuple[str, str]]:
-    """Where each piece is stored, which any write of it changes, and its text."""
+    """Return where each piece is stored, which any write changes, and its text."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT ctid::text, text FROM orders_ordersearch WHERE order_id = %s ORDER BY start", [order.pk])
         return cursor.fetchall()
@@ -86,7 +86,7 @@ def copy() -> None:
 
 @ON_POSTGRESQL
 @pytest.mark.django_db(transaction=True)
-def test_old_orders_are_copied_beside_writers(quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_old_orders_are_copied_while_others_write(quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(COPYING, "BATCH", 3)
     keys = [factories.order(quill, alice).pk for _ in range(40)]
     OrderSearch.objects.all().delete()
@@ -109,7 +109,7 @@ def test_old_orders_are_copied_beside_writers(quill: Sender, alice: User, monkey
     finally:
         is_copied.set()
         writer.join()
-    # One that a piece was added to before it was copied has that piece twice.
+    # An order that got a piece before it was copied has that piece twice.
     assert copied().keys() == set(keys)
     texts = copied()
     for order in Order.objects.all():
@@ -119,7 +119,9 @@ def test_old_orders_are_copied_beside_writers(quill: Sender, alice: User, monkey
 
 @ON_POSTGRESQL
 @pytest.mark.django_db(transaction=True)
-def test_the_table_comes_and_goes_with_the_orders_own_index(as_the_owner: None, quill: Sender, alice: User) -> None:
+def test_the_migration_swaps_the_table_and_the_orders_own_index_both_ways(
+    as_the_owner: None, quill: Sender, alice: User
+) -> None:
     order = factories.order(quill, alice, status="booked")
     try:
         MigrationExecutor(connection).migrate([("orders", "0025_index_of_label_files")])

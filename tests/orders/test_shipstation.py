@@ -50,7 +50,7 @@ def submit(shipstation: Client, quill: Sender, alice: User) -> Callable[..., Ord
 
 
 def purchases(shipstation: Client) -> list[str]:
-    """Return the addresses that a purchase was sent to."""
+    """Return the URLs that a purchase was sent to."""
     return [asked["path"] for asked in shipstation.read("requests") if asked["operation"] == "book"]
 
 
@@ -88,7 +88,7 @@ def test_a_lost_reply_is_found_and_nothing_is_sent_again(submit, shipstation, ve
     assert (len(purchases(shipstation)), len(shipstation.effects("bought"))) == (1, 1)
 
 
-def test_one_that_never_arrived_stays_unclear_and_is_not_sent_again(submit, shipstation):
+def test_a_purchase_that_never_arrived_stays_unclear_and_is_not_sent_again(submit, shipstation):
     order = submit()
     shipstation.control("trouble", operation="book", verb="accept-close", commit=False)
     for _ in range(4):

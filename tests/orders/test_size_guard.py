@@ -56,7 +56,7 @@ def said(of: Sender, size: ParcelSize | None, weight: str = "1") -> tuple[int, i
     return found and (len(found.history.above), found.history.billed, f"{found.weight.normalize():f}")
 
 
-def test_it_warns_from_the_second_of_the_last_five_on(bill: Bill, quill: Sender, shoebox: ParcelSize) -> None:
+def test_it_warns_from_two_of_the_last_five_on(bill: Bill, quill: Sender, shoebox: ParcelSize) -> None:
     assert said(quill, shoebox) is None
     for _ in range(4):
         bill()
@@ -79,7 +79,7 @@ def test_only_the_last_five_billed_parcels_count(bill: Bill, quill: Sender, shoe
     assert said(quill, shoebox) is None, "the carrier found the newer ones as declared"
 
 
-def test_the_typical_weight_is_the_middle_one_and_never_rounded_down(
+def test_the_typical_weight_is_the_median_and_never_rounded_down(
     bill: Bill, quill: Sender, shoebox: ParcelSize
 ) -> None:
     for measured in ("1.2", "4.8", "1.301"):
@@ -91,14 +91,14 @@ def test_the_typical_weight_is_the_middle_one_and_never_rounded_down(
 
 
 @pytest.mark.parametrize(("weight", "warned"), [("0.8", True), ("1.29", True), ("1.3", False), ("2", False)])
-def test_only_who_declares_less_than_that_is_warned(
+def test_only_a_lower_declared_weight_is_warned_about(
     bill: Bill, quill: Sender, shoebox: ParcelSize, weight: str, warned: bool
 ) -> None:
     bill("1.3"), bill("1.3")
     assert (said(quill, shoebox, weight) is not None) is warned
 
 
-def test_a_weight_typed_over_a_size_is_still_that_size_by_its_sides(
+def test_a_parcel_with_another_weight_is_still_that_size_by_its_sides(
     bill: Bill, quill: Sender, shoebox: ParcelSize
 ) -> None:
     bill("1.3"), bill("1.3")
@@ -108,7 +108,7 @@ def test_a_weight_typed_over_a_size_is_still_that_size_by_its_sides(
     assert said(quill, shoebox, "1.1") is not None
 
 
-def test_a_parcel_found_as_declared_or_larger_but_no_heavier_is_none_measured_above(
+def test_a_parcel_measured_as_declared_or_larger_but_no_heavier_does_not_count(
     bill: Bill, quill: Sender, shoebox: ParcelSize
 ) -> None:
     for _ in range(3):
@@ -118,7 +118,7 @@ def test_a_parcel_found_as_declared_or_larger_but_no_heavier_is_none_measured_ab
     assert said(quill, shoebox) is None
 
 
-def test_what_was_declared_is_read_from_the_order_where_the_report_is_silent(
+def test_declared_values_come_from_the_order_if_the_report_has_none(
     bill: Bill, quill: Sender, shoebox: ParcelSize
 ) -> None:
     for weight in ("1", "1", "1.4"):
@@ -127,7 +127,7 @@ def test_what_was_declared_is_read_from_the_order_where_the_report_is_silent(
     assert said(quill, shoebox) == (2, 3, "1.3")
 
 
-def test_a_charge_that_was_reversed_credited_or_never_posted_is_none(
+def test_a_reversed_credited_or_unposted_charge_does_not_count(
     bill: Bill, quill: Sender, alice: User, sam: User, shoebox: ParcelSize
 ) -> None:
     now = timezone.now()
@@ -144,7 +144,7 @@ def test_a_charge_that_was_reversed_credited_or_never_posted_is_none(
     assert said(quill, shoebox) is None
 
 
-def test_sizes_of_others_say_nothing(bill: Bill, quill: Sender, shoebox: ParcelSize, bob: User) -> None:
+def test_other_accounts_sizes_do_not_count(bill: Bill, quill: Sender, shoebox: ParcelSize, bob: User) -> None:
     theirs = bob.membership.sender
     bill("1.3", size=factories.size(theirs, name="Shoebox"))
     bill("1.3", size=theirs.sizes.get())
@@ -153,14 +153,14 @@ def test_sizes_of_others_say_nothing(bill: Bill, quill: Sender, shoebox: ParcelS
     assert size_guard.size_histories(quill) == size_guard.size_rates(quill, timezone.now().date()) == {}
 
 
-def test_what_was_kept_is_not_said_again_of_that_size(bill: Bill, quill: Sender, shoebox: ParcelSize) -> None:
+def test_a_dismissed_warning_is_not_repeated_for_that_size(bill: Bill, quill: Sender, shoebox: ParcelSize) -> None:
     bill("1.3"), bill("1.3")
     parcel = details(quill, shoebox)
     assert size_guard.weight_advice(quill, parcel, kept=str(shoebox.uuid)) is None
     assert size_guard.weight_advice(quill, parcel, kept="another") is not None
 
 
-def test_heeding_it_declares_that_weight_and_is_the_end_of_it(bill: Bill, quill: Sender, shoebox: ParcelSize) -> None:
+def test_accepting_it_declares_that_weight_and_ends_the_warning(bill: Bill, quill: Sender, shoebox: ParcelSize) -> None:
     parcel = details(quill, shoebox)
     bill("1.3"), bill("1.3")
     advice = size_guard.weight_advice(quill, parcel)
@@ -179,7 +179,7 @@ def test_a_sender_in_pounds_is_advised_in_pounds(bill: Bill, quill: Sender, shoe
     assert size_guard.weight_advice(quill, details(quill, shoebox, "2.2", "lb").at_weight(found.weight)) is None
 
 
-def test_the_rates_of_a_size_count_each_parcel_once(bill: Bill, quill: Sender, shoebox: ParcelSize) -> None:
+def test_a_sizes_rates_count_each_parcel_once(bill: Bill, quill: Sender, shoebox: ParcelSize) -> None:
     today = timezone.now().date()
     for _ in range(7):
         bill()
@@ -193,7 +193,7 @@ def test_the_rates_of_a_size_count_each_parcel_once(bill: Bill, quill: Sender, s
     assert (rate.billed, rate.charged, rate.under_declared, rate.percent) == (9, 2, 1, 11)
 
 
-def test_all_histories_are_those_of_one_by_one_in_as_many_queries(
+def test_all_histories_at_once_equal_each_one_alone_in_the_same_queries(
     bill: Bill, quill: Sender, shoebox: ParcelSize
 ) -> None:
     for number in range(6):

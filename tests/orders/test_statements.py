@@ -1,4 +1,4 @@
-"""What a parcel costs the database: statements from the press of Book to its labels, without transactions and slots."""
+"""What a parcel costs the database: statements from pressing Book to its labels, without transactions and slots."""
 
 import dataclasses
 import uuid
@@ -35,7 +35,7 @@ def at_most(count: int) -> Iterator[None]:
 
 @pytest.fixture
 def quote(carrier: SandboxCarrier, quill: Sender, alice: User) -> Callable[..., Quote]:
-    """`quote()` is a price as the page with the button finds it; nothing of another booking is in memory."""
+    """`quote()` is a price as the Book page finds it, with nothing cached from another booking."""
 
     def make(**changes: str) -> Quote:
         details = factories.details(quill, receiver=dataclasses.replace(factories.receiver(), **changes))
@@ -51,8 +51,8 @@ def press(quote: Quote, by: User) -> Order:
     )
 
 
-def test_a_press_of_book(quote: Callable[..., Quote], alice: User) -> None:
-    press(quote(), alice)  # the first of a day makes its row
+def test_pressing_book(quote: Callable[..., Quote], alice: User) -> None:
+    press(quote(), alice)  # the first booking of a day creates its row
     known = quote()
     with at_most(9):
         press(known, alice)
@@ -73,7 +73,7 @@ def test_a_booking_from_its_message_to_its_parcel(submitted: Callable[[], Order]
     assert (order.status, order.parcel.reference) == ("booked", order.carrier_reference)
 
 
-def test_the_label_that_is_printed(booked: Callable[[], Order]) -> None:
+def test_the_printed_label(booked: Callable[[], Order]) -> None:
     order = booked()
     first = order.labels.get(is_spare=False)
     with at_most(7):

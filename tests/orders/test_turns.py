@@ -1,4 +1,4 @@
-"""The carrier's rate: no second holds more calls than the contract allows, and nobody waits long for nothing."""
+"""The carrier's rate: no second has more calls than the contract allows, and nobody waits long for nothing."""
 
 import datetime as dt
 import heapq
@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from orders.booking import bookings, resolving
 from orders.calling import gateway, turns
-from orders.calling.turns import APART  # before the tests set it to nothing
+from orders.calling.turns import APART  # before the tests set it to zero
 from orders.cancelling import cancels
 from orders.labels import fetching
 from orders.models import CarrierAccount, CarrierLine, Order
@@ -24,7 +24,7 @@ from tests.sandbox_carrier import SandboxCarrier
 
 
 class Clock:
-    """Time that only passes while somebody sleeps."""
+    """A clock that only moves while somebody sleeps."""
 
     def __init__(self) -> None:
         self.now = self.begun = timezone.now().timestamp()
@@ -35,7 +35,7 @@ class Clock:
 
 @pytest.fixture
 def clock(db: None, monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """The true distance of turns, and time that passes at once."""
+    """Use the real gap between turns, and a clock that jumps."""
     made = Clock()
     monkeypatch.setattr(turns, "APART", APART)
     monkeypatch.setattr(turns, "_now", lambda: made.now)
@@ -48,7 +48,7 @@ def most_in_a_second(starts: list[float]) -> int:
     return max(sum(at <= other < at + 1.0 for other in starts) for at in starts)
 
 
-def test_no_second_holds_more_calls_than_the_rate_whatever_they_are(clock: Clock) -> None:
+def test_no_second_has_more_calls_than_the_rate_of_any_kind(clock: Clock) -> None:
     turn, starts = turns.Turns(gateway.current_account()), []
     for number in range(200):
         turn(("book", "view", "label", "quote", "cancel")[number % 5])
@@ -58,8 +58,8 @@ def test_no_second_holds_more_calls_than_the_rate_whatever_they_are(clock: Clock
 
 
 @pytest.mark.parametrize("rate", [1, 3, 5, 20, 200])
-def test_calls_that_start_late_and_travel_unevenly_overfill_no_second_at_the_carrier(rate: int) -> None:
-    """Each arrives up to 50 ms after its slot; the carrier counts those of the second before. No database is asked."""
+def test_late_starts_and_uneven_delays_overfill_no_second_at_the_carrier(rate: int) -> None:
+    """Each arrives up to 50 ms after its slot; the carrier counts the calls of the last second. No database is used."""
     dice = random.Random(rate)  # noqa: S311  (no secret)
     on_the_way = APART - 1 - turns.LATE
     slots = (number * APART / rate for number in range(5000))
@@ -68,8 +68,8 @@ def test_calls_that_start_late_and_travel_unevenly_overfill_no_second_at_the_car
     assert len(arrivals) / (arrivals[-1] - arrivals[0]) >= 0.93 * rate
 
 
-def test_a_job_that_writes_for_a_while_before_it_calls_starts_on_time(clock: Clock) -> None:
-    """A slot that was missed while the attempt was stored would be nobody's."""
+def test_a_job_that_writes_before_its_call_starts_on_time(clock: Clock) -> None:
+    """A slot missed while storing the attempt would be wasted."""
     starts = []
     for _ in range(50):
         turn = turns.Turns(gateway.current_account())
@@ -83,7 +83,7 @@ def test_a_job_that_writes_for_a_while_before_it_calls_starts_on_time(clock: Clo
 def test_a_carrier_that_counts_each_second_refuses_no_call(
     carrier_with: Callable[..., SandboxCarrier], db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In real time, as fast as one thread may. How many turns are used is counted above, where no machine is busy."""
+    """In real time, as fast as one thread can. The number of turns used is counted above, without a busy machine."""
     monkeypatch.setattr(turns, "APART", APART)
     carrier = carrier_with("requests_per_second = 40.0")
     carrier.settings(enforce_rates=True)
@@ -94,7 +94,7 @@ def test_a_carrier_that_counts_each_second_refuses_no_call(
         assert unknown.value.status == 404
 
 
-def test_tracking_stands_in_a_line_of_its_own(clock: Clock) -> None:
+def test_tracking_has_its_own_queue(clock: Clock) -> None:
     turn = turns.Turns(gateway.current_account())
     for _ in range(20):
         turn("track")
@@ -103,7 +103,7 @@ def test_tracking_stands_in_a_line_of_its_own(clock: Clock) -> None:
     assert clock.now == before
 
 
-def test_two_accounts_have_two_lines(clock: Clock, settings: Any) -> None:
+def test_two_accounts_have_two_queues(clock: Clock, settings: Any) -> None:
     turns.Turns(gateway.current_account())("book")
     other = CarrierAccount.objects.create(fingerprint="other", name="other")
     before = clock.now
@@ -111,10 +111,8 @@ def test_two_accounts_have_two_lines(clock: Clock, settings: Any) -> None:
     assert clock.now == before
 
 
-def test_eight_workers_at_one_a_second_start_no_more_than_that_and_no_less_for_long(
-    clock: Clock, contract: Callable[[str], None]
-) -> None:
-    """Each worker comes back when it was told to. A line that let go after five seconds started 46 in these 30."""
+def test_eight_workers_at_one_a_second_start_exactly_that_many(clock: Clock, contract: Callable[[str], None]) -> None:
+    """Each worker comes back at its given time. A queue that gave up after five seconds started 46 in these 30."""
     contract("requests_per_second = 1.0")
     account, starts = gateway.current_account(), []
     workers = [(clock.now, number) for number in range(8)]
@@ -141,12 +139,12 @@ def test_a_call_that_missed_its_turn_takes_another(clock: Clock, monkeypatch: py
     assert clock.now >= free_at
 
 
-def test_a_machine_that_is_always_late_calls_all_the_same(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_machine_that_is_always_late_still_calls(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(turns.time, "sleep", lambda seconds: clock.sleep(seconds + 1))
     turns.Turns(gateway.current_account())("book")
 
 
-def test_a_clock_that_was_set_back_holds_nobody_up(clock: Clock) -> None:
+def test_a_clock_that_was_set_back_delays_nobody(clock: Clock) -> None:
     turn = turns.Turns(gateway.current_account())
     turn("book")
     clock.now -= 3600
@@ -155,7 +153,7 @@ def test_a_clock_that_was_set_back_holds_nobody_up(clock: Clock) -> None:
     assert clock.now == before
 
 
-def test_whoever_has_no_time_left_is_refused_where_the_line_is_empty(clock: Clock) -> None:
+def test_a_caller_without_time_left_is_refused_even_with_an_empty_queue(clock: Clock) -> None:
     turn = turns.Turns(gateway.current_account())
     turn("book")
     clock.now += 60
@@ -164,7 +162,7 @@ def test_whoever_has_no_time_left_is_refused_where_the_line_is_empty(clock: Cloc
 
 
 @pytest.mark.parametrize(("lane", "is_let_in"), [("quote", False), ("label", True), ("book", True)])
-def test_a_lane_that_had_its_share_joins_a_short_line_only(clock: Clock, lane: str, is_let_in: bool) -> None:
+def test_a_lane_past_its_share_only_joins_a_short_queue(clock: Clock, lane: str, is_let_in: bool) -> None:
     """An import's prices leave room for labels and bookings, however many there are."""
     account = gateway.current_account()
     fill(account, "quote")
@@ -175,7 +173,7 @@ def test_a_lane_that_had_its_share_joins_a_short_line_only(clock: Clock, lane: s
             turns.take_turn(account, lane, shares=True, patience=turns.DUE)
 
 
-def test_whoever_looks_at_prices_is_let_in_beside_an_import(clock: Clock) -> None:
+def test_a_person_asking_for_prices_gets_turns_during_an_import(clock: Clock) -> None:
     account = gateway.current_account()
     fill(account, "quote")
     before = clock.now
@@ -183,16 +181,14 @@ def test_whoever_looks_at_prices_is_let_in_beside_an_import(clock: Clock) -> Non
     assert clock.now - before < 3
 
 
-def test_eight_workers_on_an_import_all_stand_in_line(clock: Clock) -> None:
-    """Put off, a row would wait for the next sweep, and the line for nobody."""
+def test_eight_workers_on_an_import_all_wait_in_the_queue(clock: Clock) -> None:
+    """If put off, a row would wait for the next sweep while the queue stays empty."""
     account = gateway.current_account()
     taken = [turns.take_turn(account, "quote", shares=True, patience=turns.DUE) for _ in range(8)]
     assert taken[-1] - clock.now < turns.SPARE
 
 
-def test_people_who_come_at_once_join_a_line_that_jobs_beyond_their_share_may_not_join(
-    clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_people_join_a_queue_that_jobs_past_their_share_may_not(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(turns.time, "sleep", lambda seconds: None)
     account = gateway.current_account()
     while turns.take_turn(account, "book", shares=False, patience=60) - clock.now < turns.SPARE:
@@ -201,7 +197,7 @@ def test_people_who_come_at_once_join_a_line_that_jobs_beyond_their_share_may_no
         turns.Turns(account, is_person=True)("quote")
 
 
-def test_a_person_is_told_at_once_where_the_line_is_too_long(clock: Clock, contract: Any) -> None:
+def test_a_person_is_refused_at_once_if_the_queue_is_too_long(clock: Clock, contract: Any) -> None:
     contract("requests_per_second = 0.25")
     for _ in range(2):
         turns.take_turn(gateway.current_account(), "book", shares=False, patience=60)
@@ -212,7 +208,7 @@ def test_a_person_is_told_at_once_where_the_line_is_too_long(clock: Clock, contr
 
 @pytest.fixture
 def full(monkeypatch: pytest.MonkeyPatch) -> dt.datetime:
-    """Every line is as long as can be, until then."""
+    """Make every queue as long as possible, until then."""
     then = timezone.now() + dt.timedelta(seconds=60)
 
     def refuse(*named: Any, **more: Any) -> float:
@@ -222,7 +218,7 @@ def full(monkeypatch: pytest.MonkeyPatch) -> dt.datetime:
     return then
 
 
-def test_a_booking_whose_turn_is_far_off_is_due_then_and_was_no_try(
+def test_a_booking_whose_turn_is_far_off_is_due_then_and_counts_as_no_try(
     submitted: Callable[[], Order], carrier: SandboxCarrier, request: pytest.FixtureRequest
 ) -> None:
     order, before = submitted(), len(carrier.requests())
@@ -234,7 +230,7 @@ def test_a_booking_whose_turn_is_far_off_is_due_then_and_was_no_try(
     assert len(carrier.requests()) == before
 
 
-def test_work_that_was_put_off_keeps_the_count_of_what_went_wrong_before(
+def test_work_that_was_put_off_keeps_its_count_of_failures(
     submitted: Callable[[], Order], carrier: SandboxCarrier, request: pytest.FixtureRequest
 ) -> None:
     order = submitted()
@@ -258,7 +254,7 @@ def turned_off() -> None:
 
 
 @pytest.mark.parametrize(("meanwhile", "status"), [(rested, "booking"), (stopped, "booking"), (turned_off, "draft")])
-def test_what_stops_bookings_while_one_waits_for_its_turn_stops_that_one(
+def test_a_stop_of_bookings_also_stops_one_waiting_for_its_turn(
     submitted: Callable[[], Order], carrier: SandboxCarrier, monkeypatch: pytest.MonkeyPatch,
     meanwhile: Callable[[], None], status: str,
 ) -> None:  # fmt: skip
@@ -287,10 +283,10 @@ def test_a_label_whose_turn_is_far_off_is_due_then(
 
 
 @pytest.mark.parametrize("carrier_with", [True, False])
-def test_each_request_at_the_carrier_took_a_turn_and_both_labels_are_looked_up_at_most_once(
+def test_each_request_takes_a_turn_and_both_labels_are_looked_up_at_most_once(
     submitted: Callable[[], Order], carrier: SandboxCarrier, monkeypatch: pytest.MonkeyPatch, carrier_with: bool
 ) -> None:
-    """A booking whose price aged: prices, book, one look where its reply told no labels, and twice HEAD and GET."""
+    """A booking with an old price: prices, book, one lookup if its reply had no labels, and HEAD and GET twice."""
     taken: list[str] = []
     take = turns.take_turn
     order = submitted()
@@ -315,10 +311,10 @@ def test_each_request_at_the_carrier_took_a_turn_and_both_labels_are_looked_up_a
     assert len(asked) == len(taken)
 
 
-def test_a_size_that_the_carrier_lists_late_waits_no_longer_than_any_label(
+def test_a_size_the_carrier_lists_late_waits_no_longer_than_any_label(
     submitted: Callable[[], Order], carrier: SandboxCarrier, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first size is stored, so it won't take the other along again."""
+    """The first size is stored, so it won't bring the other one again."""
     order = submitted()
     bookings.process_booking(order.pk)
     order.labels.update(is_spare=False)  # both are wanted
@@ -332,7 +328,7 @@ def test_a_size_that_the_carrier_lists_late_waits_no_longer_than_any_label(
 
 @pytest.fixture
 def crowded(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """From when it is called on, no call gets a turn; a job's first is given one."""
+    """From the call on, no call gets a turn except a job's first."""
 
     def refuse(self: turns.Turns, operation: str, not_after: float | None = None) -> None:
         raise Crowded(retry_after=3.0)
@@ -340,7 +336,7 @@ def crowded(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     return lambda: monkeypatch.setattr(turns.Turns, "__call__", refuse)
 
 
-def test_a_label_that_no_turn_was_found_for_was_not_tried(
+def test_a_label_without_a_turn_counts_as_not_tried(
     submitted: Callable[[], Order], carrier: SandboxCarrier, crowded: Callable[[], None]
 ) -> None:
     order, now = submitted(), timezone.now()
@@ -354,7 +350,7 @@ def test_a_label_that_no_turn_was_found_for_was_not_tried(
     assert label.due_at > now + dt.timedelta(seconds=2)
 
 
-def test_the_probe_of_a_stopped_account_is_given_back_where_it_was_not_sent(
+def test_an_unsent_probe_of_a_stopped_account_is_given_back(
     submitted: Callable[[], Order], carrier: SandboxCarrier, crowded: Callable[[], None]
 ) -> None:
     order = submitted()
@@ -366,7 +362,7 @@ def test_the_probe_of_a_stopped_account_is_given_back_where_it_was_not_sent(
 
 
 @pytest.mark.parametrize("repeatable", ["true", "false"])
-def test_a_cancellation_that_no_turn_was_found_for_was_not_tried(
+def test_a_cancellation_without_a_turn_counts_as_not_tried(
     submitted: Callable[[], Order], carrier: SandboxCarrier, crowded: Callable[[], None], alice: User,
     contract: Callable[[str], None], repeatable: str,
 ) -> None:  # fmt: skip
@@ -386,7 +382,7 @@ def test_a_cancellation_that_no_turn_was_found_for_was_not_tried(
     assert order.due_at > timezone.now()
 
 
-def test_a_replay_that_no_turn_was_found_for_was_not_tried(
+def test_a_replay_without_a_turn_counts_as_not_tried(
     submitted: Callable[[], Order], carrier: SandboxCarrier, crowded: Callable[[], None],
     contract: Callable[[str], None],
 ) -> None:  # fmt: skip

@@ -1,4 +1,4 @@
-"""A carrier whose booking takes two calls: the first is free, and only the second is committed and paid."""
+"""A carrier whose booking takes two calls: the first is free, and only the second is binding and paid."""
 
 import json
 import uuid
@@ -65,7 +65,7 @@ def as_class(settings: Any, name: str) -> None:
     settings.CARRIER_CLIENT = f"tests.two_calls.{name}"
 
 
-def test_what_was_prepared_is_committed_and_bought(pressed: Submit, two_calls: TwoCallCarrier) -> None:
+def test_a_prepared_draft_is_bought(pressed: Submit, two_calls: TwoCallCarrier) -> None:
     order = work(pressed())
     assert (order.status, order.carrier_reference) == ("booked", "SDRAFT0001")
     assert (two_calls.drafts, two_calls.bought) == (["draft-1"], ["draft-1"])
@@ -73,7 +73,7 @@ def test_what_was_prepared_is_committed_and_bought(pressed: Submit, two_calls: T
     assert list(order.calls.order_by("pk").values_list("operation", flat=True)) == ["prepare", "book"]
 
 
-def test_a_refused_first_call_is_read_at_its_field(pressed: Submit, two_calls: TwoCallCarrier) -> None:
+def test_a_refused_first_call_shows_at_its_field(pressed: Submit, two_calls: TwoCallCarrier) -> None:
     words = "House number is missing"
     two_calls.troubles["prepare"] = [(422, {"messages": {"receiver": {"address": {"address_line1": [words]}}}})]
     order = work(pressed())
@@ -119,7 +119,7 @@ def test_a_refused_account_stops_all_bookings_until_one_probe_goes_through(
     assert len(two_calls.bought) == 3
 
 
-def test_a_dearer_first_call_goes_back_to_the_sender_and_is_bought_with_consent(
+def test_a_dearer_first_call_goes_back_to_the_sender_and_needs_consent(
     pressed: Submit, two_calls: TwoCallCarrier, alice: User
 ) -> None:
     order = pressed()
@@ -134,7 +134,7 @@ def test_a_dearer_first_call_goes_back_to_the_sender_and_is_bought_with_consent(
     assert (order.price, order.charged_price, order.product_name) == (Decimal("17.08"), Decimal("17.08"), "Standard")
 
 
-def test_a_cheaper_first_call_is_no_question(pressed: Submit, two_calls: TwoCallCarrier) -> None:
+def test_a_cheaper_first_call_asks_nothing(pressed: Submit, two_calls: TwoCallCarrier) -> None:
     order = pressed()
     two_calls.surcharge = Decimal("-2.00")
     work(order)
@@ -192,7 +192,7 @@ def test_a_lost_purchase_is_found_and_bought_once(pressed: Submit, two_calls: Tw
     assert (order.carrier_reference, two_calls.bought) == ("SDRAFT0001", ["draft-1"])
 
 
-def test_a_purchase_that_never_came_is_looked_for_and_never_sent_again(
+def test_a_purchase_that_never_arrived_is_looked_up_and_never_sent_again(
     pressed: Submit, two_calls: TwoCallCarrier, settings: Any
 ) -> None:
     as_class(settings, "LookOnly")
@@ -205,7 +205,7 @@ def test_a_purchase_that_never_came_is_looked_for_and_never_sent_again(
 
 
 @pytest.mark.parametrize("trouble", ["lost", "never came", (500, {})])
-def test_buying_the_same_draft_again_resolves_what_was_lost(
+def test_buying_the_same_draft_again_resolves_a_lost_reply(
     pressed: Submit, two_calls: TwoCallCarrier, settings: Any, trouble: Any
 ) -> None:
     as_class(settings, "BuyOnce")
@@ -215,14 +215,16 @@ def test_buying_the_same_draft_again_resolves_what_was_lost(
     assert order.attempts.count() == 1
 
 
-def test_a_class_that_can_do_neither_leaves_it_to_an_operator(pressed: Submit, two_calls: TwoCallCarrier) -> None:
+def test_a_carrier_class_that_can_do_neither_leaves_it_to_an_operator(
+    pressed: Submit, two_calls: TwoCallCarrier
+) -> None:
     two_calls.troubles["book"] = ["lost"]
     order = work(pressed(), times=3)
     assert (order.status, order.due_at, len(two_calls.bought)) == ("unconfirmed", None, 1)
 
 
 @pytest.mark.parametrize("name", ["LookOnly", "BuyOnce"])
-def test_an_attempt_of_a_backup_is_left_to_an_operator(
+def test_an_attempt_from_a_backup_is_left_to_an_operator(
     pressed: Submit, two_calls: TwoCallCarrier, settings: Any, name: str
 ) -> None:
     as_class(settings, name)
@@ -235,7 +237,7 @@ def test_an_attempt_of_a_backup_is_left_to_an_operator(
 
 
 @pytest.mark.parametrize(("name", "status"), [("LookOnly", "unconfirmed"), ("BuyOnce", "booked")])
-def test_nothing_is_looked_for_after_a_week_but_what_was_prepared_may_be_bought(
+def test_nothing_is_looked_up_after_a_week_but_a_prepared_draft_may_be_bought(
     pressed: Submit, two_calls: TwoCallCarrier, settings: Any, name: str, status: str
 ) -> None:
     as_class(settings, name)
@@ -257,7 +259,7 @@ def test_nothing_is_looked_for_after_a_week_but_what_was_prepared_may_be_bought(
         ("LookOnly", [{"state": "QUEUED", "order_id": "draft-1"}, {"state": "ERROR", "error": "no"}], "rejected"),
     ],
 )
-def test_a_purchase_the_carrier_has_not_decided_on_is_looked_at_until_it_has(
+def test_an_undecided_purchase_is_checked_until_the_carrier_decides(
     pressed: Submit, two_calls: TwoCallCarrier, contract: Callable[[str], None], settings: Any,
     name: str, looks: list[dict[str, str]], status: str,
 ) -> None:  # fmt: skip
@@ -289,7 +291,7 @@ def test_a_purchase_the_carrier_has_not_decided_on_is_looked_at_until_it_has(
         ("", {"mode": "test", "test": True}, False, False),
     ],
 )
-def test_a_booking_that_is_only_a_test_stops_the_account(
+def test_a_test_mode_booking_stops_the_account(
     pressed: Submit, two_calls: TwoCallCarrier, contract: Callable[[str], None], settings: Any,
     toml: str, said: dict[str, Any], is_demo: bool, is_stopped: bool, alice: User,
 ) -> None:  # fmt: skip
@@ -311,7 +313,7 @@ def test_a_booking_that_is_only_a_test_stops_the_account(
 # -- Accounts of different classes -------------------------------------------------------------------
 
 
-def test_of_100_parcels_under_way_each_is_asked_with_its_own_carriers_verbs(
+def test_100_parcels_on_their_way_are_each_polled_with_their_own_carriers_calls(
     carrier: SandboxCarrier, contract: Callable[[str], None], settings: Any, quill: Sender, alice: User
 ) -> None:
     contract("tracking_per_second = 1000.0\nrequests_per_second = 1000.0\n")
@@ -353,7 +355,7 @@ def test_of_100_parcels_under_way_each_is_asked_with_its_own_carriers_verbs(
 
 
 def under_way(quill: Sender, alice: User, prefix: str) -> list[str]:
-    """Fifty parcels of the account that takes new orders, each to be polled now."""
+    """Fifty parcels of the account that takes new orders, each due for a poll."""
     made = factories.order(quill, alice, status="booked", carrier_reference=f"S{prefix}50")
     copies = [factories.copy_of(made, number) for number in range(49)]
     for number, copy in enumerate(copies):

@@ -1,4 +1,4 @@
-"""Two carriers take new orders: their offers stand side by side, and each order stays with its own."""
+"""Two carriers take new orders: their offers are side by side, and each order stays with its carrier."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_the_offers_of_both_are_in_one_quote(ask):
     assert sorted(calls("quote")) == sorted([default.pk, other.account().pk])
 
 
-def test_a_parcel_is_booked_with_its_own_carriers_verbs_and_key_alone(ask, carrier, second):  # noqa: F811
+def test_a_parcel_is_booked_only_with_its_own_carriers_calls_and_key(ask, carrier, second):  # noqa: F811
     order = book(ask(), other.key())
     bookings.process_booking(order.pk)
     order.refresh_from_db()
@@ -66,7 +66,7 @@ def test_a_parcel_is_booked_with_its_own_carriers_verbs_and_key_alone(ask, carri
     assert [asked for asked in carrier.requests() if asked["path"].startswith("/orders")] == []
 
 
-def test_the_default_books_at_its_own(ask, carrier, second):  # noqa: F811
+def test_an_order_of_the_default_carrier_is_booked_there(ask, carrier, second):  # noqa: F811
     order = book(ask(), "STANDARD-PICKUP")
     bookings.process_booking(order.pk)
     order.refresh_from_db()
@@ -106,19 +106,19 @@ def trouble(where: Any, verb: str = "503", count: int = 1) -> None:
 
 
 @pytest.mark.parametrize("which", ["first", "second"])
-def test_one_that_does_not_answer_leaves_the_others_offers(ask, carrier, second, which):  # noqa: F811
+def test_a_carrier_that_does_not_reply_leaves_the_others_offers(ask, carrier, second, which):  # noqa: F811
     default, two = gateway.current_account(), other.account()
     down, up = (default, two) if which == "first" else (two, default)
     trouble(carrier if which == "first" else second)
     quote = ask()
     assert (quote.account, accounts(quote)) == (default, {up.pk})
     assert [(one["account"], one["is_refused"], bool(one["why"])) for one in quote.missing] == [(down.pk, False, True)]
-    again = ask()  # without `fresh`: a quote that lacks a carrier is no answer to keep
+    again = ask()  # without `fresh`: a quote that lacks a carrier is not cached
     assert (again.missing, accounts(again)) == ([], {default.pk, two.pk})
     assert ask() == again
 
 
-def test_one_that_refuses_the_parcel_says_why_and_the_others_offers_stand(ask, carrier):
+def test_a_carrier_that_refuses_the_parcel_says_why_and_the_others_offers_stay(ask, carrier):
     trouble(carrier, "400")
     quote = ask()
     assert accounts(quote) == {other.account().pk}
@@ -145,7 +145,7 @@ HOLDS = {
 
 @pytest.mark.parametrize("held", HOLDS)
 @pytest.mark.parametrize("which", ["first", "second"])
-def test_one_that_is_held_is_not_asked_and_leaves_the_other_alone(ask, held, which):
+def test_a_carrier_on_hold_is_not_called_and_the_other_is(ask, held, which):
     default, two = gateway.current_account(), other.account()
     down, up = (default, two) if which == "first" else (two, default)
     CarrierAccount.objects.filter(pk=down.pk).update(**HOLDS[held])
@@ -158,13 +158,13 @@ def test_one_that_is_held_is_not_asked_and_leaves_the_other_alone(ask, held, whi
     assert order.status == "booked"
 
 
-def test_a_stopped_one_is_asked_again_when_its_test_is_due(ask):
+def test_a_stopped_carrier_is_called_again_when_its_probe_is_due(ask):
     now = timezone.now()
     CarrierAccount.objects.filter(pk=other.account().pk).update(stopped_at=now, probe_due_at=now)
     assert accounts(ask()) == {gateway.current_account().pk, other.account().pk}
 
 
-def test_prices_are_paused_only_if_they_are_at_both(ask):
+def test_prices_are_paused_only_if_both_carriers_are(ask):
     assert gateway.accounts_for_new_orders()
     CarrierAccount.objects.update(**HOLDS["prices paused"])
     with pytest.raises(asking.Paused):
@@ -179,7 +179,7 @@ def test_a_booking_for_a_paused_carrier_is_refused_and_the_others_is_not(ask):
     assert book(quote, "STANDARD-PICKUP").status == "booking"
 
 
-def test_five_lost_bookings_rest_their_own_account_alone(ask, second):  # noqa: F811
+def test_five_lost_bookings_hold_back_only_their_own_account(ask, second):  # noqa: F811
     quote = ask()
     second.control("trouble", operation="book", verb="503", count=5)
     for _ in range(5):
@@ -188,7 +188,7 @@ def test_five_lost_bookings_rest_their_own_account_alone(ask, second):  # noqa: 
     assert (rests[other.account().pk] is None, rests[gateway.current_account().pk]) == (False, None)
 
 
-def test_an_offer_of_an_account_that_takes_no_orders_any_more_is_not_booked(ask, settings):
+def test_an_offer_of_an_account_that_no_longer_takes_orders_is_not_booked(ask, settings):
     quote, key = ask(), other.key()
     settings.SECOND_CARRIER = {}
     with pytest.raises(booking_rules.CarrierChanged):
@@ -196,7 +196,7 @@ def test_an_offer_of_an_account_that_takes_no_orders_any_more_is_not_booked(ask,
     assert book(quote, "STANDARD-PICKUP").account == gateway.current_account()
 
 
-def test_an_old_price_is_asked_for_again_at_its_own_carrier(ask, second):  # noqa: F811
+def test_an_old_price_is_checked_again_at_its_own_carrier(ask, second):  # noqa: F811
     order = book(ask(), other.key())
     Order.objects.filter(pk=order.pk).update(quoted_at=timezone.now() - dt.timedelta(hours=1))
     second.control("settings", price_change=5.0)
@@ -230,7 +230,7 @@ def test_a_row_of_an_import_waits_for_both_carriers_turns(ask, monkeypatch):
     assert [one["account"] for one in ask().missing] == [other.account().pk]
 
 
-def test_of_two_offers_at_one_price_the_earlier_arrival_comes_first():
+def test_at_the_same_price_the_earlier_arrival_comes_first():
     offers = [
         {"code": code, "currency": "USD", "amount": amount, "eta_to": eta}
         for code, amount, eta in [
@@ -241,7 +241,7 @@ def test_of_two_offers_at_one_price_the_earlier_arrival_comes_first():
     assert [offer["code"] for offer in by_price(offers)] == ["CHEAP", "SOON", "LATE", "UNKNOWN"]
 
 
-def test_with_one_account_nothing_is_named(carrier, quill, alice):
+def test_with_one_account_no_carrier_name_is_shown(carrier, quill, alice):
     now = timezone.now()
     quote = asking.ask_for_prices(quill, factories.details(quill), by=alice, now=now)
     assert (gateway.carrier_titles(), gateway.second_account(), quote.missing) == ({}, None, [])

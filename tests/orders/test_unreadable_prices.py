@@ -1,4 +1,4 @@
-"""Prices that the carrier gave and we can't read: told as that to sender and operator, never as no service."""
+"""Prices from the carrier that we can't read: sender and operator see exactly that, never "no service"."""
 
 import datetime as dt
 import gzip
@@ -47,16 +47,16 @@ def waiting(title: str) -> int:
     return next(queue.count for queue in queues.waiting_queues(timezone.now()) if queue.title == title)
 
 
-def test_prices_nobody_can_read_are_no_refusal_of_the_parcel(far_side: SocketCarrier, page: Client) -> None:
+def test_unreadable_prices_are_not_shown_as_a_refusal(far_side: SocketCarrier, page: Client) -> None:
     far_side.answers(reply(200, [AUD, SPACED, COMMA]))
     for part in ({}, {"HTTP_X_PART": "prices"}):
         said = text(page.post("/parcels/new/", AT_HOME, **part))
         assert f"{NONE_READ} Nothing was booked. We've told the operator." in said
         assert "No service takes this parcel" not in said
-    assert len(far_side.asked) == 1  # within the quote's life nobody asks for the same again
+    assert len(far_side.asked) == 1  # within the quote's life the same prices aren't requested again
 
 
-def test_the_rows_that_can_be_read_are_offered_and_the_others_counted(
+def test_readable_prices_are_offered_and_the_others_counted(
     far_side: SocketCarrier, quill: Sender, alice: User
 ) -> None:
     far_side.answers(reply(200, [AUD, GOOD, None]))
@@ -77,12 +77,12 @@ def test_the_operator_has_the_call_in_a_queue_for_two_days(
     assert waiting("Unreadable prices") == 0
 
 
-def test_nothing_offered_is_still_told_as_that(far_side: SocketCarrier, page: Client) -> None:
+def test_no_offers_still_shows_as_no_offers(far_side: SocketCarrier, page: Client) -> None:
     far_side.answers(reply(200, []))
     assert "No service takes this parcel" in text(page.post("/parcels/new/", AT_HOME, follow=True))
 
 
-def test_a_booking_whose_price_cannot_be_read_again_waits_and_is_not_called_gone(
+def test_a_booking_whose_new_price_is_unreadable_waits_and_is_not_called_unavailable(
     far_side: SocketCarrier, quill: Sender, alice: User
 ) -> None:
     far_side.answers(reply(200, [GOOD]))
@@ -100,7 +100,7 @@ def test_a_booking_whose_price_cannot_be_read_again_waits_and_is_not_called_gone
     assert (order.status, order.problem["kind"]) == ("draft", "gone")
 
 
-def test_a_row_of_an_import_waits_for_prices_that_can_be_read(
+def test_an_import_row_waits_for_readable_prices(
     far_side: SocketCarrier, localities: None, quill: Sender, alice: User
 ) -> None:
     row = factories.import_row(quill, alice, state="new", due_at=timezone.now(), problems={})
@@ -112,7 +112,7 @@ def test_a_row_of_an_import_waits_for_prices_that_can_be_read(
     assert (row.state, row.tries, row.problems) == ("new", 1, {})
 
 
-def test_prices_that_cannot_be_read_are_not_the_prices_a_draft_waits_for(
+def test_unreadable_prices_do_not_end_a_drafts_wait(
     far_side: SocketCarrier, localities: None, quill: Sender, alice: User
 ) -> None:
     draft = factories.draft(quill, alice, **AT_HOME)
@@ -135,7 +135,7 @@ def test_the_probe_names_what_it_cannot_read(
     assert "currency 'A$', currency 'euro'; the others are STANDARD-PICKUP, STANDARD-PICKUP" in said
 
 
-# -- It did answer ------------------------------------------------------------------------------------
+# -- It did reply ------------------------------------------------------------------------------------
 
 UNREADABLE = "The carrier gave an answer we can't read, so there are no prices yet. Nothing was booked."
 TOO_OFTEN = "The carrier asks us to slow down, so there are no prices yet. Nothing was booked."
@@ -157,14 +157,12 @@ PRICES = json.dumps([GOOD]).encode()
     ],
     ids=["elsewhere", "page", "redirect", "gzip", "cut", "429 with a time", "429", "503", "nothing"],
 )  # fmt: skip
-def test_what_went_wrong_with_prices_is_told_as_it_was(
-    far_side: SocketCarrier, page: Client, answer: bytes, said: str
-) -> None:
+def test_price_errors_are_reported_accurately(far_side: SocketCarrier, page: Client, answer: bytes, said: str) -> None:
     far_side.answers(answer)
     assert said in text(page.post("/parcels/new/", AT_HOME))
 
 
-def test_429_is_told_too_where_the_contract_does_not_say_that_it_did_nothing(
+def test_429_is_reported_too_if_the_contract_does_not_say_it_did_nothing(
     far_side: SocketCarrier, page: Client, contract: Callable[[str], None]
 ) -> None:
     contract("too_many_requests_is_unprocessed = false")

@@ -13,7 +13,7 @@ Visit = Callable[[User], Client]
 
 @pytest.fixture
 def listed(alice: User, localities: None, visit: Visit) -> Client:
-    """Alice's, with the carrier's lists loaded."""
+    """Alice's browser, with the carrier's lists loaded."""
     return visit(alice)
 
 

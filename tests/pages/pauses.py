@@ -12,7 +12,7 @@ HOUR = dt.timedelta(hours=1)
 
 
 def pause(what: str, *, ends_in: dt.timedelta | None = None, words: str = "The depot is flooded.") -> None:
-    """Written straight into the row, as the admin writes it."""
+    """Write the pause straight into the row, as the admin does."""
     factories.account()
     now, prefix = timezone.now(), {"bookings": "", "quotes": "quotes_"}[what]
     fields: dict[str, Any] = {

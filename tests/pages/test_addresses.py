@@ -73,7 +73,7 @@ def test_an_edit_shows_what_is_kept_and_keys_follow_it(browser: Client, quill: S
     assert found(browser, "q=noor") == []
 
 
-def test_the_same_receiver_is_refused_the_second_time(browser: Client) -> None:
+def test_the_same_receiver_is_refused_a_second_time(browser: Client) -> None:
     browser.post("/addresses/new/", PRIYA)
     answer = browser.post("/addresses/new/", PRIYA | {"receiver_name": "PRIYA NAIR"})
     assert "is in your address book already" in text(answer)
@@ -101,7 +101,9 @@ def test_groups_narrow_the_list(browser: Client, quill: Sender) -> None:
     assert "No matches" in text(browser.get("/addresses/?group=Nobody"))
 
 
-def test_pages_go_on_from_the_last_row(browser: Client, quill: Sender, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_next_page_starts_after_the_last_row(
+    browser: Client, quill: Sender, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(receivers, "PAGE", 2)
     for name in "ABCDE":
         factories.saved_receiver(quill, name=name)
@@ -120,7 +122,7 @@ def test_deleting_an_address_leaves_its_parcels(browser: Client, quill: Sender, 
     assert not ReceiverKey.objects.exists()
 
 
-def test_duplicates_become_one_with_the_uses_of_all(browser: Client, quill: Sender) -> None:
+def test_merged_duplicates_add_up_their_uses(browser: Client, quill: Sender) -> None:
     now = timezone.now()
     kept = factories.saved_receiver(quill)
     other = factories.saved_receiver(quill, name="noor  TAMSIN", line1="4 Sample St", group="Shops")
@@ -136,14 +138,14 @@ def test_duplicates_become_one_with_the_uses_of_all(browser: Client, quill: Send
     assert "No duplicates" in text(browser.get("/addresses/duplicates/"))
 
 
-def test_a_row_of_no_set_is_never_merged(browser: Client, quill: Sender) -> None:
+def test_a_row_without_duplicates_is_never_merged(browser: Client, quill: Sender) -> None:
     kept = factories.saved_receiver(quill)
     browser.post("/addresses/duplicates/", {"keep": kept.uuid})
     browser.post("/addresses/duplicates/", {})
     assert Receiver.objects.get() == kept
 
 
-def test_a_newer_list_flags_whom_it_no_longer_holds_and_an_edit_clears_it(browser: Client, quill: Sender) -> None:
+def test_a_newer_list_flags_places_it_lost_and_an_edit_clears_the_flag(browser: Client, quill: Sender) -> None:
     gone = factories.saved_receiver(quill)
     factories.saved_receiver(quill, name="Ada Lund", suburb="FITZROY", postcode="3065", state="VIC")
     rows = b"country,suburb,state,postcode\nAU,FITZROY,VIC,3065\nAU,BRUNSWICK,VIC,3056\n"
@@ -156,7 +158,7 @@ def test_a_newer_list_flags_whom_it_no_longer_holds_and_an_edit_clears_it(browse
     assert found(browser, "off_list=yes") == []
 
 
-def test_a_list_that_holds_the_place_again_takes_the_flag_away(quill: Sender) -> None:
+def test_a_list_that_has_the_place_again_clears_the_flag(quill: Sender) -> None:
     kept = factories.saved_receiver(quill)
     Receiver.objects.update(is_off_list=True)
     assert receivers.mark_off_list("AU") == 0
@@ -164,7 +166,7 @@ def test_a_list_that_holds_the_place_again_takes_the_flag_away(quill: Sender) ->
     assert not kept.is_off_list
 
 
-def test_a_fingerprint_is_who_and_where_and_not_how_it_is_written() -> None:
+def test_a_fingerprint_is_who_and_where_not_the_spelling() -> None:
     one = factories.receiver()
     same = factories.receiver(name="NOOR  tamsin", email="other@example.net", phone="")
     elsewhere = factories.receiver(line1="5 Sample Street")

@@ -1,4 +1,6 @@
-"""Another pickup day is no cancel: it is chosen in parcel tools, or agreed by us without them (§3 rules 3, 4)."""
+"""Another pickup day is never a cancel: it is chosen in parcel tools, or without them arranged by us (§3 rules 3,
+4).
+"""
 
 import datetime as dt
 from collections.abc import Callable
@@ -95,7 +97,7 @@ def test_without_a_link_a_futile_pickup_is_moved_by_us(order: Callable[..., Orde
     assert "Don't cancel: contact us and quote its reference; we'll move the day" in text(refused)
 
 
-def test_without_a_link_another_day_is_asked_of_us(order: Callable[..., Order], alice: User, visit: Visit) -> None:
+def test_without_a_link_senders_ask_us_for_another_day(order: Callable[..., Order], alice: User, visit: Visit) -> None:
     made = order()
     answer = visit(alice).get(f"/parcels/{made.uuid}/cancel/?need=another_day")
     assert f"Contact us and quote {made}; we'll move the day with the carrier. Keep this label." in text(answer)
@@ -117,7 +119,7 @@ def waiting_for_a_day() -> list[Order]:
     return list(Order.objects.filter(queues.futile_pickups(timezone.now())))
 
 
-def test_without_a_link_a_futile_pickup_is_the_operators_until_the_carrier_names_a_later_day(
+def test_without_a_link_a_futile_pickup_is_the_operators_job_until_a_later_day_is_known(
     order: Callable[..., Order],
 ) -> None:
     today = timezone.now().date()
@@ -143,7 +145,9 @@ def forbidden(order: Order) -> str:
 
 
 def told_everywhere(order: Order, client: Client) -> list[str]:
-    """Every text about another day of a futile pickup: pages, the bulk cancel, the cancel's own look, the email."""
+    """Every text about another day after a futile pickup: pages, the bulk cancel, the check before a cancel, the
+    email.
+    """
     advance(order, "pickup_futile", at=timezone.now())
     pages = [client.get(page) for page in (f"/parcels/{order.uuid}/", f"/parcels/{order.uuid}/cancel/")]
     pages.append(client.post("/parcels/cancel/", {"order": [order.uuid]}))

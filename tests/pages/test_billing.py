@@ -29,7 +29,7 @@ from tests.pages.typed import text, title
 pytestmark = pytest.mark.django_db
 
 Visit = Callable[[User], Client]
-MONDAY = week_of(timezone.now().date()) - dt.timedelta(days=7)  # of last week, as reports are
+MONDAY = week_of(timezone.now().date()) - dt.timedelta(days=7)  # last week's, as reports are
 WEEK = statements.week_name(MONDAY)
 BOOKED = dt.datetime.combine(MONDAY - dt.timedelta(days=15), dt.time(22), dt.UTC)  # a Monday in Melbourne
 BOOKED_IN = statements.week_name(BOOKED.date() + dt.timedelta(days=1))
@@ -102,7 +102,7 @@ def test_two_currencies_are_never_added_up(page: Client, order: Order) -> None:
     assert "Total $7.00 USD" in words
 
 
-def test_a_week_is_open_until_it_is_over_and_its_report_is_here(page: Client, order: Order) -> None:
+def test_a_week_is_open_until_it_is_over_and_its_report_is_in(page: Client, order: Order) -> None:
     this_week = week_of(timezone.now().astimezone(order.sender.tzinfo).date())
     charges(order, ("order", "1.00"), week=this_week - dt.timedelta(days=7))
     charges(order, ("credit", "-1.00"), week=this_week)
@@ -189,7 +189,7 @@ def test_every_sum_of_a_statement_is_the_sum_of_its_lines(page: Client, order: O
     assert len(context["groups"]) == len(EVERY_KIND)
 
 
-def test_groups_have_the_interfaces_words_and_plain_ones(page: Client, order: Order) -> None:
+def test_groups_have_the_interfaces_words_and_plain_explanations(page: Client, order: Order) -> None:
     charges(order, *EVERY_KIND)
     words = text(page.get(STATEMENT))
     for said in (
@@ -245,7 +245,7 @@ def test_each_reason_is_a_sentence(page: Client, order: Order, kind: str, fields
     assert said in text(page.get(STATEMENT))
 
 
-def test_a_refund_without_the_carriers_words_quotes_none(page: Client, order: Order) -> None:
+def test_a_refund_without_the_carriers_words_quotes_nothing(page: Client, order: Order) -> None:
     charges(order, ("other-refund", "-1.00"), word="")
     words = text(page.get(STATEMENT))
     assert "The carrier gave money back." in words
@@ -258,7 +258,7 @@ def test_a_charge_for_cover_says_how_much_is_covered(page: Client, order: Order)
     assert "Extra Cover, up to $200.00." in text(page.get(STATEMENT))
 
 
-def test_what_was_found_is_summed_by_currency_in_the_order_of_their_names(page: Client, order: Order) -> None:
+def test_filtered_lines_are_summed_by_currency_in_alphabetical_order(page: Client, order: Order) -> None:
     charges(order, ("oversize", "7.00"), currency="USD")
     charges(order, ("oversize", "2.00"), ("under-declared", "3.00"), ("order", "99.00"))
     totals = page.get(STATEMENT, {"kind": "size"}).context["statement"].totals
@@ -268,7 +268,7 @@ def test_what_was_found_is_summed_by_currency_in_the_order_of_their_names(page: 
     ]
 
 
-def test_a_line_without_a_day_is_dated_by_its_week_on_the_page_and_by_none_in_the_spreadsheet(
+def test_a_line_without_a_day_shows_its_week_on_the_page_and_a_blank_in_the_spreadsheet(
     page: Client, order: Order
 ) -> None:
     charges(order, ("oversize", "7.00"), day=None)
@@ -289,7 +289,7 @@ def test_people_who_weigh_in_pounds_read_pounds(visit: Visit) -> None:
     assert "You declared 2.2 lb. The carrier measured 3.53 lb." in text(visit(dan).get(STATEMENT))
 
 
-def test_our_own_lines_say_why_in_our_words(page: Client, order: Order, sam: User) -> None:
+def test_our_own_adjustments_give_our_reason(page: Client, order: Order, sam: User) -> None:
     [line] = charges(order, ("under-declared", "4.13"))
     ours: dict[str, Any] = {
         "report": None, "account": line.account, "week": MONDAY, "posted_at": timezone.now(), "by": sam,
@@ -321,7 +321,7 @@ def test_lines_are_filtered_by_kind_and_found_by_reference(page: Client, order: 
     assert "No line matches" in text(page.get(STATEMENT, {"q": "zeppelin"}))
 
 
-def test_the_sum_of_what_was_found_is_the_sum_of_its_lines(page: Client, order: Order) -> None:
+def test_the_sum_of_filtered_lines_is_the_sum_of_those_lines(page: Client, order: Order) -> None:
     charges(order, *EVERY_KIND, *EVERY_KIND)
     for query in ({"kind": "size"}, {"kind": "other-refund"}, {"q": str(order)}, {"q": "zeppelin"}):
         context = page.get(STATEMENT, query).context
@@ -345,7 +345,7 @@ def test_pages_of_fifty_lines_lead_through_all_of_them_and_back(page: Client, or
     assert len(page.get(STATEMENT, {"after": "x.y", "before": "9" * 40}).context["rows"]) == 50
 
 
-def test_a_number_no_table_holds_is_404(page: Client, order: Order) -> None:
+def test_a_number_too_big_for_the_database_is_404(page: Client, order: Order) -> None:
     charges(order, ("order", "1.00"))
     assert page.get(f"/billing/charges/wrong/?line={10**30}").status_code == 404
     assert page.get(STATEMENT, {"after": "9.9999999999999999"}).context["rows"] == []
@@ -389,7 +389,7 @@ def test_the_spreadsheet_has_every_line_with_numbers_that_add_up(page: Client, o
     assert len(filtered) == 3
 
 
-def test_the_spreadsheet_is_whole_where_the_page_ends(
+def test_the_spreadsheet_goes_past_the_end_of_the_page(
     page: Client, order: Order, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(statements, "ON_PAPER", 2)
@@ -397,9 +397,7 @@ def test_the_spreadsheet_is_whole_where_the_page_ends(
     assert len(rows_of(page.get(f"{STATEMENT}statement.csv"))) == 1 + len(EVERY_KIND)
 
 
-def test_the_bookkeeper_sees_money_and_initials_and_nothing_to_reach_anybody_by(
-    order: Order, bea: User, visit: Visit
-) -> None:
+def test_the_bookkeeper_sees_money_and_initials_but_no_contact_details(order: Order, bea: User, visit: Visit) -> None:
     Order.objects.filter(pk=order.pk).update(public_tracking_url="https://carrier.example/t/S1?token=secret")
     factories.stored_label(order)
     charges(order, *EVERY_KIND, **MEASURED)
@@ -418,7 +416,7 @@ def test_the_bookkeeper_sees_money_and_initials_and_nothing_to_reach_anybody_by(
 @pytest.mark.parametrize("address", [STATEMENT, f"{STATEMENT}statement.csv"])
 def test_bob_sees_none_of_alices(order: Order, bob: User, visit: Visit, address: str) -> None:
     charges(order, *EVERY_KIND)
-    factories.charge(None, "order", "99.99", report=factories.billing_report(week=MONDAY))  # nobody's, as yet
+    factories.charge(None, "order", "99.99", report=factories.billing_report(week=MONDAY))  # nobody's yet
     browser = visit(bob)
     assert browser.get(address).status_code == 404
     assert "No charges yet" in text(browser.get("/billing/"))
@@ -436,7 +434,7 @@ def test_bobs_own_statement_of_the_same_week_has_none_of_alices_lines(
     assert str(his) not in text(page.get(STATEMENT))
 
 
-def test_what_is_not_posted_is_not_there(page: Client, order: Order) -> None:
+def test_lines_that_are_not_posted_are_not_shown(page: Client, order: Order) -> None:
     charges(order, ("order", "12.08"), report=factories.billing_report(week=MONDAY, state="checked"))
     assert page.get(STATEMENT).status_code == 404
     assert "No charges yet" in text(page.get("/billing/"))
@@ -444,13 +442,13 @@ def test_what_is_not_posted_is_not_there(page: Client, order: Order) -> None:
 
 
 @pytest.mark.parametrize("week", ["2019-W46", "2026-W54", "2026-47", "0000-W01", "week", "2026-W٤٧"])
-def test_a_week_that_is_none_or_has_no_lines_is_404(page: Client, order: Order, week: str) -> None:
+def test_a_week_that_is_invalid_or_has_no_lines_is_404(page: Client, order: Order, week: str) -> None:
     charges(order, ("order", "12.08"))
     assert page.get(f"/billing/{week}/").status_code == 404
 
 
 @pytest.mark.parametrize(("who", "sees"), [("alice", True), ("bea", True), ("ana", False), ("vic", False)])
-def test_billing_stands_in_the_menu_of_those_who_see_money(
+def test_billing_is_in_the_menu_of_those_who_see_money(
     order: Order, visit: Visit, request: pytest.FixtureRequest, who: str, *, sees: bool
 ) -> None:
     charges(order, *EVERY_KIND, **MEASURED)
@@ -462,7 +460,7 @@ def test_billing_stands_in_the_menu_of_those_who_see_money(
     assert ("adjusted" in answer.content.decode()) == sees
 
 
-def test_on_paper_it_is_a_statement_and_neither_invoice_nor_label(page: Client, order: Order) -> None:
+def test_on_paper_it_says_statement_and_neither_invoice_nor_label(page: Client, order: Order) -> None:
     charges(order, *EVERY_KIND)
     answer = page.get(STATEMENT)
     assert "Statement – not a tax invoice. This is not a shipping label." in text(answer)
@@ -478,13 +476,13 @@ def test_the_list_shows_the_parcels_whose_price_was_adjusted(page: Client, order
     assert "Charges: Adjusted" in text(answer)
 
 
-def test_no_viewer_learns_by_the_filter_what_was_adjusted(order: Order, vic: User, visit: Visit) -> None:
+def test_a_viewer_cannot_use_the_filter_to_learn_what_was_adjusted(order: Order, vic: User, visit: Visit) -> None:
     factories.order(order.sender, order.made_by, status="booked")
     charges(order, ("under-declared", "4.13"))
     assert visit(vic).get("/parcels/", {"adjusted": "yes"}).context["count"] == 2
 
 
-def test_new_size_charges_stand_on_today_and_lead_to_exactly_those(
+def test_new_size_charges_are_on_today_and_link_to_exactly_those_lines(
     page: Client, order: Order, bob: User, visit: Visit
 ) -> None:
     charges(order, *EVERY_KIND, ("under-declared", "1.00"))
@@ -519,7 +517,7 @@ def test_old_size_charges_and_other_peoples_jobs_stay_off_today(
     ],
 )
 @time_machine.travel("2026-11-25")
-def test_a_week_is_named_by_its_days(country: str, week: str, words: str) -> None:
+def test_a_week_is_named_after_its_days(country: str, week: str, words: str) -> None:
     sender = Sender(country=country, zone="UTC")
     assert statements.week_words(dt.date.fromisoformat(week), sender) == words
 

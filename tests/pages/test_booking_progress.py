@@ -1,4 +1,4 @@
-"""The wait for the carrier, and the yes to a new price."""
+"""Waiting for the carrier, and agreeing to a new price."""
 
 import datetime as dt
 import re
@@ -66,7 +66,7 @@ def test_an_unclear_booking_offers_no_second_one(page: Client, order: Callable[.
     assert "/parcels/new/" not in main
 
 
-def test_it_looks_again_with_and_without_javascript(page: Client, order: Callable[..., Order]) -> None:
+def test_the_page_refreshes_with_and_without_javascript(page: Client, order: Callable[..., Order]) -> None:
     body = page.get(f"/parcels/{order(status='booking').uuid}/booking/").content.decode()
     assert re.search(r'<noscript>\s*<meta http-equiv="refresh"\s+content="2">\s*</noscript>', body)
     assert 'hx-trigger="every 500ms"' in body
@@ -75,7 +75,7 @@ def test_it_looks_again_with_and_without_javascript(page: Client, order: Callabl
     assert "hx-get" not in resolved
 
 
-def test_nothing_new_is_an_empty_answer_and_news_is_a_fragment(page: Client, order: Callable[..., Order]) -> None:
+def test_nothing_new_is_an_empty_reply_and_news_is_a_fragment(page: Client, order: Callable[..., Order]) -> None:
     made = order(status="booking")
     assert page.get(f"/parcels/{made.uuid}/booking/?seen=booking.quick.False").status_code == 204
     move_to(made, "unconfirmed", reason="-", at=timezone.now())
@@ -90,7 +90,7 @@ def test_a_booked_parcel_leads_to_its_page(page: Client, order: Callable[..., Or
     assert page.get(f"/parcels/{made.uuid}/booking/?seen=x")["HX-Redirect"] == f"/parcels/{made.uuid}/"
 
 
-def test_a_yes_to_the_new_price_books_at_it(page: Client, order: Callable[..., Order]) -> None:
+def test_agreeing_to_the_new_price_books_at_that_price(page: Client, order: Callable[..., Order]) -> None:
     made = order(status="draft", problem=ROSE)
     answer = page.post(f"/parcels/{made.uuid}/confirm/", {"agreed": "9.40 AUD"})
     made.refresh_from_db()
@@ -99,7 +99,7 @@ def test_a_yes_to_the_new_price_books_at_it(page: Client, order: Callable[..., O
 
 
 @pytest.mark.parametrize("agreed", ["8.95 AUD", "", "9.4 AUD", "9.40"])
-def test_a_yes_to_a_price_not_shown_books_nothing(page: Client, order: Callable[..., Order], agreed: str) -> None:
+def test_agreeing_to_a_price_not_shown_books_nothing(page: Client, order: Callable[..., Order], agreed: str) -> None:
     made = order(status="draft", problem=ROSE)
     answer = page.post(f"/parcels/{made.uuid}/confirm/", {"agreed": agreed}, follow=True)
     made.refresh_from_db()
@@ -107,7 +107,7 @@ def test_a_yes_to_a_price_not_shown_books_nothing(page: Client, order: Callable[
     assert "The price changed again. Nothing was booked" in text(answer)
 
 
-def test_a_yes_after_the_pickup_day_leads_to_another_day(page: Client, order: Callable[..., Order]) -> None:
+def test_agreeing_after_the_pickup_day_leads_to_another_day(page: Client, order: Callable[..., Order]) -> None:
     made = order(status="draft", problem=ROSE, pickup_date=dt.date(2026, 1, 5))
     answer = page.post(f"/parcels/{made.uuid}/confirm/", {"agreed": "9.40 AUD"})
     assert answer["Location"] == f"/parcels/new/?again={made.uuid}"
@@ -124,7 +124,7 @@ PICKUP_PASSED = {"kind": "pickup_passed", "text": "Its pickup day came before th
     ("status", "problem", "agreed"),
     [("draft", PICKUP_PASSED, "12.08 AUD"), ("draft", ROSE, "9.40 AUD"), ("not_booked", {}, "12.08 AUD")],
 )
-def test_a_day_that_has_come_gives_way_at_one_press(
+def test_a_pickup_day_that_has_come_is_replaced_by_one_press(
     page: Client, order: Callable[..., Order], status: str, problem: dict[str, str], agreed: str
 ) -> None:
     made = order(status=status, problem=problem, pickup_date=dt.date(2026, 1, 5))
@@ -135,7 +135,7 @@ def test_a_day_that_has_come_gives_way_at_one_press(
     assert (made.status, made.pickup_date) == ("booking", None)
 
 
-def test_what_was_not_booked_can_be_booked_now(page: Client, order: Callable[..., Order]) -> None:
+def test_an_order_that_was_not_booked_can_be_booked_now(page: Client, order: Callable[..., Order]) -> None:
     made = order(status="not_booked")
     page.post(f"/parcels/{made.uuid}/confirm/", {"agreed": "12.08 AUD"})
     made.refresh_from_db()
@@ -143,14 +143,14 @@ def test_what_was_not_booked_can_be_booked_now(page: Client, order: Callable[...
 
 
 @pytest.mark.parametrize("status", ["booking", "unconfirmed", "booked", "rejected", "cancelled"])
-def test_a_yes_that_nobody_asked_for_is_refused(page: Client, order: Callable[..., Order], status: str) -> None:
+def test_agreeing_when_nothing_was_asked_is_refused(page: Client, order: Callable[..., Order], status: str) -> None:
     made = order(status=status)
     answer = page.post(f"/parcels/{made.uuid}/confirm/", {"agreed": "12.08 AUD"})
     assert answer.status_code == 409
     assert Order.objects.get().status == status
 
 
-def test_a_booking_stopped_by_a_suspension_says_why_and_then_that_it_is_over(
+def test_a_booking_stopped_by_a_suspension_says_why_and_later_that_it_is_lifted(
     page: Client, order: Callable[..., Order], quill: Sender, sam: User
 ) -> None:
     made = order(status="draft", problem={"kind": "suspended", "text": "Unpaid bill."})
@@ -165,7 +165,7 @@ def test_a_booking_stopped_by_a_suspension_says_why_and_then_that_it_is_over(
     assert "Unpaid" not in after
 
 
-def test_a_suspended_senders_yes_books_nothing(
+def test_a_suspended_sender_who_agrees_books_nothing(
     page: Client, order: Callable[..., Order], quill: Sender, sam: User
 ) -> None:
     made = order(status="draft", problem=ROSE)

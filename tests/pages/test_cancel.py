@@ -1,4 +1,4 @@
-"""Cancel: the need is asked first, and only needs that cancelling serves ever reach the carrier (interface §3)."""
+"""Cancel: the page asks what is needed first, and only needs that cancelling meets reach the carrier (interface §3)."""
 
 import re
 from collections.abc import Callable
@@ -36,7 +36,7 @@ def ask(page: Client, order: Order, need: str) -> str:
     return text(page.get(f"/parcels/{order.uuid}/cancel/?need={need}"))
 
 
-def test_the_need_is_asked_first(page: Client, order: Order) -> None:
+def test_what_is_needed_is_asked_first(page: Client, order: Order) -> None:
     answer = page.get(f"/parcels/{order.uuid}/cancel/")
     for need in (
         "I no longer need to send it",
@@ -49,14 +49,14 @@ def test_the_need_is_asked_first(page: Client, order: Order) -> None:
     assert words.index("Some details are wrong") < words.index("The driver didn't come") < words.index("Cancel parcel")
 
 
-def test_not_sending_it_shows_what_follows_before_it_cancels(page: Client, order: Order) -> None:
+def test_not_sending_it_shows_the_consequences_before_it_cancels(page: Client, order: Order) -> None:
     words = ask(page, order, "not_sending")
     assert f"Cancel {order} to Noor Tamsin?" in words
     assert "Don't use the label until the carrier answers. Once it's cancelled, throw the label away" in words
     assert f"Cancel parcel {order} Keep parcel" in words
 
 
-def test_a_confirmed_cancel_is_due_to_the_carrier(page: Client, order: Order) -> None:
+def test_a_confirmed_cancel_is_queued_for_the_carrier(page: Client, order: Order) -> None:
     answer = page.post(f"/parcels/{order.uuid}/cancel/", {"need": "not_sending"})
     order.refresh_from_db()
     assert answer["Location"] == f"/parcels/{order.uuid}/"
@@ -81,7 +81,7 @@ def test_another_day_and_a_missing_driver_never_reach_a_cancel(
 
 
 @pytest.mark.parametrize("need", ["", "everything", "not_sending'--"])
-def test_a_need_that_is_none_cancels_nothing(page: Client, order: Order, need: str) -> None:
+def test_an_unknown_need_cancels_nothing(page: Client, order: Order, need: str) -> None:
     assert page.post(f"/parcels/{order.uuid}/cancel/", {"need": need}).status_code == 409
     assert not CancelAttempt.objects.exists()
 
@@ -110,7 +110,7 @@ def test_a_parcel_that_must_not_be_cancelled_is_refused_with_its_reason(
 
 
 @pytest.mark.parametrize("status", ["draft", "booking", "rejected", "unconfirmed", "cancelling", "cancelled"])
-def test_what_is_not_booked_is_not_cancelled(page: Client, quill: Sender, alice: User, status: str) -> None:
+def test_an_order_that_is_not_booked_is_not_cancelled(page: Client, quill: Sender, alice: User, status: str) -> None:
     order = factories.order(quill, alice, status=status)
     answer = page.post(f"/parcels/{order.uuid}/cancel/", {"need": "not_sending"})
     assert answer.status_code == 409
@@ -122,7 +122,7 @@ def test_a_suspended_sender_still_cancels(page: Client, order: Order, quill: Sen
     assert page.post(f"/parcels/{order.uuid}/cancel/", {"need": "not_sending"}).status_code == 302
 
 
-def test_what_cannot_be_cancelled_from_here_says_whom_to_ask(
+def test_a_parcel_that_cannot_be_cancelled_here_says_whom_to_ask(
     page: Client, order: Order, contract: Callable[[str], None]
 ) -> None:
     contract('cancel = ""')
@@ -137,13 +137,13 @@ NO_WAY = "Order can not be cancelled; contact support for help."
 
 @pytest.fixture
 def refused(order: Order, alice: User) -> Order:
-    """It was asked for, and the carrier said no."""
+    """A cancellation that the carrier refused."""
     cancels.ask_to_cancel(order, by=alice, why="not sending it", now=timezone.now())
     cancel_outcomes.record(order, order.cancels.get(), StaysBooked(Rejected(422, text=NO_WAY)))
     return order
 
 
-def test_asking_says_no_more_than_that_it_is_asked(page: Client, order: Order) -> None:
+def test_a_cancel_request_claims_nothing_more_than_that_it_was_sent(page: Client, order: Order) -> None:
     answer = page.post(f"/parcels/{order.uuid}/cancel/", {"need": "not_sending"}, follow=True)
     assert "Cancellation requested. Don't use the label until the carrier answers." in text(answer)
 
@@ -163,17 +163,17 @@ BEFORE_THE_YES = [
 
 
 @pytest.mark.parametrize(("status", "address"), BEFORE_THE_YES)
-def test_no_label_is_to_be_destroyed_before_the_carriers_yes(
+def test_no_page_says_destroy_the_label_before_the_carrier_agrees(
     page: Client, quill: Sender, alice: User, status: str, address: str
 ) -> None:
-    """Each sentence that says so names the yes first."""
+    """Each sentence about destroying the label says first that the carrier must agree."""
     order = factories.order(quill, alice, status=status)
     answer = page.get(address.format(uuid=order.uuid))
     assert answer.status_code == 200
     said_before_the_yes(text(answer))
 
 
-def test_several_labels_are_not_to_be_destroyed_before_the_carriers_yes(page: Client, order: Order) -> None:
+def test_no_page_says_destroy_several_labels_before_the_carrier_agrees(page: Client, order: Order) -> None:
     said_before_the_yes(text(page.post("/parcels/cancel/", {"order": str(order.uuid)})))
     answer = page.post("/parcels/cancel/", {"order": str(order.uuid), "sure": "yes"}, follow=True)
     assert "Cancellation of 1 parcel requested. Don't use the labels until the carrier answers." in text(answer)
@@ -199,13 +199,13 @@ def test_a_refusal_is_a_row_of_today_and_of_the_list(page: Client, refused: Orde
         assert NO_WAY in text(answer)
 
 
-def test_the_cancel_page_tells_that_it_was_asked_and_refused_and_why(page: Client, refused: Order) -> None:
+def test_the_cancel_page_says_a_cancel_was_requested_and_refused_and_why(page: Client, refused: Order) -> None:
     for need in ("", "not_sending"):
         assert f"and not cancelled: {NO_WAY} It's still booked, and its label is good." in ask(page, refused, need)
     assert f"Cancel parcel {refused}" in ask(page, refused, "not_sending")
 
 
-def test_what_an_operator_found_still_booked_is_told_without_the_operators_words(
+def test_a_parcel_an_operator_found_still_booked_is_shown_without_the_operators_reason(
     page: Client, quill: Sender, alice: User, sam: User
 ) -> None:
     order = factories.order(quill, alice, status="cancel_unconfirmed")
@@ -248,7 +248,7 @@ def missed(page: Client, order: Order) -> None:
     ("then", "is_over"),
     [(collected, True), (expired, True), (kept, True), (asked_again, True), (cancelled, True), (missed, False)],
 )
-def test_a_refusal_is_told_until_it_no_longer_matters(
+def test_a_refusal_is_shown_until_it_no_longer_matters(
     page: Client, refused: Order, then: Callable[[Client, Order], None], is_over: bool
 ) -> None:
     then(page, refused)
@@ -260,7 +260,7 @@ def test_a_refusal_is_told_until_it_no_longer_matters(
 
 
 @pytest.mark.parametrize("who", ["vic", "bea"])
-def test_who_may_not_book_ends_no_notice(
+def test_those_who_may_not_book_cannot_dismiss_a_notice(
     refused: Order, visit: Visit, who: str, request: pytest.FixtureRequest
 ) -> None:
     page = visit(request.getfixturevalue(who))

@@ -1,4 +1,4 @@
-"""Several parcels in an order, from the form to the statement: added by one click, shown as one."""
+"""Several parcels in an order, from the form to the statement: added by one click, shown together."""
 
 import re
 from collections.abc import Callable
@@ -37,7 +37,7 @@ def add(page: Client, typed: dict[str, Any] = AT_HOME, **more: str) -> str:
 
 
 def shown(page: Client, address: str) -> dict[str, str]:
-    """What the form's controls hold."""
+    """Return the values of the form's controls."""
     body = page.get(address).content.decode()
     start = body.index('id="parcel-form"')
     found = dict(
@@ -90,7 +90,7 @@ def test_a_saved_size_is_added_by_one_click(page: Client, quill: Sender) -> None
     assert shown(page, draft)["parcel_2_weight_kg"] == f"{size.weight.normalize():f}"
 
 
-def test_a_removed_parcel_is_gone_and_later_ones_move_up(page: Client) -> None:
+def test_a_removed_parcel_disappears_and_later_ones_move_up(page: Client) -> None:
     typed = {**AT_HOME, "parcels": "3", "parcel_2_weight_kg": "2", "parcel_3_weight_kg": "3"}
     answer = page.post("/parcels/new/", {**typed, "remove_parcel": "2"})
     controls = shown(page, answer["Location"].partition("#")[0])
@@ -99,25 +99,25 @@ def test_a_removed_parcel_is_gone_and_later_ones_move_up(page: Client) -> None:
 
 
 @pytest.mark.parametrize("count", ["0", "-1", "11", "99", "1e3", "²", "x", "1" * 50])
-def test_a_count_that_no_page_sends_is_one_or_the_most(page: Client, count: str) -> None:
+def test_an_impossible_count_becomes_one_or_the_maximum(page: Client, count: str) -> None:
     answer = page.post("/parcels/new/", {**AT_HOME, "parcels": count, "add_parcel": ""})
     assert answer.status_code == 302
     assert further_parcels.count_in({"parcels": count}) in {1, further_parcels.MOST}
 
 
-def test_no_more_than_ten(page: Client) -> None:
+def test_an_order_has_no_more_than_ten_parcels(page: Client) -> None:
     draft = add(page, {**AT_HOME, "parcels": "10"})
     assert shown(page, draft)["parcels"] == "10"
     assert 'name="add_parcel"' not in page.get(draft).content.decode()
 
 
 @pytest.mark.parametrize("press", [{"remove_parcel": "1"}, {"remove_parcel": "7"}, {"remove_parcel": "x"}])
-def test_a_parcel_that_is_not_there_is_not_removed(page: Client, press: dict[str, str]) -> None:
+def test_removing_a_parcel_that_does_not_exist_changes_nothing(page: Client, press: dict[str, str]) -> None:
     answer = page.post("/parcels/new/", {**AT_HOME, "parcels": "2", "parcel_2_weight_kg": "7", **press})
     assert shown(page, answer["Location"].partition("#")[0])["parcel_2_weight_kg"] == "7"
 
 
-def test_what_a_further_parcel_lacks_is_said_at_its_field(page: Client) -> None:
+def test_a_missing_value_of_a_further_parcel_is_shown_at_its_field(page: Client) -> None:
     answer = page.post("/parcels/new/", {**AT_HOME, "parcels": "2"})
     assert messages_at(answer, "parcel_2_weight_kg") == ["Enter the weight of parcel 2."]
     assert "the weight of parcel 2" in text(answer)
@@ -141,7 +141,7 @@ def test_another_parcel_is_refused_at_once_where_the_first_goes_abroad(page: Cli
     assert kept["item_1_value"] == "28.00"
 
 
-def test_a_return_and_a_correction_are_of_one_parcel(page: Client, quill: Sender, alice: User) -> None:
+def test_a_return_or_a_correction_has_one_parcel(page: Client, quill: Sender, alice: User) -> None:
     sent = factories.order(quill, alice, status="booked", progress="delivered", progress_at=timezone.now())
     page.post(f"/parcels/{sent.uuid}/return/")
     draft = Draft.objects.get(source="returned")
@@ -152,7 +152,7 @@ def test_a_return_and_a_correction_are_of_one_parcel(page: Client, quill: Sender
     assert "parcels" not in draft.values
 
 
-def test_book_makes_three_orders_and_their_pages_name_each_other(page: Client, carrier: SandboxCarrier) -> None:
+def test_book_makes_three_orders_and_their_pages_link_to_each_other(page: Client, carrier: SandboxCarrier) -> None:
     first, *_ = booked(page)
     assert "Parcels 1, 2 and 3 are being booked." in text(page.get(f"/parcels/{first.uuid}/booking/"))
     made = work_all()
@@ -164,7 +164,7 @@ def test_book_makes_three_orders_and_their_pages_name_each_other(page: Client, c
     assert "Print 3 labels" in text(answer)
 
 
-def test_the_bench_and_the_price_of_each_say_which_of_three_it_is(page: Client) -> None:
+def test_the_bench_and_the_price_say_which_of_the_three_each_parcel_is(page: Client) -> None:
     booked(page)
     second = work_all()[1]
     Label.objects.all().delete()
@@ -185,7 +185,7 @@ def test_the_prices_count_parcels_of_one_size_together(page: Client, carrier: Sa
     assert "2 parcels of 2.4 kg, 32 × 24 × 11 cm; 5 kg, 32 × 24 × 11 cm · Ceramic mugs" in shown
 
 
-def test_price_details_of_several_say_that_they_are_the_sum(page: Client) -> None:
+def test_price_details_of_several_parcels_say_that_they_are_the_sum(page: Client) -> None:
     box = {f"parcel_2_{name}": AT_HOME[name] for name in ("weight_kg", "length_cm", "width_cm", "height_cm")}
     prices = page.post("/parcels/new/", {**AT_HOME, **box, "parcels": "2"})["Location"]
     assert "Price details of 2 parcels" in text(page.get(prices))
@@ -193,7 +193,7 @@ def test_price_details_of_several_say_that_they_are_the_sum(page: Client) -> Non
     assert "Price details of Standard Pickup" in text(page.get(alone))
 
 
-def test_the_wait_for_one_shows_what_became_of_the_others(page: Client) -> None:
+def test_the_wait_page_of_one_parcel_shows_the_others_outcomes(page: Client) -> None:
     made = booked(page)
     wait = f"/parcels/{made[2].uuid}/booking/"
     seen = page.get(wait).context["state"]
@@ -204,7 +204,7 @@ def test_the_wait_for_one_shows_what_became_of_the_others(page: Client) -> None:
     assert "Parcels 2 and 3 are being booked." in words
 
 
-def test_what_was_refused_costs_nothing_and_every_page_says_so(page: Client, carrier: SandboxCarrier) -> None:
+def test_a_refused_parcel_costs_nothing_and_every_page_says_so(page: Client, carrier: SandboxCarrier) -> None:
     made = booked(page)
     for order in made[:2]:
         bookings.process_booking(order.pk)
@@ -219,7 +219,7 @@ def test_what_was_refused_costs_nothing_and_every_page_says_so(page: Client, car
     assert "2 of 3 are booked" in refused
 
 
-def test_a_page_that_looks_again_sees_what_became_of_the_others(page: Client) -> None:
+def test_a_refreshed_page_shows_the_others_outcomes(page: Client) -> None:
     made = booked(page)
     bookings.process_booking(made[0].pk)
     state = page.get(f"/parcels/{made[0].uuid}/").context["state"]
@@ -228,7 +228,7 @@ def test_a_page_that_looks_again_sees_what_became_of_the_others(page: Client) ->
     assert page.get(f"/parcels/{made[0].uuid}/", {"seen": state}).status_code == 200
 
 
-def test_a_second_press_of_the_page_leads_to_the_same_parcel(page: Client) -> None:
+def test_a_second_press_of_book_leads_to_the_same_parcel(page: Client) -> None:
     made = booked(page)
     draft = Draft.objects.get()
     assert draft.quote
@@ -238,14 +238,14 @@ def test_a_second_press_of_the_page_leads_to_the_same_parcel(page: Client) -> No
     assert Order.objects.count() == 3
 
 
-def test_the_list_says_which_of_three_each_is(page: Client, quill: Sender, alice: User) -> None:
+def test_the_list_says_which_of_the_three_each_parcel_is(page: Client, quill: Sender, alice: User) -> None:
     factories.order(quill, alice, status="booked")
     booked(page)
     words = text(page.get("/parcels/"))
     assert all(f"{place} of 3 · BRUNSWICK" in words for place in (1, 2, 3))
 
 
-def test_an_export_names_the_place(page: Client, quill: Sender) -> None:
+def test_an_export_has_the_parcels_number_in_its_order(page: Client, quill: Sender) -> None:
     booked(page)
     assert sorted(one.place_in_order for one in read_orders(Order.objects.all(), quill)) == [
         "1 of 3",
@@ -254,7 +254,7 @@ def test_an_export_names_the_place(page: Client, quill: Sender) -> None:
     ]
 
 
-def test_other_peoples_parcels_and_drafts_are_nobodys(page: Client, bob: User, visit: Visit) -> None:
+def test_other_accounts_parcels_and_drafts_are_not_found(page: Client, bob: User, visit: Visit) -> None:
     made, draft = booked(page), Draft.objects.get()
     stranger = visit(bob)
     assert stranger.get(f"/parcels/{made[1].uuid}/").status_code == 404
@@ -265,7 +265,7 @@ def test_other_peoples_parcels_and_drafts_are_nobodys(page: Client, bob: User, v
     assert draft.values == before
 
 
-def test_a_copy_is_of_its_own_parcel_alone(page: Client) -> None:
+def test_a_copy_is_of_that_one_parcel_only(page: Client) -> None:
     made = booked(page)
     answer = page.get(f"/parcels/new/?again={made[1].uuid}")
     controls = shown(page, answer["Location"])

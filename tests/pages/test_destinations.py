@@ -1,4 +1,4 @@
-"""Where a parcel may go: anywhere the carrier quotes, from where the interface lets one leave its country."""
+"""Where a parcel may go: anywhere the carrier quotes, from countries the interface allows exports from."""
 
 from collections.abc import Callable
 from typing import Any
@@ -72,7 +72,7 @@ def test_a_country_the_carrier_does_not_go_to_is_refused_in_its_own_words(
     assert "is not a country we carry to" in text(answer)
 
 
-def test_home_and_the_countries_of_the_service_come_first(page: Client) -> None:
+def test_the_home_country_and_those_of_the_service_come_first(page: Client) -> None:
     body = page.get("/parcels/new/").content.decode()
     offered = body[body.index('id="id_receiver_country"') :].split("</select>")[0]
     codes = [part.split('"')[0] for part in offered.split('<option value="')[1:]]
@@ -99,7 +99,7 @@ def test_the_contract_says_where_parcels_may_go_and_where_they_may_leave(
     assert reach_from(origin) == reach
 
 
-def test_a_list_of_destinations_is_told_at_the_field(contract: Callable[[str], None], page: Client) -> None:
+def test_a_list_of_destinations_is_shown_at_the_field(contract: Callable[[str], None], page: Client) -> None:
     contract('destinations = ["NZ", "FJ"]')
     found = messages_at(page.post("/parcels/new/", ABROAD), "receiver_country")
     assert found == ["Parcels from Australia go to Australia, Fiji and New Zealand only."]
@@ -112,7 +112,7 @@ def test_a_canadian_parcel_abroad_has_its_contents_priced_in_its_own_currency(
     assert "Value of one, CAD" in text(ottawa.get("/parcels/new/"))
 
 
-def test_an_address_line_repeats_no_country_of_any_name(page: Client) -> None:
+def test_an_address_line_may_not_repeat_any_country_name(page: Client) -> None:
     typed = {**TO_NEW_ZEALAND, "receiver_line2": "Floor 2, New Zealand"}
     assert "Leave out “New Zealand” here." in messages_at(page.post("/parcels/new/", typed), "receiver_line2")[0]
 
@@ -121,11 +121,11 @@ def test_an_address_line_repeats_no_country_of_any_name(page: Client) -> None:
     ("written", "code"),
     [("New Zealand", "NZ"), ("united kingdom", "GB"), ("nz", "NZ"), ("USA", "US"), ("Atlantis", "Atlantis")],
 )
-def test_a_file_may_name_any_country(written: str, code: str) -> None:
+def test_an_import_file_may_name_any_country(written: str, code: str) -> None:
     assert country_code(written) == code
 
 
-def test_extra_cover_is_bounded_by_the_contract(contract: Callable[[str], None], page: Client) -> None:
+def test_extra_cover_is_limited_by_the_contract(contract: Callable[[str], None], page: Client) -> None:
     contract("cover_limit = 500")
     shown = text(page.get("/parcels/new/"))
     assert "In AUD, at most 500." in shown
@@ -133,7 +133,7 @@ def test_extra_cover_is_bounded_by_the_contract(contract: Callable[[str], None],
     assert found == ["Extra Cover goes up to 500."]
 
 
-def test_extra_cover_is_offered_where_the_contract_says(contract: Callable[[str], None], page: Client) -> None:
+def test_extra_cover_is_offered_where_the_contract_allows_it(contract: Callable[[str], None], page: Client) -> None:
     contract('cover_origins = ["US"]')
     assert "Extra Cover" not in text(page.get("/parcels/new/"))
     answer = page.post("/parcels/new/", {**ABROAD, "cover_amount": "100"})
@@ -170,7 +170,7 @@ SHIRT = {**ABROAD, "item_1_hs_code": "6109.10.0012"}
         ("", {"description": ""}, "description", "Say what's inside, such as “ceramic mugs”."),
     ],
 )
-def test_what_may_be_typed_is_bounded_by_the_contract(
+def test_field_lengths_are_limited_by_the_contract(
     contract: Callable[[str], None], page: Client, said: str, typed: dict[str, str], name: str, found: str
 ) -> None:
     contract(said)

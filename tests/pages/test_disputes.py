@@ -1,4 +1,6 @@
-"""The charges on a parcel's page, and “This looks wrong”: what is handed over, what is said after, and who may."""
+"""The charges on a parcel's page, and “This looks wrong”: what is sent, what the page says afterwards, and who may use
+it.
+"""
 
 import hashlib
 from collections.abc import Callable
@@ -43,7 +45,7 @@ def charge(order: Order) -> Charge:
 
 def size_charge(order: Order) -> Charge:
     made = factories.charge(order, "under-declared", "4.13", declared_kg="1", measured_kg="1.6")
-    return Charge.objects.get(pk=made.pk)  # with its numbers as numbers
+    return Charge.objects.get(pk=made.pk)  # with numbers in digits
 
 
 def own_page(page: Client, order: Order) -> str:
@@ -86,7 +88,7 @@ def test_its_page_costs_the_same_however_many_lines_it_has(page: Client, order: 
     assert found[0] == found[1] == found[2] <= 14
 
 
-def test_an_open_page_is_told_when_a_charge_or_an_answer_comes(
+def test_an_open_page_updates_when_a_charge_or_an_answer_comes(
     page: Client, order: Order, sam: User, alice: User
 ) -> None:
     states = [page.get(f"/parcels/{order.uuid}/").context["state"]]
@@ -98,13 +100,13 @@ def test_an_open_page_is_told_when_a_charge_or_an_answer_comes(
     assert len(set(states)) == 3
 
 
-def test_the_question_shows_what_was_declared_measured_and_quoted(page: Client, charge: Charge) -> None:
+def test_the_dispute_shows_what_was_declared_measured_and_quoted(page: Client, charge: Charge) -> None:
     answer = page.get(f"/billing/charges/wrong/?line={charge.pk}")
     for said in ("Declared 1 kg", "Measured 1.6 kg", "Quoted $12.08 AUD", "Size charge", "$4.13 AUD"):
         assert said in text(answer)
 
 
-def test_a_question_is_being_reviewed_until_it_is_answered(
+def test_a_dispute_shows_as_being_reviewed_until_it_is_answered(
     page: Client, order: Order, charge: Charge, alice: User, sam: User
 ) -> None:
     address = f"/billing/charges/wrong/?line={charge.pk}"
@@ -127,7 +129,7 @@ def test_a_question_is_being_reviewed_until_it_is_answered(
     assert "This looks wrong" in own_page(page, order)
 
 
-def test_what_the_operator_agreed_to_is_not_asked_again(
+def test_a_charge_the_operator_agreed_about_cannot_be_disputed_again(
     page: Client, order: Order, charge: Charge, alice: User, sam: User
 ) -> None:
     made = disputing.open_for(charge, by=alice, text="-", now=timezone.now())
@@ -137,13 +139,13 @@ def test_what_the_operator_agreed_to_is_not_asked_again(
     assert Dispute.objects.count() == 1
 
 
-def test_a_second_press_asks_nothing_twice(page: Client, charge: Charge) -> None:
+def test_a_second_press_opens_no_second_dispute(page: Client, charge: Charge) -> None:
     for status in (302, 409):
         assert page.post(f"/billing/charges/wrong/?line={charge.pk}", {"text": "Wrong"}).status_code == status
     assert Dispute.objects.count() == 1
 
 
-def test_a_question_pressed_in_two_windows_at_once_is_one(
+def test_a_dispute_sent_from_two_windows_at_once_is_one(
     page: Client, charge: Charge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def faster(*_: Any, **__: Any) -> None:
@@ -154,7 +156,7 @@ def test_a_question_pressed_in_two_windows_at_once_is_one(
     assert "It's being reviewed already." in text(answer)
 
 
-def test_a_question_without_words_is_asked_for_them(page: Client, charge: Charge) -> None:
+def test_a_dispute_without_a_reason_asks_for_one(page: Client, charge: Charge) -> None:
     answer = page.post(f"/billing/charges/wrong/?line={charge.pk}", {"text": " \x00 "})
     assert answer.status_code == 422
     assert title(answer).startswith("Error: This looks wrong")
@@ -162,20 +164,20 @@ def test_a_question_without_words_is_asked_for_them(page: Client, charge: Charge
     assert not Dispute.objects.exists()
 
 
-def test_a_question_that_is_too_long_keeps_every_word(page: Client, charge: Charge) -> None:
+def test_a_dispute_that_is_too_long_keeps_every_word(page: Client, charge: Charge) -> None:
     answer = page.post(f"/billing/charges/wrong/?line={charge.pk}", {"text": "long " * 401 + "end"})
     assert answer.status_code == 422
     assert "2008 characters" in text(answer)
     assert "long end" in text(answer)
 
 
-def test_a_suspended_sender_may_ask(page: Client, charge: Charge, quill: Sender, sam: User) -> None:
+def test_a_suspended_sender_may_dispute_a_charge(page: Client, charge: Charge, quill: Sender, sam: User) -> None:
     quill.suspend(by=sam, category="terms", text="Unpaid bill.", note="-", at=timezone.now())
     page.post(f"/billing/charges/wrong/?line={charge.pk}", {"text": "Wrong"})
     assert Dispute.objects.count() == 1
 
 
-def test_only_who_sees_the_money_of_this_account_may_ask(
+def test_only_those_who_see_the_accounts_money_may_dispute(
     charge: Charge, bob: User, ana: User, vic: User, bea: User, visit: Visit
 ) -> None:
     for person in (bob, ana, vic):
@@ -188,7 +190,7 @@ def test_only_who_sees_the_money_of_this_account_may_ask(
     assert "Noor" not in text(answer)
 
 
-def test_a_line_that_is_not_posted_is_nobodys_to_ask_about(page: Client, order: Order) -> None:
+def test_a_line_that_is_not_posted_cannot_be_disputed(page: Client, order: Order) -> None:
     line = factories.charge(order, "oversize", "9.00", report=factories.billing_report(state="checked"))
     assert page.get(f"/billing/charges/wrong/?line={line.pk}").status_code == 404
 
@@ -218,7 +220,7 @@ def ask(page: Client, address: str, photo: bytes, name: str = "IMG_1.jpg", **opt
     return page.post(address, {"text": "It was 1 kg.", "photo": SimpleUploadedFile(name, photo)}, **options)
 
 
-def test_several_charges_are_asked_about_at_once_with_one_photo(page: Client, order: Order) -> None:
+def test_several_charges_are_disputed_at_once_with_one_photo(page: Client, order: Order) -> None:
     charges, address = several(order, 3)
     assert "These 3 charges look wrong" in text(page.get(address))
     answer = ask(page, address, JPEG, follow=True)
@@ -244,14 +246,14 @@ def test_several_charges_are_asked_about_at_once_with_one_photo(page: Client, or
         (PNG[:28] + chunk(b"tEXt", PLACE) + chunk(b"iTXt", PLACE) + chunk(b"zzZz", PLACE) + PNG[28:] + PLACE, PNG),
     ],
 )
-def test_a_photo_is_kept_without_where_it_was_taken(page: Client, charge: Charge, sent: bytes, kept: bytes) -> None:
+def test_a_photo_is_kept_without_its_location(page: Client, charge: Charge, sent: bytes, kept: bytes) -> None:
     ask(page, f"/billing/charges/wrong/?line={charge.pk}", sent)
     photo = DisputePhoto.objects.get()
     assert bytes(photo.content) == kept
     assert photo.sha256 == hashlib.sha256(kept).hexdigest()
 
 
-def test_what_is_being_reviewed_already_is_left_as_it_is(page: Client, order: Order, alice: User) -> None:
+def test_a_charge_already_under_review_stays_as_it_is(page: Client, order: Order, alice: User) -> None:
     charges, address = several(order, 2)
     first = disputing.open_for(charges[0], by=alice, text="First", now=timezone.now())
     assert "Being reviewed since" in text(page.get(address))
@@ -263,7 +265,7 @@ def test_what_is_being_reviewed_already_is_left_as_it_is(page: Client, order: Or
     assert first.photo is None
 
 
-def test_a_photo_of_a_question_that_came_too_late_is_not_kept(
+def test_a_photo_of_a_dispute_that_came_too_late_is_not_kept(
     page: Client, charge: Charge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def faster(*_: Any, **__: Any) -> None:
@@ -301,7 +303,9 @@ def test_a_photo_of_a_question_that_came_too_late_is_not_kept(
         "too large",
     ],
 )
-def test_what_is_no_photo_is_refused_by_its_content(page: Client, charge: Charge, content: bytes, said: str) -> None:
+def test_a_file_that_is_not_a_photo_is_refused_by_its_content(
+    page: Client, charge: Charge, content: bytes, said: str
+) -> None:
     answer = ask(page, f"/billing/charges/wrong/?line={charge.pk}", content)
     assert answer.status_code == 422
     assert text(answer).count(said) == 2
@@ -325,7 +329,7 @@ def test_a_photo_comes_back_as_it_was_sent_and_only_as_a_download(
     assert answer["Cache-Control"] == "private, no-store"
 
 
-def test_a_photo_is_for_those_who_see_the_money_of_its_account(
+def test_only_those_who_see_the_accounts_money_see_a_photo(
     page: Client, charge: Charge, bob: User, ana: User, vic: User, bea: User, visit: Visit
 ) -> None:
     ask(page, f"/billing/charges/wrong/?line={charge.pk}", JPEG)
@@ -335,7 +339,7 @@ def test_a_photo_is_for_those_who_see_the_money_of_its_account(
     }  # fmt: skip
 
 
-def test_a_photo_is_erased_with_a_receiver_once_all_it_was_about_is_answered(
+def test_a_photo_is_erased_with_a_receiver_once_all_its_disputes_are_answered(
     page: Client, order: Order, quill: Sender, alice: User, sam: User
 ) -> None:
     other = factories.order(quill, alice, status="booked")

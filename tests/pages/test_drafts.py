@@ -1,4 +1,4 @@
-"""A parcel is a row from its first letter: saved as typed, gone on with at its own address, emptied once booked."""
+"""A draft is saved from its first letter as typed, has its own address, and is emptied once booked."""
 
 import datetime as dt
 import re
@@ -36,35 +36,35 @@ def test_a_half_typed_form_is_kept_as_it_is_and_opens_again(listed: Client) -> N
     assert value_of(again, "weight_kg") == "heavy"
     assert value_of(again, "draft") == str(draft.uuid)
     assert re.search(r'value="signature"[^>]* checked', again.content.decode())
-    assert messages_at(again, "weight_kg") == []  # nobody asked for prices yet
+    assert messages_at(again, "weight_kg") == []  # no prices were requested yet
 
 
-def test_the_page_says_when_it_was_saved_by_the_senders_clock(listed: Client, quill: Sender) -> None:
+def test_the_page_says_when_it_was_saved_in_the_senders_time(listed: Client, quill: Sender) -> None:
     Sender.objects.filter(pk=quill.pk).update(zone="Australia/Perth")
     words = text(save(listed, HALF) and listed.get(f"/parcels/drafts/{Draft.objects.get().uuid}/"))
     clock = Draft.objects.get().updated_at.astimezone(dt.timezone(dt.timedelta(hours=8)))
     assert f"Draft saved {clock.hour % 12 or 12}:{clock:%M}" in words
 
 
-def test_a_draft_that_is_worked_on_is_as_old_as_its_last_change(quill: Sender, alice: User) -> None:
+def test_a_drafts_age_counts_from_its_last_change(quill: Sender, alice: User) -> None:
     made, later = factories.draft(quill, alice), timezone.now() + dt.timedelta(days=29)
     drafts.save(made, HALF, now=later)
     assert Draft.objects.get().updated_at == later
 
 
-def test_only_the_forms_own_controls_are_kept_each_on_one_line(listed: Client) -> None:
+def test_only_the_forms_own_controls_are_saved_each_on_one_line(listed: Client) -> None:
     save(listed, {**HALF, "receiver_line1": "4 Sample\nStreet", "pasted": "a secret", "sender": "7"})
     assert Draft.objects.get().values == {**HALF, "receiver_line1": "4 SampleStreet"}
 
 
-def test_the_same_draft_is_kept_again_rather_than_another(listed: Client) -> None:
+def test_saving_again_updates_the_same_draft(listed: Client) -> None:
     save(listed, HALF)
     draft = Draft.objects.get()
     save(listed, {**HALF, "receiver_name": "Greta", "draft": str(draft.uuid)})
     assert Draft.objects.get().values["receiver_name"] == "Greta"
 
 
-def test_a_script_is_told_the_draft_and_the_time(listed: Client) -> None:
+def test_the_script_receives_the_draft_and_the_time(listed: Client) -> None:
     answer = listed.post("/parcels/new/", HALF, headers=BY_SCRIPT).json()
     draft = Draft.objects.get()
     assert (answer["draft"], answer["address"]) == (str(draft.uuid), f"/parcels/drafts/{draft.uuid}/")
@@ -77,7 +77,7 @@ def edited(listed: Client, edit: str, name: str, **more: Any) -> Any:
 
 
 @pytest.mark.parametrize("saved", [True, False])
-def test_a_post_that_arrives_after_a_newer_one_of_its_page_changes_nothing(
+def test_a_post_that_arrives_after_a_newer_one_from_its_page_changes_nothing(
     listed: Client, quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch, saved: bool
 ) -> None:
     other = factories.draft(quill, alice)
@@ -93,7 +93,7 @@ def test_a_post_that_arrives_after_a_newer_one_of_its_page_changes_nothing(
     ("first", "edit"),
     [("0.25 2", "0.5 1"), ("0.25 2", "0.25 10"), ("0.25 2", ""), ("", ""), ("0.25 x", "0.25 -1"), ("0.25 ٣", "0.25")],
 )
-def test_a_later_post_or_one_of_another_page_is_kept(listed: Client, first: str, edit: str) -> None:
+def test_a_later_post_or_one_from_another_page_is_saved(listed: Client, first: str, edit: str) -> None:
     edited(listed, edit, "Priya Nair", draft=edited(listed, first, "Priya")["draft"])
     assert Draft.objects.get().values["receiver_name"] == "Priya Nair"
 
@@ -118,7 +118,7 @@ def book(page: Client, draft: Draft, quote: Quote, product: str = "STANDARD-PICK
     return page.post(f"/parcels/drafts/{draft.uuid}/prices/book/", chosen)
 
 
-def test_a_booked_draft_holds_nothing_and_leads_to_its_parcel(
+def test_a_booked_draft_is_empty_and_leads_to_its_parcel(
     carrier: SandboxCarrier, listed: Client, quill: Sender, alice: User
 ) -> None:
     other, mine = factories.draft(quill, alice), factories.draft(quill, alice)
@@ -133,7 +133,7 @@ def test_a_booked_draft_holds_nothing_and_leads_to_its_parcel(
     assert "You booked this parcel." in text(listed.get(f"/parcels/drafts/{mine.uuid}/prices/"))
 
 
-def test_what_is_typed_into_the_form_of_a_booked_parcel_is_another_draft(
+def test_typing_into_the_form_of_a_booked_parcel_starts_another_draft(
     listed: Client, quill: Sender, alice: User
 ) -> None:
     mine = factories.draft(quill, alice)
@@ -157,7 +157,7 @@ def test_another_parcel_like_a_booked_one_is_priced_in_a_draft_of_its_own(
     assert other.values["receiver_name"] == "Noor Tamsin"
 
 
-def test_checking_the_prices_again_and_editing_go_on_with_the_draft(
+def test_checking_the_prices_again_and_editing_continue_the_draft(
     carrier: SandboxCarrier, listed: Client, quill: Sender, alice: User
 ) -> None:
     draft = factories.draft(quill, alice)
@@ -193,21 +193,21 @@ def test_a_refused_booking_keeps_the_draft(listed: Client, quill: Sender, alice:
     assert list(drafts.listed(alice)) == [draft]
 
 
-def test_two_tabs_are_two_drafts_and_a_form_sent_twice_is_one(listed: Client) -> None:
+def test_two_tabs_make_two_drafts_and_a_form_sent_twice_makes_one(listed: Client) -> None:
     keys = [value_of(listed.get("/parcels/new/"), "draft") for _ in range(2)]
     for key in (*keys, keys[0]):
         save(listed, {**HALF, "draft": key})
     assert sorted(str(one.uuid) for one in Draft.objects.all()) == sorted(keys)
 
 
-def test_what_a_paste_left_over_is_still_there_after_a_reload(listed: Client) -> None:
+def test_the_unused_part_of_a_paste_is_still_there_after_a_reload(listed: Client) -> None:
     pasted = "Priya Nair\n4 Sample Street\ngate code 42\nBrunswick VIC 3056"
     answer = listed.post("/parcels/new/", {"pasted": pasted, "unpaste": "1"})
     for _ in range(2):
         assert "We didn't use “gate code 42”" in text(listed.get(answer["Location"]))
 
 
-def test_an_untouched_copy_is_no_draft_of_the_list_and_goes_after_a_day(
+def test_an_untouched_copy_is_not_listed_and_is_deleted_after_a_day(
     carrier: SandboxCarrier, localities: None, listed: Client, quill: Sender, alice: User
 ) -> None:
     order = factories.order(quill, alice)
@@ -220,7 +220,7 @@ def test_an_untouched_copy_is_no_draft_of_the_list_and_goes_after_a_day(
     assert not Draft.objects.exists()
 
 
-def test_a_copy_that_is_typed_into_is_a_draft_of_the_list(listed: Client, quill: Sender, alice: User) -> None:
+def test_a_copy_that_is_typed_into_is_listed(listed: Client, quill: Sender, alice: User) -> None:
     order = factories.order(quill, alice)
     address = listed.get(f"/parcels/new/?again={order.uuid}")["Location"]
     listed.post(address, HALF)
@@ -228,7 +228,7 @@ def test_a_copy_that_is_typed_into_is_a_draft_of_the_list(listed: Client, quill:
     assert (draft.source, draft.origin) == ("copied", order)
 
 
-def test_nobody_keeps_more_than_so_many_untouched_copies(
+def test_untouched_copies_are_limited(
     listed: Client, quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(drafts, "MOST", 2)
@@ -266,24 +266,24 @@ def test_another_accounts_draft_is_not_there(quill: Sender, alice: User, bob: Us
 
 
 @pytest.mark.parametrize("named", ["nonsense", "", "00000000-0000-4000-8000-000000000000"])
-def test_a_draft_that_is_gone_cannot_be_opened(listed: Client, named: str) -> None:
+def test_a_deleted_draft_cannot_be_opened(listed: Client, named: str) -> None:
     assert listed.get(f"/parcels/new/?draft={named}").status_code == 404
 
 
-def test_what_is_typed_into_a_draft_that_is_gone_is_kept_as_a_new_one(listed: Client) -> None:
+def test_typing_into_a_deleted_draft_saves_a_new_one(listed: Client) -> None:
     save(listed, {**HALF, "draft": "00000000-0000-4000-8000-000000000000"})
     assert Draft.objects.get().values["receiver_name"] == "Priya Nair"
 
 
 @pytest.mark.parametrize("role", ["viewer", "bookkeeper"])
-def test_who_may_not_book_sees_no_drafts(quill: Sender, alice: User, visit: Visit, role: str) -> None:
+def test_those_who_may_not_book_see_no_drafts(quill: Sender, alice: User, visit: Visit, role: str) -> None:
     factories.draft(quill, alice)
     person = factories.user("reader@quill.example")
     factories.member(quill, person, role=role)
     assert "Priya Nair" not in text(visit(person).get("/parcels/?view=drafts"))
 
 
-def test_an_account_keeps_so_many_drafts_and_the_form_stays(
+def test_drafts_are_limited_and_the_form_stays(
     listed: Client, quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(drafts, "MOST", 1)
@@ -297,7 +297,7 @@ def test_an_account_keeps_so_many_drafts_and_the_form_stays(
     assert [draft.values["receiver_name"] for draft in drafts.listed(kept.made_by)] == ["Rosa"]
 
 
-def test_drafts_nobody_touches_go_after_a_month(quill: Sender, alice: User) -> None:
+def test_untouched_drafts_are_deleted_after_a_month(quill: Sender, alice: User) -> None:
     old, young = factories.draft(quill, alice), factories.draft(quill, alice)
     Draft.objects.filter(pk=old.pk).update(updated_at=timezone.now() - dt.timedelta(days=31))
     Draft.objects.filter(pk=young.pk).update(updated_at=timezone.now() - dt.timedelta(days=29))
@@ -305,7 +305,7 @@ def test_drafts_nobody_touches_go_after_a_month(quill: Sender, alice: User) -> N
     assert Draft.objects.get() == young
 
 
-def test_a_receiver_of_the_address_book_begins_a_parcel_with_the_default_size(listed: Client, quill: Sender) -> None:
+def test_a_receiver_from_the_address_book_starts_a_parcel_with_the_default_size(listed: Client, quill: Sender) -> None:
     receiver = factories.saved_receiver(quill, name="Greta Lindqvist")
     sizes.make_default(factories.size(quill))
     page = listed.get(f"/parcels/new/?receiver={receiver.uuid}", follow=True)
@@ -314,7 +314,7 @@ def test_a_receiver_of_the_address_book_begins_a_parcel_with_the_default_size(li
     assert value_of(page, "weight_kg") == "1.2"
 
 
-def test_a_strangers_receiver_begins_nothing(quill: Sender, bob: User, visit: Visit) -> None:
+def test_another_accounts_receiver_starts_nothing(quill: Sender, bob: User, visit: Visit) -> None:
     receiver = factories.saved_receiver(quill)
     for named in (receiver.uuid, "nonsense"):
         assert visit(bob).get(f"/parcels/new/?receiver={named}").status_code == 404

@@ -1,4 +1,4 @@
-"""The same box to the same person within two hours: the portal asks once before it books another."""
+"""The same box to the same person within two hours: the portal asks once before it books it again."""
 
 import datetime as dt
 import uuid
@@ -23,7 +23,7 @@ Press = Callable[..., Any]
 
 @pytest.fixture
 def duplicate(quill: Sender, alice: User) -> Order:
-    """Booked fourteen minutes ago, to Noor Tamsin as every quote of the factories."""
+    """Booked fourteen minutes ago, to Noor Tamsin as in every quote of the factories."""
     at = timezone.now() - dt.timedelta(minutes=14)
     return factories.order(quill, alice, status="booked", carrier_reference="S7K2QX", created_at=at)
 
@@ -53,7 +53,7 @@ def test_the_second_is_asked_about_inline_and_booked_by_one_more_press(duplicate
     assert Order.objects.count() == 2
 
 
-def test_the_question_is_told_before_the_press_too(duplicate: Order, quill: Sender, alice: User, visit: Visit) -> None:
+def test_the_question_shows_before_the_press_too(duplicate: Order, quill: Sender, alice: User, visit: Visit) -> None:
     page = visit(alice).get(factories.prices_of(factories.quote(quill, alice)))
     assert "You booked S7K2QX to Noor Tamsin 14 min ago. Book another?" in text(page)
     assert 'name="another"' not in page.content.decode()
@@ -70,7 +70,7 @@ def test_the_pickup_day_chosen_is_kept_through_the_question(
 
 
 @pytest.mark.parametrize("status", ["booking", "unconfirmed", "conflict", "booked"])
-def test_what_is_being_booked_or_may_be_booked_counts(quill: Sender, alice: User, press: Press, status: str) -> None:
+def test_a_booking_in_progress_or_unclear_counts(quill: Sender, alice: User, press: Press, status: str) -> None:
     factories.order(quill, alice, status=status)
     answer = press()
     assert answer.status_code == 409
@@ -78,9 +78,7 @@ def test_what_is_being_booked_or_may_be_booked_counts(quill: Sender, alice: User
 
 
 @pytest.mark.parametrize("status", ["draft", "rejected", "not_booked", "cancelling", "cancelled"])
-def test_what_was_not_booked_or_is_cancelled_asks_nothing(
-    quill: Sender, alice: User, press: Press, status: str
-) -> None:
+def test_a_parcel_not_booked_or_cancelled_asks_nothing(quill: Sender, alice: User, press: Press, status: str) -> None:
     factories.order(quill, alice, status=status)
     assert press().status_code == 302
 
@@ -100,7 +98,7 @@ def test_another_person_place_size_or_day_asks_nothing(duplicate: Order, press: 
     assert press().status_code == 302
 
 
-def test_the_person_is_the_same_in_capitals_and_with_another_order_number(duplicate: Order, press: Press) -> None:
+def test_capitals_and_another_order_number_are_still_the_same_person(duplicate: Order, press: Press) -> None:
     Order.objects.update(receiver_name="NOOR TAMSIN", customer_reference="PO-99", description="other things")
     assert press().status_code == 409
 
@@ -111,9 +109,7 @@ def test_another_accounts_parcels_ask_nothing(duplicate: Order, bob: User, visit
     assert visit(bob).post(f"{factories.prices_of(own)}book/", chosen).status_code == 302
 
 
-def test_a_form_pressed_again_is_answered_with_its_own_order(
-    duplicate: Order, press: Press, quill: Sender, alice: User
-) -> None:
+def test_a_form_sent_again_leads_to_its_own_order(duplicate: Order, press: Press, quill: Sender, alice: User) -> None:
     quote = factories.quote(quill, alice)
     first = press(quote, another="yes")
     assert press(quote)["Location"] == first["Location"]

@@ -1,4 +1,4 @@
-"""Proof packs and the export of an account: who may ask, what their pages say, and how the file is sent."""
+"""Proof packs and account exports: who may ask, what their pages say, and how the file is sent."""
 
 import datetime as dt
 import hashlib
@@ -33,7 +33,7 @@ def order(quill: Sender, alice: User) -> Order:
     return made
 
 
-def test_the_page_says_when_packing_began_anew(order: Order, alice: User, visit: Visit) -> None:
+def test_the_page_says_when_packing_started_again(order: Order, alice: User, visit: Visit) -> None:
     export = packing.proof_pack(order, by=alice, now=timezone.now())
     for is_said in (False, True):
         assert export.claim()
@@ -67,9 +67,7 @@ def test_two_presses_lead_to_one_export(order: Order, alice: User, visit: Visit)
     assert Export.objects.count() == 2
 
 
-def test_the_file_is_sent_as_it_was_packed_kept_by_nobody_and_remembered(
-    order: Order, alice: User, visit: Visit
-) -> None:
+def test_the_file_is_sent_as_packed_never_cached_and_audited(order: Order, alice: User, visit: Visit) -> None:
     client = visit(alice)
     client.post(f"/parcels/{order.uuid}/proof-pack/")
     export = Export.objects.get()
@@ -90,7 +88,7 @@ def test_the_file_is_sent_as_it_was_packed_kept_by_nobody_and_remembered(
     assert list(kept) == [("proof pack asked for", alice.email), ("proof pack downloaded", alice.email)]
 
 
-def test_a_file_in_many_parts_comes_whole(quill: Sender, alice: User, visit: Visit) -> None:
+def test_a_file_in_many_parts_arrives_whole(quill: Sender, alice: User, visit: Visit) -> None:
     content = b"0123456789"
     export = factories.export(quill, alice, content=content)
     ExportPart.objects.all().delete()
@@ -99,7 +97,7 @@ def test_a_file_in_many_parts_comes_whole(quill: Sender, alice: User, visit: Vis
     assert visit(alice).get(f"/exports/{export.uuid}/file.zip").getvalue() == content  # type: ignore[attr-defined]
 
 
-def test_a_file_is_of_its_own_parts_its_own_day_and_kept_in_the_books_of_its_sender(
+def test_a_file_has_its_own_parts_and_its_own_day_and_is_audited_for_its_sender(
     order: Order, quill: Sender, alice: User, bob: User, visit: Visit
 ) -> None:
     factories.export(bob.membership.sender, bob, content=b"PK of another account")
@@ -112,7 +110,7 @@ def test_a_file_is_of_its_own_parts_its_own_day_and_kept_in_the_books_of_its_sen
     assert (kept.sender, kept.actor, kept.subject) == (quill, alice, f"order {order.pk}")
 
 
-def test_everything_is_asked_for_in_settings_and_found_there_again(
+def test_a_full_export_is_requested_in_settings_and_listed_there(
     order: Order, quill: Sender, alice: User, visit: Visit
 ) -> None:
     client = visit(alice)
@@ -136,14 +134,14 @@ def test_everything_is_asked_for_in_settings_and_found_there_again(
 
 
 @pytest.mark.parametrize("who", ["ana", "bea", "vic", "bob", "sam"])
-def test_a_whole_account_is_for_its_owners_alone(
+def test_only_owners_export_a_whole_account(
     order: Order, quill: Sender, alice: User, who: str, request: pytest.FixtureRequest, visit: Visit
 ) -> None:
     client = visit(request.getfixturevalue(who))
     export = factories.export(quill, alice)
     for url in (f"/exports/{export.uuid}/", f"/exports/{export.uuid}/file.zip"):
         assert client.get(url).status_code == 404
-    if who != "bob":  # who owns another account
+    if who != "bob":  # the owner of another account
         assert client.post(EVERYTHING).status_code == 404
     assert Export.objects.filter(sender=quill).count() == 1
 
@@ -161,12 +159,12 @@ def test_nobody_else_gets_a_proof_pack_with_its_label_and_charges(
     assert not Audit.objects.exists()
 
 
-def test_a_parcel_the_carrier_never_had_has_no_proof(quill: Sender, alice: User, visit: Visit) -> None:
+def test_a_parcel_the_carrier_never_had_has_no_proof_pack(quill: Sender, alice: User, visit: Visit) -> None:
     order = factories.order(quill, alice, status="draft")
     assert visit(alice).post(f"/parcels/{order.uuid}/proof-pack/").status_code == 404
 
 
-def test_a_suspended_sender_takes_everything_along(
+def test_a_suspended_sender_can_export_everything(
     order: Order, quill: Sender, alice: User, sam: User, visit: Visit
 ) -> None:
     quill.suspend(by=sam, category="terms", text="Unpaid bill.", note="-", at=timezone.now())
@@ -178,7 +176,7 @@ def test_a_suspended_sender_takes_everything_along(
         assert client.get(f"/exports/{export.uuid}/file.zip").status_code == 200
 
 
-def test_a_file_past_its_week_is_not_sent_but_packed_again_by_a_press(
+def test_a_file_older_than_a_week_is_packed_again_on_request(
     order: Order, quill: Sender, alice: User, visit: Visit
 ) -> None:
     export = factories.export(
@@ -192,12 +190,12 @@ def test_a_file_past_its_week_is_not_sent_but_packed_again_by_a_press(
     assert client.post(f"/parcels/{order.uuid}/proof-pack/")["Location"] != f"/exports/{export.uuid}/"
 
 
-def test_a_label_that_is_missing_is_told_on_the_page(quill: Sender, alice: User, visit: Visit) -> None:
+def test_a_missing_label_is_named_on_the_page(quill: Sender, alice: User, visit: Visit) -> None:
     export = factories.export(quill, alice, problem="2 labels are not in it. NOT-INCLUDED.txt says why.")
     assert "2 labels are not in it." in text(visit(alice).get(f"/exports/{export.uuid}/"))
 
 
-def test_while_the_carrier_is_paused_owners_are_led_to_their_data(
+def test_while_the_carrier_is_paused_owners_see_a_link_to_their_data(
     order: Order, alice: User, ana: User, visit: Visit
 ) -> None:
     account = factories.account()

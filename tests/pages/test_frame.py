@@ -50,7 +50,7 @@ def test_each_page_has_one_heading_a_title_of_its_own_a_language_and_a_skip_link
     assert len(set(titles)) == len([a for a in addresses if "?" not in a])  # a step of cancelling keeps its title
 
 
-def test_help_stands_in_the_same_order_on_each_page(addresses: list[str], alice: User, visit: Visit) -> None:
+def test_help_is_in_the_same_order_on_each_page(addresses: list[str], alice: User, visit: Visit) -> None:
     page = visit(alice)
     in_order = ["Help", "Contact us", "Accessibility", "Dangerous goods", "Terms"]
     for address in addresses:
@@ -68,13 +68,13 @@ def test_ids_are_unique_and_labels_point_at_controls(addresses: list[str], alice
             assert set(pointed.split()) <= set(ids), (address, pointed)
 
 
-def test_logging_out_is_a_press_and_never_a_link(alice: User, visit: Visit) -> None:
+def test_logging_out_is_a_button_and_never_a_link(alice: User, visit: Visit) -> None:
     body = visit(alice).get("/parcels/").content.decode()
     assert '<form action="/accounts/logout/" method="post">' in body
     assert 'href="/accounts/logout/"' not in body
 
 
-def test_a_suspension_is_told_on_every_page_with_reason_and_number(
+def test_a_suspension_shows_on_every_page_with_reason_and_number(
     addresses: list[str], alice: User, quill: Sender, sam: User, visit: Visit
 ) -> None:
     quill.suspend(by=sam, category="dangerous_goods", text="Batteries.", note="never shown", at=timezone.now())
@@ -86,12 +86,12 @@ def test_a_suspension_is_told_on_every_page_with_reason_and_number(
         assert "never shown" not in words
 
 
-def test_readers_get_no_button_that_books(alice: User, bea: User, visit: Visit) -> None:
+def test_viewers_get_no_button_that_books(alice: User, bea: User, visit: Visit) -> None:
     assert 'href="/parcels/new/"' not in visit(bea).get("/parcels/").content.decode()
 
 
 @pytest.mark.parametrize("template", ["400.html", "403_csrf.html", "500.html"])
-def test_pages_for_trouble_stand_alone(template: str) -> None:
+def test_error_pages_need_nothing_else(template: str) -> None:
     body = render_to_string(template)  # no request, no session, no database
     assert body.count("<h1") == 1
     assert "Start page" in body

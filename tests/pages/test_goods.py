@@ -28,18 +28,18 @@ def test_a_word_raises_its_own_question(typed: str, word: str) -> None:
 
 
 @pytest.mark.parametrize("typed", ["Ceramic mugs", "gaskets", "painting by hand", "", "enlightertainment", "glued box"])
-def test_a_word_that_only_holds_one_raises_nothing(typed: str) -> None:
+def test_a_word_that_only_contains_one_raises_nothing(typed: str) -> None:
     assert contents_form.contents_questions([typed]) == []
 
 
-def test_every_word_has_one_question_that_says_what_cannot_go() -> None:
+def test_every_word_has_one_question_that_says_what_cannot_be_sent() -> None:
     words = [word for group in contents_form.QUESTIONS.values() for word in group]
     assert len(words) == len(set(words))
     assert all("?" in question and "can't go" in question for question in contents_form.QUESTIONS)
 
 
 @pytest.mark.django_db
-def test_the_question_stands_with_the_prices_and_the_parcel_is_booked(carrier: SandboxCarrier, listed: Client) -> None:
+def test_the_question_shows_with_the_prices_and_the_parcel_is_booked(carrier: SandboxCarrier, listed: Client) -> None:
     page = listed.post("/parcels/new/", {**AT_HOME, "description": "Torch, batteries"}, follow=True)
     assert "You wrote “batteries”. Is it inside its device?" in text(page)
     assert 'href="/help/dangerous-goods/">What counts as dangerous' in page.content.decode()

@@ -1,4 +1,4 @@
-"""What is packed on its way to the browser, and what never is (docs/decisions/0010)."""
+"""What is compressed on its way to the browser, and what never is (docs/decisions/0010)."""
 
 import gzip
 import hashlib
@@ -19,14 +19,14 @@ TAKES_GZIP = {"Accept-Encoding": "gzip, deflate, br"}
 
 
 def get(page: Client, address: str, **headers: str) -> tuple[dict[str, str], bytes]:
-    """The headers and the bytes of an answer."""
+    """The headers and the bytes of a response."""
     answer = page.get(address, headers=headers)
     body = b"".join(answer) if answer.streaming else answer.content
     return dict(answer.headers), body
 
 
 @pytest.mark.parametrize("address", ["/parcels/", "/parcels/new/", "/help/", "/brand/style.css", "/static/site.js"])
-def test_pages_styles_and_scripts_are_packed_for_who_takes_it(
+def test_pages_styles_and_scripts_are_compressed_for_browsers_that_accept_it(
     quill: Sender, alice: User, visit: Visit, address: str
 ) -> None:
     page = visit(alice)
@@ -44,7 +44,7 @@ def test_the_same_page_has_another_length_each_time(quill: Sender, alice: User, 
     assert len({len(page.get("/help/", headers=TAKES_GZIP).content) for _ in range(20)}) > 5
 
 
-def test_what_holds_a_link_or_a_key_that_acts_goes_plain(quill: Sender, alice: User, visit: Visit) -> None:
+def test_pages_with_a_signed_link_or_a_token_are_not_compressed(quill: Sender, alice: User, visit: Visit) -> None:
     order = factories.order(quill, alice, status="booked")
     page = visit(alice)
     for address in (f"/orders/{order.uuid}/tracking-page/", "/accounts/2fa/totp/activate/", "/invitation/x/"):
@@ -53,7 +53,7 @@ def test_what_holds_a_link_or_a_key_that_acts_goes_plain(quill: Sender, alice: U
         assert "Content-Encoding" not in answer, address
 
 
-def test_a_label_goes_byte_for_byte(quill: Sender, alice: User, visit: Visit) -> None:
+def test_a_label_is_sent_byte_for_byte(quill: Sender, alice: User, visit: Visit) -> None:
     order = factories.order(quill, alice, status="booked")
     label = factories.stored_label(order)
     answer = visit(alice).get(f"/parcels/{order.uuid}/label/{label.size}.pdf", headers=TAKES_GZIP)
@@ -61,7 +61,7 @@ def test_a_label_goes_byte_for_byte(quill: Sender, alice: User, visit: Visit) ->
     assert "Content-Encoding" not in answer
 
 
-def test_a_list_is_packed_as_it_is_read(quill: Sender, alice: User, visit: Visit) -> None:
+def test_a_list_is_compressed_as_it_is_read(quill: Sender, alice: User, visit: Visit) -> None:
     factories.order(quill, alice, status="booked", receiver_name="Zoë Ångström")
     plain_headers, plain = get(visit(alice), "/parcels/export.csv")
     headers, packed = get(visit(alice), "/parcels/export.csv", **TAKES_GZIP)
@@ -73,7 +73,7 @@ def test_a_list_is_packed_as_it_is_read(quill: Sender, alice: User, visit: Visit
 
 
 def test_a_long_list_takes_the_memory_of_a_few_rows(rf: RequestFactory) -> None:
-    """The rows are made as they are asked for: 30 MB of them, and never one in advance."""
+    """The rows are made as they are read: 30 MB of them, and none in advance."""
     asked = []
 
     def rows() -> Iterator[list[object]]:

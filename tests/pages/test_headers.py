@@ -1,4 +1,4 @@
-"""What every answer tells a browser, and the id it is found by in the log."""
+"""What every response tells a browser, and the id to find it by in the log."""
 
 import json
 from typing import Any
@@ -26,7 +26,7 @@ urlpatterns = [*ours, path("broken/", broken)]
 
 
 @pytest.mark.parametrize("address", ["/accounts/login/", "/help/", "/nowhere/", "/unsubscribe/a-token/"])
-def test_every_page_says_what_a_browser_must_not_do(address: str) -> None:
+def test_every_page_tells_a_browser_what_it_must_not_do(address: str) -> None:
     answer = Client().get(address)
     assert "camera=()" in answer["Permissions-Policy"]
     assert answer["Cross-Origin-Resource-Policy"] == "same-origin"
@@ -38,13 +38,13 @@ def test_every_page_says_what_a_browser_must_not_do(address: str) -> None:
 @pytest.mark.parametrize(
     "address", ["/unsubscribe/a-token/", "/invitation/a-token/", "/accounts/password/reset/key/1-a-b/"]
 )
-def test_pages_with_a_key_in_their_address_are_in_no_cache_and_tell_no_site(address: str) -> None:
+def test_pages_with_a_token_in_their_address_are_never_cached_and_send_no_referrer(address: str) -> None:
     answer = Client().get(address)
     assert "no-store" in answer["Cache-Control"]
     assert answer["Referrer-Policy"] == "strict-origin"
 
 
-def test_an_answer_has_an_id_and_the_proxys_only_where_one_is_trusted(settings: Any) -> None:
+def test_a_response_has_an_id_and_the_proxys_only_if_the_proxy_is_trusted(settings: Any) -> None:
     given = {"X-Request-ID": "from-the-proxy-1"}
     assert Client().get("/readyz", headers=given)["X-Request-ID"] != "from-the-proxy-1"
     settings.TRUSTED_PROXY_COUNT = 1
@@ -53,14 +53,14 @@ def test_an_answer_has_an_id_and_the_proxys_only_where_one_is_trusted(settings: 
 
 
 @pytest.mark.urls(__name__)
-def test_the_page_of_our_own_faults_has_the_id_to_quote(caplog: Any) -> None:
+def test_the_error_page_has_the_id_to_quote(caplog: Any) -> None:
     answer = Client(raise_request_exception=False).get("/broken/")
     assert answer.status_code == 500
     assert answer["X-Request-ID"] in answer.content.decode()
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
-def test_no_other_site_opens_a_label_or_a_signed_link(alice: User, client: Client, site: str) -> None:
+def test_no_other_site_can_open_a_label_or_a_signed_link(alice: User, client: Client, site: str) -> None:
     order = factories.order(alice.membership.sender, alice, status="booked")
     factories.stored_label(order)
     client.force_login(alice)
@@ -84,7 +84,7 @@ def recorded(caplog: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     return lambda: [record.msg for record in caplog.records if record.name == "security"]
 
 
-def test_a_report_is_one_line_without_the_queries_of_its_addresses(recorded: Any) -> None:
+def test_a_csp_report_is_one_line_without_the_queries_of_its_addresses(recorded: Any) -> None:
     said = {
         "effective-directive": "script-src",
         "document-uri": "https://p/x/?q=mia",
@@ -98,12 +98,12 @@ def test_a_report_is_one_line_without_the_queries_of_its_addresses(recorded: Any
 @pytest.mark.parametrize(
     "body", [b"", b"[]", b"{}", b'{"csp-report": 1}', b"\xff", b"[" * 9000, b'{"csp-report": {}}' + b" " * 9000]
 )
-def test_whatever_is_reported_is_answered_alike(recorded: Any, body: bytes) -> None:
+def test_every_csp_report_gets_the_same_response(recorded: Any, body: bytes) -> None:
     assert report(body).status_code == 204
     assert recorded() == []
 
 
-def test_of_many_reports_few_are_written(recorded: Any) -> None:
+def test_of_many_csp_reports_few_are_logged(recorded: Any) -> None:
     for _ in range(10):
         report(b'{"csp-report": {"effective-directive": "img-src"}}')
     assert len(recorded()) == 3

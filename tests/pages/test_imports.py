@@ -1,4 +1,4 @@
-"""The pages of an import, walked without JavaScript."""
+"""The pages of an import, without JavaScript."""
 
 import datetime as dt
 import io
@@ -41,7 +41,7 @@ def upload(client: Client, content: bytes | str, *, name: str = "orders.csv") ->
 
 
 def match(client: Client, file: Import) -> Any:
-    """Presses “Check all rows” on the page as it came: every guess is taken."""
+    """Press “Check all rows” on the page as it came, so every guess is accepted."""
     page = client.get(reverse("match_columns", args=[file.uuid])).content.decode()
     chosen = re.findall(r'<select name="(\w+)"(?:(?!</select>).)*?value="([^"]+)" selected', page, re.DOTALL)
     chosen += re.findall(r'<input type="radio" name="(size)" value="([^"]+)" checked', page)
@@ -53,7 +53,7 @@ def check_page(file: Import) -> str:
 
 
 def book(client: Client, file: Import, rule: str = "cheapest", *, later: bool = False) -> Any:
-    """Presses Book on the page as it is now, with the last pickup day on offer if it is to be `later`."""
+    """Press Book on the page as it is now, with the last pickup day on offer if `later`."""
     page = client.get(f"{check_page(file)}?rule={rule}").content.decode()
     hidden = dict(re.findall(r'name="(rows|newest|last|doubts)" value="([^"]*)"', page))
     chosen = {"rule": rule, "pickup_date": (days(page) if later else [""])[-1]}
@@ -84,8 +84,8 @@ def test_a_file_without_measures_offers_the_saved_sizes_at_once(listed: Client, 
 
 
 @pytest.mark.parametrize("sum_of", ["Total", "Grand total", "Sum", "Subtotal"])
-def test_a_row_that_holds_a_sum_is_offered_as_no_parcel(listed: Client, carrier: SandboxCarrier, sum_of: str) -> None:
-    """The name column holds the word, after a column that is filled in each row."""
+def test_a_totals_row_is_not_offered_as_a_parcel(listed: Client, carrier: SandboxCarrier, sum_of: str) -> None:
+    """The name column says "Total", after a column that is filled in every row."""
     header = "Line,Name,Email,Address 1,Suburb,Postcode,Contents,Weight,Length,Width,Height,Order number"
     upload(listed, "\n".join([header, f"1,{GOOD}", f"2,{sum_of},,,,,,4.8,,,,"]))
     file = Import.objects.get()
@@ -135,7 +135,7 @@ def test_a_paste_is_as_good_as_a_file(listed: Client) -> None:
     assert Import.objects.get().delimiter == "\t"
 
 
-def test_only_the_own_accounts_bookings_of_the_very_same_file_are_told(quill: Sender, alice: User, bob: User) -> None:
+def test_only_the_accounts_own_bookings_of_the_same_file_are_mentioned(quill: Sender, alice: User, bob: User) -> None:
     mine, theirs = quill, bob.membership.sender
     files = {of: factories.import_file(of, by, sha256="a" * 64) for of, by in ((mine, alice), (theirs, bob))}
     booked = {"state": "booked", "problems": {}}
@@ -145,13 +145,13 @@ def test_only_the_own_accounts_bookings_of_the_very_same_file_are_told(quill: Se
     assert uploads.booked_before(again) == files[theirs]
 
 
-def test_the_very_same_file_is_known_again(listed: Client) -> None:
+def test_the_same_file_is_recognised(listed: Client) -> None:
     upload(listed, f"{HEADER}\n{GOOD}")
     answer = listed.get(upload(listed, f"{HEADER}\n{GOOD}")["Location"])
     assert "You imported this same file on" in text(answer)
 
 
-def test_another_file_is_not_known_and_a_known_one_is_told_as_the_one_of_which_most_was_booked(
+def test_another_file_is_not_recognised_and_of_equal_files_the_most_booked_is_named(
     quill: Sender, alice: User, bob: User
 ) -> None:
     sheet = reading.read(f"{HEADER}\n{GOOD}".encode())
@@ -172,7 +172,7 @@ def test_a_field_that_every_parcel_needs_must_be_matched(listed: Client) -> None
     assert not ImportRow.objects.exclude(due_at=None).exists()
 
 
-def test_what_a_file_has_no_column_for_is_named_and_stands_first(listed: Client, quill: Sender) -> None:
+def test_fields_without_a_column_are_named_first(listed: Client, quill: Sender) -> None:
     header = "Name,Street,Suburb,State,Postcode,Email,Contents"
     rows = "Priya Nair,1 High St,Brunswick,VIC,3056,p@example.net,Mugs"
     page = text(listed.get(upload(listed, f"{header}\n{rows}")["Location"]))
@@ -183,7 +183,7 @@ def test_what_a_file_has_no_column_for_is_named_and_stands_first(listed: Client,
     assert "has no column for" not in text(listed.get(upload(listed, f"{header}\n{rows}\n{rows}")["Location"]))
 
 
-def test_a_row_can_be_left_out_and_taken_after_all(
+def test_a_row_can_be_left_out_and_taken_back_in(
     listed: Client, carrier: SandboxCarrier, quill: Sender, alice: User
 ) -> None:
     row = factories.import_row(quill, alice)
@@ -196,7 +196,7 @@ def test_a_row_can_be_left_out_and_taken_after_all(
     assert row.state == "fix"
 
 
-def test_a_row_left_out_by_hand_and_taken_after_all_is_still_compared_with_what_was_bought(
+def test_a_row_left_out_and_taken_back_in_is_still_compared_with_past_orders(
     listed: Client, carrier: SandboxCarrier, quill: Sender, alice: User
 ) -> None:
     upload(listed, f"{HEADER}\n{GOOD}")
@@ -212,7 +212,7 @@ def test_a_row_left_out_by_hand_and_taken_after_all_is_still_compared_with_what_
 
 
 @pytest.mark.parametrize("press", [{"weight_kg": "2.1"}, {"leave_out": "yes"}, None])
-def test_a_row_that_is_handed_over_for_booking_stays_as_it_is(
+def test_a_row_queued_for_booking_stays_as_it_is(
     listed: Client, quill: Sender, alice: User, press: dict[str, str] | None
 ) -> None:
     row = factories.import_row(quill, alice, state="owed", problems={})
@@ -224,7 +224,7 @@ def test_a_row_that_is_handed_over_for_booking_stays_as_it_is(
     assert (row.state, row.corrected) == (before, corrected)
 
 
-def test_failed_rows_are_a_file_no_spreadsheet_calculates(listed: Client, quill: Sender, alice: User) -> None:
+def test_the_file_of_failed_rows_has_no_formulas(listed: Client, quill: Sender, alice: User) -> None:
     row = factories.import_row(quill, alice)
     ImportRow.objects.update(cells=["=HYPERLINK(1)", *row.cells[1:]])
     content = listed.get(reverse("failed_rows", args=[row.file.uuid])).getvalue().decode()
@@ -258,7 +258,7 @@ def test_pages_cost_the_same_whatever_the_number_of_rows(name: str, quill: Sende
     assert found[0] == found[1] == found[2] <= 17
 
 
-def test_a_yes_after_the_pickup_day_is_told_and_books_nothing(listed: Client, carrier: SandboxCarrier) -> None:
+def test_agreeing_after_the_pickup_day_says_so_and_books_nothing(listed: Client, carrier: SandboxCarrier) -> None:
     upload(listed, f"{HEADER}\n{GOOD}")
     file = Import.objects.get()
     match(listed, file)
@@ -276,7 +276,7 @@ def test_a_yes_after_the_pickup_day_is_told_and_books_nothing(listed: Client, ca
     assert Order.objects.get().status == "draft"
 
 
-def test_a_yes_that_books_some_says_so_and_what_to_do_about_the_others(
+def test_agreeing_that_books_only_some_says_what_to_do_about_the_others(
     quill: Sender, alice: User, visit: Visit
 ) -> None:
     file = factories.import_file(quill, alice, state="booking")
@@ -321,10 +321,10 @@ def test_the_labels_of_a_file_are_printed_together(listed: Client, quill: Sender
     assert other.carrier_reference not in bench
 
 
-def test_leaving_out_a_row_that_was_booked_meanwhile_is_told(
+def test_leaving_out_a_row_that_was_booked_meanwhile_says_so(
     listed: Client, quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Book is pressed in another tab between reading the row and leaving it out."""
+    """Another tab presses Book between reading the row and leaving it out."""
     row = factories.import_row(quill, alice, state="ready", problems={})
     finish = ImportRow.finish
 
@@ -338,7 +338,7 @@ def test_leaving_out_a_row_that_was_booked_meanwhile_is_told(
     assert ImportRow.objects.get().state == "owed"
 
 
-def test_a_head_that_is_a_formula_comes_back_as_text(quill: Sender, alice: User, visit: Visit) -> None:
+def test_a_header_that_is_a_formula_comes_back_as_text(quill: Sender, alice: User, visit: Visit) -> None:
     file = factories.import_file(quill, alice, header=["=HYPERLINK(1)", *factories.IMPORT_HEADER[1:]])
     factories.import_row(quill, alice, file=file)
     lines = visit(alice).get(f"/imports/{file.uuid}/failed.csv").getvalue().decode()
@@ -346,7 +346,7 @@ def test_a_head_that_is_a_formula_comes_back_as_text(quill: Sender, alice: User,
     assert "=HYPERLINK(1)" in lines
 
 
-def test_a_chosen_place_keeps_no_sign_that_a_database_refuses(
+def test_a_chosen_place_drops_characters_a_database_refuses(
     quill: Sender, alice: User, visit: Visit, localities: None, carrier: SandboxCarrier
 ) -> None:
     row = factories.import_row(quill, alice)
@@ -359,7 +359,7 @@ TEN_TIMES = GOOD.replace("2.4,32,24,11", "0.35,300,200,150")
 
 
 def prices(page: str) -> list[Decimal]:
-    """What the rows listed on this page cost."""
+    """Return the prices of the rows on this page."""
     found = re.findall(r'class="num d">\s*<b>\$([0-9,.]+)', page)
     return [Decimal(price.replace(",", "")) for price in found]
 
@@ -404,7 +404,7 @@ def test_rows_that_look_wrong_are_booked_once_their_sender_says_they_are_right(
 
 
 def decide(client: Client, file: Import, page: str, *, right: bool = False, unit: str = "") -> Any:
-    """Answers what the page asks about the first rows that look wrong."""
+    """Answer what the page asks about the first rows that look wrong."""
     shown = dict(re.findall(r'name="(rule|last)" value="([^"]*)"', page))
     [token, *_] = re.findall(r'name="right" value="(\w+)"', page)
     answer = {"right": token} if right else {"unit": unit}
@@ -423,7 +423,9 @@ def test_one_press_reads_the_file_in_millimetres(listed: Client, carrier: Sandbo
     assert "30 × 20 × 15 cm" in page
 
 
-def test_a_yes_to_rows_that_changed_meanwhile_asks_anew(listed: Client, carrier: SandboxCarrier, alice: User) -> None:
+def test_confirming_rows_that_changed_meanwhile_asks_again(
+    listed: Client, carrier: SandboxCarrier, alice: User
+) -> None:
     upload(listed, "\n".join([HEADER, TEN_TIMES, TEN_TIMES.replace("1001", "1002")]))
     file = Import.objects.get()
     match(listed, file)
@@ -435,7 +437,7 @@ def test_a_yes_to_rows_that_changed_meanwhile_asks_anew(listed: Client, carrier:
     assert "Are the measures in mm?" in answer
 
 
-def test_a_service_chosen_for_one_row_goes_before_the_rule(
+def test_a_service_chosen_for_one_row_overrides_the_rule(
     listed: Client, carrier: SandboxCarrier, quill: Sender, alice: User
 ) -> None:
     file = factories.import_file(quill, alice)
@@ -454,7 +456,7 @@ def test_a_service_chosen_for_one_row_goes_before_the_rule(
 
 
 @pytest.mark.parametrize("code", ["NO-SUCH-SERVICE", "x" * 300])
-def test_a_service_that_is_not_offered_is_not_chosen(
+def test_a_service_that_is_not_offered_cannot_be_chosen(
     code: str, listed: Client, quill: Sender, alice: User, bob: User
 ) -> None:
     file = factories.import_file(quill, alice)
@@ -481,7 +483,7 @@ def test_the_tabs_count_what_they_list(listed: Client, quill: Sender, alice: Use
         assert len(re.findall(r' id="row-\d+"', shown)) == int(count), show
 
 
-def test_an_import_of_which_nothing_was_booked_is_deleted(listed: Client, quill: Sender, alice: User) -> None:
+def test_an_import_with_nothing_booked_is_deleted(listed: Client, quill: Sender, alice: User) -> None:
     file = factories.import_file(quill, alice)
     factories.import_row(quill, alice, file=file)
     url = reverse("remove_import", args=[file.uuid])
@@ -502,7 +504,7 @@ def test_today_counts_rows_to_fix_up_to_a_thousand(
     assert "Import rows to fix: 2+ They" in text(listed.get("/today/"))
 
 
-def test_an_import_with_parcels_is_archived_and_comes_back(listed: Client, quill: Sender, alice: User) -> None:
+def test_an_import_with_parcels_is_archived_and_can_be_restored(listed: Client, quill: Sender, alice: User) -> None:
     file = factories.import_file(quill, alice, state="booking")
     order = factories.order(quill, alice, status="booked")
     factories.import_row(quill, alice, file=file, state="booked", problems={}, order=order)
@@ -519,7 +521,7 @@ def test_an_import_with_parcels_is_archived_and_comes_back(listed: Client, quill
     assert "1 to fix" in text(listed.get(lists))
 
 
-def test_an_import_that_is_being_booked_stays(listed: Client, quill: Sender, alice: User) -> None:
+def test_an_import_that_is_being_booked_cannot_be_removed(listed: Client, quill: Sender, alice: User) -> None:
     file = factories.import_file(quill, alice, state="booking")
     factories.import_row(quill, alice, file=file, state="owed", problems={})
     answer = listed.post(reverse("remove_import", args=[file.uuid]), follow=True)
@@ -527,7 +529,7 @@ def test_an_import_that_is_being_booked_stays(listed: Client, quill: Sender, ali
     assert Import.objects.get().archived_at is None
 
 
-def test_rows_of_a_file_that_nobody_came_back_to_count_no_more(listed: Client, quill: Sender, alice: User) -> None:
+def test_rows_of_an_abandoned_file_no_longer_count(listed: Client, quill: Sender, alice: User) -> None:
     now = timezone.now()
     for days_ago, count in ((13, 1), (15, 1)):
         file = factories.import_file(quill, alice, created_at=now - dt.timedelta(days=days_ago))
@@ -554,7 +556,7 @@ def ready_rows(file: Import, *amounts: str) -> None:
         factories.import_row(file.sender, file.made_by, file=file, state="ready", problems={}, quote=quote)
 
 
-def test_no_pickup_day_is_offered_that_some_row_cannot_have(listed: Client, quill: Sender, alice: User) -> None:
+def test_only_pickup_days_that_suit_every_row_are_offered(listed: Client, quill: Sender, alice: User) -> None:
     file, today = factories.import_file(quill, alice), timezone.now().astimezone(quill.tzinfo).date()
     firsts = [str(today + dt.timedelta(days=ahead)) for ahead in (1, 6)]
     ready_rows(file, "9.00", "11.00")
@@ -572,7 +574,7 @@ def test_every_ready_row_shows_its_parcel_service_and_price(listed: Client, quil
 
 
 @pytest.mark.parametrize("name", ["check_import"])
-def test_rows_that_are_ready_and_look_wrong_cost_no_query_each(
+def test_ready_rows_that_look_wrong_need_no_extra_query_each(
     name: str, quill: Sender, alice: User, visit: Visit
 ) -> None:
     file, client, found = factories.import_file(quill, alice), visit(alice), []
@@ -587,7 +589,7 @@ def test_rows_that_are_ready_and_look_wrong_cost_no_query_each(
     assert found[0] == found[1] == found[2] <= 21
 
 
-def test_rows_are_priced_by_the_rule_that_is_chosen(listed: Client, quill: Sender, alice: User) -> None:
+def test_rows_are_priced_by_the_chosen_rule(listed: Client, quill: Sender, alice: User) -> None:
     file = factories.import_file(quill, alice)
     ready_rows(file, "12.08")
     page = listed.get(check_page(file) + "?rule=fastest").content.decode()
@@ -609,7 +611,7 @@ def test_the_total_is_the_sum_of_the_rows_page_by_page(listed: Client, quill: Se
     assert f"<b>${sum(prices(first) + prices(second)):,.2f} AUD" in first
 
 
-def test_the_dearest_rows_come_first_when_asked_for(listed: Client, quill: Sender, alice: User) -> None:
+def test_the_dearest_rows_can_be_listed_first(listed: Client, quill: Sender, alice: User) -> None:
     file = factories.import_file(quill, alice)
     ready_rows(file, *[f"{10 + at / 100:.2f}" for at in range(60)])
     page = listed.get(check_page(file) + "?sort=price").content.decode()
@@ -619,20 +621,22 @@ def test_the_dearest_rows_come_first_when_asked_for(listed: Client, quill: Sende
 
 
 @pytest.mark.parametrize("page", ["0", "-1", "x", "99999999999999999999", "٣", "7"])
-def test_a_page_that_is_none_is_the_first_or_empty(listed: Client, quill: Sender, alice: User, page: str) -> None:
+def test_an_invalid_page_number_shows_the_first_page_or_an_empty_one(
+    listed: Client, quill: Sender, alice: User, page: str
+) -> None:
     file = factories.import_file(quill, alice)
     ready_rows(file, "12.08")
     assert len(prices(listed.get(f"{check_page(file)}?page={page}").content.decode())) == (page != "7")
 
 
-def test_a_row_that_is_booked_costs_what_its_parcel_cost(listed: Client, quill: Sender, alice: User) -> None:
+def test_a_booked_row_shows_what_its_parcel_cost(listed: Client, quill: Sender, alice: User) -> None:
     file = factories.import_file(quill, alice, state="booking")
     order = factories.order(quill, alice, status="booked", charged_price=Decimal("99.00"))
     factories.import_row(quill, alice, file=file, state="booked", problems={}, order=order)
     assert prices(listed.get(check_page(file)).content.decode()) == [Decimal("99.00")]
 
 
-def test_a_header_in_millimetres_is_shown_and_a_choice_of_centimetres_refused(listed: Client) -> None:
+def test_a_header_in_millimetres_is_shown_and_choosing_centimetres_is_refused(listed: Client) -> None:
     header = HEADER.replace("Weight,Length", "Weight (g),Length (mm)")
     upload(listed, f"{header}\n{GOOD}")
     url = reverse("match_columns", args=[Import.objects.get().uuid])
@@ -644,7 +648,7 @@ def test_a_header_in_millimetres_is_shown_and_a_choice_of_centimetres_refused(li
     assert "“Length (mm)” says mm. Choose mm, or rename that column" in text(answer)
 
 
-def test_the_file_too_many_within_an_hour_is_refused_and_the_next_hour_takes_it(
+def test_one_file_too_many_in_an_hour_is_refused_and_taken_the_next_hour(
     listed: Client, quill: Sender, alice: User, settings: Any
 ) -> None:
     settings.IMPORTS_AN_HOUR = 2
@@ -657,7 +661,7 @@ def test_the_file_too_many_within_an_hour_is_refused_and_the_next_hour_takes_it(
     assert upload(listed, "name,weight\nNoor,2\n").status_code == 302
 
 
-def test_files_that_cannot_be_read_count_and_beyond_the_limit_nothing_is_read(
+def test_unreadable_files_count_and_past_the_limit_nothing_is_read(
     listed: Client, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.IMPORTS_AN_HOUR = 2
@@ -667,10 +671,10 @@ def test_files_that_cannot_be_read_count_and_beyond_the_limit_nothing_is_read(
     answer = listed.post(reverse("new_import"), {"pasted": "name\nNoor"})
     assert answer.status_code == 429
     assert "couldn't be read count as well" in text(answer)
-    assert "Noor" in text(answer)  # what was pasted is still there
+    assert "Noor" in text(answer)  # the pasted text is still there
 
 
-def test_a_day_chosen_before_midnight_is_refused_at_its_field_and_the_next_press_books(
+def test_a_day_chosen_before_midnight_is_refused_at_its_field_and_pressing_again_books(
     listed: Client, carrier: SandboxCarrier, time_machine: TimeMachineFixture
 ) -> None:
     time_machine.move_to(dt.datetime(2026, 11, 26, 12, 52, tzinfo=dt.UTC))  # Thursday, 23:52 in Melbourne
@@ -697,7 +701,7 @@ def test_a_day_chosen_before_midnight_is_refused_at_its_field_and_the_next_press
     assert str(Order.objects.get().carrier_pickup_date) == "2026-11-30"
 
 
-def test_rows_whose_pickup_day_came_are_booked_by_one_button(
+def test_rows_whose_pickup_day_has_come_are_booked_by_one_button(
     quill: Sender, alice: User, visit: Visit, carrier: SandboxCarrier
 ) -> None:
     file = factories.import_file(quill, alice, state="booking")
@@ -711,7 +715,7 @@ def test_rows_whose_pickup_day_came_are_booked_by_one_button(
     assert (order.status, order.pickup_date) == ("booking", None)
 
 
-def test_the_check_says_what_nobody_sees_in_the_workbook(listed: Client, quill: Sender) -> None:
+def test_the_check_names_what_is_hidden_in_the_workbook(listed: Client, quill: Sender) -> None:
     book = Workbook()
     rows: Any = book.active
     for line in (HEADER.split(","), GOOD.split(",")):

@@ -1,4 +1,4 @@
-"""Labels are served byte for byte to those who book, while the parcel is booked, or not at all."""
+"""Labels are served byte for byte, only to those who book, and only while the parcel is booked."""
 
 import logging
 from collections.abc import Callable
@@ -44,7 +44,7 @@ def test_a_download_is_an_attachment_of_the_same_bytes(label: Label, alice: User
     assert answer["Content-Disposition"].startswith("attachment; ")
 
 
-def test_nothing_keeps_frames_or_guesses_it(label: Label, alice: User, visit: Visit) -> None:
+def test_a_label_is_never_cached_framed_or_sniffed(label: Label, alice: User, visit: Visit) -> None:
     answer = visit(alice).get(address(label))
     assert answer["Cache-Control"] == "private, no-store"
     assert answer["X-Content-Type-Options"] == "nosniff"
@@ -72,7 +72,7 @@ def test_one_changed_byte_is_an_error_and_never_a_label(
 
 
 @pytest.mark.parametrize("who", ["bea", "vic", "bob", "sam"])
-def test_everybody_else_gets_404(label: Label, request: pytest.FixtureRequest, visit: Visit, who: str) -> None:
+def test_everybody_else_gets_a_404(label: Label, request: pytest.FixtureRequest, visit: Visit, who: str) -> None:
     assert visit(request.getfixturevalue(who)).get(address(label)).status_code == 404
 
 
@@ -80,7 +80,7 @@ def test_a_visitor_is_sent_to_log_in(label: Label) -> None:
     assert Client().get(address(label))["Location"].startswith("/accounts/login/")
 
 
-def test_a_cancelled_parcels_label_is_gone(label: Label, alice: User, visit: Visit) -> None:
+def test_a_cancelled_parcels_label_is_not_served(label: Label, alice: User, visit: Visit) -> None:
     now = timezone.now()
     order = Order.objects.get()
     move_to(order, "cancelling", reason="-", at=now)
@@ -98,7 +98,7 @@ def test_a_cancelled_parcels_label_is_gone(label: Label, alice: User, visit: Vis
         ("absent", False, "The carrier has no label of this size for this parcel."),
     ],
 )
-def test_a_late_label_says_that_it_is_not_here_yet(
+def test_a_late_label_says_it_is_not_here_yet(
     label: Label, alice: User, visit: Visit, state: str, due: bool, said: str
 ) -> None:
     LabelBytes.objects.all().delete()
@@ -117,7 +117,7 @@ def test_a_purged_label_is_gone_but_its_checksum_is_kept(label: Label, alice: Us
     assert label.sha256 in text(client.get(f"/parcels/{label.order.uuid}/"))
 
 
-def test_a_label_that_is_compared_after_a_restore_is_not_given_out(label: Label, alice: User, visit: Visit) -> None:
+def test_a_label_being_checked_after_a_restore_is_not_served(label: Label, alice: User, visit: Visit) -> None:
     Label.objects.update(state="withheld")
     answer = visit(alice).get(address(label))
     assert answer.status_code == 404
@@ -134,8 +134,8 @@ def test_a_post_is_refused(label: Label, alice: User, visit: Visit) -> None:
 
 
 @pytest.mark.parametrize("how", ["opened", "downloaded", "in a ZIP", "in a proof pack"])
-def test_the_first_time_a_label_is_given_out_is_kept(label: Label, alice: User, visit: Visit, how: str) -> None:
-    """An adopted reference is taken back for the asking until then: tests/staff/test_unadopting.py."""
+def test_the_first_time_a_label_is_served_is_recorded(label: Label, alice: User, visit: Visit, how: str) -> None:
+    """Until then an adopted reference can be taken back: tests/staff/test_unadopting.py."""
 
     def give_out() -> None:
         if how == "in a proof pack":
@@ -158,7 +158,7 @@ def test_the_first_time_a_label_is_given_out_is_kept(label: Label, alice: User, 
     assert label.served_at == first
 
 
-def test_a_label_that_goes_while_it_is_read_is_not_given_out(
+def test_a_label_deleted_while_it_is_read_is_not_served(
     label: Label, alice: User, visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read = Label.intact_bytes
@@ -173,7 +173,7 @@ def test_a_label_that_goes_while_it_is_read_is_not_given_out(
 
 
 @pytest.mark.parametrize(("progress", "status"), [("", 403), ("pickup_missed", 403), ("collected", 200)])
-def test_a_stopped_dispatch_closes_the_labels_not_collected_yet(
+def test_stopping_dispatch_closes_the_labels_not_collected_yet(
     label: Label, quill: Sender, alice: User, sam: User, visit: Visit, progress: str, status: int
 ) -> None:
     Order.objects.update(progress=progress)

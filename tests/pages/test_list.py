@@ -1,4 +1,4 @@
-"""Views, filters, pages both ways and what is done with many parcels: all in addresses and forms, no script needed."""
+"""Views, filters, pages both ways and bulk actions, all with links and forms, no script needed."""
 
 import csv
 import datetime as dt
@@ -61,7 +61,7 @@ def local_day(quill: Sender, days: int = 0) -> dt.date:
         ("used-after-cancelling", {"status": "cancelled", "used_after_cancel_at": timezone.now()}),
     ],
 )
-def test_a_view_holds_what_it_names_and_nothing_else(
+def test_a_view_lists_what_its_name_says_and_nothing_else(
     page: Client, order: Callable[..., Order], view: str, fields: dict[str, Any]
 ) -> None:
     made = order(customer_reference="MINE", **fields)
@@ -77,13 +77,13 @@ def test_labels_to_print_are_those_nobody_printed(page: Client, order: Callable[
     waits, done = order(), order(printed_at=timezone.now(), printed_by=alice)
     for made in (waits, done):
         factories.stored_label(made)
-    order()  # whose label the carrier is still making
+    order()  # its label is still being made
     words = text(page.get("/parcels/?view=labels-to-print"))
     assert "1 parcel" in words
     assert str(waits) in words
 
 
-def test_a_missed_pickup_is_told_by_the_calendar_and_by_scans(
+def test_a_missed_pickup_is_recognised_by_the_calendar_and_by_scans(
     page: Client, order: Callable[..., Order], quill: Sender
 ) -> None:
     booked_at = timezone.now() - dt.timedelta(days=9)
@@ -98,12 +98,12 @@ def test_a_missed_pickup_is_told_by_the_calendar_and_by_scans(
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_an_empty_view_says_what_would_be_there(page: Client, view: str) -> None:
+def test_an_empty_view_says_what_belongs_in_it(page: Client, view: str) -> None:
     words = text(page.get("/parcels/", {"view": view}))
     assert "No parcels yet" in words if view == "all" else VIEWS[view].empty in words
 
 
-def test_filters_narrow_and_each_is_a_chip_that_takes_it_away(
+def test_filters_narrow_the_list_and_each_is_a_chip_that_removes_it(
     page: Client, order: Callable[..., Order], quill: Sender, ana: User
 ) -> None:
     day, size = local_day(quill, 2), factories.size(quill)
@@ -144,13 +144,13 @@ def test_filters_narrow_and_each_is_a_chip_that_takes_it_away(
     ["pickup=soon", "size=big", "by=9x", "booked_to=9999-12-31", "booked_from=0001-01-01", "view=nowhere", "import=1",
      "country=XX", "printed=maybe", "service=%0A", "after=x", "after=9999-12-31.5&sort=pickup"],
 )  # fmt: skip
-def test_a_value_nobody_could_choose_filters_nothing(page: Client, order: Callable[..., Order], query: str) -> None:
+def test_an_impossible_filter_value_is_ignored(page: Client, order: Callable[..., Order], query: str) -> None:
     order()
     assert "1 parcel" in text(page.get(f"/parcels/?{query}"))
 
 
 @pytest.mark.parametrize("sort", ["newest", "oldest", "pickup"])
-def test_pages_go_on_and_back_by_key_and_miss_nobody(
+def test_paging_forward_and_back_misses_no_parcel(
     page: Client, order: Callable[..., Order], quill: Sender, sort: str
 ) -> None:
     for number in range(103):
@@ -178,7 +178,7 @@ def test_counting_stops_at_a_thousand(page: Client, order: Callable[..., Order],
     assert said in text(page.get("/parcels/"))
 
 
-def test_a_page_of_parcels_reads_few_columns_and_each_row_no_more(
+def test_a_page_of_parcels_reads_few_columns_and_no_more_for_each_row(
     page: Client, order: Callable[..., Order], django_assert_max_num_queries: Any
 ) -> None:
     for fields in ({}, {"first_mile": "drop-off"}, {"status": "rejected"}, {"progress": "pickup_futile"}):
@@ -199,13 +199,13 @@ def test_a_search_from_the_top_opens_the_only_parcel_it_finds(page: Client, orde
     assert "2 parcels" in text(page.get("/parcels/?q=tamsin&open=1"))
 
 
-def test_a_view_is_kept_for_oneself_or_for_the_team(
+def test_a_view_is_saved_for_oneself_or_for_the_team(
     page: Client, order: Callable[..., Order], ana: User, bob: User, visit: Visit
 ) -> None:
     order(printed_at=timezone.now(), customer_reference="MINE")
     order(customer_reference="OTHER")
     saved = page.post("/parcels/views/", {"name": "Late", "query": "printed=yes&before=3&x=y"})
-    assert saved["Location"] == "/parcels/?view=late-2"  # the system has a view of that name
+    assert saved["Location"] == "/parcels/?view=late-2"  # there is a built-in view of that name
     words = text(page.get("/parcels/?view=late-2"))
     assert "MINE" in words
     assert "OTHER" not in words
@@ -220,13 +220,13 @@ def test_a_view_is_kept_for_oneself_or_for_the_team(
     assert not SavedView.objects.exists()
 
 
-def test_a_view_saved_twice_is_kept_once(page: Client, order: Callable[..., Order]) -> None:
+def test_a_view_saved_twice_is_stored_once(page: Client, order: Callable[..., Order]) -> None:
     for query in ("printed=no", "printed=yes"):
         page.post("/parcels/views/", {"name": "Mine", "query": query})
     assert [(view.slug, view.query) for view in SavedView.objects.all()] == [("mine", "printed=yes")]
 
 
-def test_a_shared_view_shows_its_search_to_those_who_book_only(
+def test_a_shared_view_shows_its_search_only_to_those_who_book(
     page: Client, order: Callable[..., Order], ana: User, bea: User, vic: User, visit: Visit
 ) -> None:
     order(printed_at=timezone.now())
@@ -243,7 +243,7 @@ def test_a_shared_view_shows_its_search_to_those_who_book_only(
     assert "Search: order-7" in text(own.get("/parcels/?view=mine"))
 
 
-def test_all_of_a_view_can_be_chosen_across_pages(page: Client, order: Callable[..., Order]) -> None:
+def test_a_whole_view_can_be_selected_across_pages(page: Client, order: Callable[..., Order]) -> None:
     for _ in range(52):
         order()
     order(progress="delivered")
@@ -254,7 +254,7 @@ def test_all_of_a_view_can_be_chosen_across_pages(page: Client, order: Callable[
     assert body.count(" checked>") == 50
 
 
-def test_cancelling_many_names_what_it_leaves_alone_and_why(
+def test_cancelling_many_names_the_parcels_it_skips_and_why(
     parcel_tools: None, page: Client, order: Callable[..., Order]
 ) -> None:
     fine = order()
@@ -280,7 +280,7 @@ def test_cancelling_many_names_what_it_leaves_alone_and_why(
         assert made.status == before
 
 
-def test_a_scan_that_comes_while_many_are_cancelled_is_told(
+def test_a_scan_that_comes_while_many_are_cancelled_is_mentioned(
     page: Client, order: Callable[..., Order], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     futile = order(progress="pickup_futile")
@@ -297,7 +297,7 @@ def test_a_scan_that_comes_while_many_are_cancelled_is_told(
     assert "already been picked up" in text(answer)
 
 
-def test_nobody_elses_parcels_are_cancelled_noted_or_exported(
+def test_other_accounts_parcels_are_not_cancelled_noted_or_exported(
     order: Callable[..., Order], bob: User, visit: Visit
 ) -> None:
     made = order(note="kept")
@@ -310,7 +310,7 @@ def test_nobody_elses_parcels_are_cancelled_noted_or_exported(
     assert (made.status, made.note) == ("booked", "kept")
 
 
-def test_one_note_is_written_on_all_chosen(page: Client, order: Callable[..., Order]) -> None:
+def test_one_note_is_added_to_all_selected_parcels(page: Client, order: Callable[..., Order]) -> None:
     chosen, other = [order(note="old"), order()], order(note="mine")
     uuids = [made.uuid for made in chosen]
     assert "1 of them has a note already" in text(page.post("/parcels/note/", {"order": uuids}))
@@ -329,7 +329,7 @@ def test_one_note_is_written_on_all_chosen(page: Client, order: Callable[..., Or
         (2, " ", "Note removed from 2 parcels."),
     ],
 )
-def test_what_became_of_a_note_is_said_with_how_many_have_it(
+def test_a_note_is_confirmed_with_the_number_of_parcels(
     page: Client, order: Callable[..., Order], count: int, note: str, said: str
 ) -> None:
     uuids = [order(note="old").uuid for _ in range(count)]
@@ -345,13 +345,13 @@ def test_a_view_without_a_readable_name_is_not_saved(page: Client, name: str) ->
     assert not SavedView.objects.exists()
 
 
-def test_one_parcel_is_sent_again_and_two_are_not(page: Client, order: Callable[..., Order]) -> None:
+def test_one_parcel_can_be_sent_again_and_two_cannot(page: Client, order: Callable[..., Order]) -> None:
     one, two = order(), order()
     assert page.post("/parcels/again/", {"order": [one.uuid]})["Location"].endswith(f"?again={one.uuid}")
     assert page.post("/parcels/again/", {"order": [one.uuid, two.uuid]})["Location"] == "/parcels/"
 
 
-def test_an_export_calculates_nothing_and_holds_what_the_list_holds(page: Client, order: Callable[..., Order]) -> None:
+def test_an_export_has_no_formulas_and_lists_what_the_list_shows(page: Client, order: Callable[..., Order]) -> None:
     made = order(receiver_name="=HYPERLINK(1)", note="+1", progress="delivered")
     order()
     answer = page.get("/parcels/export.csv?view=delivered")
@@ -362,14 +362,14 @@ def test_an_export_calculates_nothing_and_holds_what_the_list_holds(page: Client
     assert len(sheet(page.post("/parcels/export.csv", {"order": [made.uuid]}))) == 1
 
 
-def test_the_mark_for_spreadsheets_can_be_left_out(page: Client, order: Callable[..., Order]) -> None:
+def test_the_byte_order_mark_can_be_left_out(page: Client, order: Callable[..., Order]) -> None:
     order()
     with_it, without = (b"".join(page.get(f"/parcels/export.csv?mark={mark}").streaming_content) for mark in ("", "no"))
     assert with_it == b"\xef\xbb\xbf" + without
 
 
 @pytest.mark.parametrize(("who", "hidden"), [("bea", ["Noor", "HOBART"]), ("vic", ["@", "0491", "Sample"])])
-def test_an_export_shows_no_role_more_than_its_list(
+def test_an_export_shows_each_role_no_more_than_its_list(
     order: Callable[..., Order], visit: Visit, request: pytest.FixtureRequest, who: str, hidden: list[str]
 ) -> None:
     order(note="a secret note")
@@ -379,12 +379,12 @@ def test_an_export_shows_no_role_more_than_its_list(
 
 
 def tabs_of(page: Client) -> dict[str, str]:
-    """Each tab's words, those under More included."""
+    """Return each tab's text, including those under More."""
     context = page.get("/parcels/").context
     return {tab.slug: tab.words for tab in (*context["tabs"], *context["hidden_tabs"])}
 
 
-def test_a_tab_counts_what_its_view_lists_and_an_empty_one_is_not_there(
+def test_a_tab_counts_what_its_view_lists_and_an_empty_one_is_hidden(
     page: Client, order: Callable[..., Order], quill: Sender, alice: User
 ) -> None:
     kinds: list[dict[str, Any]] = [

@@ -28,11 +28,13 @@ def heads(browser: Client) -> list[str]:
     found = [re.sub(r"<[^>]*>", "", head).strip() for head in re.findall(r"(?s)<th\b.*?</th>", page)]
     cells = re.search(r"(?s)<tbody.*?</tr>", page)
     assert cells
-    assert cells[0].count("<td") - cells[0].count('class="way"') == len(found)  # the journey has no head
-    return found[1:]  # the first one is to choose a parcel
+    assert cells[0].count("<td") - cells[0].count('class="way"') == len(found)  # the journey has no heading
+    return found[1:]  # the first column is the checkbox
 
 
-def test_everybody_has_the_usual_columns_until_they_choose(order: Order, alice: User, ana: User, visit: Visit) -> None:
+def test_everybody_has_the_default_columns_until_they_choose(
+    order: Order, alice: User, ana: User, visit: Visit
+) -> None:
     browser = visit(alice)
     assert heads(browser) == USUAL
     answer = browser.post(COLUMNS, {"column": ["weight", "service", "nonsense"], "query": "sort=oldest&x=1"})
@@ -44,7 +46,7 @@ def test_everybody_has_the_usual_columns_until_they_choose(order: Order, alice: 
     assert heads(visit(ana)) == USUAL
 
 
-def test_none_but_the_fixed_columns_can_be_chosen(order: Order, alice: User, visit: Visit) -> None:
+def test_a_list_can_be_reduced_to_the_fixed_columns(order: Order, alice: User, visit: Visit) -> None:
     browser = visit(alice)
     browser.post(COLUMNS)
     assert heads(browser) == ["To", "Reference", "Status"]

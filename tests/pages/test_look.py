@@ -1,4 +1,4 @@
-"""P6: the look is readable in any brand, in the light and in the dark: hue is the partner's, lightness is ours."""
+"""P6: pages are readable with any brand in both themes: the partner sets the hue, we set the lightness."""
 
 import gzip
 import math
@@ -36,17 +36,17 @@ PAIRS = [
 
 @pytest.mark.parametrize("brand", [*BRANDS.values()])
 @pytest.mark.parametrize("theme", [0, 1])
-def test_words_and_borders_stand_out_whatever_the_brand(brand: str, theme: int) -> None:
+def test_text_and_borders_have_contrast_with_any_brand(brand: str, theme: int) -> None:
     colours = {name: value_in(value, theme, brand) for name, value in TOKEN.findall(LOOK)}
     for ink, ground, least in PAIRS:
         assert contrast_ratio(colours[ink], colours[ground]) >= least, (ink, ground, colours[ink], colours[ground])
 
 
-def test_all_stylesheets_together_stay_light() -> None:
+def test_all_stylesheets_together_stay_small() -> None:
     sheets = [Path(str(finders.find(name))).read_bytes() for name in SHEETS]
     assert sum(map(len, sheets[:2])) <= 41_500
     assert len(gzip.compress(b"".join(sheets[:2]))) <= 10_350
-    assert len(sheets[2]) <= 12_000  # what the admin needs besides look.css
+    assert len(sheets[2]) <= 12_000  # what the admin needs in addition to look.css
 
 
 def value_in(value: str, theme: int, brand: str) -> str:
@@ -81,7 +81,7 @@ def oklch(colour: str) -> tuple[float, float, float]:
 
 
 def rgb(lightness: float, chroma: float, hue: float) -> str:
-    """Return #rrggbb; a channel out of reach is clipped, as browsers nearly do."""
+    """Return #rrggbb; a channel out of range is clipped, as browsers nearly do."""
     a, b = chroma * math.cos(math.radians(hue)), chroma * math.sin(math.radians(hue))
     long = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3
     middle = (lightness - 0.1055613458 * a - 0.0638541728 * b) ** 3

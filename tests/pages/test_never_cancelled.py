@@ -1,4 +1,4 @@
-"""R3, R4: after a missed or futile pickup no control cancels, and no post does: alone, in bulk, in the admin."""
+"""R3, R4: after a missed or futile pickup no control and no post cancels the parcel: alone, in bulk or in the admin."""
 
 import re
 from collections.abc import Callable
@@ -33,12 +33,12 @@ def waiting(quill: Sender, alice: User, request: pytest.FixtureRequest) -> Order
 
 
 def controls(page: str) -> list[str]:
-    """What is written on each button and link of the page itself."""
+    """Return the text of each button and link on the page."""
     main = page[page.index("<main") : page.index("</main>")]
     return [re.sub(r"<[^>]+>", "", one) for one in re.findall(r"<(?:a|button)\b[^>]*>(.*?)</", main, re.DOTALL)]
 
 
-def test_r3_no_page_of_it_has_a_control_that_cancels(waiting: Order, alice: User, visit: Visit) -> None:
+def test_r3_none_of_its_pages_has_a_control_that_cancels(waiting: Order, alice: User, visit: Visit) -> None:
     client = visit(alice)
     for address in ("", "cancel/", "cancel/?need=not_sending", "cancel/?need=another_day"):
         page = client.get(f"/parcels/{waiting.uuid}/{address}").content.decode()
@@ -46,7 +46,7 @@ def test_r3_no_page_of_it_has_a_control_that_cancels(waiting: Order, alice: User
         assert 'value="not_sending"' not in page
 
 
-def test_r3_no_second_label_is_suggested_while_the_first_waits(waiting: Order, alice: User, visit: Visit) -> None:
+def test_r3_no_second_label_is_suggested_while_the_first_is_waiting(waiting: Order, alice: User, visit: Visit) -> None:
     page = visit(alice).get(f"/parcels/{waiting.uuid}/").content.decode()
     assert "Send again" not in controls(page)
 
@@ -58,7 +58,7 @@ def test_r3_a_post_is_refused_with_what_to_do_instead(waiting: Order, alice: Use
     assert not CancelAttempt.objects.exists()
 
 
-def test_r3_nor_is_it_cancelled_among_many(waiting: Order, alice: User, visit: Visit) -> None:
+def test_r3_it_is_not_cancelled_in_bulk(waiting: Order, alice: User, visit: Visit) -> None:
     client, chosen = visit(alice), {"order": [waiting.uuid]}
     assert "Cancel 1 parcel?" not in text(client.post("/parcels/cancel/", chosen))
     answer = client.post("/parcels/cancel/", {**chosen, "sure": "yes"})
@@ -68,7 +68,7 @@ def test_r3_nor_is_it_cancelled_among_many(waiting: Order, alice: User, visit: V
     assert not CancelAttempt.objects.exists()
 
 
-def test_r3_nor_in_the_admin(waiting: Order, sam: User, visit: Visit) -> None:
+def test_r3_it_is_not_cancelled_in_the_admin(waiting: Order, sam: User, visit: Visit) -> None:
     client, act = visit(sam), f"/admin/orders/order/{waiting.pk}/acts/cancel/"
     assert act not in client.get(f"/admin/orders/order/{waiting.pk}/change/").content.decode()
     client.post(act, {"reason": "the sender asked us on the phone"})

@@ -34,14 +34,14 @@ def test_a_good_form_leads_to_its_prices(carrier: SandboxCarrier, listed: Client
     assert entered().receiver.state == "VIC"
 
 
-def test_a_pair_off_the_list_is_told_at_both_fields_with_what_was_meant(listed: Client) -> None:
+def test_a_place_off_the_list_shows_at_both_fields_with_suggestions(listed: Client) -> None:
     answer = listed.post("/parcels/new/", {**AT_HOME, "receiver_postcode": "3065"})
     meant = "Did you mean Brunswick 3056 or Fitzroy 3065?"
     assert messages_at(answer, "receiver_suburb") == [f"Brunswick doesn't match 3065 on the carrier's list. {meant}"]
     assert messages_at(answer, "receiver_postcode") == ["Doesn't match Brunswick."]
 
 
-def test_a_demo_tells_how_few_places_it_knows(listed: Client, settings: Any) -> None:
+def test_a_demo_says_how_few_places_it_knows(listed: Client, settings: Any) -> None:
     settings.DEMO = True
     answer = listed.post("/parcels/new/", {**AT_HOME, "receiver_postcode": "3065"})
     (message,) = messages_at(answer, "receiver_suburb")
@@ -79,7 +79,7 @@ def test_the_company_is_cleared_by_one_press(carrier: SandboxCarrier, listed: Cl
         ("signature", "", "Signature on Delivery"),
     ],
 )
-def test_instructions_go_out_in_industry_terms(
+def test_instructions_are_sent_in_industry_terms(
     carrier: SandboxCarrier, listed: Client, choice: str, place: str, sent: str
 ) -> None:
     listed.post("/parcels/new/", {**AT_HOME, "delivery_choice": choice, "delivery_place": place})
@@ -135,7 +135,7 @@ def test_canada_ships_within_canada_only(ottawa: Client) -> None:
     ]
 
 
-def test_every_message_of_the_summary_stands_at_a_field_too_and_none_twice(listed: Client) -> None:
+def test_every_message_of_the_summary_is_at_a_field_too_and_none_twice(listed: Client) -> None:
     body = listed.post("/parcels/new/", {**AT_HOME, "weight_kg": "", "receiver_postcode": "3065"}).content.decode()
     start = body.index("error-summary")
     summary = body[start : body.index("<form", start)]
@@ -146,7 +146,7 @@ def test_every_message_of_the_summary_stands_at_a_field_too_and_none_twice(liste
         assert f'<ul class="errorlist" id="{control}_error"><li>{words}</li>' in body
 
 
-def test_all_that_was_typed_is_kept(listed: Client) -> None:
+def test_everything_typed_is_kept(listed: Client) -> None:
     answer = listed.post("/parcels/new/", {**AT_HOME, "weight_kg": "heavy", "receiver_line2": "{{7*7}} <img onerror>"})
     kept = {name: value_of(answer, name) for name in ("receiver_name", "receiver_line2", "weight_kg", "description")}
     assert kept == {
@@ -178,8 +178,8 @@ def test_a_carrier_in_trouble_keeps_the_form(carrier: SandboxCarrier, listed: Cl
     assert value_of(answer, "receiver_name") == "Priya Nair"
 
 
-def test_the_carriers_own_refusal_lands_on_its_fields(listed: Client, carrier: SandboxCarrier) -> None:
-    """Where no list is loaded the carrier knows best, and its word about the pair is shown at both fields."""
+def test_the_carriers_own_refusal_shows_at_its_fields(listed: Client, carrier: SandboxCarrier) -> None:
+    """Without a loaded list the carrier decides, and its message about the place shows at both fields."""
     LocalityList.objects.all().delete()
     answer = listed.post("/parcels/new/", {**AT_HOME, "receiver_state": "VIC", "receiver_postcode": "9999"})
     assert answer.status_code == 422
@@ -211,13 +211,13 @@ def test_a_suspended_sender_is_told_why(listed: Client, quill: Sender, sam: User
     assert not Quote.objects.exists()
 
 
-def test_a_sender_without_a_pickup_address_is_led_to_it(visit: Visit, db: None) -> None:
+def test_a_sender_without_a_pickup_address_is_sent_to_its_form(visit: Visit, db: None) -> None:
     owner = factories.user("new@quill.example")
     factories.member(factories.sender(), owner, role=Role.OWNER)
     assert visit(owner).get("/parcels/new/")["Location"] == "/start/"
 
 
-def test_a_quote_and_an_order_bring_their_parcel_along(listed: Client, quill: Sender, alice: User) -> None:
+def test_a_quote_and_an_order_fill_in_their_parcel(listed: Client, quill: Sender, alice: User) -> None:
     order = factories.order(quill, alice)
     for source in (f"quote={order.quote.uuid}", f"again={order.uuid}"):
         answer = listed.get(f"/parcels/new/?{source}", follow=True)
@@ -234,13 +234,15 @@ def test_a_refused_parcel_comes_back_with_the_carriers_words(listed: Client, qui
     assert messages_at(answer, "weight_kg") == ["Weight: is more than 25 kg."]
 
 
-def test_a_strangers_parcel_brings_nothing_along(quill: Sender, alice: User, bob: User, visit: Visit) -> None:
+def test_another_accounts_parcel_fills_in_nothing(quill: Sender, alice: User, bob: User, visit: Visit) -> None:
     order = factories.order(quill, alice)
     for source in (f"quote={order.quote.uuid}", f"again={order.uuid}", "quote=nonsense"):
         assert visit(bob).get(f"/parcels/new/?{source}").status_code == 404
 
 
-def test_a_line_that_ends_like_its_place_is_the_street_at_one_press(carrier: SandboxCarrier, listed: Client) -> None:
+def test_a_line_that_ends_like_its_place_is_confirmed_as_the_street_by_one_press(
+    carrier: SandboxCarrier, listed: Client
+) -> None:
     typed = {**AT_HOME, "receiver_line1": "9 Brunswick Vic"}
     answer = listed.post("/parcels/new/", typed)
     assert messages_at(answer, "receiver_line1") == [
@@ -252,7 +254,7 @@ def test_a_line_that_ends_like_its_place_is_the_street_at_one_press(carrier: San
     assert not messages_at(answer, "receiver_line1")
     assert value_of(answer, "receiver_line1_is_street") == "9 Brunswick Vic"
     answer = listed.post("/parcels/new/", {**pressed, "receiver_line1": "8 Brunswick Vic"})
-    assert messages_at(answer, "receiver_line1")  # it was said of another line
+    assert messages_at(answer, "receiver_line1")  # the answer was about another line
     assert listed.post("/parcels/new/", pressed).status_code == 302
     assert entered().receiver.line1 == "9 Brunswick Vic"
 
@@ -266,9 +268,7 @@ def test_a_street_in_the_address_book_is_not_asked_about_again(
     assert messages_at(listed.post("/parcels/new/", {**typed, "receiver_line2": known.line1}), "receiver_line2")
 
 
-def test_a_state_that_is_not_the_places_is_asked_about_with_both_ways_out(
-    carrier: SandboxCarrier, listed: Client
-) -> None:
+def test_a_wrong_state_for_the_place_is_asked_about_with_both_fixes(carrier: SandboxCarrier, listed: Client) -> None:
     answer = listed.post("/parcels/new/", {**AT_HOME, "receiver_state": "New South Wales"})
     assert messages_at(answer, "receiver_suburb") == ["3056 is in VIC; you wrote NSW."]
     assert messages_at(answer, "receiver_state") == ["Doesn't match 3056."]
@@ -278,17 +278,17 @@ def test_a_state_that_is_not_the_places_is_asked_about_with_both_ways_out(
 
 
 @pytest.mark.parametrize("typed", ["<script>", "4" * 40, "555", "1300 975 707"])
-def test_a_phone_that_cannot_be_used_at_home_is_left_out_and_told(
+def test_a_phone_that_cannot_be_used_at_home_is_left_out_with_a_notice(
     typed: str, carrier: SandboxCarrier, listed: Client
 ) -> None:
     answer = listed.post("/parcels/new/", {**AT_HOME, "receiver_phone": typed})
     assert (answer.status_code, entered().receiver.phone) == (302, "")
     assert f"The phone “{typed}” is left out." in text(listed.get(answer["Location"]))
     abroad = listed.post("/parcels/new/", {**ABROAD, "receiver_phone": typed})
-    assert messages_at(abroad, "receiver_phone")  # which a parcel that leaves Australia needs
+    assert messages_at(abroad, "receiver_phone")  # a parcel that leaves Australia needs it
 
 
-def test_an_extension_stands_in_the_instructions_or_is_told_to_be_left_out(
+def test_an_extension_goes_into_the_instructions_or_is_named_as_left_out(
     carrier: SandboxCarrier, listed: Client
 ) -> None:
     typed = {**AT_HOME, "receiver_phone": "03 7010 4321 ext 12"}
@@ -304,11 +304,9 @@ def test_an_extension_stands_in_the_instructions_or_is_told_to_be_left_out(
     assert "Extension 12 of the phone is left out" in text(listed.get(answer["Location"]))
 
 
-def test_a_parcel_of_a_saved_size_is_copied_as_somebody_would_type_it(
-    listed: Client, quill: Sender, alice: User
-) -> None:
+def test_a_copied_parcel_of_a_saved_size_is_filled_in_as_if_typed(listed: Client, quill: Sender, alice: User) -> None:
     order = factories.order(quill, alice)
-    order.entered |= {"weight": "9.5000", "length": "45.000"}  # as they are copied from the size
+    order.entered |= {"weight": "9.5000", "length": "45.000"}  # as copied from the size
     order.save()
     draft = listed.get(f"/parcels/new/?again={order.uuid}")["Location"]
     shown = listed.get(draft).context["form"]

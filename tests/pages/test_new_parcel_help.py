@@ -1,4 +1,4 @@
-"""What the new-parcel form does with less typing, as the server answers it: sizes, pasting, prices beside it."""
+"""How the server saves typing on the new-parcel form: sizes, pasting, prices beside it."""
 
 from decimal import Decimal
 from typing import Any
@@ -34,19 +34,19 @@ def test_a_chosen_size_fills_in_blank_measures_and_is_kept_on_the_order(
     assert Order.objects.get().size == size
 
 
-def test_other_measures_are_no_longer_that_size(carrier: SandboxCarrier, listed: Client, quill: Sender) -> None:
+def test_other_measures_clear_the_chosen_size(carrier: SandboxCarrier, listed: Client, quill: Sender) -> None:
     size = factories.size(quill)
     listed.post("/parcels/new/", {**AT_HOME, "weight_kg": "9.5", "size": str(size.uuid)})
     assert Quote.objects.get().details["size"] == ""
 
 
-def test_a_new_parcel_begins_with_the_default_size(listed: Client, quill: Sender) -> None:
+def test_a_new_parcel_starts_with_the_default_size(listed: Client, quill: Sender) -> None:
     sizes.make_default(factories.size(quill))
     page = listed.get("/parcels/new/").content.decode()
     assert " checked>" in page.partition('name="size"')[2].partition("</label>")[0]
 
 
-def test_an_entry_from_before_sizes_can_still_be_read_and_has_the_same_hash(listed: Client, quill: Sender) -> None:
+def test_an_entry_older_than_sizes_can_still_be_read_and_has_the_same_hash(listed: Client, quill: Sender) -> None:
     details = factories.details(quill)
     plain = details.to_json()
     del plain["size"]
@@ -64,13 +64,11 @@ def test_an_entry_from_before_sizes_can_still_be_read_and_has_the_same_hash(list
     ],
     ids=lambda changed: next(iter(changed)),
 )
-def test_prices_of_another_parcel_are_asked_for_anew(quill: Sender, alice: User, changed: dict[str, Any]) -> None:
+def test_another_parcel_gets_new_prices(quill: Sender, alice: User, changed: dict[str, Any]) -> None:
     assert factories.details(quill, **changed).hash() != factories.details(quill).hash()
 
 
-def test_prices_beside_the_form_choose_by_the_senders_rule(
-    carrier: SandboxCarrier, listed: Client, quill: Sender
-) -> None:
+def test_prices_beside_the_form_follow_the_senders_rule(carrier: SandboxCarrier, listed: Client, quill: Sender) -> None:
     page = beside(listed, AT_HOME)
     cheapest = min(Quote.objects.get().products, key=lambda offer: float(offer["amount"]))
     before, _, after = page.content.decode().partition(f'value="{cheapest["code"]}"')
@@ -78,7 +76,7 @@ def test_prices_beside_the_form_choose_by_the_senders_rule(
     assert before.count(" checked>") == 0
 
 
-def test_nothing_is_asked_while_the_form_is_not_right(carrier: SandboxCarrier, listed: Client) -> None:
+def test_no_prices_are_requested_while_the_form_has_errors(carrier: SandboxCarrier, listed: Client) -> None:
     page = text(beside(listed, {**AT_HOME, "receiver_postcode": ""}))
     assert "Add the postcode to see prices." in page
     assert not Quote.objects.exists()
@@ -95,7 +93,7 @@ def test_a_pasted_address_fills_the_form_without_a_script(listed: Client) -> Non
     assert 'value="7"' in page
 
 
-def test_a_place_off_the_list_brings_its_neighbours_beside_the_form(carrier: SandboxCarrier, listed: Client) -> None:
+def test_a_place_off_the_list_suggests_nearby_places_beside_the_form(carrier: SandboxCarrier, listed: Client) -> None:
     page = " ".join(beside(listed, {**AT_HOME, "receiver_postcode": "3065"}).content.decode().split())
     assert "Not on the carrier" in page
     assert 'type="radio" name="use_place" value="FITZROY|VIC|3065"' in page
@@ -111,13 +109,13 @@ def test_a_place_off_the_list_brings_its_neighbours_beside_the_form(carrier: San
         ({"receiver_postcode": "3065", "weight_kg": "x"}, "Prices are 2 fixes away", "receiver_suburb"),
     ],
 )
-def test_beside_the_form_the_field_to_fix_is_named_in_its_own_words(
+def test_beside_the_form_the_field_to_fix_is_named_by_its_label(
     listed: Client, changes: dict[str, str], given: str, at: str
 ) -> None:
     typed = {**AT_HOME, **changes}
     assert given in text(beside(listed, typed))
     answer = listed.post("/parcels/new/", typed, headers=BY_SCRIPT)
-    assert answer.status_code == 200  # an answer, and nothing for a browser's console
+    assert answer.status_code == 200  # an ordinary response, so the browser's console stays empty
     told_there = messages_at(listed.post("/parcels/new/", typed), at)
     assert [str(escape(words)) in answer.json()["errors"][at] for words in told_there] == [True]
 
@@ -136,7 +134,7 @@ def test_an_american_weight_is_written_in_pounds_and_ounces(
 @pytest.mark.parametrize(
     ("typed", "value"), [("$1,280.00", "1280.00"), ("1,280.50", "1280.50"), ("$28", "28"), ("Italy", None)]
 )
-def test_a_value_with_its_sign_and_a_country_by_its_name_are_taken(
+def test_a_value_with_a_currency_sign_and_a_country_by_name_are_accepted(
     carrier: SandboxCarrier, listed: Client, typed: str, value: str | None
 ) -> None:
     changed = {"item_1_value": typed} if value else {"item_1_origin": typed}

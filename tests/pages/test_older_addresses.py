@@ -1,4 +1,4 @@
-"""Pages of the version before that are still open, and bookmarks: each address leads into a draft."""
+"""Open pages of the previous version, and bookmarks: each address leads to a draft."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ def pressed(quote: Quote) -> dict[str, Any]:
     return {"form_token": quote.uuid, "product": factories.OFFER["code"], "pickup_date": ""}
 
 
-def test_a_bookmark_of_prices_leads_to_one_draft_however_often_it_is_opened(listed: Client, quote: Quote) -> None:
+def test_a_bookmark_of_prices_makes_one_draft_however_often_it_is_opened(listed: Client, quote: Quote) -> None:
     for _ in range(2):
         answer = listed.get(f"/parcels/new/{quote.uuid}/")
         draft = Draft.objects.get()
@@ -39,7 +39,7 @@ def test_book_on_a_page_still_open_books_once(listed: Client, quote: Quote) -> N
         assert answer["Location"] == f"/parcels/{Order.objects.get().uuid}/booking/"
 
 
-def test_the_one_button_of_a_correction_still_open_cancels(
+def test_the_button_of_a_correction_still_open_cancels(
     carrier: SandboxCarrier, listed: Client, quill: Sender, alice: User, quote: Quote
 ) -> None:
     order = factories.order(quill, alice, status="booked")

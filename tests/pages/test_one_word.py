@@ -1,4 +1,4 @@
-"""One word a state: the parcel's badge, its journey and timeline, its row in the list, and the email say the same."""
+"""One word for each state: the badge, the journey and timeline, the row in the list and the email agree."""
 
 import re
 from collections.abc import Callable
@@ -24,7 +24,7 @@ AT_THE_SENDER = {"pickup_missed", "pickup_futile"}
 
 
 @pytest.mark.parametrize("progress", ON_THE_WAY)
-def test_each_place_on_the_way_has_one_word(quill: Sender, alice: User, visit: Visit, progress: Progress) -> None:
+def test_each_step_of_the_journey_has_one_word(quill: Sender, alice: User, visit: Visit, progress: Progress) -> None:
     now, word = timezone.now(), progress.label
     made = factories.order(quill, alice, status="booked", progress=progress, progress_at=now)
     EventWord.objects.create(word="sandbox word", progress=progress, first_seen_at=now)
@@ -65,7 +65,7 @@ HEADINGS = {
 
 
 @pytest.mark.parametrize(("progress", "answer"), HEADINGS.items())
-def test_the_heading_says_the_answer(quill: Sender, alice: User, visit: Visit, progress: str, answer: str) -> None:
+def test_the_heading_gives_the_state(quill: Sender, alice: User, visit: Visit, progress: str, answer: str) -> None:
     made = factories.order(quill, alice, status="booked", progress=progress, progress_at=timezone.now())
     body = visit(alice).get(f"/parcels/{made.uuid}/").content.decode()
     heading = re.search(r'<p class="line eta">\s*<b class="big">(.*?)</b>', body, re.DOTALL)
@@ -73,14 +73,14 @@ def test_the_heading_says_the_answer(quill: Sender, alice: User, visit: Visit, p
     assert " ".join(heading[1].replace("&#x27;", "'").split()).startswith(answer)
 
 
-def test_a_delivery_is_told_once(quill: Sender, alice: User, visit: Visit) -> None:
+def test_a_delivery_is_mentioned_once(quill: Sender, alice: User, visit: Visit) -> None:
     made = factories.order(quill, alice, status="booked", progress="delivered", progress_at=timezone.now())
     body = visit(alice).get(f"/parcels/{made.uuid}/").content.decode()
     assert body.count("Delivered on ") == 1
 
 
 def badge(body: str) -> str:
-    """The words of the first badge."""
+    """Return the text of the first badge."""
     found = re.search(r'class="badge[^"]*"[^>]*>(.*?)</span>', body, re.DOTALL)
     return " ".join(re.sub(r"<[^>]+>", " ", found[1]).split()).replace("&#x27;", "'") if found else ""
 

@@ -1,4 +1,4 @@
-"""The ZIP of originals: the carrier's bytes and no other, what is in it, what is not, and who took it."""
+"""The ZIP of originals: the carrier's exact bytes, what is in it, what is not, and who took it."""
 
 import csv
 import io
@@ -42,7 +42,7 @@ def archive(answer: object) -> zipfile.ZipFile:
     return zipfile.ZipFile(io.BytesIO(b"".join(answer)))  # type: ignore[arg-type]
 
 
-def test_each_label_lies_there_untouched_under_a_name_people_find(order: Order, alice: User, visit: Visit) -> None:
+def test_each_label_is_unchanged_and_has_a_readable_name(order: Order, alice: User, visit: Visit) -> None:
     answer = visit(alice).get(f"{ZIP}?view=labels-to-print")
     assert (answer["Content-Type"], answer["Cache-Control"]) == ("application/zip", "private, no-store")
     found = archive(answer)
@@ -69,7 +69,7 @@ def test_sha256sum_agrees_with_the_checksums(order: Order, alice: User, visit: V
     ]
 
 
-def test_the_senders_own_size_is_taken_and_lies_in_its_own_folder(
+def test_the_senders_own_size_is_used_and_is_in_its_own_folder(
     order: Order, quill: Sender, alice: User, visit: Visit
 ) -> None:
     factories.stored_label(order, size="cropped", content=b"%PDF-1.4 a small label %%EOF")
@@ -82,9 +82,7 @@ def test_the_senders_own_size_is_taken_and_lies_in_its_own_folder(
     ]
 
 
-def test_the_list_says_whose_each_file_is_and_no_spreadsheet_calculates_it(
-    order: Order, alice: User, visit: Visit
-) -> None:
+def test_the_list_says_whose_each_file_is_and_has_no_formulas(order: Order, alice: User, visit: Visit) -> None:
     Order.objects.update(receiver_name='=HYPERLINK("x") Nair', customer_reference="+1")
     text = archive(visit(alice).get(ZIP)).read("LIST.csv").decode("utf-8-sig")
     [row] = csv.DictReader(io.StringIO(text))
@@ -102,12 +100,12 @@ def test_the_list_says_whose_each_file_is_and_no_spreadsheet_calculates_it(
         ('O"Brien\r\n', "97205", "01_S7K2QX_OBRIEN_97205.pdf"),
     ],
 )
-def test_names_are_of_safe_characters(order: Order, name: str, postcode: str, file: str) -> None:
+def test_names_have_safe_characters(order: Order, name: str, postcode: str, file: str) -> None:
     order.receiver_name, order.receiver_postcode = name, postcode
     assert originals.file_name(order, 1, of=1) == file
 
 
-def test_numbers_sort_as_they_are_listed(order: Order) -> None:
+def test_file_names_sort_in_list_order(order: Order) -> None:
     assert originals.file_name(order, 7, of=120).startswith("007_")
 
 
@@ -140,7 +138,7 @@ def test_chosen_parcels_without_a_label_are_named_with_the_reason(
     assert "SOLD11: Its label was kept for as long as we keep labels" in left_out
 
 
-def test_a_parcel_cancelled_while_the_zip_is_written_stays_out(
+def test_a_parcel_cancelled_while_the_zip_is_written_is_left_out(
     order: Order, quill: Sender, alice: User, visit: Visit
 ) -> None:
     second = ready(quill, alice, carrier_reference="SLATE1")
@@ -152,7 +150,7 @@ def test_a_parcel_cancelled_while_the_zip_is_written_stays_out(
     assert "SLATE1 full-page: It is no longer booked" in found.read("NOT-INCLUDED.txt").decode()
 
 
-def test_every_label_taken_is_in_the_audit(order: Order, quill: Sender, ana: User, visit: Visit) -> None:
+def test_every_label_taken_is_in_the_audit_log(order: Order, quill: Sender, ana: User, visit: Visit) -> None:
     second = ready(quill, ana)
     archive(visit(ana).get(ZIP))
     assert [(row.action, row.subject, row.actor) for row in Audit.objects.order_by("pk")] == [
@@ -162,7 +160,7 @@ def test_every_label_taken_is_in_the_audit(order: Order, quill: Sender, ana: Use
     assert Order.objects.filter(printed_at=None).count() == 2, "a download is not yet a print"
 
 
-def test_memory_holds_one_label_however_many_there_are(quill: Sender, alice: User) -> None:
+def test_one_label_is_in_memory_at_a_time(quill: Sender, alice: User) -> None:
     megabyte = 1 << 20
     for _ in range(12):
         ready(quill, alice, content=b"%PDF-" + b"x" * megabyte)
@@ -182,7 +180,7 @@ def test_nothing_to_download_leads_to_the_bench_and_says_so(alice: User, visit: 
 
 
 @pytest.mark.parametrize("who", ["bea", "vic", "bob"])
-def test_everybody_else_gets_404(order: Order, request: pytest.FixtureRequest, visit: Visit, who: str) -> None:
+def test_everybody_else_gets_a_404(order: Order, request: pytest.FixtureRequest, visit: Visit, who: str) -> None:
     assert visit(request.getfixturevalue(who)).get(f"{ZIP}?order={order.uuid}").status_code == 404
     assert not Audit.objects.exists()
 

@@ -55,7 +55,7 @@ def test_it_is_named_after_reference_and_receiver(page: Client, order: Callable[
         ("booking", "unconfirmed", False, False),
     ],
 )
-def test_a_sender_reads_why_the_carrier_said_no_and_no_other_reason(
+def test_a_sender_reads_why_the_carrier_refused_and_no_other_reason(
     page: Client, sam: User, order: Callable[..., Order], old: str, new: str, by_an_operator: bool,
     is_shown: bool,
 ) -> None:  # fmt: skip
@@ -106,23 +106,25 @@ WHERE = {
 
 
 @pytest.mark.parametrize("progress", [p for p in Progress.values if p])
-def test_each_place_on_the_way_says_what_comes_next(page: Client, order: Callable[..., Order], progress: str) -> None:
+def test_each_step_of_the_journey_says_what_comes_next(
+    page: Client, order: Callable[..., Order], progress: str
+) -> None:
     assert WHERE[Progress(progress)] in shown(page, order(progress=progress, progress_at=timezone.now()))
 
 
-def test_a_pickup_nobody_scanned_reads_as_missed(page: Client, order: Callable[..., Order]) -> None:
+def test_a_pickup_without_a_scan_shows_as_missed(page: Client, order: Callable[..., Order]) -> None:
     made = order(carrier_pickup_date=timezone.now().date() - dt.timedelta(days=3))
     assert "Missed pickup" in shown(page, made)
     assert "The driver didn't come." in shown(page, made)
 
 
-def test_a_next_driver_with_a_day_is_named(page: Client, order: Callable[..., Order]) -> None:
+def test_the_next_drivers_day_is_shown(page: Client, order: Callable[..., Order]) -> None:
     day = timezone.now().date() + dt.timedelta(days=5)
     words = shown(page, order(progress="pickup_missed", carrier_pickup_date=day))
     assert f"Another driver is booked for {day:%a} {day.day} {day:%b}" in words
 
 
-def test_a_label_used_after_cancelling_tells_what_it_costs_and_what_to_do(
+def test_a_label_used_after_cancelling_says_what_it_costs_and_what_to_do(
     page: Client, order: Callable[..., Order]
 ) -> None:
     made = order(status="cancelled", used_after_cancel_at=timezone.now())
@@ -157,7 +159,7 @@ def test_scans_are_newest_first_in_the_senders_zone_and_unknown_words_by_descrip
     assert "11:00 pm" in words  # Melbourne is at +11 in January
 
 
-def test_an_unchanged_page_answers_204_and_news_is_a_fragment(page: Client, order: Callable[..., Order]) -> None:
+def test_an_unchanged_page_returns_204_and_news_is_a_fragment(page: Client, order: Callable[..., Order]) -> None:
     made = order()
     parcel = factories.parcel(made)
     assert page.get(f"/parcels/{made.uuid}/?seen=booked..0.").status_code == 204
@@ -167,9 +169,7 @@ def test_an_unchanged_page_answers_204_and_news_is_a_fragment(page: Client, orde
     assert "<html" not in news
 
 
-def test_a_label_just_being_made_is_looked_for_at_once_but_not_for_ever(
-    page: Client, order: Callable[..., Order]
-) -> None:
+def test_a_label_being_made_is_polled_for_quickly_but_not_for_ever(page: Client, order: Callable[..., Order]) -> None:
     made = order()
     label = Label.objects.create(order=made, size="full")
     assert 'hx-trigger="every 500ms"' in page.get(f"/parcels/{made.uuid}/").content.decode()
@@ -197,7 +197,7 @@ def test_a_shipper_sees_everything(order: Callable[..., Order], ana: User, visit
 @pytest.mark.parametrize(
     ("who", "name", "hidden"), [("bea", "N. Tamsin", ["Noor Tamsin", "HOBART"]), ("vic", "Noor Tamsin", [])]
 )
-def test_readers_see_no_contact_label_link_or_carriers_words(
+def test_viewers_see_no_contact_label_link_or_carriers_words(
     order: Callable[..., Order], request: pytest.FixtureRequest, visit: Visit, who: str, name: str, hidden: list[str]
 ) -> None:
     made = order()
@@ -219,7 +219,7 @@ def test_a_bookkeeper_reads_no_words_that_may_name_the_receiver(
     assert "Signed by" not in shown(visit(bea), made)
 
 
-def test_a_reference_typed_as_an_address_opens_ones_own_parcel_only(
+def test_a_reference_in_the_url_opens_only_ones_own_parcel(
     page: Client, order: Callable[..., Order], bob: User, visit: Visit
 ) -> None:
     made = order()
@@ -229,7 +229,7 @@ def test_a_reference_typed_as_an_address_opens_ones_own_parcel_only(
 
 
 @pytest.mark.parametrize("typed", ["{uuid}", "../", "%2e%2e", "S'--", "SNOBODY1"])
-def test_an_address_that_is_nobodys_is_404(page: Client, typed: str) -> None:
+def test_an_unknown_url_is_404(page: Client, typed: str) -> None:
     assert page.get(f"/parcels/{typed}/").status_code in {404, 405}
 
 
@@ -240,7 +240,7 @@ def test_queries_stay_few_however_many_scans(page: Client, order: Callable[..., 
     parcel = factories.parcel(made)
     for _ in range(scans):
         factories.event(parcel)
-    page.get("/parcels/")  # makes the carrier account's row
+    page.get("/parcels/")  # creates the carrier account's row
     with CaptureQueriesContext(connection) as queries:
         page.get(f"/parcels/{made.uuid}/")
     assert len(queries) <= MOST_QUERIES, [query["sql"][:90] for query in queries]
@@ -290,7 +290,7 @@ def test_a_reference_in_the_carriers_mixed_case_opens_the_parcel(
     assert visit(alice).get(f"/parcels/{typed}/")["Location"] == f"/parcels/{made.uuid}/"
 
 
-def test_of_one_reference_at_two_carrier_accounts_the_newer_order_opens(
+def test_a_reference_at_two_carrier_accounts_opens_the_newer_order(
     order: Callable[..., Order], alice: User, visit: Visit
 ) -> None:
     page = visit(alice)
@@ -314,7 +314,7 @@ def test_of_one_reference_at_two_carrier_accounts_the_newer_order_opens(
         ({"status": "rejected"}, "Fix and book"),
     ],
 )
-def test_one_filled_button_by_state_and_cancelling_last_in_the_menu(
+def test_each_state_has_one_primary_button_and_cancel_is_last_in_the_menu(
     parcel_tools: None, page: Client, order: Callable[..., Order], alice: User, fields: dict[str, Any], main: str
 ) -> None:
     who = {"printed_by": alice} if "printed_at" in fields else {}
@@ -356,7 +356,7 @@ def test_a_label_of_a_stopped_account_is_not_framed(page: Client, order: Callabl
         ({"status": "rejected"}, []),
     ],
 )
-def test_the_bar_is_drawn_only_as_far_as_the_parcel_is(
+def test_the_bar_goes_only_as_far_as_the_parcel(
     page: Client, order: Callable[..., Order], fields: dict[str, Any], steps: list[str]
 ) -> None:
     body = page.get(f"/parcels/{order(**fields).uuid}/").content.decode()
@@ -365,15 +365,13 @@ def test_the_bar_is_drawn_only_as_far_as_the_parcel_is(
     assert drawn == steps
 
 
-def test_a_scan_without_a_place_on_the_way_is_called_by_what_it_says(page: Client, order: Callable[..., Order]) -> None:
+def test_a_scan_that_is_no_journey_step_shows_its_own_text(page: Client, order: Callable[..., Order]) -> None:
     made = order(progress="delivered")
     factories.event(factories.parcel(made), event_type="Info", description="Signed for by the receiver")
     assert "<b>Signed for by the receiver</b>" in page.get(f"/parcels/{made.uuid}/").content.decode()
 
 
-def test_a_cancelled_or_dropped_off_parcel_says_nothing_of_a_driver_or_a_day(
-    page: Client, order: Callable[..., Order]
-) -> None:
+def test_a_cancelled_or_dropped_off_parcel_mentions_no_driver_or_day(page: Client, order: Callable[..., Order]) -> None:
     assert "Due" not in shown(page, order(status="cancelled"))
     dropped = order(first_mile="drop-off")
     assert "driver" not in shown(page, dropped) + text(page.get(f"/parcels/{dropped.uuid}/cancel/"))

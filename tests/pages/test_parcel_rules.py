@@ -1,4 +1,4 @@
-"""Every field rule of interface §2.1: what is typed, and the sentence that stands at its field."""
+"""Every field rule of interface §2.1: what is typed, and the sentence shown at its field."""
 
 import pytest
 from django.test import Client
@@ -12,7 +12,7 @@ LONG = "x" * 256
 RULES = [
     ("receiver_name", "", "Enter the receiver's name."),
     ("receiver_name", "a\x00b", "Use plain text on one line, without hidden characters."),
-    ("receiver_name", "\u200b\u202e", "Enter the receiver's name."),  # nothing that anybody sees
+    ("receiver_name", "\u200b\u202e", "Enter the receiver's name."),  # nothing visible
     ("receiver_name", "...", "Use at least one letter or digit."),
     ("receiver_name", "Прия", "Use Latin letters: “П” cannot be printed."),
     ("receiver_name", "x" * 121, "Use at most 120 characters; this has 121."),
@@ -58,7 +58,7 @@ RULES = [
 
 
 @pytest.mark.parametrize(("name", "typed", "message"), RULES, ids=[f"{n}={t[:20]!r}" for n, t, _ in RULES])
-def test_a_broken_rule_is_told_at_its_field(listed: Client, name: str, typed: str, message: str) -> None:
+def test_a_broken_rule_shows_at_its_field(listed: Client, name: str, typed: str, message: str) -> None:
     answer = listed.post("/parcels/new/", {**AT_HOME, name: typed})
     assert answer.status_code == 422
     assert message in messages_at(answer, name)
@@ -79,22 +79,20 @@ ABROAD_RULES = [
 
 
 @pytest.mark.parametrize(("name", "typed", "message"), ABROAD_RULES)
-def test_a_broken_rule_of_a_parcel_abroad_is_told_at_its_field(
+def test_a_broken_rule_of_a_parcel_abroad_shows_at_its_field(
     listed: Client, name: str, typed: str, message: str
 ) -> None:
     assert message in messages_at(listed.post("/parcels/new/", {**ABROAD, name: typed}), name)
 
 
 @pytest.mark.parametrize(("part", "typed"), [("description", "Socks"), ("value", "9.00"), ("hs_code", "6115.95")])
-def test_a_row_of_contents_of_which_one_part_was_typed_is_asked_for_whole(
-    listed: Client, part: str, typed: str
-) -> None:
+def test_a_half_typed_row_of_contents_asks_for_the_rest(listed: Client, part: str, typed: str) -> None:
     answer = listed.post("/parcels/new/", {**ABROAD, f"item_2_{part}": typed})
     assert answer.status_code == 422
     missing = {"description", "value", "hs_code"} - {part, "hs_code"}
     assert all(messages_at(answer, f"item_2_{name}") for name in missing)
 
 
-def test_a_line_may_not_repeat_a_state_that_the_list_filled_in(listed: Client) -> None:
+def test_a_line_may_not_repeat_a_state_filled_in_from_the_list(listed: Client) -> None:
     answer = listed.post("/parcels/new/", {**AT_HOME, "receiver_line1": "4 Sample Street Brunswick VIC 3056"})
     assert "Brunswick VIC" in " ".join(messages_at(answer, "receiver_line1"))

@@ -1,4 +1,4 @@
-"""The list: everything in its address, fifty a page, the same few queries however long it is."""
+"""The list: all its state is in its URL, fifty a page, the same few queries at any length."""
 
 from collections.abc import Callable
 
@@ -63,12 +63,14 @@ def test_search_finds_words_in_any_case(page: Client, order: Callable[..., Order
 
 
 @pytest.mark.parametrize("q", ["%", "_", "'; DROP TABLE orders_order; --", "nobody", "\\"])
-def test_search_is_literal(page: Client, order: Callable[..., Order], q: str) -> None:
+def test_search_treats_wildcards_literally(page: Client, order: Callable[..., Order], q: str) -> None:
     order()
     assert "No parcels match" in text(page.get("/parcels/", {"q": q}))
 
 
-def test_a_very_long_or_hidden_search_is_cut_and_harmless(page: Client, order: Callable[..., Order]) -> None:
+def test_a_very_long_search_or_one_with_control_characters_is_cut_and_harmless(
+    page: Client, order: Callable[..., Order]
+) -> None:
     order()
     answer = page.get("/parcels/", {"q": "x" * 10_000})
     assert f"“{'x' * 200}”" in text(answer)
@@ -92,7 +94,7 @@ def test_a_reference_of_mixed_case_is_found_however_it_is_typed(
 
 
 @pytest.mark.parametrize(("who", "found"), [("bea", 0), ("vic", 0)])
-def test_contact_details_are_not_found_by_who_may_not_see_them(
+def test_contact_details_are_not_found_by_those_who_may_not_see_them(
     order: Callable[..., Order], request: pytest.FixtureRequest, visit: Visit, who: str, found: int
 ) -> None:
     order()
@@ -116,7 +118,7 @@ def test_contact_details_are_not_found_by_who_may_not_see_them(
         ("unbooked", {"status": "rejected"}),
     ],
 )
-def test_a_filter_keeps_what_it_names(
+def test_a_filter_shows_what_its_name_says(
     page: Client, order: Callable[..., Order], group: str, fields: dict[str, str]
 ) -> None:
     order(**fields)
@@ -137,7 +139,7 @@ def test_odd_queries_are_ignored(page: Client, order: Callable[..., Order], quer
     assert "Noor Tamsin" in text(page.get(f"/parcels/?{query}"))
 
 
-def test_pages_hold_fifty_and_go_on_by_key(page: Client, order: Callable[..., Order]) -> None:
+def test_pages_have_fifty_rows_and_continue_by_key(page: Client, order: Callable[..., Order]) -> None:
     made = [order() for _ in range(53)]
     first = page.get("/parcels/?status=waiting")
     assert "53 parcels" in text(first)
@@ -154,7 +156,7 @@ def test_pages_hold_fifty_and_go_on_by_key(page: Client, order: Callable[..., Or
 def test_queries_are_the_same_few_for_any_length(page: Client, order: Callable[..., Order], rows: int) -> None:
     for _ in range(rows):
         order(carrier_pickup_date=timezone.now().date())
-    page.get("/parcels/")  # makes the carrier account's row
+    page.get("/parcels/")  # creates the carrier account's row
     with CaptureQueriesContext(connection) as queries:
         page.get("/parcels/?q=noor&status=waiting")
     assert len(queries) == 9, [query["sql"][:90] for query in queries]

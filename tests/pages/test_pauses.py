@@ -36,7 +36,7 @@ def test_while_prices_are_paused_the_form_says_so_and_can_be_filled_in(page: Cli
     assert "See prices" in text(answer)
 
 
-def test_while_prices_are_paused_a_posted_form_keeps_all_that_was_typed_and_calls_no_carrier(
+def test_while_prices_are_paused_a_posted_form_keeps_everything_typed_and_calls_no_carrier(
     page: Client, localities: None
 ) -> None:
     pause("quotes")
@@ -51,7 +51,7 @@ def test_while_prices_are_paused_a_posted_form_keeps_all_that_was_typed_and_call
     assert not Quote.objects.exists()
 
 
-def test_prices_kept_from_a_minute_ago_are_not_given_out_either(
+def test_cached_prices_from_a_minute_ago_are_not_shown_either(
     page: Client, localities: None, quill: Sender, alice: User
 ) -> None:
     quote = factories.quote(quill, alice)
@@ -61,7 +61,7 @@ def test_prices_kept_from_a_minute_ago_are_not_given_out_either(
     assert Quote.objects.get() == quote
 
 
-def test_while_only_prices_are_paused_a_quote_in_hand_can_be_booked(page: Client, quill: Sender, alice: User) -> None:
+def test_while_only_prices_are_paused_an_existing_quote_can_be_booked(page: Client, quill: Sender, alice: User) -> None:
     quote = factories.quote(quill, alice)
     pause("quotes")
     page.post(f"{factories.prices_of(quote)}book/", {"product": "STANDARD-PICKUP", "form_token": str(quote.uuid)})
@@ -71,7 +71,7 @@ def test_while_only_prices_are_paused_a_quote_in_hand_can_be_booked(page: Client
 @pytest.mark.parametrize(
     ("what", "says"), [("bookings", "Booking is on again from"), ("quotes", "Prices are back from")]
 )
-def test_the_banner_says_when_it_ends_by_itself_and_is_gone_then(page: Client, what: str, says: str) -> None:
+def test_the_banner_says_when_the_pause_ends_and_disappears_then(page: Client, what: str, says: str) -> None:
     pause(what, ends_in=HOUR)
     assert says in text(page.get("/parcels/"))
     pause(what, ends_in=-dt.timedelta(seconds=1))
@@ -89,7 +89,7 @@ def test_without_an_end_the_banner_names_none(page: Client, what: str) -> None:
     assert "back from" not in words
 
 
-def test_words_of_an_operator_are_text_and_no_markup(page: Client) -> None:
+def test_an_operators_text_is_escaped(page: Client) -> None:
     pause("bookings", words="<b>Closed</b>")
     assert "&lt;b&gt;Closed&lt;/b&gt;" in page.get("/parcels/").content.decode()
 
@@ -111,14 +111,14 @@ def test_a_due_booking_whose_price_is_too_old_waits_for_prices(page: Client, due
     assert "It goes out from" in words
 
 
-def test_a_booking_that_had_left_before_the_pause_is_not_said_to_wait(page: Client, quill: Sender, alice: User) -> None:
+def test_a_booking_sent_before_the_pause_does_not_say_it_waits(page: Client, quill: Sender, alice: User) -> None:
     sent = cases.unclear(quill, alice, status="booking", state="in_flight", done_at=None)
     pause("bookings")
     assert "Asking the carrier for a label." in text(page.get(f"/parcels/{sent.uuid}/booking/"))
 
 
 @pytest.mark.parametrize("address", ["", "booking/"])
-def test_an_open_page_is_told_when_a_pause_begins_and_when_it_ends(page: Client, due: Order, address: str) -> None:
+def test_an_open_page_updates_when_a_pause_starts_and_ends(page: Client, due: Order, address: str) -> None:
     url = f"/parcels/{due.uuid}/{address}"
     open_state = page.get(url).context["state"]
     assert page.get(url, {"seen": open_state}).status_code == 204

@@ -1,4 +1,4 @@
-"""A receiver's address is asked for in the words of the receiver's country, whatever the sender's is."""
+"""The receiver's address uses the terms of the receiver's country, whatever the sender's is."""
 
 import datetime as dt
 import json
@@ -30,14 +30,14 @@ IN_OTTAWA = {name.removeprefix("receiver_"): value for name, value in OTTAWA.ite
 
 
 def labels(answer: HttpResponse) -> tuple[str, ...]:
-    """What the page calls the parts of the receiver's address, from whatever form is on it."""
+    """Return what the page calls the parts of the receiver's address, whichever form is on it."""
     found = dict(re.findall(r'<label for="[^"]*(receiver_\w+)">([^<]*)', answer.content.decode()))
     return tuple(unescape(found[name]).strip() for name in PLACE)
 
 
 @pytest.mark.parametrize("country", LABELS)
 @pytest.mark.parametrize("page", ["/parcels/new/", "/addresses/new/"])
-def test_an_empty_address_is_asked_for_in_the_words_of_its_country(ohio: Client, page: str, country: str) -> None:
+def test_an_empty_address_uses_the_words_of_its_country(ohio: Client, page: str, country: str) -> None:
     answer = ohio.post(page, {"receiver_country": country})
     suburb, postcode, hint = ASKED[country]
     assert labels(answer) == LABELS[country]
@@ -64,7 +64,7 @@ def test_without_a_list_of_places_the_state_is_asked_for_by_its_name(ohio: Clien
         ("FR", "Lyon", "69001", "city"),
     ],
 )
-def test_a_line_that_repeats_the_place_names_the_field_as_it_is_labelled(
+def test_a_line_that_repeats_the_place_names_the_field_by_its_label(
     ohio: Client, country: str, suburb: str, postcode: str, part: str
 ) -> None:
     place = {
@@ -119,18 +119,16 @@ def test_an_address_known_already_is_shown_in_the_words_of_its_country(
 
 
 @pytest.mark.parametrize("page", ["/parcels/new/", "replace"])
-def test_a_pasted_address_brings_the_words_of_its_country(
-    listed: Client, quill: Sender, alice: User, page: str
-) -> None:
+def test_a_pasted_address_uses_the_words_of_its_country(listed: Client, quill: Sender, alice: User, page: str) -> None:
     url = replaced(quill, alice) if page == "replace" else page
     pasted = "Claire Roy\n4 Sample Street\nOttawa ON K1P 5M7\nCanada"
     answer = listed.post(url, {**AT_HOME, "receiver_country": "HK", "pasted": pasted, "unpaste": "1"}, follow=True)
     assert labels(answer) == LABELS["CA"]
-    assert "Postal code (optional)" not in text(answer)  # as it was for Hong Kong
+    assert "Postal code (optional)" not in text(answer)  # as it was with Hong Kong
 
 
 @pytest.mark.parametrize("page", [known, kept, replaced, row])
-def test_the_page_brings_the_words_of_every_country_for_its_script(
+def test_the_page_has_the_words_of_every_country_for_its_script(
     listed: Client, quill: Sender, alice: User, page: Callable[[Sender, User], str]
 ) -> None:
     body = listed.get(page(quill, alice), follow=True).content.decode()
@@ -163,7 +161,7 @@ def test_a_refusal_names_each_end_in_the_words_of_its_own_country(
     assert order.problem["said"] == SAID
 
 
-def test_a_refusal_stands_at_the_field_in_the_words_of_its_label(listed: Client, quill: Sender, alice: User) -> None:
+def test_a_refusal_shows_at_the_field_in_the_words_of_its_label(listed: Client, quill: Sender, alice: User) -> None:
     problem = {"text": SAID[0], "said": SAID, "fields": REFUSED}
     order = factories.order(quill, alice, status="rejected", problem=problem, **OTTAWA)
     form = listed.get(f"/parcels/new/?again={order.uuid}", follow=True)
@@ -173,7 +171,7 @@ def test_a_refusal_stands_at_the_field_in_the_words_of_its_label(listed: Client,
 
 
 @pytest.mark.parametrize("page", ["prices", "replacement"])
-def test_refused_prices_are_told_in_the_words_of_the_receivers_country(
+def test_refused_prices_use_the_words_of_the_receivers_country(
     line: Meddler, listed: Client, quill: Sender, alice: User, page: str
 ) -> None:
     old = factories.quote(quill, alice, parcel=to_ottawa(quill), at=timezone.now() - dt.timedelta(days=2))

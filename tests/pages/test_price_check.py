@@ -1,4 +1,4 @@
-"""A price by suburb or postcode, size and weight alone: nobody's name, nothing to book."""
+"""A price by suburb or postcode, size and weight alone: no name, nothing to book."""
 
 import uuid
 from typing import Any
@@ -25,7 +25,7 @@ def check(page: Client, **typed: str) -> Any:
 
 
 @pytest.mark.parametrize("place", ["3056", "Brunswick", "brunswick vic 3056"[:9], "3056 Brunswick"])
-def test_a_place_by_its_name_or_its_postcode_has_prices(carrier: SandboxCarrier, listed: Client, place: str) -> None:
+def test_a_place_by_name_or_postcode_gets_prices(carrier: SandboxCarrier, listed: Client, place: str) -> None:
     answer = check(listed, place=place)
     assert answer.redirect_chain[-1][1] == 302
     assert "To Brunswick VIC 3056" in text(answer)
@@ -67,13 +67,13 @@ def test_a_default_size_leaves_only_the_place_to_type(carrier: SandboxCarrier, l
         ({"place": "3056", "weight_kg": "1,2"}, "weight_kg", "Use a dot: 1.2."),
     ],
 )
-def test_what_is_wrong_is_told_at_its_field(listed: Client, changes: dict[str, str], name: str, found: str) -> None:
+def test_an_error_shows_at_its_field(listed: Client, changes: dict[str, str], name: str, found: str) -> None:
     answer = check(listed, **changes)
     assert answer.status_code == 422
     assert messages_at(answer, name) == [found]
 
 
-def test_a_checked_price_is_booked_by_nobody_and_becomes_a_parcel(carrier: SandboxCarrier, listed: Client) -> None:
+def test_a_checked_price_cannot_be_booked_but_becomes_a_parcel(carrier: SandboxCarrier, listed: Client) -> None:
     check(listed, place="3056")
     quote = Quote.objects.get()
     with pytest.raises(booking_rules.ServiceNotOffered):
@@ -124,14 +124,14 @@ def test_another_country_has_prices_and_who_pays_duties(
     assert f'<option value="{country}" selected' in answer.content.decode()
 
 
-def test_contents_typed_for_a_parcel_at_home_are_not_asked_about(carrier: SandboxCarrier, listed: Client) -> None:
+def test_contents_typed_for_a_domestic_parcel_are_ignored(carrier: SandboxCarrier, listed: Client) -> None:
     answer = check(listed, place="3056", item_1_description="Cotton t-shirt")
     assert "To Brunswick VIC 3056" in text(answer)
     assert not Quote.objects.get().details.get("contents")
 
 
 @pytest.mark.parametrize("country", ["XX", "a country"])
-def test_a_country_that_nobody_has_is_refused_at_its_field_alone(listed: Client, country: str) -> None:
+def test_an_unknown_country_is_refused_at_its_field_alone(listed: Client, country: str) -> None:
     answer = check(listed, receiver_country=country, place="nowhere at all")
     assert answer.status_code == 422
     assert len(messages_at(answer, "receiver_country")) == 1
@@ -139,7 +139,7 @@ def test_a_country_that_nobody_has_is_refused_at_its_field_alone(listed: Client,
     assert value_of(answer, "place") == "nowhere at all"
 
 
-def test_contents_give_the_price_with_duties_and_their_amount(carrier: SandboxCarrier, listed: Client) -> None:
+def test_contents_give_the_price_with_duties_and_the_amount_of_duties(carrier: SandboxCarrier, listed: Client) -> None:
     answer = check(listed, receiver_country="US", place="97205", **INSIDE)
     said = text(answer)
     assert "Duties and taxes included – guaranteed total" in said
@@ -159,7 +159,7 @@ def test_a_short_code_says_what_a_price_with_duties_needs(carrier: SandboxCarrie
     assert "guaranteed total" not in said
 
 
-def test_from_the_united_states_a_place_in_australia_has_prices(carrier: SandboxCarrier, ohio: Client) -> None:
+def test_from_the_united_states_a_place_in_australia_gets_prices(carrier: SandboxCarrier, ohio: Client) -> None:
     typed = {"weight_lb": "3", "length_in": "10", "width_in": "8", "height_in": "4"}
     answer = ohio.post("/prices/", {**typed, "receiver_country": "AU", "place": "3056"}, follow=True)
     assert "To Brunswick VIC 3056 Australia" in text(answer)
@@ -195,7 +195,7 @@ def test_at_home_nothing_is_said_about_duties(carrier: SandboxCarrier, listed: C
         ),
     ],
 )
-def test_what_is_wrong_abroad_is_told_at_its_field_and_kept(
+def test_an_error_abroad_shows_at_its_field_and_the_text_is_kept(
     listed: Client, changes: dict[str, str], name: str, found: str
 ) -> None:
     typed = {"receiver_country": "US", "place": "97205", **changes}
@@ -206,7 +206,7 @@ def test_what_is_wrong_abroad_is_told_at_its_field_and_kept(
     assert {one: value_of(answer, one) for one in kept} == kept
 
 
-def test_what_the_carrier_refuses_is_told_at_the_place(carrier: SandboxCarrier, listed: Client) -> None:
+def test_a_refusal_of_the_carrier_shows_at_the_place(carrier: SandboxCarrier, listed: Client) -> None:
     known = Locality.objects.get(suburb="BRUNSWICK")
     Locality.objects.create(
         list=known.list, country="AU", suburb="OUTLAND", state="VIC", postcode="3999", normalised="outland"

@@ -1,4 +1,4 @@
-"""The price card names what is missing: one required field emptied at a time, in each state a form starts in."""
+"""The price card names what is missing: each required field emptied in turn, in each state a form starts in."""
 
 import re
 from collections.abc import Callable
@@ -47,7 +47,7 @@ SOURCES = {
 
 @pytest.fixture
 def begun(listed: Client, alice: User, quill: Sender) -> Callable[[str, dict[str, Any]], str]:
-    """`begun("copied", values)` is the page of a form with these values that was begun that way."""
+    """`begun("copied", values)` is the page of a form with these values that was started that way."""
 
     def begin(state: str, values: dict[str, Any]) -> str:
         if state == "new":
@@ -69,7 +69,7 @@ def test_the_card_names_the_one_field_that_is_missing(
     left = {**values, name: ""}
     page = begun(state, left)
     before = Quote.objects.count()
-    if state != "new":  # as it is opened, before a script has asked anything
+    if state != "new":  # as it opens, before a script has requested anything
         assert named(text(listed.get(page))) == words
     pressed = listed.post(page, left)
     assert named(text(pressed)) == words, "after a press of See prices, without JavaScript"
@@ -83,7 +83,7 @@ def test_the_card_names_the_one_field_that_is_missing(
 WITHOUT = AT_HOME | {"description": ""}
 
 
-def test_prices_come_without_the_contents_and_the_card_asks_for_them_before_book(
+def test_prices_need_no_contents_and_the_card_asks_for_them_before_book(
     carrier: SandboxCarrier, listed: Client
 ) -> None:
     page = text(beside(listed, WITHOUT))
@@ -108,7 +108,7 @@ def test_nothing_is_booked_before_somebody_says_what_is_inside(carrier: SandboxC
     assert not Order.objects.exists()
 
 
-def test_a_field_that_is_being_typed_in_is_named_and_not_called_wrong(carrier: SandboxCarrier, listed: Client) -> None:
+def test_a_field_somebody_is_typing_in_is_named_without_an_error(carrier: SandboxCarrier, listed: Client) -> None:
     half = AT_HOME | {"receiver_email": "priya@", "typing": "receiver_email"}
     page = text(beside(listed, half))
     assert "Check the email to see prices." in page

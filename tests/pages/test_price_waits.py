@@ -1,4 +1,4 @@
-"""While the carrier gives no prices a sender saves the draft, goes away, and hears once that there are prices again."""
+"""While the carrier has no prices a sender saves the draft, leaves, and gets one email when there are prices again."""
 
 import datetime as dt
 from typing import Any
@@ -29,7 +29,7 @@ def wait(page: Client) -> PriceWait:
 
 
 def asked_again(one: PriceWait, *, after: dt.timedelta = dt.timedelta(minutes=2)) -> None:
-    """As if so much time had gone by since the press."""
+    """Act as if this much time has passed since the press."""
     now = timezone.now()
     PriceWait.objects.filter(pk=one.pk).update(asked_at=now - after, due_at=now)
     awaiting_prices.ask_for_due_prices(one.pk)
@@ -45,7 +45,7 @@ def test_when_the_carrier_gives_no_prices_waiting_is_offered(carrier: SandboxCar
     assert TELL in text(beside(listed, AT_HOME))
 
 
-def test_it_is_not_offered_for_what_time_does_not_heal(carrier: SandboxCarrier, listed: Client) -> None:
+def test_waiting_is_not_offered_if_it_would_not_help(carrier: SandboxCarrier, listed: Client) -> None:
     assert TELL not in text(listed.get("/parcels/new/"))
     carrier.trouble("quote", "422")
     assert TELL not in text(ask(listed))
@@ -61,7 +61,7 @@ def test_the_draft_is_saved_and_the_page_says_what_will_come(listed: Client) -> 
     assert one.due_at == one.asked_at + awaiting_prices.SHORTEST
 
 
-def test_who_asked_hears_it_once_and_nobody_else_does(
+def test_whoever_asked_gets_one_email_and_nobody_else_does(
     carrier: SandboxCarrier, listed: Client, ana: User, alice: User
 ) -> None:
     one = wait(listed)
@@ -77,7 +77,7 @@ def test_who_asked_hears_it_once_and_nobody_else_does(
     assert Quote.objects.exists()
 
 
-def test_while_the_carrier_is_away_nobody_is_told_and_it_is_asked_ever_more_rarely(
+def test_while_the_carrier_is_down_nobody_is_emailed_and_checks_get_rarer(
     carrier: SandboxCarrier, listed: Client
 ) -> None:
     carrier.trouble("quote", "503", count=99)
@@ -91,7 +91,7 @@ def test_while_the_carrier_is_away_nobody_is_told_and_it_is_asked_ever_more_rare
     assert waits[-1] <= dt.timedelta(hours=1)
 
 
-def test_after_three_days_it_is_given_up_and_said(carrier: SandboxCarrier, listed: Client) -> None:
+def test_after_three_days_it_gives_up_and_says_so(carrier: SandboxCarrier, listed: Client) -> None:
     carrier.trouble("quote", "503", count=99)
     asked_again(wait(listed), after=dt.timedelta(days=3, minutes=1))
     assert recorded() == [
@@ -102,7 +102,7 @@ def test_after_three_days_it_is_given_up_and_said(carrier: SandboxCarrier, liste
 
 
 @pytest.mark.parametrize("what", ["quotes", "bookings"])
-def test_what_the_operator_paused_is_waited_for_too(carrier: SandboxCarrier, listed: Client, what: str) -> None:
+def test_waiting_works_for_an_operators_pause_too(carrier: SandboxCarrier, listed: Client, what: str) -> None:
     pause(what)
     assert TELL in text(ask(listed))
     one = wait(listed)
@@ -113,13 +113,13 @@ def test_what_the_operator_paused_is_waited_for_too(carrier: SandboxCarrier, lis
     assert len(recorded()) == 1
 
 
-def test_a_no_is_an_answer(carrier: SandboxCarrier, listed: Client) -> None:
+def test_a_refusal_ends_the_wait(carrier: SandboxCarrier, listed: Client) -> None:
     carrier.trouble("quote", "422")
     asked_again(wait(listed))
     assert len(recorded()) == 1
 
 
-def test_a_draft_that_is_half_typed_by_now_is_not_waited_for(carrier: SandboxCarrier, listed: Client) -> None:
+def test_a_draft_that_is_half_typed_by_now_ends_the_wait(carrier: SandboxCarrier, listed: Client) -> None:
     one = wait(listed)
     Draft.objects.update(values={**AT_HOME, "receiver_name": ""})
     asked_again(one)
@@ -127,13 +127,13 @@ def test_a_draft_that_is_half_typed_by_now_is_not_waited_for(carrier: SandboxCar
     assert not PriceWait.objects.exists()
 
 
-def test_a_deleted_draft_is_not_waited_for(carrier: SandboxCarrier, listed: Client) -> None:
+def test_a_deleted_draft_ends_the_wait(carrier: SandboxCarrier, listed: Client) -> None:
     one = wait(listed)
     listed.post(f"/parcels/drafts/{one.draft.uuid}/delete/")
     assert not PriceWait.objects.exists()
 
 
-def test_a_draft_that_is_booked_while_the_carrier_answers_is_no_news(
+def test_a_draft_booked_while_the_carrier_replies_sends_no_email(
     carrier: SandboxCarrier, listed: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(asking, "ask_for_prices", lambda *_, **__: Draft.objects.all().delete())
@@ -141,14 +141,14 @@ def test_a_draft_that_is_booked_while_the_carrier_answers_is_no_news(
     assert recorded() == []
 
 
-def test_a_sender_who_may_book_no_more_today_waits_on(carrier: SandboxCarrier, listed: Client) -> None:
+def test_a_sender_at_the_daily_limit_keeps_waiting(carrier: SandboxCarrier, listed: Client) -> None:
     one = wait(listed)
     Sender.objects.update(bookings_a_day=0)
     asked_again(one)
     assert PriceWait.objects.get() == one
 
 
-def test_an_account_that_waits_for_approval_asks_for_prices_and_hears_of_them(
+def test_an_account_awaiting_approval_can_wait_for_prices(
     carrier: SandboxCarrier, listed: Client, settings: Any
 ) -> None:
     settings.SIGN_UP = "approve"
@@ -159,7 +159,7 @@ def test_an_account_that_waits_for_approval_asks_for_prices_and_hears_of_them(
     assert len(recorded()) == 1
 
 
-def test_asking_again_turns_mails_on_that_were_off(carrier: SandboxCarrier, listed: Client, alice: User) -> None:
+def test_asking_again_turns_these_emails_back_on(carrier: SandboxCarrier, listed: Client, alice: User) -> None:
     outbox.choose_when(alice, "prices", "off", now=timezone.now())
     asked_again(wait(listed))
     assert len(recorded()) == 1

@@ -51,7 +51,7 @@ def test_offers_stand_side_by_side_from_cheapest_to_dearest(
         assert badge in words
 
 
-def test_the_cheapest_is_so_by_its_number(page: Client, quill: Sender, alice: User) -> None:
+def test_the_cheapest_is_found_by_number_not_by_text(page: Client, quill: Sender, alice: User) -> None:
     quote = factories.quote(quill, alice)
     [offer] = quote.products
     quote.products = [{**offer, "amount": "12.00"}, {**offer, "code": "ECONOMY", "amount": "9.50"}]
@@ -60,7 +60,7 @@ def test_the_cheapest_is_so_by_its_number(page: Client, quill: Sender, alice: Us
     assert (cheapest.code, cheapest.is_cheapest, dearest.is_cheapest) == ("ECONOMY", True, False)
 
 
-def test_every_member_of_the_breakdown_is_listed_known_or_not(page: Client, quill: Sender, alice: User) -> None:
+def test_every_part_of_the_breakdown_is_listed_known_or_not(page: Client, quill: Sender, alice: User) -> None:
     lines = [["base", "11.20", "AUD"], ["service_charge", "0.20", "AUD"], ["moon_phase_fee", "0.68", "AUD"]]
     words = text(page.get(factories.prices_of(factories.quote(quill, alice, breakdown=lines))))
     assert "Delivery $11.20" in words
@@ -69,13 +69,13 @@ def test_every_member_of_the_breakdown_is_listed_known_or_not(page: Client, quil
     assert "Total $12.08 AUD" in words
 
 
-def test_duties_are_told_apart(carrier: SandboxCarrier, localities: None, page: Client) -> None:
+def test_duties_are_shown_separately(carrier: SandboxCarrier, localities: None, page: Client) -> None:
     words = text(page.post("/parcels/new/", ABROAD, follow=True))
     assert "Duties and taxes included – guaranteed total" in words
     assert "Receiver may be asked for duties and taxes." in words
 
 
-def test_no_offer_is_said_with_what_to_try(page: Client, quill: Sender, alice: User) -> None:
+def test_no_offer_says_what_to_try(page: Client, quill: Sender, alice: User) -> None:
     nothing = factories.quote(quill, alice)
     Quote.objects.filter(pk=nothing.pk).update(products=[])
     words = text(page.get(factories.prices_of(nothing)))
@@ -97,7 +97,7 @@ def test_a_drop_off_asks_for_no_day(page: Client, quill: Sender, alice: User) ->
     assert "No pickup day is needed." in text(answer)
 
 
-def test_freshness_is_said_and_old_prices_cannot_be_booked_from_the_page(
+def test_the_age_of_prices_is_shown_and_old_ones_cannot_be_booked_from_the_page(
     page: Client, quill: Sender, alice: User
 ) -> None:
     young = factories.quote(quill, alice, at=timezone.now() - dt.timedelta(seconds=40))
@@ -117,7 +117,7 @@ def test_prices_are_checked_again_by_a_press(
     assert Quote.objects.count() == 2
 
 
-def test_a_carrier_in_trouble_leaves_the_old_prices_and_says_so(page: Client, quote: Quote) -> None:
+def test_a_carrier_in_trouble_keeps_the_old_prices_and_says_so(page: Client, quote: Quote) -> None:
     answer = page.post(factories.prices_of(quote), follow=True)
     assert "The carrier didn't answer" in text(answer)
     assert answer.redirect_chain[-1][0] == factories.prices_of(quote)
@@ -130,7 +130,7 @@ def test_booking_makes_one_order_and_leads_to_its_progress(page: Client, quote: 
     assert (order.status, order.price, order.pickup_date) == ("booking", Decimal("12.08"), None)
 
 
-def test_the_same_form_pressed_twice_is_one_booking(page: Client, quote: Quote) -> None:
+def test_the_same_form_sent_twice_is_one_booking(page: Client, quote: Quote) -> None:
     assert book(page, quote)["Location"] == book(page, quote)["Location"]
     assert Order.objects.count() == 1
 
@@ -168,7 +168,7 @@ def test_price_and_owner_in_the_post_are_ignored(page: Client, quote: Quote, qui
         ("form_token", "nonsense", "Open this page again, then book."),
     ],
 )
-def test_a_wrong_choice_is_told_and_nothing_is_booked(
+def test_an_invalid_choice_shows_an_error_and_books_nothing(
     page: Client, quote: Quote, field: str, value: str, found: str
 ) -> None:
     answer = book(page, quote, **{field: value})
@@ -204,7 +204,7 @@ def test_another_accounts_token_books_nothing_of_theirs(page: Client, quote: Quo
     assert Order.objects.get(form_token=quote.uuid, sender=quote.sender).quote == quote
 
 
-def test_prices_of_the_same_parcel_are_each_senders_own(
+def test_two_senders_have_their_own_prices_of_the_same_parcel(
     carrier: SandboxCarrier, quill: Sender, alice: User, bob: User
 ) -> None:
     parcel, now = factories.details(quill), timezone.now()
@@ -222,7 +222,7 @@ def test_a_suspended_sender_books_nothing(page: Client, quote: Quote, quill: Sen
     assert not Order.objects.exists()
 
 
-def test_a_paused_carrier_is_told_everywhere_and_books_nothing(page: Client, quote: Quote) -> None:
+def test_a_paused_carrier_is_announced_everywhere_and_books_nothing(page: Client, quote: Quote) -> None:
     row = gateway.current_account()
     CarrierAccount.objects.filter(pk=row.pk).update(paused_at=timezone.now(), pause_text="The depot is flooded.")
     answer = book(page, quote)
@@ -231,13 +231,13 @@ def test_a_paused_carrier_is_told_everywhere_and_books_nothing(page: Client, quo
     assert not Order.objects.exists()
 
 
-def test_the_daily_limit_is_told(page: Client, quote: Quote, quill: Sender) -> None:
+def test_the_daily_limit_is_explained(page: Client, quote: Quote, quill: Sender) -> None:
     Sender.objects.filter(pk=quill.pk).update(bookings_a_day=0)
     found = text(book(page, quote))
     assert "This account books at most 0 parcels a day; 0 are booked today. Nothing was booked" in found
 
 
-def test_the_limit_of_all_senders_is_told(page: Client, quote: Quote, settings: Any) -> None:
+def test_the_limit_of_all_senders_is_explained(page: Client, quote: Quote, settings: Any) -> None:
     settings.DAILY_MONEY_LIMIT = 0
     answer = book(page, quote)
     assert answer.status_code == 422

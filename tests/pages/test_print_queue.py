@@ -1,4 +1,4 @@
-"""The label bench without its script: the queue, the marks, the orders, and who may not see it."""
+"""The label bench without its script: the queue, the marks, the sort orders, and who may not see it."""
 
 import datetime as dt
 import re
@@ -46,7 +46,7 @@ def listed(client: Client, query: str = "") -> list[str]:
     return [row["order"].carrier_reference for row in client.get(f"{BENCH}{query}").context["rows"]]
 
 
-def test_the_bench_lists_each_label_with_its_box_and_its_own_file(order: Order, alice: User, visit: Visit) -> None:
+def test_the_bench_lists_each_label_with_its_size_and_its_own_file(order: Order, alice: User, visit: Visit) -> None:
     answer = visit(alice).get(f"{BENCH}?view=labels-to-print")
     said = text(answer)
     assert "0 of 1 printed" in said
@@ -81,19 +81,19 @@ def test_only_a_label_that_was_opened_is_asked_about(
     assert ticked == [str(one.uuid) for one in orders[: opened or 3]]
 
 
-def test_looking_at_a_label_is_not_printing_it(order: Order, alice: User, visit: Visit) -> None:
+def test_opening_a_label_does_not_mark_it_printed(order: Order, alice: User, visit: Visit) -> None:
     client = visit(alice)
     client.get(f"/parcels/{order.uuid}/label/full.pdf")
     assert "unasked" in classes(client.get(BENCH), "card ask")
 
 
 def classes(answer: HttpResponse, of: str) -> str:
-    """The classes of the first element that has these."""
+    """Return the classes of the first element that has these."""
     found = re.search(rf'class="([^"]*\b{of}\b[^"]*)"', answer.content.decode())
     return found[1] if found else ""
 
 
-def test_a_parcel_that_was_collected_or_cancelled_has_no_buttons_of_its_print(
+def test_a_collected_or_cancelled_parcel_has_no_print_buttons(
     order: Order, quill: Sender, alice: User, visit: Visit
 ) -> None:
     client = visit(alice)
@@ -107,7 +107,7 @@ def test_a_parcel_that_was_collected_or_cancelled_has_no_buttons_of_its_print(
     assert said.count("Throw away the label") == 1
 
 
-def test_the_parcels_page_leads_back_to_itself_and_takes_a_mark_back(order: Order, alice: User, visit: Visit) -> None:
+def test_the_parcels_page_returns_to_itself_and_can_undo_a_mark(order: Order, alice: User, visit: Visit) -> None:
     client = visit(alice)
     assert client.post(mark(order), {"printed": "yes"})["Location"] == f"/parcels/{order.uuid}/"
     assert "Printed again" in text(client.get(f"/parcels/{order.uuid}/"))
@@ -116,7 +116,7 @@ def test_the_parcels_page_leads_back_to_itself_and_takes_a_mark_back(order: Orde
     assert listed(client) == ["S7K2QX"]
 
 
-def test_the_benchs_script_is_told_who_printed_it_first(order: Order, alice: User, ana: User, visit: Visit) -> None:
+def test_the_benchs_script_receives_who_printed_it_first(order: Order, alice: User, ana: User, visit: Visit) -> None:
     printing.mark_printed(order, by=ana, at=timezone.now())
     answer = visit(alice).post(mark(order), {"printed": "yes"}, headers={"Accept": "application/json"})
     assert answer.json()["printed"].startswith("Printed by Ana, ")
@@ -132,9 +132,7 @@ def test_a_parcel_cancelled_meanwhile_is_not_marked(order: Order, alice: User, v
     assert Order.objects.get().printed_at is None
 
 
-def test_many_are_marked_at_once_each_in_the_audit_and_at_the_same_cost(
-    quill: Sender, alice: User, visit: Visit
-) -> None:
+def test_many_are_marked_at_once_each_audited_and_at_the_same_cost(quill: Sender, alice: User, visit: Visit) -> None:
     client, found = visit(alice), []
     client.get(BENCH)
     for count in (2, 12):
@@ -152,7 +150,7 @@ def test_many_are_marked_at_once_each_in_the_audit_and_at_the_same_cost(
     }
 
 
-def test_of_many_only_what_is_ones_own_and_still_booked_is_marked(
+def test_of_many_only_ones_own_booked_parcels_are_marked(
     order: Order, bob: User, quill: Sender, alice: User, ana: User, visit: Visit
 ) -> None:
     theirs = ready(bob.membership.sender, bob)
@@ -171,7 +169,7 @@ def test_of_many_only_what_is_ones_own_and_still_booked_is_marked(
 ITEMS = [{"description": "Fig candle", "value": "20", "quantity": 2}, {"description": "Wick", "value": "9"}]
 
 
-def test_the_pick_list_sums_up_what_to_fetch_for_one_days_driver(
+def test_the_pick_list_adds_up_what_to_fetch_for_one_days_driver(
     order: Order, quill: Sender, alice: User, visit: Visit
 ) -> None:
     day = dt.date(2026, 12, 1)
@@ -220,7 +218,7 @@ def test_a_packing_slip_says_what_is_in_the_box_and_no_price(quill: Sender, alic
     assert len(slips_of(browser.post(SLIPS, {"order": [first.uuid, second.uuid, elsewhen.uuid, "nonsense"]}))) == 3
 
 
-def test_slips_of_nothing_chosen_lead_to_the_list_and_others_are_not_found(
+def test_slips_without_a_selection_lead_to_the_list_and_other_accounts_are_not_found(
     order: Order, alice: User, bob: User, visit: Visit
 ) -> None:
     assert 'href="/parcels/"' in visit(alice).post(SLIPS).content.decode().split("<main")[1]
@@ -230,17 +228,17 @@ def test_slips_of_nothing_chosen_lead_to_the_list_and_others_are_not_found(
 
 
 @pytest.mark.parametrize("day", ["2026-02-31", "soon", "2026-12-24"])
-def test_a_day_without_a_pickup_is_told_and_nonsense_is_today(alice: User, visit: Visit, day: str) -> None:
+def test_a_day_without_a_pickup_says_so_and_an_invalid_day_means_today(alice: User, visit: Visit, day: str) -> None:
     for sheet in ("pick-list", "packing-slips", "handover"):
         assert "No pickup that day" in text(visit(alice).get(f"/parcels/print/{sheet}/", {"day": day}))
 
 
-def test_no_address_leads_elsewhere(order: Order, alice: User, visit: Visit) -> None:
+def test_no_redirect_leaves_the_site(order: Order, alice: User, visit: Visit) -> None:
     answer = visit(alice).post(mark(order), {"printed": "yes", "query": "//evil.example/?x=1&sort=size"})
     assert answer["Location"] == "/parcels/print/?sort=size"
 
 
-def test_chosen_parcels_come_as_chosen_printed_or_not_and_the_others_are_counted(
+def test_selected_parcels_are_listed_printed_or_not_and_skipped_ones_are_counted(
     quill: Sender, alice: User, visit: Visit
 ) -> None:
     first, second = ready(quill, alice), ready(quill, alice)
@@ -255,7 +253,9 @@ def test_chosen_parcels_come_as_chosen_printed_or_not_and_the_others_are_counted
     assert [row["order"] for row in posted.context["rows"]] == [first, second]
 
 
-def test_five_hundred_chosen_parcels_fit_and_one_more_is_refused(order: Order, alice: User, visit: Visit) -> None:
+def test_five_hundred_selected_parcels_are_accepted_and_one_more_is_refused(
+    order: Order, alice: User, visit: Visit
+) -> None:
     many = [str(order.uuid)] + [str(uuid.uuid4()) for _ in range(499)]
     assert visit(alice).post(BENCH, {"order": many}).status_code == 200
     answer = visit(alice).post(BENCH, {"order": [*many, str(uuid.uuid4())]})
@@ -263,7 +263,7 @@ def test_five_hundred_chosen_parcels_fit_and_one_more_is_refused(order: Order, a
     assert "Choose at most 500 parcels at a time" in text(answer)
 
 
-def test_labels_are_put_in_order_by_size_or_by_pickup_address(quill: Sender, alice: User, visit: Visit) -> None:
+def test_labels_are_sorted_by_size_or_by_pickup_address(quill: Sender, alice: User, visit: Visit) -> None:
     box = ParcelSize.objects.create(
         sender=quill, name="Shoebox", weight=1, weight_units="kg", length=30, width=20, height=10,
         dimension_units="cm",
@@ -283,7 +283,7 @@ def test_labels_are_put_in_order_by_size_or_by_pickup_address(quill: Sender, ali
     assert listed(client, "?sort=nonsense") == listed(client)
 
 
-def test_single_keys_are_offered_only_to_those_who_have_them_on(order: Order, alice: User, visit: Visit) -> None:
+def test_single_keys_are_shown_only_to_those_who_have_them_on(order: Order, alice: User, visit: Visit) -> None:
     assert 'aria-keyshortcuts="S"' in visit(alice).get(BENCH).content.decode()
     User.objects.filter(pk=alice.pk).update(has_shortcuts=False)
     page = visit(alice).get(BENCH).content.decode()
@@ -331,7 +331,7 @@ def test_a_visitor_is_sent_to_log_in(order: Order) -> None:
     assert Order.objects.get().printed_at is None
 
 
-def test_other_methods_other_words_and_other_views_are_refused(order: Order, alice: User, visit: Visit) -> None:
+def test_other_methods_actions_and_views_are_refused(order: Order, alice: User, visit: Visit) -> None:
     client = visit(alice)
     assert client.get(mark(order)).status_code == 405
     assert client.put(BENCH).status_code == 405
@@ -340,7 +340,7 @@ def test_other_methods_other_words_and_other_views_are_refused(order: Order, ali
     assert client.get(f"{BENCH}?view=delivered").status_code == 404
 
 
-def test_the_bench_costs_the_same_with_one_and_with_three(quill: Sender, alice: User, visit: Visit) -> None:
+def test_the_bench_costs_the_same_with_one_label_and_with_three(quill: Sender, alice: User, visit: Visit) -> None:
     client, found = visit(alice), []
     client.get(BENCH)  # the first visit writes the session
     for more in (1, 2):
@@ -355,7 +355,7 @@ def test_the_bench_costs_the_same_with_one_and_with_three(quill: Sender, alice: 
     assert found[0] == found[1] <= 12
 
 
-def test_the_test_page_says_that_it_is_no_label(alice: User, visit: Visit) -> None:
+def test_the_test_page_says_it_is_not_a_label(alice: User, visit: Visit) -> None:
     said = text(visit(alice).get(TEST_PAGE))
     assert "This is not a shipping label." in said
     assert "100 mm" in said
@@ -383,6 +383,6 @@ def test_the_parcels_page_prints_the_senders_size_first_and_says_the_tip_once(
     assert first[1].endswith("/cropped.pdf")
 
 
-def test_without_a_stored_label_the_parcels_page_offers_no_mark(order: Order, alice: User, visit: Visit) -> None:
+def test_without_a_stored_label_the_parcels_page_has_no_printed_button(order: Order, alice: User, visit: Visit) -> None:
     order.labels.update(state="pending")
     assert "Mark printed" not in text(visit(alice).get(f"/parcels/{order.uuid}/"))

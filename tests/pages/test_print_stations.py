@@ -1,4 +1,4 @@
-"""Print stations on the pages, by plain posts: added, sent to, looked at, stopped."""
+"""Print stations on the pages, by plain posts: add one, send to it, look at it, stop it."""
 
 import datetime as dt
 import re
@@ -56,21 +56,21 @@ def test_a_bench_is_added_and_its_token_is_shown_once(ana: User, visit: Visit) -
     assert "Not started yet." in text(client.get(BENCH))
 
 
-def test_a_bench_without_a_name_is_told_at_the_field(alice: User, visit: Visit) -> None:
+def test_a_bench_without_a_name_shows_an_error_at_the_field(alice: User, visit: Visit) -> None:
     answer = factories.gave_password(visit(alice), alice).post(STATIONS, {"name": " "})
     assert answer.status_code == 422
     assert "Name the bench" in text(answer)
     assert not PrintStation.objects.exists()
 
 
-def test_the_program_is_the_file_itself(alice: User, visit: Visit) -> None:
+def test_the_program_download_is_the_file_itself(alice: User, visit: Visit) -> None:
     answer = visit(alice).get(f"{STATIONS}print_station.py")
     program = Path(__file__).resolve().parents[2] / "tools/print_station.py"
     assert answer.content == program.read_bytes()
     assert answer["Content-Disposition"] == 'attachment; filename="print_station.py"'
 
 
-def test_print_all_sends_what_waits_to_the_station_that_is_on(
+def test_print_all_sends_waiting_labels_to_the_station_that_is_on(
     order: Order, station: PrintStation, quill: Sender, alice: User, visit: Visit
 ) -> None:
     other, client = ready(quill, alice), visit(alice)
@@ -130,7 +130,7 @@ def test_an_empty_scan_prints_no_parcel_without_an_order_number(
     assert not PrintJob.objects.exists()
 
 
-def test_where_no_station_is_on_the_browser_prints_as_before(
+def test_with_no_station_on_the_browser_prints_as_before(
     order: Order, station: PrintStation, quill: Sender, alice: User, visit: Visit
 ) -> None:
     ready(quill, alice)
@@ -144,7 +144,7 @@ def test_where_no_station_is_on_the_browser_prints_as_before(
     assert not PrintJob.objects.exists()
 
 
-def test_of_two_that_are_on_a_browser_sends_to_the_one_it_chose(
+def test_with_two_stations_on_a_browser_sends_to_the_one_it_chose(
     order: Order, station: PrintStation, alice: User, ana: User, visit: Visit
 ) -> None:
     other, client = factories.print_station(ana, "Bench 2"), visit(alice)
@@ -154,7 +154,7 @@ def test_of_two_that_are_on_a_browser_sends_to_the_one_it_chose(
     assert visit(ana).get(BENCH).context["here"] is None
 
 
-def test_a_jam_and_a_failure_are_told_in_the_printers_words(
+def test_a_jam_and_a_failure_are_shown_in_the_printers_words(
     order: Order, station: PrintStation, quill: Sender, alice: User, visit: Visit
 ) -> None:
     failed = ready(quill, alice, customer_reference="SHOP-8")
@@ -168,7 +168,7 @@ def test_a_jam_and_a_failure_are_told_in_the_printers_words(
     assert "Out of ribbon" not in text(visit(alice).get(BENCH))
 
 
-def test_what_may_be_on_paper_is_printed_again_by_its_own_button_alone(
+def test_a_label_that_may_be_on_paper_is_reprinted_only_by_its_own_button(
     order: Order, station: PrintStation, quill: Sender, alice: User, visit: Visit
 ) -> None:
     fresh, client = ready(quill, alice), visit(alice)
@@ -187,7 +187,7 @@ def test_what_may_be_on_paper_is_printed_again_by_its_own_button_alone(
     assert "isn’t marked printed" not in text(answer)
 
 
-def test_the_label_that_a_stopped_station_had_is_told_where_no_station_is_left(
+def test_a_stopped_stations_label_is_mentioned_when_no_station_is_left(
     order: Order, station: PrintStation, alice: User, visit: Visit
 ) -> None:
     factories.print_job(station, order, state="taken")
@@ -195,7 +195,7 @@ def test_the_label_that_a_stopped_station_had_is_told_where_no_station_is_left(
     assert f"SHOP-7 isn’t marked printed {stations.LOOK_FIRST}" in text(visit(alice).get(BENCH))
 
 
-def test_many_failures_are_a_few_lines_and_one_button(
+def test_many_failures_take_a_few_lines_and_one_button(
     station: PrintStation, quill: Sender, alice: User, visit: Visit
 ) -> None:
     for _ in range(7):
@@ -206,7 +206,7 @@ def test_many_failures_are_a_few_lines_and_one_button(
     assert "Print these 7 again at Bench 1" in said
 
 
-def test_a_label_that_is_worthless_in_the_stations_hands_is_told(
+def test_a_worthless_label_at_a_station_is_mentioned(
     order: Order, station: PrintStation, alice: User, visit: Visit
 ) -> None:
     factories.print_job(station, order, state="taken")
@@ -214,7 +214,7 @@ def test_a_label_that_is_worthless_in_the_stations_hands_is_told(
     assert "which is no longer booked: don’t use its label" in text(visit(alice).get(BENCH))
 
 
-def test_what_waits_is_withdrawn_and_a_station_is_stopped(
+def test_waiting_labels_are_withdrawn_and_a_station_is_stopped(
     order: Order, station: PrintStation, quill: Sender, alice: User, ana: User, visit: Visit
 ) -> None:
     factories.print_job(station, order, state="taken")
@@ -227,7 +227,7 @@ def test_what_waits_is_withdrawn_and_a_station_is_stopped(
     assert ApiToken.objects.get().revoked_at
 
 
-def test_what_a_station_had_whose_token_ended_is_sent_to_another(
+def test_labels_of_a_station_whose_token_ended_go_to_another(
     order: Order, station: PrintStation, alice: User, ana: User, visit: Visit
 ) -> None:
     factories.print_job(station, order)
@@ -239,7 +239,7 @@ def test_what_a_station_had_whose_token_ended_is_sent_to_another(
     assert PrintJob.objects.get(state="waiting").station == other
 
 
-def test_what_it_had_taken_by_then_is_not_printed_again_unasked(
+def test_labels_it_had_already_taken_are_not_reprinted_unasked(
     order: Order, station: PrintStation, alice: User, ana: User, visit: Visit
 ) -> None:
     factories.print_job(station, order, state="taken")
@@ -250,7 +250,7 @@ def test_what_it_had_taken_by_then_is_not_printed_again_unasked(
     assert f"SHOP-7 isn’t marked printed {stations.LOOK_FIRST}" in text(answer)
 
 
-def test_a_strangers_station_is_not_there(order: Order, station: PrintStation, bob: User, visit: Visit) -> None:
+def test_another_accounts_station_is_not_found(order: Order, station: PrintStation, bob: User, visit: Visit) -> None:
     for act in ("print", "stop", "withdraw"):
         assert visit(bob).post(at(station, act), {"order": str(order.uuid)}).status_code == 404
     own = factories.print_station(bob)
@@ -264,7 +264,7 @@ def test_more_than_five_hundred_are_refused(station: PrintStation, alice: User, 
     assert visit(alice).post(at(station), {"order": many}).status_code == 422
 
 
-def test_no_address_leads_elsewhere(order: Order, station: PrintStation, alice: User, visit: Visit) -> None:
+def test_no_redirect_leaves_the_site(order: Order, station: PrintStation, alice: User, visit: Visit) -> None:
     answer = visit(alice).post(at(station), {"order": str(order.uuid), "query": "//evil.example/?x=1"})
     assert answer["Location"] == f"{BENCH}?"
 

@@ -1,4 +1,4 @@
-"""The page that a sender shares with a receiver: what it says, whom it is for, and when it ends."""
+"""The page that a sender shares with a receiver: what it says, who may open it, and when it ends."""
 
 import datetime as dt
 import secrets
@@ -65,12 +65,12 @@ def opened(path: str) -> str:
 
 @pytest.fixture
 def november(time_machine: TimeMachineFixture) -> None:
-    """Before the parcel is due."""
+    """A time before the parcel is due."""
     time_machine.move_to(dt.datetime(2026, 11, 29, 2, tzinfo=dt.UTC))
 
 
 @pytest.mark.usefixtures("november")
-def test_it_says_where_the_parcel_is_when_it_comes_and_whom_to_ask(order: Order) -> None:
+def test_it_says_where_the_parcel_is_when_it_arrives_and_whom_to_ask(order: Order) -> None:
     shown = opened(share(order, contact=CONTACT))
     assert "Parcel from Quill & Co" in shown
     assert "On the way" in shown
@@ -81,14 +81,14 @@ def test_it_says_where_the_parcel_is_when_it_comes_and_whom_to_ask(order: Order)
 
 
 @pytest.mark.parametrize("status", Status.values)
-def test_it_holds_no_personal_value_whatever_the_state(order: Order, status: str) -> None:
+def test_it_contains_no_personal_data_in_any_state(order: Order, status: str) -> None:
     path, shown = share(order, contact=CONTACT), ""
     states = {"status": status, "carrier_reference": order.carrier_reference if status in HELD else None}
     for progress in Progress.values:
         Order.objects.filter(pk=order.pk).update(progress=progress, cancelled_at=timezone.now(), **states)
         answer = Client().get(path)
         assert answer.status_code == 200
-        del answer.headers["X-Request-ID"]  # random digits, in which any postcode comes up now and then
+        del answer.headers["X-Request-ID"]  # random digits, which contain any postcode now and then
         shown += (answer.content.decode() + str(answer.headers)).lower()
     to, alice = order.receiver(), order.made_by
     private = [
@@ -120,14 +120,14 @@ def test_a_day_that_has_passed_is_called_late(order: Order) -> None:
     assert "Delivered" in shown
 
 
-def test_a_receiver_in_a_country_without_known_zones_reads_the_senders_time(order: Order) -> None:
+def test_a_receiver_in_a_country_without_known_zones_sees_the_senders_time(order: Order) -> None:
     path = share(order)
     Order.objects.filter(pk=order.pk).update(receiver_country="NZ")
     assert "Times are in the sender’s time zone" in opened(path)
 
 
 @pytest.mark.parametrize("status", ["cancelled", "cancelling", "unconfirmed", "conflict"])
-def test_a_parcel_that_is_not_booked_says_nothing_of_why(order: Order, status: str) -> None:
+def test_a_parcel_that_is_not_booked_does_not_say_why(order: Order, status: str) -> None:
     path = share(order)
     kept = order.carrier_reference if status in {"cancelled", "cancelling"} else None
     Order.objects.filter(pk=order.pk).update(status=status, carrier_reference=kept, cancelled_at=timezone.now())
@@ -136,7 +136,7 @@ def test_a_parcel_that_is_not_booked_says_nothing_of_why(order: Order, status: s
     assert "ancel" not in shown
 
 
-def test_page_and_style_sheet_are_small(order: Order) -> None:
+def test_the_page_and_its_style_sheet_are_small(order: Order) -> None:
     """Both as they are, before gzip; nothing else is loaded but the logo and the icon of the tab."""
     page = Client().get(share(order, contact=CONTACT)).content
     sheet = Client().get(brand.asset_address("receiver_style")).content
@@ -155,7 +155,7 @@ def test_the_style_sheet_has_every_colour_it_uses() -> None:
 # -- Who opens it, and how -----------------------------------------------------------------------
 
 
-def test_it_is_in_no_cache_no_index_and_tells_no_site(order: Order) -> None:
+def test_it_is_not_cached_or_indexed_and_sends_no_referrer(order: Order) -> None:
     path = share(order)
     for address in (path, "/follow/no-such-page/"):
         answer = Client().get(address)
@@ -169,7 +169,7 @@ def test_it_is_in_no_cache_no_index_and_tells_no_site(order: Order) -> None:
     assert Client().post(path).status_code == 405
 
 
-def test_it_reads_no_session_and_leaves_whoever_is_logged_in_alone(order: Order, visit: Visit, bob: User) -> None:
+def test_it_reads_no_session_and_does_not_touch_a_login(order: Order, visit: Visit, bob: User) -> None:
     path, browser = share(order), visit(bob)
     before = list(Session.objects.values())
     for address in (path, "/follow/no-such-page/", "/follow/no/such/page/"):
@@ -185,8 +185,8 @@ def test_it_reads_no_session_and_leaves_whoever_is_logged_in_alone(order: Order,
     assert browser.get("/parcels/").status_code == 200
 
 
-def test_guesses_hit_nothing_and_each_costs_the_same(order: Order) -> None:
-    """A thousand, each from a network of its own. docs/decisions/0048 has the arithmetic for a million."""
+def test_guesses_find_nothing_and_each_costs_the_same(order: Order) -> None:
+    """A thousand guesses, each from a different network. docs/decisions/0048 has the arithmetic for a million."""
     token = share(order).strip("/").split("/")[1]
     near = [token[:-1], token + "A", token.swapcase(), token[::-1], ReceiverPage.objects.get().token_hash]
     guesses = [*near, *(secrets.token_urlsafe(20) for _ in range(995))]
@@ -202,7 +202,7 @@ def test_guesses_hit_nothing_and_each_costs_the_same(order: Order) -> None:
     assert answers.pop()[0] == 404
 
 
-def test_a_network_that_guesses_waits_and_others_do_not(order: Order) -> None:
+def test_a_network_that_guesses_is_slowed_down_and_others_are_not(order: Order) -> None:
     path, guesser = share(order), Client(REMOTE_ADDR="198.51.100.7")
     found = [guesser.get(f"/follow/guess-{number}/").status_code for number in range(62)]
     assert found == [404] * 60 + [429] * 2
@@ -213,12 +213,12 @@ def test_a_network_that_guesses_waits_and_others_do_not(order: Order) -> None:
     assert Client(REMOTE_ADDR="198.51.100.8").get(path).status_code == 200
 
 
-def test_opening_it_often_is_no_guessing(order: Order) -> None:
+def test_opening_it_often_does_not_count_as_guessing(order: Order) -> None:
     path, reader = share(order), Client(REMOTE_ADDR="198.51.100.9")
     assert {reader.get(path).status_code for _ in range(70)} == {200}
 
 
-def test_the_address_is_in_no_row_and_no_line(order: Order, lines: Callable[[], list[str]]) -> None:
+def test_the_address_is_in_no_row_and_no_log_line(order: Order, lines: Callable[[], list[str]]) -> None:
     path = share(order, contact=CONTACT)
     token = path.strip("/").split("/")[1]
     Client().get(path)
@@ -237,7 +237,7 @@ def test_the_address_has_more_than_128_random_bits_and_is_made_by_the_secret_key
     page = ReceiverPage.objects.get()
     former, settings.SECRET_KEY = settings.SECRET_KEY, "another-key"
     assert receiver_pages.link_of(page) == ""
-    assert Client().get(path).status_code == 200  # it still opens: only its hash finds it
+    assert Client().get(path).status_code == 200  # it still opens: it is found by its hash
     settings.SECRET_KEY_FALLBACKS = [former]
     assert receiver_pages.link_of(page).endswith(path)
 
@@ -245,7 +245,7 @@ def test_the_address_has_more_than_128_random_bits_and_is_made_by_the_secret_key
 # -- The sender's side ---------------------------------------------------------------------------
 
 
-def test_a_sender_shares_sees_that_it_is_on_and_stops(order: Order, alice: User, visit: Visit) -> None:
+def test_a_sender_starts_sharing_sees_it_is_on_and_stops(order: Order, alice: User, visit: Visit) -> None:
     browser, url = visit(alice), reverse("receiver_page", args=[order.uuid])
     parcel = reverse("parcel", args=[order.uuid])
     assert "Share with the receiver" in text(browser.get(parcel))
@@ -294,7 +294,7 @@ def test_whom_to_ask_is_an_email_or_a_phone_number(order: Order, alice: User, vi
 
 
 @pytest.mark.parametrize("who", ["bea", "vic"])
-def test_who_may_not_act_for_a_parcel_sees_no_sharing(order: Order, who: str, visit: Visit, request: Any) -> None:
+def test_those_who_may_not_change_a_parcel_see_no_sharing(order: Order, who: str, visit: Visit, request: Any) -> None:
     share(order)
     browser = visit(request.getfixturevalue(who))
     assert browser.get(reverse("receiver_page", args=[order.uuid])).status_code == 404
@@ -304,13 +304,13 @@ def test_who_may_not_act_for_a_parcel_sees_no_sharing(order: Order, who: str, vi
 
 
 @pytest.mark.parametrize("progress", ["delivered", "lost"])
-def test_a_parcel_whose_way_has_ended_is_not_shared_any_more(order: Order, progress: str) -> None:
+def test_a_parcel_whose_journey_has_ended_is_no_longer_shared(order: Order, progress: str) -> None:
     order.progress = progress
     with pytest.raises(receiver_pages.NotNow):
         share(order)
 
 
-def test_off_by_setting(order: Order, alice: User, visit: Visit, settings: Any) -> None:
+def test_sharing_can_be_turned_off_by_a_setting(order: Order, alice: User, visit: Visit, settings: Any) -> None:
     path, browser = share(order), visit(alice)
     settings.RECEIVER_PAGES = False
     assert Client().get(path).status_code == 404
@@ -354,7 +354,7 @@ def test_erasing_the_receiver_ends_it(order: Order) -> None:
     assert not ReceiverPage.objects.exists()
 
 
-def test_a_suspended_account_shares_nothing_new_and_what_moves_is_still_shown(order: Order, alice: User) -> None:
+def test_a_suspended_account_shares_nothing_new_but_existing_pages_still_work(order: Order, alice: User) -> None:
     path = share(order)
     alice.membership.sender.suspend(by=alice, category="terms", text="Unpaid.", note="", at=timezone.now())
     order.refresh_from_db()
@@ -365,7 +365,7 @@ def test_a_suspended_account_shares_nothing_new_and_what_moves_is_still_shown(or
         share(other)
 
 
-def test_a_parcel_whose_dispatch_was_stopped_has_no_news(order: Order, alice: User) -> None:
+def test_a_parcel_whose_dispatch_was_stopped_shows_no_news(order: Order, alice: User) -> None:
     path = share(order)
     Order.objects.filter(pk=order.pk).update(progress="", progress_at=None)
     alice.membership.sender.suspend(

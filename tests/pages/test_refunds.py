@@ -1,4 +1,4 @@
-"""Parcels that may qualify for a refund: each rule, what takes a parcel off the list, and what is said of it."""
+"""Parcels that may qualify for a refund: each rule, what takes a parcel off the list, and what the page says."""
 
 import csv
 import datetime as dt
@@ -42,7 +42,7 @@ def page(alice: User, visit: Visit) -> Client:
 @pytest.fixture
 def order(quill: Sender, alice: User) -> Callable[..., Order]:
     def made(*, scanned: int | None = None, **fields: Any) -> Order:
-        """Booked three weeks ago; its last scan so many days ago."""
+        """Booked three weeks ago, with its last scan this many days ago."""
         at = NOW - dt.timedelta(days=scanned) if scanned is not None else None
         values = {
             "status": "booked", "booked_at": NOW - dt.timedelta(days=21), "progress_at": at, "eta_from": None,
@@ -56,7 +56,7 @@ def order(quill: Sender, alice: User) -> Callable[..., Order]:
 
 
 def listed(person: User, sender: Sender) -> dict[str, str]:
-    """Reference: rule and reason, once the days are counted."""
+    """Return rule and reason by reference, once the days are counted."""
     factories.count_days(sender)
     claims = Claims(SenderScope.of(person, sender, timezone.now()))
     found = [claims.of(one) for one in claims.all()]
@@ -68,7 +68,7 @@ def filed(client: Client) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(answer)))
 
 
-def test_two_missed_pickup_days_qualify_and_the_operator_has_it_already(
+def test_two_missed_pickup_days_qualify_and_the_operator_knows_already(
     page: Client, order: Callable[..., Order], alice: User, quill: Sender
 ) -> None:
     once = order(carrier_pickup_date=dt.date(2026, 9, 15))  # the second day is today
@@ -79,7 +79,7 @@ def test_two_missed_pickup_days_qualify_and_the_operator_has_it_already(
     assert list(Order.objects.filter(queues.missed_twice(NOW))) == [twice]
 
 
-def test_nothing_is_said_of_the_operator_that_is_not_so(
+def test_the_page_claims_nothing_untrue_about_the_operator(
     page: Client, order: Callable[..., Order], alice: User, quill: Sender
 ) -> None:
     forgotten = order(carrier_pickup_date=TODAY - dt.timedelta(days=50), booked_at=NOW - dt.timedelta(days=51))
@@ -100,13 +100,13 @@ def test_missed_scans_on_two_days_qualify_also_after_the_pickup(
     assert listed(alice, quill) == {str(parcel.order): "Missed. No driver came on 2 days, by the scans."}
 
 
-def test_lost_is_what_the_carrier_says_or_ten_business_days_without_a_scan(
+def test_lost_means_the_carrier_says_so_or_ten_business_days_without_a_scan(
     order: Callable[..., Order], alice: User, quill: Sender
 ) -> None:
     said = order(scanned=2, progress="lost")
     order(scanned=14, progress="in_transit")  # Wednesday to Wednesday: ten business days are over only tomorrow
     silent = order(scanned=15, progress="out_for_delivery")
-    order(scanned=15, progress="held")  # waits for its receiver
+    order(scanned=15, progress="held")  # waiting for its receiver
     order(scanned=15, progress="delivered")
     assert listed(alice, quill) == {
         str(said): "Lost. The carrier reported it lost on Mon 14 Sep.",
@@ -114,22 +114,24 @@ def test_lost_is_what_the_carrier_says_or_ten_business_days_without_a_scan(
     }
 
 
-def test_late_is_delivered_after_the_last_day_or_three_business_days_without_delivery(
+def test_late_means_delivered_after_the_last_day_or_three_business_days_overdue(
     order: Callable[..., Order], alice: User, quill: Sender
 ) -> None:
     order(scanned=2, progress="delivered", eta_to=dt.date(2026, 9, 14))
     late = order(scanned=2, progress="delivered", eta_to=dt.date(2026, 9, 13))
     order(scanned=1, progress="in_transit", eta_to=dt.date(2026, 9, 11))  # Friday; the third day is today
     waiting = order(scanned=1, progress="in_transit", eta_to=dt.date(2026, 9, 10))
-    order(scanned=190, progress="delivered", eta_to=dt.date(2026, 1, 1))  # longer ago than the list looks
+    order(scanned=190, progress="delivered", eta_to=dt.date(2026, 1, 1))  # longer ago than the list covers
     assert listed(alice, quill) == {
         str(late): "Late. Delivered on Mon 14 Sep; due by Sun 13 Sep.",
         str(waiting): "Late. Due by Thu 10 Sep and not delivered yet.",
     }
 
 
-def test_the_day_of_delivery_is_the_senders(order: Callable[..., Order], alice: User, quill: Sender) -> None:
-    """One o'clock at night in Melbourne is the day before by UTC."""
+def test_the_day_of_delivery_is_in_the_senders_time_zone(
+    order: Callable[..., Order], alice: User, quill: Sender
+) -> None:
+    """One in the morning in Melbourne is the day before in UTC."""
     at = dt.datetime(2026, 9, 14, 15, 0, tzinfo=dt.UTC)
     order(progress="delivered", progress_at=at, eta_to=dt.date(2026, 9, 15))
     late = order(progress="delivered", progress_at=at, eta_to=dt.date(2026, 9, 14))
@@ -145,7 +147,7 @@ def test_a_damaged_parcel_qualifies_and_a_cancelled_one_does_not(
 
 
 @pytest.mark.parametrize("kind", ["delay-refund", "loss-refund", "other-refund"])
-def test_what_was_refunded_is_off_the_list(order: Callable[..., Order], alice: User, quill: Sender, kind: str) -> None:
+def test_a_refunded_parcel_is_off_the_list(order: Callable[..., Order], alice: User, quill: Sender, kind: str) -> None:
     lost = order(scanned=1, progress="lost")
     factories.charge(lost)
     factories.charge(lost, "cancel-refund", "-12.08")
@@ -157,7 +159,7 @@ def test_what_was_refunded_is_off_the_list(order: Callable[..., Order], alice: U
     assert str(lost) in listed(alice, quill)
 
 
-def test_the_file_holds_what_the_page_shows(page: Client, order: Callable[..., Order]) -> None:
+def test_the_file_has_what_the_page_shows(page: Client, order: Callable[..., Order]) -> None:
     lost = order(scanned=1, progress="lost", eta_to=dt.date(2026, 9, 18))
     [row] = filed(page)
     assert row == {
@@ -190,14 +192,18 @@ def test_a_bookkeeper_sees_initials_and_no_address(order: Callable[..., Order], 
         assert hidden not in words
 
 
-def test_nobody_sees_anothers_list(order: Callable[..., Order], bob: User, ana: User, vic: User, visit: Visit) -> None:
+def test_nobody_sees_another_accounts_list(
+    order: Callable[..., Order], bob: User, ana: User, vic: User, visit: Visit
+) -> None:
     order(scanned=1, progress="lost")
     assert "Nothing to ask for" in text(visit(bob).get("/reports/refunds/"))
     assert filed(visit(bob)) == []
     assert {visit(person).get("/reports/refunds/").status_code for person in (ana, vic)} == {404}
 
 
-def test_fifty_are_on_a_page_and_it_costs_the_same(page: Client, order: Callable[..., Order], quill: Sender) -> None:
+def test_a_page_has_fifty_rows_and_always_costs_the_same(
+    page: Client, order: Callable[..., Order], quill: Sender
+) -> None:
     found = []
     page.get("/reports/refunds/")
     for count in (3, 60):

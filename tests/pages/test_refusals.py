@@ -1,4 +1,4 @@
-"""Each kind of refusal is told in the carrier's own words at each place; what is our fault goes to the operator."""
+"""Each kind of refusal shows the carrier's own words in each place; our own faults go to the operator."""
 
 import datetime as dt
 import re
@@ -67,7 +67,7 @@ def refused_replacement(sender: Sender, by: User) -> Order:
 
 
 def places(page: Client, order: Order) -> dict[str, str]:
-    """What a booker reads of an order, by place."""
+    """Return what a booker reads about an order, by place."""
     found = {
         "parcel": text(page.get(f"/parcels/{order.uuid}/")),
         "today": text(page.get("/today/")),
@@ -109,7 +109,7 @@ KINDS: dict[str, tuple[str, Callable[[Sender, User], Order], list[Any]]] = {
     [(kind, *case[1:]) for kind, (_, _, cases) in KINDS.items() for case in cases],
     ids=[f"{kind} {case[0]}" for kind, (_, _, cases) in KINDS.items() for case in cases],
 )
-def test_the_carriers_words_are_read_at_each_place_and_its_wrapper_at_none(
+def test_the_carriers_words_show_in_each_place_and_its_wrapper_in_none(
     line: Meddler, listed: Client, quill: Sender, alice: User, kind: str, messages: Any, said: str
 ) -> None:
     operation, refuse, _ = KINDS[kind]
@@ -136,7 +136,7 @@ def test_the_carriers_words_are_read_at_each_place_and_its_wrapper_at_none(
     ],
     ids=["partner id", "a name we don't have", "no field of the form", "404", "415", "empty 400"],
 )
-def test_a_booking_refused_for_our_fault_is_the_operators_and_asks_nothing_of_its_sender(
+def test_a_booking_refused_for_our_fault_goes_to_the_operator_and_asks_its_sender_nothing(
     line: Meddler, listed: Client, quill: Sender, alice: User, answer: bytes
 ) -> None:
     line.says("book", answer)
@@ -157,7 +157,7 @@ def fault_queue() -> int:
     return next(queue.count for queue in queues.waiting_queues(timezone.now()) if queue.title == "Refused: our setup")
 
 
-def test_a_refusal_that_is_ours_and_the_senders_tells_both_their_part(
+def test_a_refusal_with_two_causes_tells_operator_and_sender_their_own(
     line: Meddler, listed: Client, quill: Sender, alice: User
 ) -> None:
     line.says("book", no({**NAME, **PARTNER}))
@@ -168,7 +168,7 @@ def test_a_refusal_that_is_ours_and_the_senders_tells_both_their_part(
     assert CarrierAccount.objects.get().fault == "metadata.partner_id: can't be blank"
 
 
-def test_a_cancellation_refused_for_our_fault_is_the_operators(
+def test_a_cancellation_refused_for_our_fault_goes_to_the_operator(
     line: Meddler, listed: Client, quill: Sender, alice: User
 ) -> None:
     line.says("cancel", no(None, status=415))
@@ -177,7 +177,7 @@ def test_a_cancellation_refused_for_our_fault_is_the_operators(
     assert fault_queue() == 1
 
 
-def test_a_refused_parcel_is_put_right_at_its_field(line: Meddler, listed: Client, quill: Sender, alice: User) -> None:
+def test_a_refused_parcel_is_corrected_at_its_field(line: Meddler, listed: Client, quill: Sender, alice: User) -> None:
     """The field says what is wrong, the summary is focused and links to it, and nothing typed is lost."""
     line.says("book", no(NAME))
     answer = listed.get(f"/parcels/new/?again={refused_booking(quill, alice).uuid}", follow=True)
@@ -210,7 +210,7 @@ PRICE = [
 
 
 @pytest.mark.parametrize(("typed", "messages", "name", "said"), PRICE, ids=[case[2] for case in PRICE])
-def test_a_refused_price_is_told_at_the_field(
+def test_a_refused_price_shows_at_the_field(
     line: Meddler, listed: Client, typed: dict[str, Any], messages: Any, name: str, said: str
 ) -> None:
     line.says("quote", no(messages))
@@ -226,7 +226,7 @@ def test_a_refused_price_is_told_at_the_field(
     [(NAME, "Name: must be written in Latin letters. Nothing was booked."), (PARTNER, OURS)],
     ids=["the sender's", "ours"],
 )
-def test_a_price_asked_for_again_and_refused_is_told_beside_the_old_one(
+def test_a_price_checked_again_and_refused_shows_beside_the_old_one(
     line: Meddler, listed: Client, quill: Sender, alice: User, messages: Any, said: str
 ) -> None:
     line.says("quote", no(messages))
@@ -236,7 +236,7 @@ def test_a_price_asked_for_again_and_refused_is_told_beside_the_old_one(
     assert WRAPPER not in text(answer)
 
 
-def test_a_price_refused_before_the_booking_was_sent_is_told_at_each_place(
+def test_a_price_refused_before_the_booking_was_sent_shows_in_each_place(
     line: Meddler, listed: Client, quill: Sender, alice: User
 ) -> None:
     order = factories.order(
@@ -254,7 +254,7 @@ def test_a_price_refused_before_the_booking_was_sent_is_told_at_each_place(
 
 
 @pytest.mark.parametrize("answer", [no(PARTNER), no(None, status=404)], ids=["partner id", "404"])
-def test_a_price_refused_for_our_fault_is_the_operators(line: Meddler, listed: Client, answer: bytes) -> None:
+def test_a_price_refused_for_our_fault_goes_to_the_operator(line: Meddler, listed: Client, answer: bytes) -> None:
     line.says("quote", answer)
     words = text(listed.post("/parcels/new/", AT_HOME))
     assert f"{OURS} Nothing was booked." in words
@@ -262,7 +262,7 @@ def test_a_price_refused_for_our_fault_is_the_operators(line: Meddler, listed: C
     assert fault_queue() == 1
 
 
-def test_a_price_refused_to_the_account_is_the_operators(line: Meddler, listed: Client) -> None:
+def test_a_price_refused_for_the_account_goes_to_the_operator(line: Meddler, listed: Client) -> None:
     line.says("quote", reply(403, {"error": "forbidden", "error_description": "blocked"}))
     assert "The carrier gives this portal no prices just now." in text(listed.post("/parcels/new/", AT_HOME))
     assert CarrierAccount.objects.get().fault == "account stopped (403): blocked"
@@ -273,7 +273,7 @@ def test_a_price_refused_to_the_account_is_the_operators(line: Meddler, listed: 
     [(NAME, "Name: must be written in Latin letters."), (PARTNER, OURS)],
     ids=["the sender's", "ours"],
 )
-def test_a_refused_row_tells_it_on_the_grid_its_page_and_the_file_that_comes_back(
+def test_a_refused_row_says_so_in_the_grid_on_its_page_and_in_the_failed_rows_file(
     line: Meddler, listed: Client, quill: Sender, alice: User, messages: Any, said: str
 ) -> None:
     line.says("quote", no(messages))
@@ -295,7 +295,7 @@ def test_a_refused_row_tells_it_on_the_grid_its_page_and_the_file_that_comes_bac
     assert fault_queue() == (messages == PARTNER)
 
 
-def test_a_row_refused_when_it_was_booked_is_told_in_the_imports_result(
+def test_a_row_refused_when_booked_is_in_the_imports_result(
     line: Meddler, listed: Client, quill: Sender, alice: User
 ) -> None:
     line.says("book", no(NAME))

@@ -1,4 +1,4 @@
-"""Fix a mistake: the form as it was booked, what changes, one button, and the outcome."""
+"""Fix a mistake: the form as booked, what changes, one button, and the outcome."""
 
 import datetime as dt
 from collections.abc import Callable
@@ -34,7 +34,7 @@ def quote(quill: Sender, alice: User) -> Quote:
 
 
 def prices(order: Order, quote: Quote) -> str:
-    """The address of the prices of a draft that corrects this parcel."""
+    """Return the URL of the prices of a draft that corrects this parcel."""
     made = Draft.objects.filter(origin=order, quote=quote).first() or Draft.objects.create(
         sender=order.sender, made_by=order.made_by, source="corrected", origin=order, quote=quote,
         updated_at=timezone.now(),
@@ -71,7 +71,7 @@ def test_the_corrected_form_leads_to_what_changes_and_one_button_with_the_price(
     assert f"Cancel {order} and book again, $" in words
 
 
-def test_the_button_owes_the_cancellation_and_waits(page: Client, order: Order, quote: Quote) -> None:
+def test_the_button_queues_the_cancellation_and_waits(page: Client, order: Order, quote: Quote) -> None:
     chosen = {"form_token": str(quote.uuid), "product": factories.OFFER["code"]}
     answer = page.post(f"{prices(order, quote)}book/", chosen)
     assert answer["Location"] == f"/parcels/{order.uuid}/replacing/"
@@ -89,7 +89,7 @@ def test_a_refused_cancellation_says_that_one_parcel_is_booked_and_paid(
     assert "Nothing new was booked, and you pay once." in words
 
 
-def test_a_booking_that_failed_afterwards_keeps_everything_typed(
+def test_a_booking_that_fails_afterwards_keeps_everything_typed(
     page: Client, order: Order, replacement: Replacement
 ) -> None:
     now = timezone.now()
@@ -110,11 +110,11 @@ def test_once_the_new_one_is_due_the_page_leads_to_it(
     assert page.get(address, headers={"HX-Request": "true"})["HX-Redirect"] == f"/parcels/{new.uuid}/booking/"
 
 
-def test_a_parcel_nobody_replaces_has_no_such_page(page: Client, order: Order) -> None:
+def test_a_parcel_that_is_not_being_replaced_has_no_such_page(page: Client, order: Order) -> None:
     assert page.get(f"/parcels/{order.uuid}/replacing/").status_code == 404
 
 
-def test_while_it_is_replaced_the_way_back_leads_to_the_wait(
+def test_while_it_is_replaced_its_page_links_to_the_wait(
     page: Client, order: Order, replacement: Replacement, quote: Quote
 ) -> None:
     answer = page.get(prices(order, quote))
@@ -129,7 +129,7 @@ def test_once_it_is_cancelled_the_wait_is_for_the_new_one(page: Client, order: O
 
 
 @pytest.mark.parametrize("status", ["cancelling", "cancel_unconfirmed", "cancelled"])
-def test_a_cancellation_after_the_replacement_ended_is_told_by_the_parcel(
+def test_a_cancellation_after_the_replacement_ended_shows_on_the_parcel(
     page: Client, order: Order, replacement: Replacement, status: str
 ) -> None:
     now = timezone.now()
@@ -139,7 +139,9 @@ def test_a_cancellation_after_the_replacement_ended_is_told_by_the_parcel(
     assert page.get(f"/parcels/{order.uuid}/replacing/")["Location"] == f"/parcels/{order.uuid}/"
 
 
-def test_without_its_quote_nothing_is_said_to_be_kept(page: Client, order: Order, replacement: Replacement) -> None:
+def test_without_its_quote_the_page_does_not_claim_to_keep_anything(
+    page: Client, order: Order, replacement: Replacement
+) -> None:
     now = timezone.now()
     Replacement.objects.update(ended_at=now, problem="It took so long that the price is gone.", quote=None)
     Order.objects.update(status="cancelled", cancelled_at=now)
@@ -148,7 +150,7 @@ def test_without_its_quote_nothing_is_said_to_be_kept(page: Client, order: Order
     assert "Everything you typed is kept" not in words
 
 
-def test_a_price_that_is_too_old_is_shown_anew_before_anything_is_cancelled(
+def test_a_price_that_is_too_old_is_checked_again_before_anything_is_cancelled(
     page: Client, order: Order, quote: Quote
 ) -> None:
     Quote.objects.update(made_at=timezone.now() - dt.timedelta(hours=1))
@@ -208,7 +210,7 @@ def test_without_a_script_a_pasted_address_fills_the_form_in(page: Client, order
     assert filled["description"].value() == order.description
 
 
-def test_another_pickup_contact_is_a_change(page: Client, order: Order, quote: Quote) -> None:
+def test_another_pickup_contact_counts_as_a_change(page: Client, order: Order, quote: Quote) -> None:
     quote.details["pickup"]["phone"] = "0400 000 111"
     quote.save()
     words = text(page.get(prices(order, quote)))
@@ -216,7 +218,7 @@ def test_another_pickup_contact_is_a_change(page: Client, order: Order, quote: Q
     assert "0400 000 111" in words
 
 
-def test_what_cannot_be_cancelled_leads_to_what_is_possible(page: Client, order: Order, quote: Quote) -> None:
+def test_a_parcel_that_cannot_be_cancelled_leads_to_what_is_possible(page: Client, order: Order, quote: Quote) -> None:
     Order.objects.update(progress="in_transit")
     assert page.get(f"/parcels/{order.uuid}/replace/")["Location"] == f"/parcels/{order.uuid}/cancel/"
     chosen = {"form_token": str(quote.uuid), "product": factories.OFFER["code"]}

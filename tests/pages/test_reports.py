@@ -1,4 +1,4 @@
-"""Reports: five pictures whose figures are their table's and their file's, of one's own parcels and money only."""
+"""Reports: five charts with the same figures as their table and file, for one's own parcels and money only."""
 
 import csv
 import datetime as dt
@@ -32,7 +32,7 @@ Figures = set[tuple[str, str, str, str]]  # group, row, column, value
 
 @pytest.fixture
 def page(quill: Sender, alice: User, visit: Visit, monkeypatch: pytest.MonkeyPatch) -> Client:
-    """Her browser; before each page the job has counted the days."""
+    """Her browser; the job counts the days before each page."""
     client = visit(alice)
     get = client.get
 
@@ -51,7 +51,7 @@ def today(quill: Sender) -> dt.date:
 def delivered(
     sender: Sender, by: User, *, ago: int, took: float, late: int = 0, planned: int = 0, **fields: Any
 ) -> Order:
-    """Delivered so many days ago, after so many on the way; `late` days past its last day, negative before it."""
+    """Delivered this many days ago, after this long on the way; `late` days past its last day, negative before it."""
     at = timezone.now() - dt.timedelta(days=ago)
     moved = at - dt.timedelta(days=took)
     due = at.astimezone(sender.tzinfo).date() - dt.timedelta(days=late)
@@ -104,7 +104,7 @@ def section(body: str, slug: str) -> str:
 
 
 def drawn(part: str) -> Figures:
-    """What the pictures of a section say: every shape's cell, and every sum of a colour."""
+    """Return what the charts of a section say: every shape's cell, and the sum for every colour."""
     found: Figures = set()
     for group, figure in re.findall(r'<figure class="chart" data-group="(.*?)">(.*?)</figure>', part, re.DOTALL):
         for key in re.findall(r'<ul class="key"(.*?)</ul>', figure, re.DOTALL):
@@ -137,7 +137,7 @@ def filed(client: Client, slug: str, weeks: int) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("weeks", [4, 13, 52])
-def test_r16_every_figure_in_a_picture_is_its_tables_and_its_files(
+def test_r16_every_figure_in_a_chart_is_in_its_table_and_its_file(
     page: Client, quill: Sender, alice: User, weeks: int
 ) -> None:
     one_of_everything(quill, alice)
@@ -150,7 +150,7 @@ def test_r16_every_figure_in_a_picture_is_its_tables_and_its_files(
         assert table == filed(page, slug, weeks)
 
 
-def test_r16_nothing_the_table_holds_is_missing_in_the_picture(page: Client, quill: Sender, alice: User) -> None:
+def test_r16_everything_in_the_table_is_in_the_chart(page: Client, quill: Sender, alice: User) -> None:
     one_of_everything(quill, alice)
     body = page.get("/reports/").content.decode()
     for slug, columns in (
@@ -193,7 +193,7 @@ def test_spend_adds_up_to_the_cent_and_says_how_it_compares(page: Client, quill:
     assert sum(Decimal(row[-1]) for row in weeks) == Decimal("104.03")
 
 
-def test_each_currency_has_a_picture_of_its_own(page: Client, quill: Sender, alice: User) -> None:
+def test_each_currency_has_its_own_chart(page: Client, quill: Sender, alice: User) -> None:
     order = factories.order(quill, alice, status="booked")
     factories.charge(order, amount="12.08")
     factories.charge(order, amount="7.50", currency="NZD")
@@ -203,7 +203,7 @@ def test_each_currency_has_a_picture_of_its_own(page: Client, quill: Sender, ali
     assert "You spent $12.08 AUD and NZD 7.50 in 13 weeks" in unescape(part)
 
 
-def test_delivery_times_on_time_and_pickups_say_what_they_say(page: Client, quill: Sender, alice: User) -> None:
+def test_delivery_times_on_time_share_and_pickups_are_explained(page: Client, quill: Sender, alice: User) -> None:
     one_of_everything(quill, alice)
     words = text(page.get("/reports/"))
     assert "Half arrive within 3.2 days 10 parcels delivered. In the 13 weeks before, half took 2 days or less." in (
@@ -219,7 +219,9 @@ def test_delivery_times_on_time_and_pickups_say_what_they_say(page: Client, quil
     assert filed(page, "size-charges", 13)[1][:4] == ["Mug box", "6", "1", "16.7"]
 
 
-def test_the_rules_are_printed_and_late_ones_on_the_way_are_told(page: Client, quill: Sender, alice: User) -> None:
+def test_the_rules_are_printed_and_late_parcels_on_their_way_are_counted(
+    page: Client, quill: Sender, alice: User
+) -> None:
     one_of_everything(quill, alice)
     Order.objects.update(eta_to=today(quill) + dt.timedelta(days=3))
     factories.order(quill, alice, status="booked", progress="in_transit", eta_to=today(quill) - dt.timedelta(days=1))
@@ -246,7 +248,7 @@ def test_without_parcels_each_part_says_so_and_draws_nothing(page: Client) -> No
     ]
 
 
-def test_nobody_sees_anothers_figures(quill: Sender, alice: User, bob: User, visit: Visit) -> None:
+def test_nobody_sees_another_accounts_figures(quill: Sender, alice: User, bob: User, visit: Visit) -> None:
     one_of_everything(quill, alice)
     factories.count_days(quill)
     mine = visit(bob)
@@ -254,7 +256,7 @@ def test_nobody_sees_anothers_figures(quill: Sender, alice: User, bob: User, vis
     assert all(len(filed(mine, slug, 13)) == 1 for slug in SLUGS)
 
 
-def test_weeks_with_nothing_after_weeks_with_something_say_so(quill: Sender, alice: User, visit: Visit) -> None:
+def test_an_empty_period_after_a_busy_one_says_so(quill: Sender, alice: User, visit: Visit) -> None:
     one_of_everything(quill, alice)
     later = timezone.now() + dt.timedelta(weeks=14)
     with time_machine.travel(later, tick=False):
@@ -279,9 +281,7 @@ def test_a_size_charge_that_was_taken_back_does_not_count(page: Client, quill: S
     assert filed(page, "size-charges", 13)[1][:4] == ["Mug box", "5", "4", "80"]
 
 
-def test_scans_that_were_set_aside_and_cancelled_parcels_count_nowhere(
-    page: Client, quill: Sender, alice: User
-) -> None:
+def test_scans_set_aside_and_cancelled_parcels_count_nowhere(page: Client, quill: Sender, alice: User) -> None:
     order = delivered(quill, alice, ago=2, took=1)
     long_ago = timezone.now() - dt.timedelta(days=400)
     factories.event(order.parcel, scan_time=long_ago, set_aside="scan time is long before the booking")
@@ -295,13 +295,13 @@ def test_scans_that_were_set_aside_and_cancelled_parcels_count_nowhere(
 
 
 def test_a_pickup_without_a_day_is_planned_for_the_next_business_day(page: Client, quill: Sender, alice: User) -> None:
-    for days in (8, 0):  # over; and planned for tomorrow or later
+    for days in (8, 0):  # over, or planned for tomorrow or later
         booked_at = timezone.now() - dt.timedelta(days=days)
         factories.order(quill, alice, status="booked", booked_at=booked_at, pickup_date=None, carrier_pickup_date=None)
     assert [row[1] for row in filed(page, "pickups", 13)[1:]] == ["0", "0", "1", "0"]
 
 
-def test_an_american_reads_of_packages(visit: Visit) -> None:
+def test_an_american_reads_packages(visit: Visit) -> None:
     business = factories.sender(name="Ohio Parts", country="US")
     owner = factories.user("uma@parts.example")
     factories.member(business, owner)
@@ -317,7 +317,7 @@ def test_what_is_not_posted_does_not_count(page: Client, quill: Sender, alice: U
     assert 'data-report="size-charges"' not in body
 
 
-def test_more_leads_there_for_the_owner_and_the_bookkeeper_only(
+def test_more_links_to_reports_for_the_owner_and_the_bookkeeper_only(
     alice: User, ana: User, bea: User, vic: User, visit: Visit
 ) -> None:
     leads = {
@@ -342,7 +342,7 @@ def test_it_costs_the_same_however_many_parcels_and_lines(quill: Sender, alice: 
     assert found[1] == found[2] <= 10, [query["sql"][:90] for query in queries]
 
 
-def test_before_the_first_count_it_says_so_and_after_it_when_that_was(
+def test_it_says_when_the_last_count_was_or_that_there_was_none(
     page: Client, quill: Sender, alice: User, visit: Visit
 ) -> None:
     assert "Parcels are being counted. Look again in a few minutes." in text(visit(alice).get("/reports/"))
@@ -350,7 +350,7 @@ def test_before_the_first_count_it_says_so_and_after_it_when_that_was(
         assert "Parcels counted Wed 25 Nov, 2:35 pm." in text(page.get("/reports/"))
 
 
-def test_four_figures_stand_on_top_each_with_what_it_was_before(page: Client, quill: Sender, alice: User) -> None:
+def test_four_figures_on_top_are_each_compared_with_the_period_before(page: Client, quill: Sender, alice: User) -> None:
     one_of_everything(quill, alice)
     tiles = {tile.label: (tile.value, f"{tile.change}{tile.rest}") for tile in page.get("/reports/").context["tiles"]}
     assert tiles == {
@@ -361,7 +361,7 @@ def test_four_figures_stand_on_top_each_with_what_it_was_before(page: Client, qu
     }
 
 
-def test_a_figure_that_is_nothing_has_no_tile(page: Client) -> None:
+def test_an_empty_figure_has_no_tile(page: Client) -> None:
     assert page.get("/reports/").context["tiles"] == []
 
 
@@ -369,5 +369,5 @@ def test_a_figure_that_is_nothing_has_no_tile(page: Client) -> None:
     ("part", "whole", "shown"),
     [(0, 9, "0%"), (1, 1000, "1%"), (999, 1000, "99%"), (9, 9, "100%"), (1, 6, "17%"), (3, 4, "3 of 4"), (2, 9, "22%")],
 )
-def test_a_share_is_a_whole_percentage_and_of_few_a_count(part: int, whole: int, shown: str) -> None:
+def test_a_share_is_a_whole_percentage_or_a_count_if_there_are_few(part: int, whole: int, shown: str) -> None:
     assert figures.share_in_words(part, whole) == shown

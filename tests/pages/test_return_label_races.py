@@ -1,4 +1,4 @@
-"""A return's label asked for by two browsers at one moment, on PostgreSQL."""
+"""Two browsers ask for a return's label at the same moment, on PostgreSQL."""
 
 import threading
 import time
@@ -21,7 +21,7 @@ pytestmark = [
 ]
 
 
-def test_of_browsers_at_once_one_takes_the_label(quill: Sender, alice: User) -> None:
+def test_only_one_of_two_simultaneous_browsers_gets_the_label(quill: Sender, alice: User) -> None:
     sent = factories.order(quill, alice, status="booked", progress="delivered", progress_at=timezone.now())
     order: Order = factories.order(quill, alice, status="booked", returns=sent)
     now = timezone.now()

@@ -1,4 +1,6 @@
-"""A return's label is taken once, by anybody who has the link: opening the page takes nothing, and no log or row has the token."""
+"""A return's label can be taken once by anybody with the link: opening the page takes nothing; no log or row has the
+token.
+"""
 
 import datetime as dt
 import re
@@ -52,7 +54,7 @@ def test_the_sender_makes_the_link_and_sees_it_once(made: Order, alice: User, vi
     assert Client().get(f"/follow/{token[1]}/label/").status_code == 200
 
 
-def test_looking_takes_nothing_and_one_press_takes_the_carriers_bytes_once(link: str, made: Order) -> None:
+def test_opening_takes_nothing_and_one_press_takes_the_carriers_bytes_once(link: str, made: Order) -> None:
     stranger = Client(enforce_csrf_checks=True)
     for method in (stranger.head, stranger.get, stranger.get):
         assert method(link).status_code == 200
@@ -64,7 +66,9 @@ def test_looking_takes_nothing_and_one_press_takes_the_carriers_bytes_once(link:
     assert Audit.objects.filter(action="return label taken").count() == 1
 
 
-def test_no_cache_referrer_robot_or_cookie_learns_of_it(link: str, alice: User, visit: Visit) -> None:
+def test_it_is_not_cached_indexed_or_sent_as_a_referrer_and_sets_no_cookie(
+    link: str, alice: User, visit: Visit
+) -> None:
     for browser in (Client(), visit(alice)):
         for answer in (browser.get(link), browser.get("/follow/no-such-token/label/")):
             assert answer["Cache-Control"] == "private, no-store"
@@ -75,7 +79,7 @@ def test_no_cache_referrer_robot_or_cookie_learns_of_it(link: str, alice: User, 
     assert (taken["Cache-Control"], taken["Referrer-Policy"]) == ("private, no-store", "no-referrer")
 
 
-def test_its_page_names_the_business_and_nobody(link: str) -> None:
+def test_its_page_names_the_business_and_no_person(link: str) -> None:
     words = text(Client().get(link))
     assert "Quill & Co gives you this label" in words.replace("&amp;", "&")
     assert not re.search("Noor|Tamsin|Sample Street|Ira|Example Lane|@", words)
@@ -85,12 +89,12 @@ def gone(link: str) -> bool:
     return Client().get(link).status_code == 404 and Client().post(link).status_code == 404
 
 
-def test_it_ends(link: str) -> None:
+def test_the_link_expires(link: str) -> None:
     ReturnLink.objects.update(expires_at=timezone.now())
     assert gone(link)
 
 
-def test_it_is_withdrawn_and_made_anew(link: str, made: Order, alice: User, visit: Visit) -> None:
+def test_the_link_can_be_withdrawn_and_made_again(link: str, made: Order, alice: User, visit: Visit) -> None:
     path = f"/parcels/{made.uuid}/return/label/"
     assert "Withdrawn." in text(visit(alice).post(path, {"need": "withdraw"}, follow=True))
     assert gone(link)
@@ -113,7 +117,7 @@ def test_a_label_that_must_not_be_used_isnt_given(link: str, made: Order, change
     assert gone(link)
 
 
-def test_where_dispatch_is_stopped_nothing_is_given(link: str, quill: Sender, sam: User) -> None:
+def test_while_dispatch_is_stopped_no_label_is_given(link: str, quill: Sender, sam: User) -> None:
     quill.suspend(by=sam, category="terms", text="See us.", note="", at=timezone.now(), stop_dispatch=True)
     assert gone(link)
 
@@ -133,7 +137,7 @@ def test_only_a_returns_label_is_given(quill: Sender, alice: User, visit: Visit)
         return_links.make_return_link(order, by=alice, now=timezone.now())
 
 
-def test_wrong_links_are_answered_sixty_times_a_minute() -> None:
+def test_wrong_links_are_limited_to_sixty_a_minute() -> None:
     found = [Client().get(f"/follow/guess-{number}/label/").status_code for number in range(62)]
     assert found == [404] * 60 + [429] * 2
 

@@ -1,4 +1,4 @@
-"""Sending a parcel back: two presses, its own order at the carrier, linked both ways, never twice unasked."""
+"""Sending a parcel back: two presses, its own order at the carrier, linked both ways, never twice without asking."""
 
 import json
 import re
@@ -52,7 +52,7 @@ def book(page: Client, prices: str, **more: str) -> Any:
 
 
 def returned(page: Client, order: Order, **more: str) -> Order:
-    """Send it back, and let the worker book that."""
+    """Send it back, and let the worker book the return."""
     book(page, press(page, order), **more)
     made = order.sent_back.latest("pk")
     bookings.process_booking(made.pk)
@@ -61,7 +61,7 @@ def returned(page: Client, order: Order, **more: str) -> Order:
     return made
 
 
-def test_two_presses_book_a_return_from_the_receivers_door_to_ours(
+def test_two_presses_book_a_return_from_the_receiver_to_us(
     page: Client, delivered: Order, carrier: SandboxCarrier
 ) -> None:
     assert "Send it back" in text(page.get(f"/parcels/{delivered.uuid}/"))
@@ -82,7 +82,7 @@ def test_two_presses_book_a_return_from_the_receivers_door_to_ours(
     assert (delivered.status, delivered.progress) == ("booked", "delivered")
 
 
-def test_both_pages_lead_to_each_other(page: Client, delivered: Order) -> None:
+def test_both_pages_link_to_each_other(page: Client, delivered: Order) -> None:
     made = returned(page, delivered)
     there, back = page.get(f"/parcels/{delivered.uuid}/"), page.get(f"/parcels/{made.uuid}/")
     assert f"Sent back with {made} : booked." in text(there)
@@ -99,7 +99,7 @@ def test_the_list_marks_a_return_and_names_who_sends_it(page: Client, delivered:
     assert page.get("/parcels/?q=noor").content.decode().count('name="order"') == 2
 
 
-def test_two_presses_of_one_form_and_of_two_tabs_are_one_return(
+def test_two_presses_of_one_form_or_in_two_tabs_are_one_return(
     page: Client, delivered: Order, carrier: SandboxCarrier
 ) -> None:
     tabs = [press(page, delivered), press(page, delivered)]
@@ -127,10 +127,10 @@ def test_a_second_return_is_asked_about_and_booked_by_one_more_press(page: Clien
     assert delivered.sent_back.count() == 2
 
 
-def test_of_two_presses_at_once_with_different_prices_one_is_booked(
+def test_two_presses_at_once_with_different_prices_book_one(
     page: Client, delivered: Order, quill: Sender, alice: User
 ) -> None:
-    """The question was answered with no before the other one's order was there: the sender's lock decides."""
+    """Neither press saw the other's order yet when it checked: the sender's lock decides."""
     details = returning.return_of(delivered, quill)
     quotes = [factories.quote(quill, alice, parcel=details) for _ in range(2)]
     chosen: dict[str, Any] = {"code": "STANDARD-PICKUP", "by": alice, "pickup_date": None, "now": timezone.now()}
@@ -148,7 +148,7 @@ def test_of_two_presses_at_once_with_different_prices_one_is_booked(
         ({"erased_at": timezone.now()}, returning.ERASED),
     ],
 )
-def test_what_cant_be_sent_back_says_why(
+def test_a_parcel_that_cant_be_sent_back_says_why(
     page: Client, quill: Sender, alice: User, fields: dict[str, Any], why: str
 ) -> None:
     order = arrived(quill, alice, **fields)
@@ -165,11 +165,11 @@ def test_a_parcel_that_isnt_booked_isnt_sent_back(page: Client, quill: Sender, a
     assert page.post(f"/parcels/{order.uuid}/return/").status_code == 409
 
 
-def test_a_parcel_that_comes_back_by_itself_can_be_sent_back_too(page: Client, quill: Sender, alice: User) -> None:
+def test_a_parcel_returned_by_the_carrier_can_be_sent_back_too(page: Client, quill: Sender, alice: User) -> None:
     assert press(page, arrived(quill, alice, progress="returning"))
 
 
-def test_another_accounts_parcel_isnt_there(visit: Visit, bob: User, delivered: Order) -> None:
+def test_another_accounts_parcel_isnt_found(visit: Visit, bob: User, delivered: Order) -> None:
     assert visit(bob).post(f"/parcels/{delivered.uuid}/return/").status_code == 404
 
 
@@ -179,7 +179,7 @@ def test_a_suspended_sender_books_no_return(page: Client, delivered: Order, quil
     assert "Send it back" not in text(page.get(f"/parcels/{delivered.uuid}/"))
 
 
-def test_from_where_no_carrier_collects_it_says_so(page: Client, quill: Sender, alice: User) -> None:
+def test_a_place_where_no_carrier_collects_says_so(page: Client, quill: Sender, alice: User) -> None:
     order = arrived(quill, alice, receiver_country="FR")
     assert "takes parcels from France" in text(page.post(f"/parcels/{order.uuid}/return/"))
 

@@ -1,4 +1,6 @@
-"""The size guard on the pages: told before booking, taken or kept by one press, and nothing typed is lost."""
+"""The size guard on the pages: it warns before booking, one press takes the weight or ignores it, and nothing typed is
+lost.
+"""
 
 import re
 from decimal import Decimal
@@ -30,7 +32,7 @@ def billed(of: Sender, by: User, size: ParcelSize, measured: str = "") -> None:
 
 @pytest.fixture
 def shoebox(quill: Sender, alice: User) -> ParcelSize:
-    """Of its last five, three were measured at 1.3 kg."""
+    """Three of its last five were measured at 1.3 kg."""
     size = factories.size(quill, name="Shoebox", weight=Decimal(1))
     for measured in ("1.3", "", "1.3", "", "1.3"):
         billed(quill, alice, size, measured)
@@ -50,7 +52,7 @@ def link(answer: Any, words: str) -> str:
 
 
 def pressed(answer: Any) -> str:
-    """What the press that takes the measured weight sends."""
+    """Return what pressing “use the measured weight” sends."""
     found = re.search(r'name="use_weight" value="([^"]*)"', answer.content.decode())
     assert found
     return found[1]
@@ -62,7 +64,7 @@ def weight_of(answer: Any) -> Decimal:
     return ParcelDetails.from_json(quote.details).measures.weight
 
 
-def test_prices_say_what_its_parcels_were_measured_at(
+def test_the_prices_page_says_what_the_sizes_parcels_weighed(
     carrier: SandboxCarrier, listed: Client, typed: dict[str, Any]
 ) -> None:
     page = listed.post("/parcels/new/", typed, follow=True)
@@ -71,7 +73,7 @@ def test_prices_say_what_its_parcels_were_measured_at(
     assert "Book" in text(page), "nobody is held up"
 
 
-def test_it_is_said_beside_the_form_too(carrier: SandboxCarrier, listed: Client, typed: dict[str, Any]) -> None:
+def test_the_warning_shows_beside_the_form_too(carrier: SandboxCarrier, listed: Client, typed: dict[str, Any]) -> None:
     part = beside(listed, typed)
     assert WORDS in text(part)
     assert 'data-use-weight="1.3"' in part.content.decode()
@@ -92,7 +94,7 @@ def test_the_measured_weight_is_taken_by_one_press_without_javascript(
         assert value in again
 
 
-def test_the_declared_weight_is_kept_and_it_is_not_said_again_in_this_form(
+def test_the_declared_weight_is_kept_and_the_warning_does_not_repeat_in_this_form(
     carrier: SandboxCarrier, listed: Client, typed: dict[str, Any], shoebox: ParcelSize
 ) -> None:
     page = listed.post("/parcels/new/", typed, follow=True)
@@ -111,7 +113,7 @@ def test_the_declared_weight_is_kept_and_it_is_not_said_again_in_this_form(
     assert weight_of(checked) == 1
 
 
-def test_what_is_kept_is_no_way_to_write_into_the_page(listed: Client, quill: Sender, alice: User) -> None:
+def test_the_kept_weight_cannot_inject_html(listed: Client, quill: Sender, alice: User) -> None:
     prices = factories.prices_of(factories.quote(quill, alice))
     page = listed.post(prices, {"kept": '"><b>&x=1'}, follow=True).content.decode()
     form = listed.get(prices.removesuffix("prices/")).content.decode()
@@ -119,7 +121,7 @@ def test_what_is_kept_is_no_way_to_write_into_the_page(listed: Client, quill: Se
         assert "<b>&x" not in body
 
 
-def test_an_american_sender_reads_pounds_and_packages(carrier: SandboxCarrier, ohio: Client) -> None:
+def test_an_american_sender_sees_pounds_and_packages(carrier: SandboxCarrier, ohio: Client) -> None:
     owner = User.objects.get(email="uma@parts.example")
     business = owner.membership.sender
     sides = {"length": Decimal(10), "width": Decimal(6), "height": Decimal(4)}
@@ -132,7 +134,7 @@ def test_an_american_sender_reads_pounds_and_packages(carrier: SandboxCarrier, o
     assert "Last 2 “Bolts” packages were measured at about 3.09 lb. You're declaring 2.5 lb" in text(page)
 
 
-def test_a_parcel_booked_from_this_page_is_not_spoken_of(
+def test_a_parcel_booked_from_this_page_shows_no_warning(
     carrier: SandboxCarrier, listed: Client, typed: dict[str, Any]
 ) -> None:
     page = listed.post("/parcels/new/", typed, follow=True)

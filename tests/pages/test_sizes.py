@@ -34,7 +34,7 @@ def names(sender: Sender) -> list[str]:
     return [size.name for size in sizes.list_sizes(sender)]
 
 
-def test_a_size_is_kept_as_entered_and_listed_with_how_often_it_was_used(
+def test_a_size_is_kept_as_entered_and_listed_with_its_number_of_uses(
     browser: Client, quill: Sender, alice: User
 ) -> None:
     assert browser.post("/sizes/new/", MUG)["Location"] == "/sizes/"
@@ -61,7 +61,7 @@ def test_without_sizes_the_page_says_what_they_are_for(browser: Client) -> None:
         ({"width": "wide"}, "Enter a number, like 32."),
     ],
 )
-def test_a_size_is_measured_by_the_rules_of_a_new_parcel(
+def test_a_size_follows_the_rules_of_a_new_parcel(
     browser: Client, quill: Sender, changes: dict[str, str], words: str
 ) -> None:
     factories.size(quill)
@@ -138,14 +138,14 @@ def test_deleting_a_size_leaves_its_parcels(browser: Client, quill: Sender, alic
     assert (ParcelSize.objects.count(), order.size, quill.default_size) == (0, None, None)
 
 
-def test_there_is_an_end_to_sizes(browser: Client, quill: Sender, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_sizes_is_limited(browser: Client, quill: Sender, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sizes, "MOST", 1)
     factories.size(quill, name="Other")
     assert "Delete one you don't use" in text(browser.post("/sizes/new/", MUG))
     assert names(quill) == ["Other"]
 
 
-def test_the_name_is_once_even_if_two_save_it_together(quill: Sender) -> None:
+def test_a_name_is_unique_even_if_two_save_it_at_once(quill: Sender) -> None:
     form = SizeForm(MUG, sender=quill)
     assert form.is_valid()
     factories.size(quill)
@@ -166,7 +166,7 @@ def test_a_stranger_finds_no_size_and_a_get_changes_nothing(
 
 def test_the_list_costs_the_same_with_many_sizes(browser: Client, quill: Sender, alice: User) -> None:
     found = []
-    browser.get("/sizes/")  # the first visit of a session also writes it
+    browser.get("/sizes/")  # the first visit also writes the session
     for count in (1, 2, 30):
         for number in range(count):
             factories.order(quill, alice, size=factories.size(quill, name=f"{count} {number}"))

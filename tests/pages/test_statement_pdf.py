@@ -1,4 +1,4 @@
-"""A statement's PDF: whole, with the carrier's tax, in letters that its readers write, and without receivers."""
+"""A statement's PDF: complete, with the carrier's tax, in the account's script, and without receivers."""
 
 import datetime as dt
 import io
@@ -59,13 +59,13 @@ def test_it_has_every_line_every_sum_and_the_tax_the_carrier_stated(page: Client
     assert "Not a tax invoice." in words
 
 
-def test_a_line_at_another_price_than_its_parts_has_no_known_tax(order: Order) -> None:
+def test_a_line_whose_price_is_not_the_sum_of_its_parts_has_no_known_tax(order: Order) -> None:
     def tax(kind: str, amount: str, **fields: Any) -> Decimal | None:
         [line] = charges(order, (kind, amount), **fields)
         return line_tax(line)
 
     assert tax("order", "12.08") == Decimal("1.10")
-    assert tax("order", "14.58") == Decimal("1.33")  # a bill whose price has the cover in it
+    assert tax("order", "14.58") == Decimal("1.33")  # a bill whose price includes the cover
     assert tax("cover", "2.50") == Decimal("0.23")
     assert tax("order", "12.09") is None
     assert tax("order", "12.08", currency="CAD") is None
@@ -83,7 +83,7 @@ def test_the_spreadsheet_has_the_tax_of_each_line(page: Client, order: Order) ->
     assert [line[heads.index("Tax in it")] for line in lines] == ["1.10", ""]
 
 
-def test_two_currencies_have_sums_of_their_own(page: Client, order: Order) -> None:
+def test_two_currencies_have_separate_sums(page: Client, order: Order) -> None:
     charges(order, ("order", "12.08"))
     charges(order, ("order", "7.00"), currency="USD")
     words = words_of(page.get(f"{STATEMENT}statement.pdf"))
@@ -92,7 +92,7 @@ def test_two_currencies_have_sums_of_their_own(page: Client, order: Order) -> No
     assert (words.count("$12.08 AUD"), words.count("$7.00 USD")) == (2, 2)  # in the sum, and in its line
 
 
-def test_names_are_written_in_the_letters_of_their_owners(page: Client, order: Order) -> None:
+def test_names_keep_their_own_script(page: Client, order: Order) -> None:
     charges(order, ("order", "12.08"))
     names = ["Łukasz & Żaneta <b>", "Ελλάδα", "Привет", "Nguyễn", "茶屋"]
     for name in names:
@@ -106,7 +106,7 @@ def test_it_is_the_whole_week_whatever_the_page_shows(page: Client, order: Order
     assert filtered == whole
 
 
-def test_a_long_week_has_all_sums_and_says_that_its_lines_are_cut(
+def test_a_long_week_has_all_sums_and_says_its_lines_are_cut(
     page: Client, order: Order, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(statements, "ON_PAPER", 2)
@@ -119,7 +119,7 @@ def test_a_long_week_has_all_sums_and_says_that_its_lines_are_cut(
     assert paper.TOO_MANY in words
 
 
-def test_an_accountant_reads_no_receiver(page: Client, order: Order) -> None:
+def test_an_accountant_sees_no_receiver(page: Client, order: Order) -> None:
     charges(order, *EVERY_KIND)
     words = words_of(page.get(f"{STATEMENT}statement.pdf"))
     for private in ("Noor", "Tamsin", "Sample Street", "HOBART", "7000"):
@@ -144,7 +144,7 @@ def test_a_line_says_which_parcel_of_an_order_it_is(page: Client, order: Order) 
     assert f"{order.customer_reference} 2 of 3" in words_of(page.get(f"{STATEMENT}statement.pdf"))
 
 
-def test_the_page_offers_it(page: Client, order: Order) -> None:
+def test_the_page_links_to_it(page: Client, order: Order) -> None:
     charges(order, ("order", "12.08"))
     assert f'href="{STATEMENT}statement.pdf"' in page.get(STATEMENT).content.decode()
 

@@ -42,7 +42,7 @@ def test_a_file_is_sent_in_the_best_encoding_that_the_browser_takes(
     assert "Accept-Encoding" in reply.headers["Vary"]
     plain = (collected / "portal.css").read_bytes()
     sent = b"".join(reply.streaming_content)  # type: ignore[attr-defined]
-    reply.file_to_stream.close()  # not the reply: that would end a request, and its database connection
+    reply.file_to_stream.close()  # not the response: that would end a request and its database connection
     assert READ[encoding](sent) == plain
 
 

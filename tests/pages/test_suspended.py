@@ -1,4 +1,4 @@
-"""R11: a suspended sender reads everything and books nothing; each address that takes a form is decided here."""
+"""R11: a suspended sender reads everything and books nothing; this lists every URL that takes a form."""
 
 from collections.abc import Callable
 from typing import Any
@@ -32,7 +32,7 @@ REFUSED = {
     "send_back",
     "watched",
 }
-# They make no parcel: one's own account, lists and notes, what is printed or cancelled, files that are looked at.
+# These book no parcel: the account, lists and notes, printing, cancelling, and opening files.
 ALLOWED = {
     "pickup_address", "add_pickup_address", "edit_pickup_address", "change_pickup_address", "profile", "appearance",
     "keyboard", "security", "business", "booking_rules", "own_limits", "label_size", "team", "second_factor_rule",
@@ -55,7 +55,7 @@ def things(quill: Sender, alice: User, sam: User) -> dict[str, Any]:
     return made
 
 
-def test_r11_what_books_is_refused_and_nothing_else_books(
+def test_r11_booking_is_refused_and_nothing_else_books(
     things: dict[str, Any], alice: User, visit: Callable[[User], Client]
 ) -> None:
     client, taken = visit(alice), {}

@@ -1,4 +1,4 @@
-"""Today: its counts are the list's own, its words tell what happens next, and it costs the same on any day."""
+"""Today: its counts match the list's, it says what happens next, and it costs the same on any day."""
 
 import datetime as dt
 import re
@@ -39,7 +39,7 @@ def day(quill: Sender, days: int = 0) -> dt.date:
     return timezone.now().astimezone(quill.tzinfo).date() + dt.timedelta(days=days)
 
 
-def test_the_labels_to_print_add_up_with_drop_offs_named(
+def test_the_labels_to_print_add_up_and_name_drop_offs(
     page: Client, order: Callable[..., Order], quill: Sender
 ) -> None:
     for fields in (
@@ -109,7 +109,7 @@ def test_every_count_is_the_count_of_the_list_it_leads_to(
     assert [pickup["printed"] for pickup in context["pickups"]] == [7, 0]
 
 
-def test_a_line_counts_all_of_its_reason_however_many_newer_ones_there_are(
+def test_a_line_counts_every_parcel_with_its_reason_however_many_newer_there_are(
     page: Client, order: Callable[..., Order]
 ) -> None:
     order(status="booked", progress="lost")
@@ -119,7 +119,7 @@ def test_a_line_counts_all_of_its_reason_however_many_newer_ones_there_are(
     assert [(line.rows[0]["order"].progress, line.count) for line in lines] == [("held", 61), ("lost", 1)]
 
 
-def test_returns_have_lines_of_their_own(page: Client, order: Callable[..., Order]) -> None:
+def test_returns_have_their_own_lines(page: Client, order: Callable[..., Order]) -> None:
     sent = [order(progress="returning") for _ in range(2)]
     order(progress="returning", returns=sent[0])
     lines = [line for line in page.get("/today/").context["needs"] if line.slug == "delivery-problem"]
@@ -129,7 +129,7 @@ def test_returns_have_lines_of_their_own(page: Client, order: Callable[..., Orde
     ]
 
 
-def test_one_reason_is_said_once_with_how_many_and_what_is_too_much_is_counted(
+def test_each_reason_shows_once_with_its_count_and_the_rest_is_counted(
     page: Client, order: Callable[..., Order]
 ) -> None:
     for number in range(12):
@@ -145,7 +145,7 @@ def test_one_reason_is_said_once_with_how_many_and_what_is_too_much_is_counted(
     assert "Booking failed: 2 more" in said
 
 
-def test_a_draft_is_something_that_needs_you(page: Client, quill: Sender, alice: User, bea: User, visit: Visit) -> None:
+def test_a_draft_needs_attention(page: Client, quill: Sender, alice: User, bea: User, visit: Visit) -> None:
     """U21."""
     draft = Draft.objects.create(
         sender=quill, made_by=alice, values={"receiver_name": "Priya Nair"}, updated_at=timezone.now()
@@ -157,7 +157,7 @@ def test_a_draft_is_something_that_needs_you(page: Client, quill: Sender, alice:
     assert "Priya" not in text(visit(bea).get("/today/"))
 
 
-def test_what_is_due_or_late_stands_with_its_days_and_its_step(
+def test_due_and_late_parcels_show_their_days_and_their_step(
     page: Client, order: Callable[..., Order], quill: Sender
 ) -> None:
     order(progress="out_for_delivery", eta_to=day(quill), receiver_name="Amara Osei")
@@ -169,7 +169,7 @@ def test_what_is_due_or_late_stands_with_its_days_and_its_step(
     assert "2 days late" in text(answer)
 
 
-def test_no_tile_and_no_card_stands_for_nothing(page: Client, order: Callable[..., Order]) -> None:
+def test_no_tile_or_card_is_empty(page: Client, order: Callable[..., Order]) -> None:
     order(progress="delivered", progress_at=timezone.now())
     body = page.get("/today/").content.decode()
     assert body.count('class="tile"') == 1
@@ -177,7 +177,7 @@ def test_no_tile_and_no_card_stands_for_nothing(page: Client, order: Callable[..
         assert card not in body
 
 
-def test_what_was_spent_is_the_newest_weeks_and_only_for_who_sees_money(
+def test_spend_is_the_newest_weeks_and_only_for_those_who_see_money(
     page: Client, order: Callable[..., Order], quill: Sender, ana: User, visit: Visit
 ) -> None:
     week = week_of(day(quill)) - dt.timedelta(days=7)
@@ -188,7 +188,7 @@ def test_what_was_spent_is_the_newest_weeks_and_only_for_who_sees_money(
     assert "Spent" not in text(visit(ana).get("/today/"))
 
 
-def test_what_was_spent_is_beside_the_weeks_before_in_its_currency(
+def test_spend_is_compared_with_earlier_weeks_in_its_currency(
     page: Client, order: Callable[..., Order], quill: Sender
 ) -> None:
     monday = week_of(day(quill))
@@ -200,14 +200,12 @@ def test_what_was_spent_is_beside_the_weeks_before_in_its_currency(
     assert answer.context["spent"]["tile"].values == [5, 20, Decimal("12.60")]
 
 
-def test_a_week_that_is_long_ago_is_not_shown_as_spent(
-    page: Client, order: Callable[..., Order], quill: Sender
-) -> None:
+def test_a_week_long_ago_is_not_shown_as_spend(page: Client, order: Callable[..., Order], quill: Sender) -> None:
     factories.charge(order(), week=week_of(day(quill)) - dt.timedelta(weeks=2), amount="12.60")
     assert page.get("/today/").context["spent"] is None
 
 
-def test_deliveries_have_a_line_of_days_and_their_share_on_time(
+def test_deliveries_have_a_chart_of_days_and_an_on_time_share(
     page: Client, order: Callable[..., Order], quill: Sender, bob: User
 ) -> None:
     order(progress="delivered", progress_at=timezone.now())
@@ -243,7 +241,7 @@ def test_it_says_what_happens_next(
     assert words.index("Needs you") < words.index("Being handled") < words.index("Where your parcels are")
 
 
-def test_a_quiet_day_and_a_first_day_are_told_apart(
+def test_a_quiet_day_and_a_first_day_say_different_things(
     page: Client, order: Callable[..., Order], vic: User, visit: Visit
 ) -> None:
     first = text(page.get("/today/"))
@@ -257,7 +255,7 @@ def test_a_quiet_day_and_a_first_day_are_told_apart(
     assert "1 Delivered in 7 days" in quiet
 
 
-def test_a_bookkeeper_sees_initials_and_no_way_to_book(
+def test_a_bookkeeper_sees_initials_and_cannot_book(
     order: Callable[..., Order], quill: Sender, bea: User, visit: Visit
 ) -> None:
     one_of_everything(order, quill)
@@ -268,7 +266,7 @@ def test_a_bookkeeper_sees_initials_and_no_way_to_book(
 
 
 @pytest.mark.parametrize(("who", "prints"), [("ana", True), ("bea", False), ("vic", False)])
-def test_only_who_may_book_sees_a_way_to_print(
+def test_only_those_who_may_book_see_a_way_to_print(
     order: Callable[..., Order], request: pytest.FixtureRequest, visit: Visit, who: str, prints: bool
 ) -> None:
     factories.stored_label(order())
@@ -278,7 +276,9 @@ def test_only_who_may_book_sees_a_way_to_print(
     assert ('href="/parcels/print/"' in answer.content.decode()) == prints
 
 
-def test_nobody_elses_parcels_count(order: Callable[..., Order], quill: Sender, bob: User, visit: Visit) -> None:
+def test_other_accounts_parcels_do_not_count(
+    order: Callable[..., Order], quill: Sender, bob: User, visit: Visit
+) -> None:
     one_of_everything(order, quill)
     assert "Your first one takes about a minute." in text(visit(bob).get("/today/"))
 
@@ -300,7 +300,7 @@ def test_it_costs_the_same_on_a_full_day(page: Client, order: Callable[..., Orde
 @pytest.mark.skipif(
     "sqlite" in settings.DATABASES["default"]["ENGINE"], reason="its plans know no partial index by value"
 )
-def test_what_is_due_is_looked_up_by_its_day(page: Client) -> None:
+def test_due_parcels_are_looked_up_by_day(page: Client) -> None:
     with CaptureQueriesContext(connection) as queries:
         page.get("/today/")
     (due,) = [query["sql"] for query in queries if '."eta_to" ASC' in query["sql"]]
@@ -311,7 +311,7 @@ def test_what_is_due_is_looked_up_by_its_day(page: Client) -> None:
     assert re.search(r"orders_due.*\n *Index Cond: .*eta_to <= ", plan), plan
 
 
-def test_it_tells_whether_anything_is_different_and_nothing_else(page: Client, order: Callable[..., Order]) -> None:
+def test_it_says_only_whether_anything_changed(page: Client, order: Callable[..., Order]) -> None:
     seen = re.search(r'data-ask="(/today/\?seen=[\d-]+)"', page.get("/today/").content.decode())
     assert seen
     assert page.get(seen[1]).status_code == 204

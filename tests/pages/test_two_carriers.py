@@ -53,7 +53,7 @@ def both(carrier: SandboxCarrier, second: Sandbox, localities: None) -> Sandbox:
 
 
 def two_offers(quill: Sender, alice: User, settings: Any, **cheaper: Any) -> Quote:
-    """A quote with a like offer of each carrier; the second's is cheaper and later."""
+    """A quote with a similar offer from each carrier; the second's is cheaper and arrives later."""
     account = other.named(settings)
     quote = factories.quote(quill, alice)
     more = {"account": account.pk, "amount": "9.00", "eta_to": "2026-12-09", **cheaper}
@@ -70,7 +70,7 @@ def shown(page: Client, quote: Quote) -> list[offers.Offer]:
 # -- Prices ------------------------------------------------------------------------------------------
 
 
-def test_both_carriers_offers_are_on_one_page_by_price_with_their_names(page, both):
+def test_both_carriers_offers_are_on_one_page_with_names_sorted_by_price(page, both):
     answer = page.post("/parcels/new/", AT_HOME, follow=True)
     found = answer.context["page"].offers
     assert {offer.carrier for offer in found} == {other.FIRST, other.SECOND}
@@ -87,7 +87,7 @@ def test_cheapest_and_fastest_are_marked_across_both(page, quill, alice, setting
     assert (dearer.carrier, dearer.is_cheapest, dearer.is_fastest) == (other.FIRST, False, True)
 
 
-def test_nothing_is_cheapest_among_two_currencies(page, quill, alice, settings):
+def test_with_two_currencies_nothing_is_marked_cheapest(page, quill, alice, settings):
     own, foreign = shown(page, two_offers(quill, alice, settings, currency="USD"))
     assert (own.currency, foreign.currency) == ("AUD", "USD")
     assert (own.is_cheapest, foreign.is_cheapest) == (False, False)
@@ -116,7 +116,7 @@ def test_the_button_books_at_the_carrier_on_its_card(page, quill, alice, setting
     key = other.key(factories.OFFER["code"])
     assert f'name="product" value="{key}"' in body
     page.post(f"{factories.prices_of(quote)}book/", form(quote, product=key))
-    page.post(f"{factories.prices_of(quote)}book/", form(quote))  # the other carrier's button, on the same page
+    page.post(f"{factories.prices_of(quote)}book/", form(quote))  # another carrier's button on the same page
     order = Order.objects.get()
     assert (order.account, str(order.price)) == (other.account(), "9.00")
 
@@ -142,7 +142,7 @@ def test_with_one_account_no_carrier_is_named(page, carrier, localities, setting
     assert other.FIRST not in text(page.post("/parcels/new/", AT_HOME, follow=True))
 
 
-def test_a_pause_of_one_carrier_is_no_banner_and_of_both_is(page, quill, alice, settings):
+def test_a_pause_of_one_carrier_shows_no_banner_and_of_both_does(page, quill, alice, settings):
     two_offers(quill, alice, settings)
     now = timezone.now()
     rows = type(other.account()).objects
@@ -183,7 +183,7 @@ def test_a_file_is_booked_with_the_carrier_that_was_chosen(page, file, which):
     assert [order.account_id for order in orders] == [wanted, wanted]
 
 
-def test_a_senders_own_carrier_is_chosen_first_and_can_be_given_up(page, file, quill):
+def test_a_senders_preferred_carrier_is_preselected_and_can_be_dropped(page, file, quill):
     names = ["", other.FIRST, other.SECOND]
     assert names[1:] == [title for _, title in choosing.carrier_choices()]
     form = page.get("/settings/booking/").context["form"]
@@ -199,7 +199,7 @@ def test_with_one_account_no_carrier_is_preferred(page, quill):
     assert "default_carrier" not in page.get("/settings/booking/").context["form"].fields
 
 
-def test_rows_that_the_chosen_carrier_does_not_offer_stay(page, file):
+def test_rows_the_chosen_carrier_does_not_offer_stay_unbooked(page, file):
     row = file.rows.first()
     row.quote.products = [offer for offer in row.quote.products if "account" not in offer]
     row.quote.save()
@@ -208,7 +208,7 @@ def test_rows_that_the_chosen_carrier_does_not_offer_stay(page, file):
     assert row.state == "ready"
 
 
-def test_the_service_of_one_row_may_be_the_other_carriers(page, file):
+def test_one_row_may_use_the_other_carriers_service(page, file):
     row, key = file.rows.first(), other.key()
     page.post(reverse("choose_services", args=[file.uuid]), {f"service-{row.pk}": key})
     orders = {order.import_row.pk: order for order in press(page, file, str(gateway.current_account().pk))}
@@ -216,7 +216,7 @@ def test_the_service_of_one_row_may_be_the_other_carriers(page, file):
     assert {order.account for pk, order in orders.items() if pk != row.pk} == {gateway.current_account()}
 
 
-def test_rows_without_a_carriers_prices_are_counted_and_asked_again(page, file):
+def test_rows_without_a_carriers_prices_are_counted_and_retried(page, file):
     for row in file.rows.all():
         row.quote.missing = [{"account": other.account().pk, "is_refused": False, "why": ""}]
         row.quote.save()
@@ -322,7 +322,7 @@ def asked_for_scans() -> list[int | None]:
     return list(CarrierCall.objects.filter(operation="track").order_by("pk").values_list("account", flat=True))
 
 
-def test_an_unknown_reference_is_asked_for_once_at_each_carrier_and_followed_where_it_has_scans(page, both, elsewhere):
+def test_an_unknown_reference_is_looked_up_once_at_each_carrier_and_tracked_where_it_has_scans(page, both, elsewhere):
     first, two = gateway.current_account(), other.account()
     both.control("scan", reference=elsewhere, status="in_transit")
     answer = page.post("/watch/", {"reference": elsewhere}, follow=True)
@@ -333,7 +333,7 @@ def test_an_unknown_reference_is_asked_for_once_at_each_carrier_and_followed_whe
     assert len(asked_for_scans()) == 2, "now it is known"
 
 
-def test_without_a_scan_it_is_followed_at_the_default_carrier_until_it_is_typed_again(page, both, elsewhere):
+def test_without_a_scan_it_is_tracked_at_the_default_carrier_until_it_is_typed_again(page, both, elsewhere):
     answer = page.post("/watch/", {"reference": elsewhere, "name": "Clay"}, follow=True)
     assert Watch.objects.get().parcel.account == gateway.current_account()
     assert f"Carrier: {other.FIRST}" in text(answer)
@@ -344,14 +344,14 @@ def test_without_a_scan_it_is_followed_at_the_default_carrier_until_it_is_typed_
     assert (watch.parcel.account, watch.name) == (other.account(), "Clay")
 
 
-def test_a_carrier_that_does_not_answer_is_passed_over(page, both, elsewhere):
+def test_a_carrier_that_does_not_reply_is_skipped(page, both, elsewhere):
     both.control("scan", reference=elsewhere, status="in_transit")
     both.control("trouble", operation="track", verb="503")
     page.post("/watch/", {"reference": elsewhere})
     assert Watch.objects.get().parcel.account == gateway.current_account()
 
 
-def test_who_waits_on_two_pages_already_asks_on_no_third(page, both, elsewhere, alice):
+def test_a_person_waiting_on_two_pages_cannot_ask_on_a_third(page, both, elsewhere, alice):
     later = timezone.now() + timedelta(minutes=1)
     User.objects.filter(pk=alice.pk).update(waits_until=later, waits_also_until=later)
     answer = page.post("/watch/", {"reference": elsewhere})

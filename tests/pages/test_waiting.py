@@ -1,4 +1,6 @@
-"""Few wait at a page for the carrier: past that a page says when to come back, and everything typed is kept."""
+"""Only a few pages wait for the carrier at once: beyond that a page says when to come back and keeps everything
+typed.
+"""
 
 import ast
 import threading
@@ -30,7 +32,7 @@ AGAIN = "Try again in 5 s."
 
 @pytest.fixture
 def full(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As many wait in this process as may."""
+    """Fill all the waiting places of this process."""
     places = threading.BoundedSemaphore(1)
     places.acquire()
     monkeypatch.setattr(waiting, "PLACES", places)
@@ -42,7 +44,7 @@ def page(alice: User, visit: Callable[[User], Client], localities: None, carrier
 
 
 def wait_twice(person: User) -> None:
-    """So many pages of this person wait somewhere."""
+    """Make this many pages of this person wait somewhere."""
     soon = timezone.now() + waiting.LONGEST
     User.objects.filter(pk=person.pk).update(waits_until=soon, waits_also_until=soon)
 
@@ -57,7 +59,7 @@ def test_a_full_process_keeps_the_form_and_says_when_to_press_again(page: Client
     assert not CarrierCall.objects.exists()
 
 
-def test_a_third_page_of_one_person_is_told_so_and_another_person_is_not(
+def test_a_third_page_of_one_person_is_refused_and_another_person_is_not(
     page: Client, alice: User, ana: User, visit: Callable[[User], Client]
 ) -> None:
     wait_twice(alice)
@@ -67,14 +69,14 @@ def test_a_third_page_of_one_person_is_told_so_and_another_person_is_not(
     assert visit(ana).post("/parcels/new/", AT_HOME).status_code == 302
 
 
-def test_nothing_of_it_counts_as_a_request_for_prices(page: Client, alice: User, quill: Sender) -> None:
+def test_a_refused_wait_does_not_count_as_a_request_for_prices(page: Client, alice: User, quill: Sender) -> None:
     wait_twice(alice)
     page.post("/parcels/new/", AT_HOME)
     quill.refresh_from_db()
     assert quill.quotes_this_minute == 0
 
 
-def test_prices_beside_the_form_are_asked_again_by_the_page_itself(page: Client, full: None) -> None:
+def test_the_page_itself_retries_the_prices_beside_the_form(page: Client, full: None) -> None:
     answer = page.post("/parcels/new/", AT_HOME, headers=BY_SCRIPT)
     assert (answer.status_code, answer["Retry-After"]) == (503, "5")
     assert AGAIN in answer.content.decode()
@@ -87,14 +89,14 @@ def test_prices_checked_again_stay_on_their_page(page: Client, alice: User, quil
     assert f"{PROCESS} {AGAIN}" in text(answer)
 
 
-def test_a_parcel_that_is_corrected_keeps_its_form(page: Client, alice: User, quill: Sender, full: None) -> None:
+def test_a_parcel_being_corrected_keeps_its_form(page: Client, alice: User, quill: Sender, full: None) -> None:
     order = factories.order(quill, alice, status="booked")
     answer = page.post(f"/parcels/{order.uuid}/replace/", AT_HOME)
     assert (answer.status_code, answer["Retry-After"]) == (503, "5")
     assert f'value="{AT_HOME["receiver_line1"]}"' in answer.content.decode()
 
 
-def test_the_page_of_parcel_tools_says_it(
+def test_the_page_of_parcel_tools_says_when_to_come_back(
     page: Client, alice: User, quill: Sender, contract: Callable[[str], None], full: None
 ) -> None:
     contract('link = "signed"\nlink_page = "https://carrier.example/t/"')
@@ -117,7 +119,7 @@ def test_an_operators_decision_is_kept_on_its_page(
     assert order.status == "unconfirmed"
 
 
-def test_so_is_the_carriers_order_id(
+def test_the_carriers_order_id_is_kept_too(
     alice: User, sam: User, quill: Sender, visit: Callable[[User], Client], full: None
 ) -> None:
     order = factories.order(quill, alice, status="booked", carrier_order_id="")
@@ -133,7 +135,7 @@ def test_the_page_after_it_is_an_ordinary_one(page: Client, full: None) -> None:
     assert (answer.status_code, "Retry-After" in answer) == (200, False)
 
 
-def test_jobs_wait_as_ever(page: Client, alice: User, quill: Sender, full: None) -> None:
+def test_jobs_wait_as_usual(page: Client, alice: User, quill: Sender, full: None) -> None:
     wait_twice(alice)
     parcel = factories.details(quill)
     assert asking.ask_for_prices(quill, parcel, by=alice, now=timezone.now(), typed=False).products
@@ -147,7 +149,7 @@ def test_a_place_is_free_again_after_the_call_however_it_ends(page: Client, alic
     assert (alice.waits_until, alice.waits_also_until) == (None, None)
 
 
-def test_two_wait_and_the_places_of_a_process_that_died_are_free_in_a_minute(alice: User) -> None:
+def test_two_may_wait_and_a_dead_processs_places_are_free_in_a_minute(alice: User) -> None:
     with waiting.at_a_page(alice), waiting.at_a_page(alice):
         with pytest.raises(waiting.Full), waiting.at_a_page(alice):
             pass
@@ -164,7 +166,7 @@ def test_a_quarter_of_the_threads_may_wait() -> None:
 
 
 ROOT = Path(__file__).resolve().parents[2]
-# Which function holds the place, for each module that asks the carrier while somebody waits.
+# The function that takes the place, for each module that calls the carrier while somebody waits.
 HELD_BY = {
     "orders/quoting/asking.py": "orders/quoting/asking.py",
     "tracking/pages.py": "tracking/pages.py",
@@ -173,7 +175,7 @@ HELD_BY = {
 }
 
 
-def test_nobody_asks_the_carrier_at_a_page_without_a_place() -> None:
+def test_no_page_calls_the_carrier_without_a_place() -> None:
     asking = set()
     for path in (
         path for folder in ("orders", "tracking", "shipping_portal") for path in (ROOT / folder).rglob("*.py")

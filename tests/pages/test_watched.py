@@ -1,4 +1,4 @@
-"""Parcels booked elsewhere, followed here; and the one page that shows a signed link."""
+"""Parcels booked elsewhere and tracked here; and the one page that shows a signed link."""
 
 from collections.abc import Callable
 
@@ -26,7 +26,7 @@ def page(alice: User, visit: Visit) -> Client:
 
 
 @pytest.mark.parametrize("typed", ["S7K2QX9", " s7k2qx9 ", "https://track.example/tracking?ref=S7K2QX9&x=1"])
-def test_a_reference_or_its_pages_address_is_followed(page: Client, typed: str) -> None:
+def test_a_reference_or_its_tracking_url_is_accepted(page: Client, typed: str) -> None:
     answer = page.post("/watch/", {"reference": typed, "name": "Clay"})
     watch = Watch.objects.get()
     assert watch.parcel.reference == "S7K2QX9"
@@ -43,7 +43,7 @@ def test_a_reference_or_its_pages_address_is_followed(page: Client, typed: str) 
         ("S" * 501, "Enter the reference alone, such as S7K2QX."),
     ],
 )
-def test_what_is_no_reference_is_told_at_the_field(page: Client, typed: str, given: str) -> None:
+def test_an_invalid_reference_shows_an_error_at_the_field(page: Client, typed: str, given: str) -> None:
     answer = page.post("/watch/", {"reference": typed})
     assert answer.status_code == 422
     assert given in messages_at(answer, "reference")
@@ -74,7 +74,7 @@ def test_each_state_says_what_it_means(
     assert said in text(page.get(f"/watch/{watch.uuid}/"))
 
 
-def test_its_page_has_scans_and_neither_label_nor_tools(page: Client, quill: Sender, alice: User) -> None:
+def test_its_page_has_scans_but_no_label_and_no_tools(page: Client, quill: Sender, alice: User) -> None:
     watch = factories.watch(quill, alice)
     factories.event(watch.parcel)
     answer = page.get(f"/watch/{watch.uuid}/")
@@ -83,7 +83,7 @@ def test_its_page_has_scans_and_neither_label_nor_tools(page: Client, quill: Sen
         assert link not in answer.content.decode()
 
 
-def test_stopping_takes_a_press_and_is_for_bookers(
+def test_stopping_takes_one_press_and_is_for_bookers(
     page: Client, quill: Sender, alice: User, vic: User, bob: User, visit: Visit
 ) -> None:
     watch = factories.watch(quill, alice)
@@ -95,7 +95,7 @@ def test_stopping_takes_a_press_and_is_for_bookers(
     assert not Watch.objects.exists()
 
 
-def test_a_viewer_reads_and_does_not_add(vic: User, visit: Visit) -> None:
+def test_a_viewer_reads_but_cannot_add(vic: User, visit: Visit) -> None:
     reader = visit(vic)
     assert "<form" not in reader.get("/watch/").content.decode().split("<main")[1]
     assert reader.post("/watch/", {"reference": "S7K2QX9"}).status_code == 404
@@ -117,7 +117,7 @@ def test_a_suspended_sender_adds_nothing(page: Client, quill: Sender, sam: User)
 def test_the_list_takes_the_same_few_queries(page: Client, rows: int) -> None:
     for number in range(rows):
         page.post("/watch/", {"reference": f"SWATCH{number:03}"})
-    page.get("/watch/")  # makes the carrier account's row
+    page.get("/watch/")  # creates the carrier account's row
     with CaptureQueriesContext(connection) as queries:
         page.get("/watch/")
     assert len(queries) <= 7, [query["sql"][:90] for query in queries]
@@ -141,7 +141,7 @@ def test_parcel_tools_show_the_link_as_a_plain_anchor_and_keep_nothing(
     assert Audit.objects.get(action="link shown").actor == alice
 
 
-def test_no_link_is_said_in_words(page: Client, order: Order) -> None:
+def test_a_missing_link_is_explained(page: Client, order: Order) -> None:
     assert "The carrier gives us no link to its own page for this parcel." in text(
         page.get(f"/orders/{order.uuid}/tracking-page/")
     )
@@ -161,7 +161,7 @@ def test_the_carriers_own_case_is_kept(page: Client) -> None:
     assert Watch.objects.get().parcel.reference == "Sab12cD"
 
 
-def test_another_accounts_parcel_is_followed_without_the_carriers_free_words(
+def test_another_accounts_parcel_is_tracked_without_the_carriers_free_text(
     page: Client, bob: User, quill: Sender, alice: User
 ) -> None:
     theirs = factories.order(bob.membership.sender, bob, status="booked", carrier_reference="SQ7K2MX")
@@ -172,7 +172,7 @@ def test_another_accounts_parcel_is_followed_without_the_carriers_free_words(
 
 
 @pytest.mark.parametrize(("who", "reads"), [("alice", True), ("vic", True), ("bea", False)])
-def test_bookkeepers_follow_without_the_carriers_free_words(
+def test_bookkeepers_track_without_the_carriers_free_text(
     quill: Sender, alice: User, request: pytest.FixtureRequest, visit: Visit, who: str, reads: bool
 ) -> None:
     watch = factories.watch(quill, alice)
@@ -182,7 +182,7 @@ def test_bookkeepers_follow_without_the_carriers_free_words(
     assert ("Signed by Noor Tamsin" in words) is reads
 
 
-def test_ones_own_parcel_is_followed_with_the_carriers_words(page: Client, quill: Sender, alice: User) -> None:
+def test_ones_own_parcel_is_tracked_with_the_carriers_text(page: Client, quill: Sender, alice: User) -> None:
     own = factories.order(quill, alice, status="booked", carrier_reference="SQ7K2MX")
     factories.event(factories.parcel(own), event_type="Delivered", description="Left at the door")
     assert "Left at the door" in text(page.post("/watch/", {"reference": "sq7k2mx"}, follow=True))

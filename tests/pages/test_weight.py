@@ -1,4 +1,4 @@
-"""What each page makes a browser fetch, told from its template: within the budget, and nothing that it will not use."""
+"""What each page makes a browser fetch, read from its template: within the budget, and nothing unused."""
 
 import gzip
 import re
@@ -21,7 +21,7 @@ PAGES = sorted(
 
 
 def parts(template: str) -> Iterator[str]:
-    """The text of a template, and of all that it extends and includes."""
+    """Return the text of a template and of everything it extends or includes."""
     path = TEMPLATES / template
     if not path.exists():  # Django's own or allauth's
         return
@@ -37,7 +37,7 @@ def packed(name: str) -> int:
 TEXTS = {page: "".join(parts(page)) for page in PAGES}
 
 
-def test_styles_and_scripts_of_each_page_stay_light() -> None:
+def test_styles_and_scripts_of_each_page_stay_small() -> None:
     weight = {}
     for page, text in TEXTS.items():
         files = {*FILES.findall(text), *(["django_htmx/htmx-2.min.js"] if HTMX in text else [])}
@@ -46,5 +46,5 @@ def test_styles_and_scripts_of_each_page_stay_light() -> None:
     assert [page for page, text in TEXTS.items() if not re.search(r"{% (?:brand|receiver)_style %}", text)] == []
 
 
-def test_htmx_comes_with_the_pages_that_ask_again_and_with_no_other() -> None:
+def test_htmx_is_only_on_the_pages_that_poll() -> None:
     assert [page for page, text in TEXTS.items() if (HTMX in text) != ("hx-get" in text)] == []

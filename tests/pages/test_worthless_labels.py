@@ -1,4 +1,4 @@
-"""A label made with a test key is never printed unnoticed: only its parcel's page leads to it, under a red banner."""
+"""A label made with a test key is never printed by mistake: only its parcel's page links to it, under a red banner."""
 
 import datetime as dt
 import io
@@ -64,13 +64,13 @@ def test_the_print_page_leaves_it_out_and_says_so(
     assert f'href="/parcels/{worthless.uuid}/"' in answer.content.decode()
 
 
-def test_alone_it_leaves_nothing_to_print(page: Client, worthless: Order) -> None:
+def test_if_it_is_the_only_label_there_is_nothing_to_print(page: Client, worthless: Order) -> None:
     answer = page.get("/parcels/print/")
     assert "No labels to print" in text(answer)
     assert LEFT_OUT in text(answer)
 
 
-def test_no_count_of_labels_to_print_has_it(page: Client, good: Order, worthless: Order) -> None:
+def test_no_count_of_labels_to_print_includes_it(page: Client, good: Order, worthless: Order) -> None:
     assert page.get("/today/").context["unprinted"] == 1
     answer = page.get("/parcels/?view=labels-to-print")
     assert (listed(answer), answer.context["unprinted"]) == (["SGOOD1"], 1)
@@ -117,7 +117,9 @@ def test_it_stays_worthless_when_its_cancel_is_refused(page: Client, worthless: 
 
 
 @pytest.mark.parametrize("sheet", ["pick-list", "handover"])
-def test_no_sheet_of_a_pickup_day_has_it_but_says_so(page: Client, good: Order, worthless: Order, sheet: str) -> None:
+def test_the_sheets_of_a_pickup_day_leave_it_out_and_say_so(
+    page: Client, good: Order, worthless: Order, sheet: str
+) -> None:
     answer = page.get(f"/parcels/print/{sheet}/")
     assert listed(answer) == ["SGOOD1"]
     assert LEFT_OUT in text(answer)
@@ -130,7 +132,7 @@ def test_nobody_is_reminded_to_print_it(quill: Sender, good: Order, worthless: O
     assert ["SGOOD1" in line for line in Notification.objects.values_list("line", flat=True)] == [True]
 
 
-def test_labels_that_an_older_version_noted_on_their_order_are_marked(worthless: Order, good: Order) -> None:
+def test_labels_an_older_version_flagged_on_their_order_are_marked(worthless: Order, good: Order) -> None:
     Label.objects.update(is_worthless=False)
     Order.objects.filter(pk=worthless.pk).update(problem={"kind": "test_label"})
     import_module("orders.migrations.0015_worthless_labels").mark_known(apps, None)

@@ -1,4 +1,4 @@
-"""What people type, and how a test reads the page that answers."""
+"""What people type, and how a test reads the page that comes back."""
 
 import re
 from html import unescape
@@ -61,7 +61,7 @@ FROM_OHIO = {
 
 
 def text(answer: HttpResponse) -> str:
-    """The page's words on one line, without its tags."""
+    """Return the page's text on one line, without its tags."""
     body = re.sub(r"(?s)<(script|style).*?</\1>", " ", answer.content.decode())
     return " ".join(unescape(re.sub(r"<[^>]+>", " ", body)).split())
 
@@ -72,7 +72,7 @@ def title(answer: HttpResponse) -> str:
 
 
 def messages_at(answer: HttpResponse, name: str) -> list[str]:
-    """The messages that stand at one control."""
+    """Return the messages shown at one control."""
     found = re.search(
         rf'<ul class="errorlist[^"]*" id="id_{name}_error">(.*?)</ul>', answer.content.decode(), re.DOTALL
     )
@@ -86,5 +86,5 @@ def value_of(answer: HttpResponse, name: str) -> str:
 
 
 def beside(page: Client, values: dict[str, Any]) -> HttpResponse:
-    """The column of prices beside the form, as the page's script gets it."""
+    """Return the prices column beside the form, as the page's script gets it."""
     return HttpResponse(page.post("/parcels/new/", values, headers=BY_SCRIPT).json()["html"])

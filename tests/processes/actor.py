@@ -1,4 +1,4 @@
-"""What a sender does in the portal under test: a process on that portal's database, told by lines of JSON."""
+"""Act as a sender in the portal under test: a process on its database, controlled by lines of JSON."""
 
 import contextlib
 import datetime as dt
@@ -83,7 +83,7 @@ def quotes(count: int) -> list[str]:
 
 
 def log_in(email: str = "") -> dict[str, str]:
-    """A session's cookie and its form token, as a browser holds them after the login page."""
+    """A session's cookie and its form token, as a browser has them after the login page."""
     user = User.objects.get(email=email) if email else cast()[1]
     client = Client()
     client.force_login(user, backend="allauth.account.auth_backends.AuthenticationBackend")
@@ -99,7 +99,7 @@ def make_people() -> list[tuple[str, str]]:
 
 
 def hand_over() -> int:
-    """A message about each order that is due, as the broker may still hold; how many."""
+    """Send a message about each due order, as the broker may still have; return how many."""
     due = list(Order.objects.filter(status="booking", due_at__lte=timezone.now()).values_list("pk", flat=True))
     return sum(publish_task(named("book").task, pk) for pk in due)
 
@@ -114,7 +114,7 @@ def states() -> dict[str, str]:
 
 
 def ever_unclear(keys: list[str]) -> list[str]:
-    """Those that somebody had to wonder about, be it for a second."""
+    """Orders that were unclear, even for a second."""
     unclear = OrderChange.objects.filter(new=Order.Status.UNCONFIRMED, order__uuid__in=keys)
     return [str(key) for key in unclear.values_list("order__uuid", flat=True)]
 
@@ -164,7 +164,7 @@ def ask_export(parcels: int) -> str:
 
 
 def export_state(key: str) -> dict[str, Any]:
-    """How far it is; once it is packed, also what is in it and whether it is whole."""
+    """Return its progress; once it is packed, also its content and whether it is complete."""
     export = Export.objects.get(uuid=key)
     state: dict[str, Any] = {"done": export.done, "tries": export.tries, "is_packed": bool(export.finished_at)}
     if not export.finished_at:
@@ -189,7 +189,7 @@ def skip_waits(longer: int) -> int:
 
 
 def lift_the_gap() -> None:
-    """An operator lets bookings go out again, without releasing what was held; whatever waited for it is due."""
+    """Resume bookings as an operator, without releasing held work; everything waiting for it is due."""
     person = factories.user("operator@portal.example", is_staff=True)
     for restore in Restore.objects.open():
         restoring.lift_gap(restore, by=person, reason="every sender was told", now=timezone.now())
@@ -208,13 +208,13 @@ def labels_stored() -> int:
 
 
 def call_starts() -> list[float]:
-    """When each call to the carrier began, as far as the log of calls tells."""
+    """When each call to the carrier started, according to the log of calls."""
     calls = CarrierCall.objects.values_list("at", "milliseconds")
     return sorted(at.timestamp() - milliseconds / 1000 for at, milliseconds in calls)
 
 
 def run_code(code: str) -> str:
-    """Run a few lines of Python in which every model has its name, as `manage.py shell` does; what they print."""
+    """Run a few lines of Python with all models imported, as `manage.py shell` does; return what they print."""
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         exec(code, {model.__name__: model for model in apps.get_models()})  # noqa: S102
@@ -247,7 +247,7 @@ COMMANDS: dict[str, Any] = {
 if __name__ == "__main__":
     for line in sys.stdin:
         name, *arguments = json.loads(line)
-        close_old_connections()  # the database may have been away
+        close_old_connections()  # the database may have been down
         try:
             reply = {"value": COMMANDS[name](*arguments)}
         except Exception:  # noqa: BLE001  (it belongs to who asked; the next one is answered)

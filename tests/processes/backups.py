@@ -24,7 +24,7 @@ def tool(program: str) -> str:
 
 
 def back_up(portal: Portal, file: Path) -> None:
-    """As deploy/backup.sh does, which test_backups.py runs."""
+    """Back up as deploy/backup.sh does; test_backups.py runs that script."""
     with file.open("wb") as dump:
         command = [tool("pg_dump"), "--format=custom", f"--dbname={portal.owner}"]
         subprocess.run(command, stdout=dump, check=True)
@@ -37,5 +37,5 @@ def restore(portal: Portal, file: Path) -> None:
 
 
 def names_at_the_carrier(carrier: SandboxCarrier) -> list[str]:
-    """The senders' own names of all that was ever booked."""
+    """The senders' own references of everything ever booked."""
     return [line["parcel"]["body"]["customer_reference"] for line in carrier.ledger("booked")]

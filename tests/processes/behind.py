@@ -25,7 +25,7 @@ DRAIN_SECONDS = 1.0
 
 @dataclass
 class Site:
-    """What runs, and how people come in. Webs go by their names."""
+    """The running processes, and how people get in. Web processes have names."""
 
     portal: Portal
     proxy: Proxy
@@ -45,7 +45,7 @@ class Site:
         return browser
 
     def press_once(self, browser: Browser, path: str, form: dict[str, str]) -> requests.Response:
-        """Without coming back: what this very press is answered with. On a connection of its own."""
+        """Without a retry: the response to this one press, on its own connection."""
         with requests.Session() as session:
             session.trust_env = False
             session.cookies.update(browser.session.cookies)
@@ -70,7 +70,7 @@ class Site:
 
 @contextmanager
 def a_site(folder: Path, *, threads: int = 16, has_own_server: bool = False) -> Iterator[Site]:
-    """A site on a database and a broker of its own, maybe a whole server, that runs until the block ends."""
+    """A site with its own database and broker, maybe a whole server, that runs until the block ends."""
     ports = {web: free_port() for web in WEBS}
     proxy = Proxy(folder / "nginx", list(ports.values()))
     with Servers(folder) as servers, SandboxCarrier(folder / "carrier", key="canary-carrier-key", speed=10) as carrier:

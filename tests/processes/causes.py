@@ -1,4 +1,4 @@
-"""What goes wrong at night, as rows: told `begin` or `end` by the test, in a process on the portal's own clock."""
+"""Night-time failures, as rows: the test sends `begin` or `end` to a process on the portal's clock."""
 
 import datetime as dt
 import sys
@@ -20,7 +20,7 @@ HOUR, DAY = dt.timedelta(hours=1), dt.timedelta(days=1)
 
 
 def begin() -> None:
-    """Each a little before its term, where that is long."""
+    """Each starts shortly before its limit, if that is long."""
     sender, user = cast()
     now = timezone.now()
     move_to(factories.order(sender, user, status="unconfirmed"), "conflict", reason="two answers", at=now)
@@ -36,7 +36,7 @@ def begin() -> None:
 
 
 def end() -> None:
-    """What an operator, a carrier or a workman would do about it."""
+    """End each cause as an operator, a carrier or a technician would."""
     now = timezone.now()
     for order in Order.objects.filter(status="conflict"):
         move_to(order, "not_booked", reason="the carrier has neither", at=now)

@@ -1,4 +1,4 @@
-"""`./dev run` in a folder of its own, started and stopped as a developer does."""
+"""`./dev run` in its own folder, started and stopped as a developer does."""
 
 import os
 import signal
@@ -67,7 +67,7 @@ class Demo:
 
 
 def ready(process: "subprocess.Popen[str]") -> str:
-    """Wait until a demo says that it is ready; its address."""
+    """Wait until a demo says it is ready; return its address."""
     assert process.stdout
     # Before it are the steps of the start.
     line = next((line for line in process.stdout if " ..." not in line), "")

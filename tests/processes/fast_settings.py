@@ -1,4 +1,4 @@
-"""The portal's settings on a clock that goes sixty times as fast: a minute is a second.
+"""The portal's settings on a clock that runs sixty times as fast: a minute is a second.
 
 What waits for a peer waits in real seconds, so a lease has to be long: ten minutes, which are ten seconds.
 """
@@ -21,4 +21,4 @@ def now() -> dt.datetime:
 
 timezone.now = now
 EMAIL_BACKEND, EMAIL_FILE_PATH = "django.core.mail.backends.filebased.EmailBackend", os.environ["MAIL_FOLDER"]
-SILENCED_SYSTEM_CHECKS = ["portal.E033"]  # the receiver is our own site, too, and it speaks https
+SILENCED_SYSTEM_CHECKS = ["portal.E033"]  # the receiver is our own site too, and it uses https

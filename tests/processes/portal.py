@@ -1,4 +1,4 @@
-"""A portal made of real processes on its own database: a Celery worker and a sweeper, startable and killable."""
+"""A portal of real processes on its own database: a Celery worker and a sweeper that can be started and killed."""
 
 import contextlib
 import json
@@ -95,7 +95,7 @@ class Portal:
         process.wait()
 
     def end(self, name: str, *, seconds: float) -> None:
-        """SIGTERM, and time to finish what is in hand, as a deployment gives it."""
+        """SIGTERM, and time to finish current work, as in a deployment."""
         process = self.running.pop(name)
         process.terminate()
         process.wait(seconds)
@@ -111,7 +111,7 @@ class Portal:
             raise RuntimeError(done.stderr.decode()[-2000:])
 
     def submit(self, count: int, reference: str = "") -> list[str]:
-        """Presses Book this many times, with references that begin so; the orders' keys at the carrier."""
+        """Press Book this many times, with references that start like this; return the orders' keys at the carrier."""
         keys: list[str] = self._act("submit", count, reference)
         return keys
 
@@ -126,11 +126,11 @@ class Portal:
         return held
 
     def session(self, email: str) -> str:
-        """The cookie of a new session of somebody who has logged in."""
+        """Return the cookie of a new logged-in session."""
         return str(self._act("log in", email)["cookie"])
 
     def run_code(self, code: str) -> str:
-        """Run a few lines of Python on the portal's database, without the start of a process; what they print."""
+        """Run a few lines of Python on the portal's database without starting a process; return what they print."""
         return str(self._act("run code", code))
 
     def make_people(self) -> list[tuple[str, str]]:
@@ -139,7 +139,7 @@ class Portal:
         return made
 
     def hand_over(self) -> int:
-        """Sends the workers a message about each order that is due; how many."""
+        """Send the workers a message about each due order; return how many."""
         return int(self._act("hand over"))
 
     def booked_as(self) -> dict[str, str]:
@@ -153,20 +153,20 @@ class Portal:
         return found
 
     def skip_waits(self, *, longer: int) -> None:
-        """Unclear orders that wait for more than so many seconds are due now."""
+        """Make unclear orders that wait for more than this many seconds due now."""
         self._act("skip waits", longer)
 
     def ever_unclear(self, keys: list[str]) -> list[str]:
-        """Those of these orders whose outcome was not known for a while."""
+        """Return which of these orders were unclear for a while."""
         found: list[str] = self._act("ever unclear", keys)
         return found
 
     def take_import(self, rows: int, bad: int) -> str:
-        """Uploads a file of so many rows, the last `bad` ones without a weight; the import's key."""
+        """Upload a file of this many rows, the last `bad` ones without a weight; return the import's key."""
         return str(self._act("take import", rows, bad))
 
     def book_import(self, file: str) -> int:
-        """Presses “Book all”; how many rows were ready."""
+        """Press “Book all”; return how many rows were ready."""
         ready: int = self._act("book import", file)
         return ready
 
@@ -175,11 +175,11 @@ class Portal:
         return found
 
     def import_failed_again(self, file: str) -> str:
-        """Downloads the rows that failed, weighs them and imports the file; the new import's key."""
+        """Download the failed rows, add weights and import the file; return the new import's key."""
         return str(self._act("import failed again", file))
 
     def ask_export(self, parcels: int) -> str:
-        """Presses “Pack everything” of an account with so many parcels; the export's key."""
+        """Press “Pack everything” of an account with this many parcels; return the export's key."""
         return str(self._act("ask export", parcels))
 
     def export_state(self, export: str) -> dict[str, Any]:
@@ -195,16 +195,16 @@ class Portal:
         return starts
 
     def lift_the_gap(self) -> None:
-        """An operator lets bookings go out again after a restore, and nothing that is held."""
+        """Resume bookings as an operator after a restore, without releasing held work."""
         self._act("lift the gap")
 
     def unknown_references(self) -> list[str]:
-        """Those in the admin that sent scans, are nobody's, and were polled."""
+        """Unknown references in the admin that had scans and were polled."""
         found: list[str] = self._act("unknown references")
         return found
 
     def _act(self, *command: Any) -> Any:
-        """One line to the actor, one line back."""
+        """Send the actor one line; return one line."""
         self.actor.stdin.write(json.dumps(command).encode() + b"\n")
         self.actor.stdin.flush()
         reply = json.loads(self.actor.stdout.readline())
@@ -214,9 +214,9 @@ class Portal:
 
 
 def _database(folder: Path) -> tuple[str, str]:
-    """A database of its own, on the server that the tests were given, or a file; a copy of the template.
+    """A separate database on the tests' server, or a file; a copy of the template.
 
-    Its owner's address, and the app's; of a file there is but one, and nobody owns it.
+    Returns the owner's address and the app's; a file has only one.
     """
     if owner().startswith("postgres"):
         made = new_database(owner(), f"portal_{uuid.uuid4().hex}", like=os.environ["TEST_TEMPLATE"])

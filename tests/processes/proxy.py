@@ -1,4 +1,4 @@
-"""A real nginx with the very file that deploy/ ships; only names, ports and paths are those of the test."""
+"""A real nginx with the file that deploy/ ships; only names, ports and paths are the test's."""
 
 import os
 import re

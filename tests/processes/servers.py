@@ -1,4 +1,4 @@
-"""A broker and a database of one's own, which may be stopped or frozen without harm to other tests."""
+"""A separate broker and database, which may be stopped or frozen without affecting other tests."""
 
 import os
 import signal
@@ -11,7 +11,7 @@ from tools.dev.servers import start_postgres, start_valkey
 
 
 class Servers:
-    """`with Servers(folder) as servers:` ends what was started in the block. A server goes by its name."""
+    """`with Servers(folder) as servers:` stops what was started in the block. Each server has a name."""
 
     def __init__(self, folder: Path) -> None:
         self.children = ChildProcesses(folder / "servers")
@@ -43,14 +43,14 @@ class Servers:
         os.killpg(self.children.running[name].pid, signal.SIGCONT)
 
     def stop(self, name: str) -> None:
-        """At once, as when the machine below it goes."""
+        """Kill it at once, as when its machine dies."""
         process = self.children.running.pop(name)
-        # A database killed harder would leave its children; a broker asked to quit may first write its memory down.
+        # A database killed harder would leave its children; a broker asked to quit may save its memory first.
         process.send_signal(signal.SIGQUIT if name == "postgres" else signal.SIGKILL)
         process.wait(20)
         self.children.forget(process)
 
     def start(self, name: str) -> None:
-        """Again, as it was."""
+        """Start it again, as it was."""
         argv, how = self.children.commands[name]
         self.children.start(name, argv, **how)

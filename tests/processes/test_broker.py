@@ -1,4 +1,4 @@
-"""The broker only speeds things up: frozen or absent, every form is taken at once and every order is booked."""
+"""The broker only speeds things up: without it every form is still accepted at once and every order booked."""
 
 import pytest
 

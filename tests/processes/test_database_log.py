@@ -1,4 +1,4 @@
-"""PostgreSQL's own log, with the settings of deploy/compose.yaml: it names nobody. What failed, the portal logs."""
+"""PostgreSQL's own log, with the settings of deploy/compose.yaml, names nobody. The portal logs errors."""
 
 import contextlib
 import threading
@@ -15,7 +15,7 @@ ROW = ("Zora Canaryname", "zora@canary.example", "77 Canary Mews")
 PREPARED = "INSERT INTO parcel VALUES (%s, %s, %s)"
 
 
-def test_after_races_broken_rules_and_time_outs_it_holds_no_canary(tmp_path: Path) -> None:
+def test_after_races_constraint_errors_and_timeouts_it_has_no_canary(tmp_path: Path) -> None:
     with Servers(tmp_path) as servers:
         url = servers.postgres()
         with psycopg.connect(url, autocommit=True) as one:
@@ -44,7 +44,7 @@ def test_after_races_broken_rules_and_time_outs_it_holds_no_canary(tmp_path: Pat
 
 def _race(url: str) -> None:
     def press() -> None:
-        for bound in (psycopg.Cursor, psycopg.ClientCursor):  # by the server, and as the portal does
+        for bound in (psycopg.Cursor, psycopg.ClientCursor):  # by the server's limit, and by the portal's
             with contextlib.suppress(psycopg.Error), psycopg.connect(url, cursor_factory=bound) as connection:
                 connection.execute(PREPARED, ROW)
 
@@ -55,7 +55,7 @@ def _race(url: str) -> None:
         one.join()
 
 
-def test_compose_starts_it_so(tmp_path: Path) -> None:
+def test_compose_starts_it_with_these_settings(tmp_path: Path) -> None:
     with Servers(tmp_path) as servers:
         servers.postgres()
         started = servers.children.commands["postgres"][0]

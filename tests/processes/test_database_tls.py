@@ -1,4 +1,4 @@
-"""What DATABASE_URL asks of TLS is done: without a certificate that its root vouches for, nobody connects."""
+"""DATABASE_URL's TLS options work: without a certificate its root trusts, nobody connects."""
 
 import os
 import subprocess
@@ -17,7 +17,7 @@ from tools.dev.ports import HOST, is_open
 from tools.dev.processes import ChildProcesses
 from tools.dev.servers import NOBODY, write_private
 
-FOUND = sorted(Path("/usr/lib/postgresql").glob("*/bin"))  # Debian's: the one we bring along is built without TLS
+FOUND = sorted(Path("/usr/lib/postgresql").glob("*/bin"))  # Debian's: the one we bundle is built without TLS
 pytestmark = [
     pytest.mark.processes,
     pytest.mark.skipif("postgresql" not in settings.DATABASES["default"]["ENGINE"], reason="TLS is PostgreSQL's"),
@@ -78,7 +78,7 @@ def portal(address: str) -> "subprocess.CompletedProcess[str]":
         ("tls", "root", HOST, ""),
     ],
 )
-def test_the_portal_and_psql_connect_where_the_certificate_is_good_and_nowhere_else(
+def test_the_portal_and_psql_connect_only_with_a_good_certificate(
     servers: dict[str, str], server: str, root: str, host: str, given: str
 ) -> None:
     address = servers[server].replace(HOST, host) + f"?sslmode=verify-full&sslrootcert={servers[root]}"

@@ -1,4 +1,4 @@
-"""`./dev run` as a developer has it: its ports may be taken by others, and its month is still the demo's."""
+"""`./dev run` as on a developer's machine: its ports may be taken, and it still has the demo's month."""
 
 import uuid
 from html import unescape
@@ -31,7 +31,7 @@ def demo(tmp_path: Path) -> Demo:
     return Demo(tmp_path)
 
 
-def test_a_demo_whose_ports_were_taken_has_its_month_at_others(demo: Demo) -> None:
+def test_a_demo_whose_ports_are_taken_uses_others_and_has_its_month(demo: Demo) -> None:
     # The web may have the port at which the carrier looks first.
     words = [f"--port={CARRIERS_FIRST}"] if is_free(CARRIERS_FIRST) else []
     with demo.running(*words):
@@ -47,7 +47,7 @@ def test_a_demo_whose_ports_were_taken_has_its_month_at_others(demo: Demo) -> No
         kept = demo.port("CARRIER_BASE_URL")
 
     with demo.running():
-        assert demo.port("CARRIER_BASE_URL") == kept  # that of the last start, though an earlier one is free again
+        assert demo.port("CARRIER_BASE_URL") == kept  # the last start's port, though an earlier one is free again
     (demo.state / "sandbox" / "ledger.jsonl").rename(demo.folder / "ledger.jsonl")
     (demo.state / "sandbox" / "ledger.jsonl").mkdir()
     before = demo.env()
@@ -61,7 +61,7 @@ def test_a_demo_whose_ports_were_taken_has_its_month_at_others(demo: Demo) -> No
 @pytest.mark.parametrize(
     "carrier", ["both", *(pytest.param(name, marks=pytest.mark.nightly) for name in ("easypost", "shipstation"))]
 )
-def test_with_another_sandbox_a_parcel_is_booked_printed_and_followed(tmp_path: Path, carrier: str) -> None:
+def test_with_another_sandbox_a_parcel_is_booked_printed_and_tracked(tmp_path: Path, carrier: str) -> None:
     demo = Demo(tmp_path, carrier)
     with demo.running() as browser:
         quotes = browser.post("/parcels/new/", US_PARCEL | {"customer_reference": "MUGS-1"}).headers["Location"]

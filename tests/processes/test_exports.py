@@ -1,4 +1,4 @@
-"""An export whose worker and sweeper are killed in the middle: the next ones pack all of it, and nothing twice."""
+"""An export whose worker and sweeper are killed midway: the next ones pack everything, nothing twice."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Sixty-four hostile texts at once over real HTTP: a check whether the web server is alive is still answered."""
+"""Sixty-four hostile texts at once over real HTTP: the web server still replies to liveness checks."""
 
 import threading
 import time
@@ -15,7 +15,7 @@ TEXTS = [STREET, "abc 3121 " * 222, "a@" * 1_000, "#" + " " * 1_998, "1 (" * 666
 
 
 def probed(url: str, done: threading.Event) -> list[float]:
-    """Seconds of each question whether the web is alive, one after the other, until all is done."""
+    """Seconds of each liveness check, one after the other, until everything is done."""
     took = []
     while not done.is_set():
         began = time.monotonic()
@@ -26,7 +26,7 @@ def probed(url: str, done: threading.Event) -> list[float]:
 
 
 def slowest_probe(shop: Shop, text: str) -> float:
-    """Seconds of the slowest answer while sixty-four people paste this at once."""
+    """Seconds of the slowest response while sixty-four people paste this at once."""
     done, form = threading.Event(), {"csrfmiddlewaretoken": shop.alice.csrf, "pasted": text, "unpaste": "1"}
     with ThreadPoolExecutor(65) as hands:
         probes = hands.submit(probed, shop.alice.url, done)
@@ -40,7 +40,7 @@ def slowest_probe(shop: Shop, text: str) -> float:
 def test_the_web_is_alive_while_sixty_four_hostile_texts_are_pasted(shop: Shop) -> None:
     """Within a second; on a busy machine, about as soon as while people paste ordinary addresses.
 
-    A text that is slow is slow each time: what came from another test beside this one is gone at the second or third.
+    A slow text is slow each time: interference from another test is gone on the second or third try.
     """
     most = max(1, 3 * slowest_probe(shop, "Jo Smith\n1 Example Street\nRichmond VIC 3121"))
     for text in TEXTS:

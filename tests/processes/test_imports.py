@@ -1,4 +1,4 @@
-"""A file of parcels, and the worker and the sweeper killed in the middle of it: every row once, none lost (R12)."""
+"""A file of parcels, with the worker and the sweeper killed midway: every row once, none lost (R12)."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -49,7 +49,7 @@ def killed_midway(portal: Portal, carrier: SandboxCarrier, *, rows: int, bad: in
     booked = Counter(line["order_key"] for line in carrier.ledger("booked")[before:])
     assert [key for key, times in booked.items() if times > 1] == []
     found = portal.import_counts(file)
-    # What was in the air when the worker died is unclear: it may have arrived or not, and is never sent again.
+    # A call on its way when the worker died is unclear: it may have arrived or not, and is never sent again.
     assert found["booked"] + found["unclear"] == good
     assert found["booked"] <= len(booked) <= good
     assert found["unclear"] <= AT_ONCE

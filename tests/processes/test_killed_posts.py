@@ -23,7 +23,7 @@ print(factories.api_token(cast()[1]).text)
 
 
 class Program:
-    """A program that posts over real HTTP; None is an answer that never came."""
+    """A program that posts over real HTTP; None is a response that never came."""
 
     def __init__(self, shop: Shop) -> None:
         self.url = f"{shop.alice.url}/api/v1/parcels"
@@ -38,7 +38,7 @@ class Program:
 
 
 def killed_after(shop: Shop, program: Program, quote: str, key: str, seconds: float) -> list[Any]:
-    """What came back of posts with one key whose web was killed so soon, and is up again."""
+    """Post with one key, kill the web process this soon, restart it; return the responses."""
     with ThreadPoolExecutor(AT_ONCE) as hands:
         sent = [hands.submit(program.book, quote, key) for _ in range(AT_ONCE)]
         time.sleep(seconds)
@@ -61,6 +61,6 @@ def test_a_key_survives_kill_9_in_the_middle_of_a_post(shop: Shop) -> None:
         assert (other.status_code, other.json()["type"].partition("#")[2]) == (422, "key-reused")
         assert len(shop.portal.orders()) == before + 1
         made.append(answers[-1].json()["id"])
-    assert cut >= AT_ONCE  # or nothing was in the middle of anything
+    assert cut >= AT_ONCE  # or nothing was interrupted
     shop.wait_until_booked(made, seconds=60)
     assert sorted(shop.booked_at_the_carrier(made)) == sorted(made)

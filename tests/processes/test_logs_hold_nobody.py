@@ -1,4 +1,4 @@
-"""Canaries through every search, race of a form and error of a whole site: no log of any of its processes has one."""
+"""Canaries in every search, form race and error of a whole site: no log of any process has one."""
 
 import base64
 import uuid
@@ -65,7 +65,7 @@ def book(browser: Browser) -> list[requests.Response]:
 
 
 def send(site: Site, browser: Browser) -> set[int]:
-    """Send the canaries to every search and form, and to addresses that hold a key."""
+    """Send the canaries to every search and form, and to URLs that contain a token."""
     seen = set()
     for search in SEARCHES:
         seen.add(browser.session.get(site.proxy.url + search.format(quote(WORDS)), timeout=60).status_code)
@@ -84,14 +84,14 @@ def send(site: Site, browser: Browser) -> set[int]:
     return seen
 
 
-def test_no_log_of_a_whole_site_holds_one(site: Site) -> None:
+def test_no_log_of_a_whole_site_has_one(site: Site) -> None:
     browser = site.logged_in(site.people[0], Noticed(()))
     site.carrier.trouble("book", "commit-close", count=2)
     site.carrier.trouble("label", "redirect-elsewhere", count=2)
     assert {answer.status_code for answer in book(browser)} == {302}
     assert send(site, browser) >= {200, 302, 400, 404, 413}
     until(lambda: "booking" not in site.portal.orders().values(), seconds=60, what="the carrier was asked")
-    # Then the database goes, under web, worker and sweeper at work.
+    # Then the database goes down while web, worker and sweeper are working.
     site.servers.stop("postgres")
     for search in SEARCHES[:4]:
         browser.session.get(site.proxy.url + search.format(quote(WORDS)), timeout=60)

@@ -22,7 +22,7 @@ def run(folder: Path, *, replays: bool, orders: int, batch: int) -> tuple[dict[s
         with Portal(folder / "portal", carrier.url, contract=contract) as portal:
             for number in range(orders // batch):
                 _one_batch(portal, carrier, batch, killed=number % 5 == 0)
-            # A replay that met the troubles of later batches again and again has minutes to wait; no lease is as long.
+            # A replay that failed again and again in later batches waits for minutes; no lease is that long.
             portal.skip_waits(longer=10)
             until(lambda: _resolved(portal, replays=replays), seconds=120, what="every order resolved")
             assert improper(carrier.requests()) == []

@@ -1,4 +1,4 @@
-"""Each real process tells its calls at a port of its own, and whether it is alive; one web counts as one."""
+"""Each real process reports its calls and whether it is alive on its own port; one web counts as one."""
 
 import re
 import urllib.error
@@ -25,7 +25,7 @@ TOLD = re.compile(r'^portal_carrier_calls_total\{operation="(\w+)",outcome="(\w+
 
 
 def get(port: int, path: str) -> tuple[int, str]:
-    """The answer, or status 0 while nobody listens."""
+    """The response, or status 0 while nothing listens."""
     try:
         with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=10) as answer:
             return answer.status, answer.read().decode()
@@ -74,15 +74,15 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
             yield Scene(portal, servers, f"http://127.0.0.1:{web}", ports)
 
 
-def test_each_process_tells_its_calls_and_that_it_is_alive(scene: Scene) -> None:
+def test_each_process_reports_its_calls_and_that_it_is_alive(scene: Scene) -> None:
     scene.portal.submit(3)
     until(lambda: set(scene.portal.orders().values()) == {"booked"}, seconds=60, what="all booked")
     assert sum(calls(scene.ports[name]).get(("book", "ok"), 0.0) for name in ("worker", "sweep")) == 3
     assert "process_resident_memory_bytes" in get(scene.ports["worker"], "/metrics")[1]
 
 
-def test_whichever_process_of_web_answers_tells_what_all_of_them_counted(scene: Scene) -> None:
-    scene.portal.take_import(1, 0)  # which brings the list of suburbs along
+def test_any_web_process_reports_what_all_of_them_counted(scene: Scene) -> None:
+    scene.portal.take_import(1, 0)  # which loads the list of suburbs
     alice = Visitor(scene.portal, scene.web)
     with ThreadPoolExecutor(2) as hands:  # as many as may wait for the carrier for one person
         typed = [TYPED | {"csrfmiddlewaretoken": alice.csrf, "weight_kg": f"2.{each}"} for each in range(12)]

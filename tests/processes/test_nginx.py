@@ -1,4 +1,4 @@
-"""What deploy/nginx.conf does with webs that are away, break off or answer 503; the webs are only pretended."""
+"""What deploy/nginx.conf does with web servers that are down, break off or return 503; the web servers are fakes."""
 
 import json
 import socket
@@ -23,7 +23,7 @@ BREAKS_OFF = b""
 
 
 class Web:
-    """A port that takes a whole request, keeps it, and answers these bytes."""
+    """A port that reads a whole request, stores it, and replies with these bytes."""
 
     def __init__(self, port: int, answer: bytes) -> None:
         self.seen: list[bytes] = []
@@ -51,7 +51,7 @@ Ask = Callable[..., requests.Response]
 
 
 class Front:
-    """nginx before two ports, and the webs that stand there, if any."""
+    """nginx in front of two ports, and the web servers there, if any."""
 
     def __init__(self, proxy: Proxy, ports: list[int]) -> None:
         self.proxy, self.ports = proxy, ports
@@ -95,7 +95,7 @@ def front(tmp_path: Path) -> Iterator[Front]:
         ((None, None), "POST", {503}, 0),
     ],
 )
-def test_a_request_that_a_web_may_have_had_is_sent_no_second_time(
+def test_a_request_a_web_may_have_received_is_not_sent_twice(
     front: Front, webs: tuple[bytes | None, ...], method: str, status: set[int], times: int
 ) -> None:
     front.stand(*webs)
@@ -107,19 +107,19 @@ def test_a_request_that_a_web_may_have_had_is_sent_no_second_time(
         assert len(front.seen) == times * number
 
 
-def test_the_portals_own_503_stays_its_own_page_and_no_web_is_thought_dead_for_it(front: Front) -> None:
+def test_the_portals_own_503_keeps_its_page_and_marks_no_web_as_dead(front: Front) -> None:
     front.stand(BUSY, BUSY)
     assert {front.ask("GET").text for _ in range(6)} == {"busy"}
 
 
-def test_with_both_at_rest_both_are_tried_all_the_same(front: Front) -> None:
+def test_with_both_marked_dead_both_are_still_tried(front: Front) -> None:
     front.stand(None, None)
     assert front.ask("GET").status_code == 503
     front.stand(GOOD, None)
-    assert front.ask("POST").status_code == 200  # at once, not after five seconds of rest
+    assert front.ask("POST").status_code == 200  # at once, not after five seconds
 
 
-def test_a_web_is_told_who_asks_and_never_what_a_client_claims(front: Front) -> None:
+def test_a_web_gets_the_real_client_address_not_a_claimed_one(front: Front) -> None:
     front.stand(GOOD, GOOD)
     claims = {"X-Forwarded-For": "10.9.8.7", "X-Forwarded-Proto": "http", "X-Request-ID": "mine-mine-mine"}
     front.ask("GET", headers=claims)
@@ -143,7 +143,7 @@ def test_a_body_has_the_portals_own_limits(front: Front, path: str, most: int) -
     assert len(front.seen) == 1
 
 
-def test_a_webhook_over_plain_http_is_refused_and_a_page_is_led_to_https(front: Front) -> None:
+def test_a_webhook_over_plain_http_is_refused_and_a_page_redirects_to_https(front: Front) -> None:
     front.stand(GOOD, GOOD)
     plain = front.proxy.plain_url
     assert requests.post(f"{plain}/webhooks/tracking/", timeout=20).status_code == 403
@@ -152,7 +152,7 @@ def test_a_webhook_over_plain_http_is_refused_and_a_page_is_led_to_https(front: 
     assert front.seen == []
 
 
-def test_no_key_in_an_address_is_in_a_log(front: Front) -> None:
+def test_no_token_in_a_url_is_in_a_log(front: Front) -> None:
     front.stand(GOOD, None)
     key = uuid.uuid4().hex
     for path in (

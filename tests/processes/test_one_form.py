@@ -1,4 +1,4 @@
-"""One form, pressed by fifty hands at once over real HTTP: one order, and everybody is sent to it."""
+"""One form, sent fifty times at once over real HTTP: one order, and everybody is redirected to it."""
 
 import uuid
 

@@ -1,4 +1,4 @@
-"""Through PgBouncer, pooling transactions: the limits hold, races end as ever, and no fault costs a parcel."""
+"""Through PgBouncer in transaction mode: limits work, races end the same, and no fault loses a parcel."""
 
 import os
 import subprocess
@@ -35,7 +35,7 @@ def pooled(tmp_path: Path) -> Iterator[str]:
 
 
 def shell(database: str, code: str) -> str:
-    """What the portal's own settings make of an address."""
+    """Return the portal's database settings for an address."""
     env = os.environ | {"DATABASE_URL": database, "MIGRATE_DATABASE_URL": ""}
     command = [sys.executable, "manage.py", "shell", "-v0", "-c", code]
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
@@ -45,7 +45,7 @@ def shell(database: str, code: str) -> str:
 ASK = "from django.db import connection as c; u = c.cursor(); [print(u.execute(f'SHOW {n}').fetchone()[0]) for n in "
 
 
-def test_the_roles_own_limits_hold_where_no_startup_option_passes(pooled: str) -> None:
+def test_the_roles_own_limits_apply_without_startup_options(pooled: str) -> None:
     with pytest.raises(psycopg.OperationalError, match="unsupported startup parameter"):
         psycopg.connect(pooled.partition("?")[0], options="-c lock_timeout=5s")
     limits = dict(limit.split("=") for limit in settings.DATABASE_LIMITS.split())
@@ -58,7 +58,7 @@ def races(pooled: str, *which: str) -> str:
     Returns pytest's last line, which counts them.
     """
     env = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-    # The database of an earlier one is there, emptied by its last test.
+    # An earlier run's database exists, emptied by its last test.
     command = [sys.executable, "-m", "pytest", "-q", "--create-db", "-m", "postgres and not nightly", *which]
     done = subprocess.run(
         command, cwd=ROOT, env=env | {"DATABASE_URL": pooled}, capture_output=True, text=True, check=False
@@ -69,13 +69,13 @@ def races(pooled: str, *which: str) -> str:
 
 
 FEW = (
-    "tests/test_races.py::test_fifty_presses_of_one_button_are_one_order",
+    "tests/test_races.py::test_fifty_presses_of_one_button_make_one_order",
     "tests/test_races.py::test_scans_and_the_opening_of_their_parcel_never_lock_each_other_out",
     "tests/jobs/test_races.py",
 )
 
 
-def test_a_few_races_end_as_ever(pooled: str) -> None:
+def test_a_few_races_end_the_same(pooled: str) -> None:
     races(pooled, *FEW)
 
 
@@ -92,12 +92,12 @@ def test_twenty_parcels_are_booked_by_real_processes(
 
 
 @pytest.mark.nightly
-def test_every_race_ends_as_ever(pooled: str, say: Callable[[str], None]) -> None:
+def test_every_race_ends_the_same(pooled: str, say: Callable[[str], None]) -> None:
     say(f"Races through PgBouncer: {races(pooled, 'tests')}")
 
 
 @pytest.mark.nightly
-def test_no_fault_costs_a_parcel_of_sixty(say: Callable[[str], None]) -> None:
+def test_no_fault_loses_one_of_sixty_parcels(say: Callable[[str], None]) -> None:
     done = campaign("--seed=1", "--orders=60", "--pooled")
     say(done.stdout)
     holds(done)

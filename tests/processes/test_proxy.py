@@ -1,4 +1,4 @@
-"""Two real webs behind the nginx that deploy/ ships: who is slow, or waits for a slow carrier, holds up nobody else."""
+"""Two real web servers behind the nginx that deploy/ ships: slow clients and slow carriers hold up nobody else."""
 
 import socket
 import ssl
@@ -49,7 +49,7 @@ class Slow:
                 try:
                     line.sendall(b"a")
                 except OSError:
-                    continue  # nginx gave up on it, which is the point
+                    continue  # nginx gave up on it, as it should
 
     def __exit__(self, *_: object) -> None:
         self.is_over.set()
@@ -65,7 +65,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 
 def seconds(site: Site, path: str) -> float:
-    """How long half of nine visits took at most."""
+    """The median time of nine visits."""
     found = []
     for _ in range(9):
         began_at = time.monotonic()

@@ -12,7 +12,7 @@ from tests.sandbox_carrier import SandboxCarrier
 
 pytestmark = [pytest.mark.processes]
 RATE = 5
-CALLS_EACH = 4  # book, look, and HEAD and GET of the label that is printed: the other comes minutes later
+CALLS_EACH = 4  # book, look up, and HEAD and GET of the printed label: the other comes minutes later
 
 
 def most_in_a_second(starts: list[float]) -> int:
@@ -31,10 +31,10 @@ def book(folder: Path, orders: int) -> None:
             until(lambda: portal.labels_stored() == orders, seconds=orders * 4, what="every label stored")
             starts = portal.call_starts()
         assert sorted(line["order_key"] for line in carrier.ledger("booked")) == sorted(keys)
-        assert len(starts) == len(carrier.requests())  # nothing passes the line
+        assert len(starts) == len(carrier.requests())  # no call skips the queue
         assert improper(carrier.requests()) == []
     assert most_in_a_second(starts) <= RATE
-    # Nor does it leave much of the rate unused, or ask anything twice.
+    # It doesn't leave much of the rate unused either, or call anything twice.
     assert len(starts) <= orders * CALLS_EACH * 1.1
     assert starts[-1] - starts[0] < orders * CALLS_EACH / RATE * 1.5
 

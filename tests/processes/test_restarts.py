@@ -1,4 +1,4 @@
-"""A worker that is told to stop finishes its call first: a deployment leaves nothing unknown."""
+"""A worker told to stop finishes its call first: a deployment leaves nothing unclear."""
 
 import pytest
 
@@ -11,14 +11,14 @@ PATIENCE_SECONDS = 35.0  # as long as ./dev and the compose file wait
 
 
 def restarted_in_mid_call(shop: Shop, count: int) -> list[str]:
-    """Orders whose calls were in the air when worker and sweeper were told to stop, one after the other."""
+    """Orders whose calls were on their way when worker and sweeper were told to stop, one after the other."""
     before = len(shop.carrier.requests())
     shop.carrier.trouble("book", "slow", arg=1.0, count=count)
     orders = shop.portal.submit(count)
     until(lambda: _bookings_sent(shop, since=before), seconds=20, what="a call is in the air")
     for name in ("worker", "sweep"):
         shop.portal.end(name, seconds=PATIENCE_SECONDS)
-    assert shop.statuses(orders) <= {"booked", "booking"}  # sent and answered, or not begun
+    assert shop.statuses(orders) <= {"booked", "booking"}  # sent with a reply, or not started
     shop.portal.start_workers()
     return orders
 

@@ -1,4 +1,4 @@
-"""A database is restored while one process of the portal was left running: it ends, and nothing is booked twice.
+"""A database is restored while a process was left running: the process ends, and nothing is booked twice.
 
 Twenty restores, of a dump and of the server's folder, each with a living worker, sweeper or web that nobody stopped,
 and with the database open to it.
@@ -48,7 +48,7 @@ ROUNDS = [
 
 
 class Server:
-    """A PostgreSQL of one's own, whose folder may be copied and put back."""
+    """A separate PostgreSQL whose folder may be copied and put back."""
 
     def __init__(self, servers: Servers) -> None:
         self.servers, self.url = servers, servers.postgres()
@@ -77,7 +77,7 @@ class Server:
 
 
 def _copy(folder: Path, to: Path) -> None:
-    """With its owner, whom shutil leaves behind."""
+    """Copy with its owner, which shutil doesn't."""
     subprocess.run(["/bin/cp", "--archive", folder, to], check=True)
 
 
@@ -110,7 +110,7 @@ def portal(tmp_path: Path, carrier: SandboxCarrier, server: Server) -> Iterator[
 
 
 @pytest.mark.parametrize(("left", "kind"), ROUNDS)
-def test_who_was_left_running_books_nothing_twice(
+def test_a_process_left_running_books_nothing_twice(
     portal: Portal, carrier: SandboxCarrier, server: Server, tmp_path: Path, left: str, kind: str
 ) -> None:
     port, token = free_port(), uuid.uuid4()
@@ -162,12 +162,12 @@ def provoke(portal: Portal, left: str, alice: Visitor, quote: str, token: uuid.U
     if left == "worker":
         portal.hand_over()
     elif left == "web":
-        with suppress(requests.ConnectionError):  # it ended while it answered
+        with suppress(requests.ConnectionError):  # it ended during the response
             assert alice.press(quote, token).status != 302
 
 
 def ended(portal: Portal, name: str, poke: Any) -> int | None:
-    """The code with which the process ends."""
+    """Return the process's exit code."""
     process = portal.running[name]
 
     def is_over() -> bool:

@@ -46,7 +46,7 @@ def refused(portal: Portal, name: str) -> bool:
     return "python manage.py after_restore --backup-at TIME" in str(said)
 
 
-def test_what_a_backup_due_is_booked_once_and_what_it_does_not_know_is_a_case(
+def test_due_bookings_of_a_backup_are_booked_once_and_unknown_ones_become_cases(
     portal: Portal, carrier: SandboxCarrier, tmp_path: Path
 ) -> None:
     file = portal.take_import(MANY, 0)

@@ -1,6 +1,6 @@
-"""The upgrade rehearsal: while people book, every process is replaced in turn, on a database that changes below them.
+"""The upgrade rehearsal: while people book, every process is replaced in turn, on a database whose schema changes.
 
-The new version is a copy of this tree with one more column and one more index, made while the old one runs on. In the
+The new version is a copy of this tree with one more column and one more index, added while the old one runs. In the
 end, in the long one, all go back to the old version, which runs on the new schema.
 """
 
@@ -46,7 +46,7 @@ class Migration(migrations.Migration):
 
 
 def new_version(folder: Path) -> Path:
-    """Copy the tree, and give the copy a column and an index more."""
+    """Copy the tree, and give the copy one more column and one more index."""
     names = subprocess.check_output(["git", "ls-files", "-z", "-co", "--exclude-standard"], cwd=ROOT).decode()  # noqa: S607
     for name in filter(None, names.split("\0")):
         if (ROOT / name).is_file() and not name.startswith(("docs/", "tests/snapshots/")):
@@ -76,7 +76,7 @@ class Stream(threading.Thread):
             person.start()
 
     def run_burst(self) -> None:
-        """Measure what the machine takes, from the form to the carrier's reference, once everybody is at it."""
+        """Measure what the machine can do, from the form to the carrier's reference, with everybody booking."""
         self.done.pace = self.burst
         until(lambda: self._booked() >= len(self.people), seconds=60, what="everybody booked")
         before, began_at = self._booked(), time.monotonic()
@@ -108,7 +108,7 @@ class Stream(threading.Thread):
         assert not self.is_alive()
 
     def failed(self) -> dict[int, int]:
-        """Answers that nobody should get, by status; 0 is none at all."""
+        """Responses that nobody should get, by status; 0 is no response."""
         return {status: count for status, count in self.noticed.answers.items() if status in {0, 429} or status >= 500}
 
     def __str__(self) -> str:
@@ -127,7 +127,7 @@ def replace(site: Site, web: str, *, by: Path) -> None:
 
 
 def replace_all(site: Site, *, by: Path) -> None:
-    """In the run-book's order: the webs in turn, then worker and sweeper, which finish what they have in hand."""
+    """In the run-book's order: the web processes in turn, then worker and sweeper, which finish current work."""
     for web in WEBS:
         replace(site, web, by=by)
     for name in ("worker", "sweep"):
@@ -151,7 +151,7 @@ def rehearse(folder: Path, orders: int, *, say: Callable[[str], None], burst: in
         stream.start()
         site.portal.run(
             "manage.py", "migrate", "-v0", version=new, MIGRATE_DATABASE_URL=site.portal.owner
-        )  # old code goes on, on the new schema
+        )  # old code still runs on the new schema
         for version in (new, ROOT) if back else (new,):
             replace_all(site, by=version)
         stream.end()
@@ -168,7 +168,7 @@ def rehearse(folder: Path, orders: int, *, say: Callable[[str], None], burst: in
         assert sorted(keys) == sorted(done.orders)
         assert unclear == []
         booked = {line["order_key"]: line["reference"] for line in site.carrier.ledger("booked")}
-        assert len(site.carrier.ledger("booked")) == len(booked)  # none twice
+        assert len(site.carrier.ledger("booked")) == len(booked)  # nothing twice
         assert booked == site.portal.booked_as()
         assert {one["status"] // 100 for one in site.carrier.deliveries()} == {2}
         versions = booked_by(site)

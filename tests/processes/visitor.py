@@ -16,7 +16,7 @@ PATIENCE_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back from one press of Book, and after how long."""
+    """The response to one press of Book, and its time."""
 
     status: int
     seconds: float
@@ -38,7 +38,7 @@ class Visitor:
         self.csrf = held["csrf"]
 
     def press(self, quote: str, token: uuid.UUID | None = None) -> Answer:
-        """Book the one offer of a quote; without a token it is a form of its own."""
+        """Book the only offer of a quote; without a token it is a new form."""
         form = {
             "csrfmiddlewaretoken": self.csrf,
             "product": str(OFFER["code"]),
@@ -65,6 +65,6 @@ class Visitor:
 
 
 def p99(answers: list[Answer]) -> float:
-    """Seconds within which 99 of a hundred came back."""
+    """The 99th percentile of the response times, in seconds."""
     ordered = sorted(answer.seconds for answer in answers)
     return ordered[min(len(ordered) - 1, int(len(ordered) * 0.99))]

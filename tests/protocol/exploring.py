@@ -1,4 +1,4 @@
-"""Walk through a model whole: every world that can come, what a backup of each brings back, and what stands still."""
+"""Explore a model completely: every reachable world, what a backup of each brings back, and what gets stuck."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -10,9 +10,9 @@ RESTING = {"draft", "rejected", "not_booked", "booked", "cancelled"}
 
 
 def explore(starts: Iterable[World], *, with_misled: bool) -> Worlds:
-    """Return every world that can come after these, each with what may happen in it."""
+    """Return every world reachable from these, each with what may happen in it."""
     found: Worlds = {}
-    same: dict[World, World] = {}  # each is held once, however many ways lead to it
+    same: dict[World, World] = {}  # each is stored once, however many paths lead to it
     waiting = [tidy(world) for world in starts]
     while waiting:
         world = waiting.pop()
@@ -28,9 +28,9 @@ def explore(starts: Iterable[World], *, with_misled: bool) -> Worlds:
 
 
 def restored(found: Worlds) -> set[World]:
-    """Return what comes of every backup that was made on the way to every world, once it is restored there."""
+    """Return the worlds that follow from restoring every backup made on the way to each world."""
     number: dict[Rows, int] = {}
-    made_before = {world: 1 << number.setdefault(world.rows, len(number)) for world in found}  # a bit for each backup
+    made_before = {world: 1 << number.setdefault(world.rows, len(number)) for world in found}  # one bit for each backup
     waiting = list(found)
     while waiting:
         world = waiting.pop()
@@ -52,7 +52,7 @@ def restored(found: Worlds) -> set[World]:
 
 
 def stuck(found: Worlds) -> list[World]:
-    """Return the worlds from which nobody brings the order to rest, unless by luck in trouble."""
+    """Return the worlds from which no step finishes the order, except by luck in trouble."""
     before = defaultdict(list)
     for world, following in found.items():
         for who, _, after in following:
@@ -74,7 +74,7 @@ def is_at_rest(world: World) -> bool:
 
 
 def story(found: Worlds, starts: Iterable[World], end: World) -> str:
-    """Return one of the shortest ways to this world, a line for each step."""
+    """Return one of the shortest paths to this world, a line for each step."""
     ways = {tidy(start): f"\n{start.rows}" for start in starts}
     waiting = list(ways)
     for world in waiting:
@@ -86,7 +86,7 @@ def story(found: Worlds, starts: Iterable[World], end: World) -> str:
 
 
 def tidy(world: World) -> World:
-    """Forget what can change nothing any more: keys nobody names, requests the carrier knows, workers too late."""
+    """Drop what can no longer change anything: unused keys, requests the carrier knows, workers too late."""
     rows, late, made = world.rows, world.late, world.made
     if late:
         late = frozenset(one for one in late if world.state(one[1]) == ("live" if one[0] == "cancel" else ""))
@@ -98,12 +98,12 @@ def tidy(world: World) -> World:
 
 
 def _plain(worker: Worker) -> Worker:
-    """Forget whether it is in time once it has sent what it sends."""
+    """Drop whether it is in time once it has sent its request."""
     return worker._replace(is_in_time=False) if worker.is_in_time and worker.at in {"waiting", "answered"} else worker
 
 
 def _is_spent(worker: Worker, rows: Rows) -> bool:
-    """Return whether nothing it may do yet changes anything, ever."""
+    """Return whether nothing it may still do can change anything."""
     if worker.at in {"idle", "sending", "waiting"} or worker.has_lease or worker.has_cancel:
         return False
     if worker.at in {"claimed", "prepared"} or worker.answer not in {"yes", "gone", "anothers", "rejected"}:

@@ -1,27 +1,27 @@
-"""The booking protocol as a model: all that can happen to one order, small enough to be walked through whole.
+"""The booking protocol as a model: everything that can happen to one order, small enough to explore completely.
 
-docs/protocol.md says what its words mean and what it leaves out. Tests hold it against the portal's own functions.
+docs/protocol.md says what its terms mean and what it leaves out. Tests compare it with the portal's own functions.
 """
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-ANOTHERS = 9  # the reference of somebody else's booking
+ANOTHERS = 9  # the reference of another sender's booking
 ONCE_MORE = 8  # that of a second booking under one key
 KEYS = (1, 2)  # one, and one more after an operator was misled
 JOBS = {"booking": "book", "unconfirmed": "replay", "cancelling": "cancel", "cancel_unconfirmed": "cancel"}
 JOBS |= {"cancel_asked": "cancel"}
-UNSIGNED = {"draft", "rejected", "not_booked"}  # whose sender was told that nothing is booked
+UNSIGNED = {"draft", "rejected", "not_booked"}  # whose sender read that nothing is booked
 
 
 class Rows(NamedTuple):
-    """What the database holds of the order, and a backup of it."""
+    """The order in the database, and a backup of it."""
 
     status: str = "draft"
     key: int = 0  # of its last attempt
     attempt: str = ""  # the state of that while it is live: in_flight, unknown, accepted
     cancel: str = ""  # the state of its live cancellation: wanted, in_flight, unknown
-    due: str = ""  # nothing is due, or "now", or it is "leased"
+    due: str = ""  # nothing is due, or due "now", or it is "leased"
     reference: int = 0  # the key under which the carrier made what we hold
     is_adopted: bool = False
     is_paused: bool = False  # from a restore until an operator lifts it
@@ -34,11 +34,11 @@ class Worker(NamedTuple):
     job: str = ""  # book, replay, cancel, look
     key: int = 0
     answer: str = ""
-    is_in_time: bool = False  # its lease is not over, whatever became of the order
+    is_in_time: bool = False  # its lease is not over, whatever happened to the order
     has_lease: bool = False
     has_cancel: bool = False  # the cancellation is as this worker read or wrote it
     is_repeated: bool = False  # a cancellation that was sent before
-    is_refused: bool = False  # it looks whether a cancellation that was refused now had worked before
+    is_refused: bool = False  # it checks whether a cancellation refused now had worked before
 
 
 class World(NamedTuple):
@@ -46,11 +46,11 @@ class World(NamedTuple):
     repeatable: bool  # so may a cancellation
     workers: tuple[Worker, ...]  # the sweep is one of them
     rows: Rows = Rows()
-    made: frozenset[tuple[int, str]] = frozenset()  # what the carrier made of a key: live, asked, gone, refused
-    late: frozenset[tuple[str, int]] = frozenset()  # requests under way that nobody waits for: job, key
+    made: frozenset[tuple[int, str]] = frozenset()  # the carrier's state of a key: live, asked, gone, refused
+    late: frozenset[tuple[str, int]] = frozenset()  # requests on their way that nobody waits for: job, key
     old_key: int = -1  # of the attempt in a backup that was restored; -1 before that
-    is_misled: bool = False  # an operator decided against what is so
-    finds: bool = False  # the carrier can be asked what it made of a booking
+    is_misled: bool = False  # an operator decided wrongly
+    finds: bool = False  # the carrier can be asked about a booking
     asks: bool = False  # it notes a cancellation, and grants or refuses it later
 
     def live(self) -> set[int]:
@@ -60,7 +60,7 @@ class World(NamedTuple):
         return dict(self.made).get(key, "")
 
 
-Step = tuple[str, str, World]  # who, what, what comes of it; "trouble" is what nobody may count on
+Step = tuple[str, str, World]  # who, what, the result; nobody may rely on "trouble"
 IDLE = Worker()
 MOVED: set[tuple[str, str]] = set()
 
@@ -71,7 +71,7 @@ def move(rows: Rows, *path: str, **changes: Any) -> Rows:
 
 
 def resolve(rows: Rows, key: int, answer: str, *, replays: bool) -> Rows:
-    """What an answer to a booking does: orders/booking/recording.py."""
+    """Apply the reply to a booking: orders/booking/recording.py."""
     is_in_flight = (rows.key, rows.attempt) == (key, "in_flight")
     is_awaited = is_in_flight or (rows.key, rows.attempt, rows.status) == (key, "unknown", "unconfirmed")
     is_unsent = (rows.status, rows.attempt) == ("booking", "")
@@ -92,13 +92,13 @@ def resolve(rows: Rows, key: int, answer: str, *, replays: bool) -> Rows:
 
 def store_yes(rows: Rows) -> Rows:
     """The effect of a carrier's acceptance of a cancellation, whether a worker or an operator reports it: orders/cancelling/cancel_outcomes.py."""
-    if rows.status == "booked":  # it said no before
+    if rows.status == "booked":  # it refused before
         return move(rows, "cancelling", "cancel_unconfirmed", cancel="unknown", due="")
     return move(rows, "cancelled", cancel="", due="now") if JOBS.get(rows.status) == "cancel" else rows
 
 
 def store_request(world: World, place: int) -> World:
-    """What the carrier's note of a cancellation does: the order is looked at until it is decided."""
+    """Apply the carrier's note of a cancellation: the order is checked until it is decided."""
     worker, rows = world.workers[place], world.rows
     if not worker.has_cancel:
         return write(world, place)
@@ -107,7 +107,7 @@ def store_request(world: World, place: int) -> World:
 
 
 def fence(backup: Rows) -> Rows:
-    """What a backup is made into before anybody works with it: staff/restores/fencing.py."""
+    """Fence a restored backup before anybody works with it: staff/restores/fencing.py."""
     rows = backup._replace(is_paused=True)
     if rows.status == "booking" and rows.attempt != "in_flight":
         return move(rows, "unconfirmed", due="")
@@ -116,7 +116,7 @@ def fence(backup: Rows) -> Rows:
 
 
 def die(world: World, place: int) -> World:
-    """Requests that were sent continue without their sender."""
+    """Let requests that were sent continue without their sender."""
     at, job, key, *_ = world.workers[place]
     sent = {("cancel" if job == "cancel" else "book", key)} if at == "waiting" else set()
     return write(world, place)._replace(late=world.late | sent)
@@ -132,7 +132,7 @@ def write(world: World, place: int = -1, worker: Worker = IDLE, rows: Rows | Non
 
 
 def act(world: World, job: str, key: int) -> World:
-    """What the carrier does with a request: once for a key, if it keeps them."""
+    """Let the carrier handle a request: once for each key, if it remembers keys."""
     if job == "cancel":
         return decide_cancel(world, key, "live", "asked" if world.asks else "gone")
     is_known = bool(world.state(key))
@@ -172,7 +172,7 @@ def steps(world: World) -> Iterator[Step]:
 
 
 def _decisions(world: World) -> Iterator[Step]:
-    """What the operator decides is what the carrier says, or it is misled. An adoption can be taken back."""
+    """Let the operator decide what the carrier says, or be misled. An adoption can be undone."""
     rows, live = world.rows, world.live()
     is_quiet = not world.late and not any(worker.at == "waiting" for worker in world.workers)
     is_there = rows.reference in {*live, ANOTHERS}
@@ -250,7 +250,7 @@ def _begins(world: World, place: int, worker: Worker) -> Iterator[Step]:
 
 
 def _is_prepared(world: World, place: int, worker: Worker) -> Iterator[Step]:
-    """The carrier made nothing of a call that only prepares, whatever came of it."""
+    """A call that only prepares makes nothing at the carrier, whatever its result."""
     yield "worker", "puts it off", write(world, place, due="now")
     for status in ("draft", "rejected"):
         yield "worker", "steps aside", write(world, place, rows=move(world.rows, status, due=""))
@@ -265,14 +265,14 @@ def _unused(world: World) -> list[int]:
 
 
 def _sends(world: World, place: int, worker: Worker) -> Iterator[Step]:
-    """Not a byte leaves once the lease is over."""
+    """Nothing is sent once the lease is over."""
     yield "worker", "can't send it", write(world, place, worker._replace(at="answered", answer="not sent"))
     if worker.is_in_time:
         yield "worker", "sends it", write(world, place, worker._replace(at="waiting"))
 
 
 def _waits(world: World, place: int, worker: Worker) -> Iterator[Step]:
-    """The carrier acts or not, and says so or not; what it refuses under a key, it refuses under it for good."""
+    """The carrier acts or not, and says so or not; a key it refuses once it refuses for good."""
     key, state, acted = worker.key, world.state(worker.key), act(world, worker.job, worker.key)
 
     def says(answer: str, after: World = world) -> World:
@@ -320,7 +320,7 @@ def _looks(world: World, place: int, worker: Worker, *, is_refused: bool = False
 
 
 def _is_refused(world: World, place: int, worker: Worker) -> Iterator[Step]:
-    """A refusal of what was asked before says nothing: the order is looked at."""
+    """A refusal of a repeated request proves nothing: the order is checked."""
     if worker.is_repeated and not worker.is_refused and worker.has_lease:
         yield _looks(world, place, worker, is_refused=True)
     else:
@@ -330,7 +330,7 @@ def _is_refused(world: World, place: int, worker: Worker) -> Iterator[Step]:
 
 
 def _puts_off_cancelling(world: World, place: int, worker: Worker, state: str) -> Iterator[Step]:
-    """Later, or after some tries an operator; where it is this worker's still."""
+    """Later, or after some tries an operator, if it is still this worker's."""
     rows, has = world.rows, worker.has_cancel
     if has and state == "unknown" and rows.status == "cancelling":
         rows = move(rows, "cancel_unconfirmed")

@@ -1,4 +1,4 @@
-"""The protocol as a model, walked through whole, and held against the portal's own functions."""
+"""The protocol as a model, explored completely and compared with the portal's own functions."""
 
 import uuid
 from collections.abc import Callable, Iterator
@@ -20,20 +20,20 @@ from tests.protocol import exploring, model
 from tests.protocol.exploring import Worlds
 from tests.protocol.model import ANOTHERS, IDLE, Rows, World
 
-pytestmark = pytest.mark.xdist_group("the protocol")  # what was walked through once is kept
+pytestmark = pytest.mark.xdist_group("the protocol")  # results of explored models are kept
 CONTRACTS = {"keeps no keys": (False, False), "keeps keys": (True, True)}
 MORE = {"keeps keys of bookings": (True, False), "keeps keys of cancellations": (False, True)}
 OTHERS_REFERENCE = "SANOTHERS"
 
 
-Walk = tuple[list[World], Worlds]  # from where, and all that came
+Walk = tuple[list[World], Worlds]  # the start, and every world reached
 
 
 @cache
 def walks(
     replays: bool, repeatable: bool, *, workers: int, with_misled: bool, finds: bool = False, asks: bool = False
 ) -> tuple[Walk, Walk]:
-    """Every world that can come, before a restore and after it."""
+    """Return every reachable world, before a restore and after it."""
     starts = [World(replays, repeatable, (IDLE,) * workers, finds=finds, asks=asks)]
     before = exploring.explore(starts, with_misled=with_misled)
     again = list(exploring.restored(before))
@@ -42,13 +42,13 @@ def walks(
 
 @pytest.fixture(autouse=True, scope="module")
 def _walks_are_forgotten() -> Iterator[None]:
-    """Millions of worlds would be looked through for garbage until the end of the run."""
+    """The garbage collector would check millions of worlds until the end of the run."""
     yield
     walks.cache_clear()
 
 
 def refute(walk: Walk) -> None:
-    """Fail with a story where something is booked twice or unseen, or where nobody moves next."""
+    """Fail with a trace if something is booked twice or unseen, or if an order gets stuck."""
     starts, found = walk
     wrong = [world for world in found if not world.is_misled and _is_wrong(world)]
     for world in [*wrong[:1], *exploring.stuck(found)[:1]]:
@@ -61,16 +61,14 @@ def _is_wrong(world: World) -> bool:
 
 
 def under_contracts(*often: Any, seldom: Any) -> Any:
-    """Mark a test to run under every contract, the odd ones less often."""
+    """Mark a test to run under every contract, the rare ones less often."""
     cases = [pytest.param(*both, id=name, marks=often) for name, both in CONTRACTS.items()]
     cases += [pytest.param(*both, id=name, marks=seldom) for name, both in MORE.items()]
     return pytest.mark.parametrize(("replays", "repeatable"), cases)
 
 
 @under_contracts(seldom=pytest.mark.full)
-def test_nothing_is_booked_twice_and_nothing_stands_still_though_operators_are_misled(
-    replays: bool, repeatable: bool
-) -> None:
+def test_nothing_is_booked_twice_or_gets_stuck_even_if_operators_are_misled(replays: bool, repeatable: bool) -> None:
     for walk in walks(replays, repeatable, workers=1, with_misled=True):
         refute(walk)
 
@@ -79,14 +77,12 @@ def test_nothing_is_booked_twice_and_nothing_stands_still_though_operators_are_m
 @pytest.mark.parametrize(
     "replays", [False, pytest.param(True, marks=pytest.mark.full)], ids=["looks", "looks and repeats"]
 )
-def test_nothing_is_booked_twice_and_nothing_stands_still_where_a_booking_can_be_looked_for(
-    replays: bool, workers: int
-) -> None:
+def test_nothing_is_booked_twice_or_gets_stuck_if_bookings_can_be_looked_up(replays: bool, workers: int) -> None:
     for walk in walks(replays, False, workers=workers, with_misled=workers == 1, finds=True):
         refute(walk)
 
 
-# Keys of bookings change nothing in how a cancellation is asked for: a landing walks through both with one worker.
+# Booking keys don't change how a cancellation is requested: before a merge both are explored with one worker.
 @pytest.mark.parametrize(
     ("replays", "repeatable", "workers"),
     [
@@ -98,14 +94,14 @@ def test_nothing_is_booked_twice_and_nothing_stands_still_where_a_booking_can_be
         pytest.param(True, False, 2, marks=pytest.mark.nightly),
     ],
 )
-def test_nothing_is_booked_twice_and_nothing_stands_still_where_a_cancellation_is_only_asked_for(
+def test_nothing_is_booked_twice_or_gets_stuck_if_cancellations_are_only_requested(
     replays: bool, repeatable: bool, workers: int
 ) -> None:
     for walk in walks(replays, repeatable, workers=workers, with_misled=workers == 1, asks=True):
         refute(walk)
 
 
-# Where the carrier keeps keys, two workers make fifty times as many worlds as where it keeps none.
+# If the carrier remembers keys, two workers make fifty times as many worlds.
 @pytest.mark.parametrize(
     ("replays", "repeatable"),
     [
@@ -113,23 +109,19 @@ def test_nothing_is_booked_twice_and_nothing_stands_still_where_a_cancellation_i
         for name, keys in (CONTRACTS | MORE).items()
     ],
 )
-def test_nothing_is_booked_twice_and_nothing_stands_still_whichever_two_work_at_once(
-    replays: bool, repeatable: bool
-) -> None:
+def test_nothing_is_booked_twice_or_gets_stuck_with_any_two_workers_at_once(replays: bool, repeatable: bool) -> None:
     for walk in walks(replays, repeatable, workers=2, with_misled=False):
         refute(walk)
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize(("replays", "repeatable"), CONTRACTS.values(), ids=CONTRACTS)
-def test_nothing_is_booked_twice_and_nothing_stands_still_with_a_sweep_beside_two_workers(
-    replays: bool, repeatable: bool
-) -> None:
+def test_nothing_is_booked_twice_or_gets_stuck_with_a_sweep_and_two_workers(replays: bool, repeatable: bool) -> None:
     for walk in walks(replays, repeatable, workers=3, with_misled=False):
         refute(walk)
 
 
-def test_the_model_makes_every_move_of_the_table_and_no_other() -> None:
+def test_the_model_makes_exactly_the_transitions_of_the_table() -> None:
     for contract in CONTRACTS.values():
         walks(*contract, workers=1, with_misled=True)
     walks(False, False, workers=2, with_misled=False)
@@ -137,7 +129,7 @@ def test_the_model_makes_every_move_of_the_table_and_no_other() -> None:
     assert {(str(old), str(new)) for old in MOVES for new in MOVES[old]} == model.MOVED
 
 
-# -- Beside the portal's own functions -----------------------------------------------------------
+# -- Compared with the portal's own functions -----------------------------------------------------------
 
 
 def booked(reference: str) -> Booked:
@@ -156,14 +148,14 @@ ANSWERS: dict[str, Callable[[str], Booked | errors.CarrierError]] = {
 
 
 def test_the_model_knows_every_outcome_of_a_call() -> None:
-    """Whatever is new is a kind of one of the four, or has to be named here."""
+    """A new outcome is a subclass of one of the four, or must be listed here."""
     kinds = [kind for kind in errors.CarrierError.__subclasses__() if kind.__module__ == errors.__name__]
     assert {type(answer("S")) for answer in ANSWERS.values()} == {Booked, *kinds}
 
 
 @pytest.fixture
 def put(quill: Sender, alice: User) -> Callable[[Rows], Order]:
-    """`put(rows)` writes what the model holds of an order into the database."""
+    """`put(rows)` writes the model's order into the database."""
     Sender.objects.update(bookings_a_day=30_000, money_a_day=None)
     factories.order(quill, alice, status="booked", carrier_reference=OTHERS_REFERENCE)
 
@@ -191,7 +183,7 @@ def reference_of(order: Order, key: int) -> str:
 
 
 def read(order: Order) -> Rows:
-    """What the database holds of it, in the words of the model; a lease is due like anything else."""
+    """Return the order from the database in the model's terms; a lease is due like anything else."""
     order = Order.objects.get(pk=order.pk)
     live = order.attempts.filter(state__in=BookingAttempt.LIVE).first()
     cancel = order.cancels.filter(state__in=CancelAttempt.LIVE).first()
@@ -203,7 +195,7 @@ def read(order: Order) -> Rows:
 
 
 def plain(rows: Rows) -> Rows:
-    """Without what an answer can't depend on: whether a due time is a lease, and which of its keys is the last."""
+    """Drop what a reply can't depend on: whether a due time is a lease, and which key is the last."""
     return rows._replace(due="now" if rows.due else "", is_adopted=False, is_paused=False)
 
 
@@ -215,7 +207,7 @@ def all_rows(replays: bool, repeatable: bool) -> list[Rows]:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(("replays", "repeatable"), CONTRACTS.values(), ids=CONTRACTS)
-def test_an_answer_does_to_the_rows_what_the_model_says(
+def test_a_reply_changes_the_rows_as_the_model_says(
     put: Any, contract: Callable[[str], None], replays: bool, repeatable: bool
 ) -> None:
     contract(f"replays = {str(replays).lower()}")

@@ -1,4 +1,4 @@
-"""A client that goes away in the middle of its request: the carrier does nothing, and notes how much came."""
+"""A client disconnects in the middle of its request: the carrier does nothing, and logs how much arrived."""
 
 import contextlib
 import json
@@ -99,7 +99,7 @@ def test_a_whole_booking_is_booked_and_held_to_the_rules(carrier, pieces):
         ({"Content_Length": 5_000_000}, ORDER),
     ],
 )
-def test_a_body_of_no_honest_length_books_nothing_and_is_held_to_the_rules(carrier, framing, body):
+def test_a_body_with_a_false_length_books_nothing_and_is_reported(carrier, framing, body):
     sent(carrier, head(**framing), body)
     (details,) = carrier.read("requests")
     (fault,) = improper([details])

@@ -150,7 +150,7 @@ def test_a_test_key_sees_nothing_of_the_live_one(easypost):
     assert easypost.ask("GET", "/v2/trackers", key="EZAK-unknown").status == 401
 
 
-def test_what_is_carried_on_the_carriers_own_bill_leaves_the_wallet_alone(easypost):
+def test_the_carriers_own_bill_does_not_touch_the_wallet(easypost):
     at_home = HOME | {"country": "AU", "zip": "3065"}
     sides = {"from_address": {"name": "Ira Quill", **at_home}, "to_address": {"name": "Noor Tamsin", **at_home}}
     bought = easypost.buy(easypost.create(**sides), "ParcelPost").json
@@ -222,7 +222,7 @@ def test_a_tracker_has_the_whole_history(easypost):
     assert (len(listed), listed[0]["status"], listed[0]["shipment_id"]) == (1, "delivered", shipment["id"])
 
 
-def test_a_tracker_of_ones_own_costs_money(easypost):
+def test_creating_a_tracker_costs_money(easypost):
     easypost.ask("POST", "/v2/trackers", {"tracker": {"tracking_code": "EZ1000000001"}})
     assert (easypost.wallet, len(easypost.effects("tracker fee"))) == (Decimal("999.98"), 1)
 
@@ -347,7 +347,7 @@ def test_a_parcel_that_nobody_collects_stands_still_and_may_be_refunded(open_eas
     assert easypost.refund(shipment) == "submitted"
 
 
-def test_what_was_bought_outlives_a_restart(open_easypost, tmp_path):
+def test_purchases_survive_a_restart(open_easypost, tmp_path):
     first = start(Config(state=tmp_path / "kept"))
     shipment = EasyPostClient(first.url).bought()
     paid = EasyPostClient(first.url).wallet
@@ -371,7 +371,7 @@ def test_what_was_bought_outlives_a_restart(open_easypost, tmp_path):
         ("wallet", {"amount": "much"}),
     ],
 )
-def test_a_control_that_cannot_be_is_refused(easypost, name, members):
+def test_an_impossible_control_is_refused(easypost, name, members):
     assert easypost.call("POST", f"/_sandbox/{name}", members).status == 400
 
 

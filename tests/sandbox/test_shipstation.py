@@ -94,7 +94,7 @@ def test_from_prices_to_a_label_a_delivery_and_no_void(shipstation, sandbox):
         shipstation.cancel(booked.order_id)
 
 
-def test_a_void_is_seen_by_looking_and_is_had_once_however_often_it_is_asked_for(shipstation, sandbox):
+def test_a_void_is_visible_and_happens_once_however_often_requested(shipstation, sandbox):
     booked = shipstation.book(shipstation.prepare(parcel()).body, key="k")
     assert shipstation.cancel(booked.order_id).state == "voided"
     assert shipstation.view(booked.order_id).state == "voided"
@@ -212,7 +212,7 @@ def test_an_error_names_its_field(shipstation, changes, field):
         ("funds", {"amount": "much"}),
     ],
 )
-def test_a_control_that_cannot_be_is_refused(sandbox, name, members):
+def test_an_impossible_control_is_refused(sandbox, name, members):
     assert sandbox.call("POST", f"/_sandbox/{name}", members).status == 400
 
 
@@ -286,7 +286,7 @@ def test_a_label_that_was_only_announced_may_be_voided(sandbox, shipstation):
     assert shipstation.cancel(booked.order_id).state == "voided"
 
 
-def test_what_was_bought_outlives_a_restart(tmp_path, open_account):
+def test_purchases_survive_a_restart(tmp_path, open_account):
     running = start(Config(state=tmp_path / "kept"))
     client = Client(running.url)
     account = ShipStation(

@@ -226,7 +226,7 @@ def test_a_webhook_can_come_before_the_reply_and_after_a_cancel(carrier, listene
     assert listener.wait_for(2)[1]["event_type"] == "Pickup"
 
 
-def test_the_listener_before_can_still_be_called(carrier, listener):
+def test_the_previous_listener_can_still_be_called(carrier, listener):
     carrier.control("listener", url=listener.url.replace("token", "new-token"))
     carrier.control("trouble", operation="webhook", verb="old-secret")
     carrier.control("scan", reference=booked(carrier)["carrier_reference"])

@@ -1,6 +1,6 @@
-"""Texts that grow from pairs of fillers, put into every field of a page, and how much CPU the answer takes.
+"""Put texts built from pairs of fillers into every field of a page, and measure the CPU time of the response.
 
-What counts is CPU time of the process, so whatever else the machine does is left out.
+This measures the process's CPU time, so other work on the machine doesn't count.
 """
 
 import gc
@@ -15,10 +15,10 @@ from urllib.parse import urljoin
 from django.db import transaction
 from django.test import Client
 
-MOST_SECONDS = 0.7  # of CPU, on a machine that does nothing else
+MOST_SECONDS = 0.7  # of CPU, on an idle machine
 ALONE = 0.057  # seconds that `_work` takes there
 BODY = 2_000_000  # characters of all fields together, just below what a form may have
-LINE = 4_000  # of an address: what a web server takes as the first line of a request
+LINE = 4_000  # of a URL: what a web server accepts as the first line of a request
 PIECES = (
     *("a", "1", " ", "-", ".", ",", "/", "\n", "<", '"', "@", "é", "\u0301", "7000 ", "11-", "=", "\\", "://"),
     *("Unit ", "\t", "ﷺ", "0", "+61", "eyJ"),
@@ -30,7 +30,7 @@ TYPED = {"text", "search", "email", "tel", "password", "hidden", "number", "date
 
 @dataclass
 class Form:
-    """A form of a page: where it goes, what it holds as it came, and what somebody could type into."""
+    """A form of a page: its URL, its values as loaded, and the fields somebody could type into."""
 
     action: str
     method: str
@@ -96,14 +96,14 @@ def _work() -> float:
 
 
 def slowdown() -> float:
-    """How much longer the same work takes now: the other tests of a run share the machine's caches and its clock."""
+    """Return how much longer the same work takes now: other tests share the machine's caches and clock."""
     return max(1.0, min(_work() for _ in range(3)) / ALONE)
 
 
 def seconds(ask: Callable[[], Any]) -> tuple[float, int]:
-    """CPU seconds of an answer, as on a machine that does nothing else, and its status; nothing that it did stays.
+    """Return a response's CPU seconds, as on an idle machine, and its status; undo everything it did.
 
-    What the tests before it left in memory is not looked through for garbage, as in a web process.
+    Memory left by earlier tests is frozen, so the garbage collector skips it as in a web process.
     """
     with transaction.atomic():
         gc.freeze()
@@ -115,13 +115,13 @@ def seconds(ask: Callable[[], Any]) -> tuple[float, int]:
 
 
 def slowest(ask: Callable[[], Any]) -> tuple[float, int]:
-    """The same; what seems slow is asked three times, and the quickest counts: the first may have loaded something."""
+    """The same, but a slow request runs three times and the fastest counts: the first may have loaded something."""
     found = seconds(ask)
     return found if found[0] < MOST_SECONDS else min(seconds(ask) for _ in range(3))
 
 
 def bodies(form: Form, filler: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield what is sent: all fields as long as they say they may be, and as long as a request may be."""
+    """Yield what is sent: all fields at their stated maximum, and at the maximum of a request."""
     whole = BODY if form.method == "post" else LINE
     each = whole // (len(form.typed) or 1) // len(filler.encode())
     yield "as long as it may be", {**form.values, **{name: grown(filler, most) for name, most in form.typed.items()}}
@@ -129,7 +129,7 @@ def bodies(form: Form, filler: str) -> Iterator[tuple[str, dict[str, str]]]:
 
 
 def single_bodies(form: Form, filler: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield the form as it came but for one field."""
+    """Yield the form as it came, except for one field."""
     for name, most in form.typed.items():
         yield f"{name} alone", {**form.values, name: grown(filler, most)}
         size = (BODY if form.method == "post" else LINE) // len(filler.encode())

@@ -1,7 +1,8 @@
-"""What every column holds. Keys, dates, numbers, yes or no and fixed choices are technical; any other column is named.
+"""What every column contains. Keys, dates, numbers, booleans and fixed choices are technical; any other column is
+listed.
 
-A new column that may hold a person's words, bytes or money fails the test until it is named: here, or, if it is
-personal, in shipping_portal/jobs/personal_data.py.
+A new column that may contain text, bytes or money fails the test until it is listed: here, or, if it is personal, in
+shipping_portal/jobs/personal_data.py.
 """
 
 from django.apps import apps

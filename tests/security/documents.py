@@ -1,4 +1,6 @@
-"""The documents below docs/security that are made from the code. `UPDATE_EXPECTED=1` and this folder's test write them again."""
+"""The documents in docs/security that are generated from the code. `UPDATE_EXPECTED=1` and this folder's test write
+them again.
+"""
 
 import ast
 import importlib
@@ -170,7 +172,7 @@ def _rule(field: Any) -> tuple[str, str]:
 LIMITS = ("min_length", "max_length", "min_value", "max_value", "max_digits", "decimal_places")
 
 
-# -- Who is talked to ----------------------------------------------------------------------------
+# -- Who we connect to ----------------------------------------------------------------------------
 
 
 def connections() -> str:
@@ -307,7 +309,7 @@ def _lines_of(module: str) -> Iterator[tuple[str, str, str]]:
                 yield module, node.func.attr, str(first.value)
 
 
-# -- What it is made of --------------------------------------------------------------------------
+# -- What it consists of --------------------------------------------------------------------------
 
 
 def sbom() -> str:
@@ -321,7 +323,7 @@ def sbom() -> str:
     return json.dumps(found, indent=1) + "\n"
 
 
-# -- What is held of whom ------------------------------------------------------------------------
+# -- What is stored about whom ------------------------------------------------------------------------
 
 
 def _with_days(until: str) -> str:

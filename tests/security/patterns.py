@@ -1,4 +1,4 @@
-"""Whether a regular expression takes longer than in proportion to what it reads.
+"""Check whether a regular expression takes more than linear time.
 
 What it is given is made from the expression itself: the shortest text that leads to each of its repeats, then pairs
 of pieces of what it may match there, repeated, then an end that nothing matches. Time is the thread's own CPU time,
@@ -21,13 +21,13 @@ CLASSES = {
 }  # fmt: skip
 MOST_PIECES = 14
 SHORT, LONG = 2_000, 8_000
-SLOW = 0.0015  # seconds of CPU for SHORT: what takes less is not worth asking
-GROWTH = 9  # four times the text: four times as long in proportion, sixteen by the square
+SLOW = 0.0015  # seconds of CPU for SHORT: anything faster is not worth testing
+GROWTH = 9  # four times the text: four times as long if linear, sixteen if quadratic
 HANGS = 0.02  # seconds of CPU for less than 100 characters
 
 
 def repeats(tree: Any) -> Iterator[tuple[str, Any]]:
-    """Yield what stands before each repeat, as its shortest text, and the repeat."""
+    """Yield the shortest text before each repeat, and the repeat."""
     before = ""
     for code, value in tree:
         if code in (codes.MAX_REPEAT, codes.MIN_REPEAT, codes.POSSESSIVE_REPEAT):
@@ -43,7 +43,7 @@ def repeats(tree: Any) -> Iterator[tuple[str, Any]]:
 
 
 def parts(code: Any, value: Any) -> list[Any]:
-    """The trees inside of one that is no repeat."""
+    """Return the trees inside one that is not a repeat."""
     if code is codes.SUBPATTERN:
         return [value[-1]]
     if code is codes.BRANCH:
@@ -56,7 +56,7 @@ def parts(code: Any, value: Any) -> list[Any]:
 
 
 def shortest(tree: Any) -> str:
-    """A short text that this tree matches."""
+    """Return a short text that this tree matches."""
     text = ""
     for code, value in tree:
         if code in (codes.MAX_REPEAT, codes.MIN_REPEAT, codes.POSSESSIVE_REPEAT):
@@ -154,19 +154,19 @@ def grown(start: str, filler: str, end: str, size: int) -> str:
 
 
 def is_slow(pattern: re.Pattern[str], method: str, attack: tuple[str, str, str], most: int = LONG) -> str:
-    """Say how it grows, if by more than in proportion."""
-    for size in (12, 18, 24, 30, 36, 48, 64, 90):  # what doubles with each piece never ends: it is seen here
+    """Return how the time grows, if more than linearly."""
+    for size in (12, 18, 24, 30, 36, 48, 64, 90):  # exponential growth never ends: it is caught here
         if (
             cpu(pattern, method, grown(*attack, size)) > HANGS
             and min(cpu(pattern, method, grown(*attack, size)) for _ in range(3)) > HANGS
         ):
             return "without an end"
     short, long = most // 4, most
-    if cpu(pattern, method, grown(*attack, short)) < SLOW / 32:  # what grows by the square takes SLOW / 16 here
+    if cpu(pattern, method, grown(*attack, short)) < SLOW / 32:  # quadratic growth takes SLOW / 16 here
         return ""
     if cpu(pattern, method, grown(*attack, long)) < SLOW:
         return ""
-    for _ in range(3):  # only what is slow each time
+    for _ in range(3):  # only if it is slow each time
         before = min(cpu(pattern, method, grown(*attack, short)) for _ in range(3))
         after = min(cpu(pattern, method, grown(*attack, long)) for _ in range(2))
         if after < GROWTH * before or after < SLOW:

@@ -24,9 +24,9 @@ ADMIN = "/admin/"
 
 @pytest.fixture(autouse=True)
 def nothing_is_kept() -> Iterator[None]:
-    """What Django logs of a refused request holds all of it, and pytest keeps what is logged: gigabytes in the end.
+    """Django logs a refused request in full and pytest keeps the log: gigabytes in the end.
 
-    So does what `attacks.seconds` freezes.
+    The objects `attacks.seconds` freezes add up too.
     """
 
     def without_it(record: logging.LogRecord) -> bool:
@@ -43,14 +43,14 @@ def nothing_is_kept() -> Iterator[None]:
 
 
 def forget() -> None:
-    """Let go of what was frozen for a measurement: of thousands of requests it would fill the machine."""
+    """Unfreeze the objects of a measurement: after thousands of requests they would fill the memory."""
     gc.unfreeze()
     gc.collect()
     gc.freeze()
 
 
 def pages(browser: Client, urls: list[str]) -> Iterator[tuple[Client, Form]]:
-    """Each form of those of these pages that answer with HTML, and who sends it."""
+    """Each form of these pages that return HTML, and who sends it."""
     browser.raise_request_exception = False
     for url in urls:
         page = browser.get(url)
@@ -69,7 +69,7 @@ def distinct(found: Iterator[tuple[Client, Form]]) -> list[tuple[Client, Form]]:
 
 
 def staff(browser: Client) -> list[str]:
-    """The admin's pages: its lists, the first things of each, and what can be done with those."""
+    """The admin's pages: its lists, the first objects of each, and their actions."""
     found: dict[str, Any] = {ADMIN: None}
     for _ in range(3):
         for url in [url for url, seen in found.items() if seen is None]:
@@ -83,7 +83,7 @@ def staff(browser: Client) -> list[str]:
 
 
 def asked(world: World) -> list[tuple[Client, Form]]:  # noqa: F811
-    """What no form of a page sends, but its script or somebody's program."""
+    """Requests that no form sends, only a page's script or somebody's program."""
     owner = world.client("owner")
     return [
         (owner, Form(reverse("new_parcel"), "post", {"unpaste": "1"}, {"pasted": 2_000})),
@@ -98,7 +98,7 @@ def asked(world: World) -> list[tuple[Client, Form]]:  # noqa: F811
 def slow(
     forms: list[tuple[Client, Form]], pieces: list[str], make: Callable[[Form, str], Iterator[Any]] = attacks.bodies
 ) -> tuple[int, list[str]]:
-    """How many bodies were sent, and which took too long."""
+    """Return how many bodies were sent, and which took too long."""
     count, found = 0, []
     for browser, form in forms:
         for filler in pieces:
@@ -112,21 +112,21 @@ def slow(
     return count, found
 
 
-def test_no_form_of_a_sender_takes_long_whatever_its_fields_hold(world: World) -> None:  # noqa: F811
+def test_no_form_of_a_sender_takes_long_whatever_is_in_its_fields(world: World) -> None:  # noqa: F811
     forms = distinct(pages(world.client("owner"), [address(route, world.things) for route, _ in OURS]))
     assert len(forms) > 35
     count, found = slow(forms, ["ﷺ "])
     assert (count, found) == (2 * len(forms), [])
 
 
-def test_nothing_that_a_script_asks_takes_long(world: World) -> None:  # noqa: F811
+def test_no_request_of_a_script_takes_long(world: World) -> None:  # noqa: F811
     _, found = slow(asked(world), ["11-", "7000 ", "a ", "(1"])
     assert found == []
 
 
 @pytest.fixture
 def every_form(world: World) -> list[tuple[Client, Form]]:  # noqa: F811
-    """Those of ours, of the login and of the admin, and what scripts ask."""
+    """Our forms, those of the login and of the admin, and what scripts request."""
     log_in = [reverse(name) for name in ("account_login", "account_signup", "account_reset_password")]
     of_owner = pages(world.client("owner"), [address(route, world.things) for route, _ in OURS])
     of_operator = pages(world.client("operator"), staff(world.client("operator")))
@@ -179,7 +179,7 @@ def posted(browser: Client, url: str, data: bytes, **more: str) -> tuple[float, 
     return attacks.slowest(lambda: browser.post(url, {**more, "file": SimpleUploadedFile("a.csv", data)}))
 
 
-# At a landing those that came closest to a second of CPU; each night all of them.
+# Before a merge those that came closest to a second of CPU; each night all of them.
 CLOSEST_SHEETS = ("rows", "cells of a text")
 CLOSEST_LINES = ("commas", "tabs and bars", "wide rows")
 

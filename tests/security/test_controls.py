@@ -1,6 +1,6 @@
-"""A control closes every way out: each control of an account against each way by which a label or a name leaves it.
+"""A control closes every way out: each control of an account against each way a label or a name can leave it.
 
-Each way is tried before the act, where it has to give something, and after it. A way that stays open is named.
+Each way is tried before the control, when it must return something, and after it. A way that stays open is named.
 """
 
 import io
@@ -44,7 +44,7 @@ class Scene:
     by: User
 
     def log_in(self) -> None:
-        """Begin with new cookies: those of the row before may have been taken away."""
+        """Start with new cookies: those of the last row may be invalid."""
         self.browser = Client()
         self.browser.force_login(self.owner, backend="allauth.account.auth_backends.AuthenticationBackend")
 
@@ -59,7 +59,7 @@ class Scene:
             return b"".join(found.read(name) for name in found.namelist())
 
     def packed_again(self, path: str) -> bytes:
-        """Press the button, let the worker pack, and fetch what comes of it."""
+        """Press the button, let the worker pack, and download the result."""
         found = re.fullmatch(r"/exports/(.+)/", self.browser.post(path).get("Location", ""))
         if not found:
             return b""
@@ -131,7 +131,7 @@ def suspend(at: Scene, *, stop: bool) -> None:
 
 
 def erase(at: Scene) -> None:
-    """Erase the receiver, by all that the search finds of them."""
+    """Erase the receiver and everything the search finds about them."""
     sender = at.sender
     erasing.erase({
         "order": [at.order.pk],
@@ -173,7 +173,7 @@ CONTROLS: dict[str, tuple[Callable[[Scene], None], set[tuple[str, str]]]] = {
     ),
     "turn off": (turn_off, set()),
     "erase": (erase, {("mail", "name")}),
-    "close": (close, EVERY - {  # delivered: it waits in no queue
+    "close": (close, EVERY - {  # delivered: it is in no queue
         ("a form filled again", "name"), ("the queue to print", "name"),
         ("originals of the queue", "name"), ("originals of the queue", "label"),
     }),
@@ -217,7 +217,7 @@ def _found(content: bytes) -> set[str]:
     return {what for what, canary in CANARIES.items() if canary in content}
 
 
-def test_before_any_control_each_way_gives_what_it_is_for(scene: Scene) -> None:
+def test_before_any_control_each_way_works(scene: Scene) -> None:
     assert given(scene) >= EVERY
 
 

@@ -1,4 +1,4 @@
-"""What docs/security says of the code is what the code does."""
+"""docs/security describes what the code really does."""
 
 import json
 import os
@@ -33,7 +33,7 @@ def test_the_bill_of_materials_names_every_package_of_the_lock() -> None:
     assert len(listed) > 20
 
 
-def test_what_the_deviations_say_of_session_lengths_is_so() -> None:
+def test_the_deviations_state_the_real_session_lengths() -> None:
     text = (ROOT / "docs/security/deviations.md").read_text()
     hours, days = settings.SESSION_COOKIE_AGE // 3600, settings.ACCOUNT_SESSION_COOKIE_AGE // 86400
     assert f"Senders: {hours} hours, or {days} days" in text
@@ -42,19 +42,19 @@ def test_what_the_deviations_say_of_session_lengths_is_so() -> None:
     )
 
 
-def test_each_row_of_asvs_is_shown_by_what_is_there() -> None:
+def test_the_evidence_of_each_asvs_row_exists() -> None:
     assert len(ROWS) == 78
     missing = [one for *_, evidence in ROWS for one in evidence if not is_there(one)]
     assert missing == []
     assert all(evidence for *_, evidence in ROWS)
 
 
-def test_each_row_of_asvs_names_an_attack_of_its_own() -> None:
+def test_each_asvs_row_names_its_own_attack() -> None:
     assert [*ATTACKS] == [re.split("[,-]", numbers)[0] for numbers, *_ in ROWS]
     assert len({*ATTACKS.values()}) == len(ROWS)
 
 
-def test_the_deviations_of_asvs_are_the_written_ones_and_no_others() -> None:
+def test_the_asvs_deviations_are_exactly_the_documented_ones() -> None:
     text = (ROOT / DEVIATION).read_text()
     written = {number for cell in re.findall(r"^\| (\d[\d., ]*) \|", text, re.MULTILINE) for number in cell.split(", ")}
     named = {number for numbers, *_, evidence in ROWS for number in numbers.split(", ") if DEVIATION in evidence}
@@ -65,7 +65,7 @@ def test_the_deviations_of_asvs_are_the_written_ones_and_no_others() -> None:
     assert all(numbers.split(", ")[0] in written for numbers in whole)
 
 
-def test_every_column_is_personal_secret_money_or_technical_and_one_of_them_only() -> None:
+def test_every_column_is_exactly_one_of_personal_secret_money_or_technical() -> None:
     named = [
         (model, column)
         for by_model in data_classes.classes().values()

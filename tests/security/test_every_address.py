@@ -1,4 +1,4 @@
-"""What each address answers, to everybody and whatever goes wrong: its headers, its methods, what is kept of it."""
+"""What each URL returns, to everybody and with every error: its headers, its methods, its caching."""
 
 import re
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ urlpatterns = [*ours, path("broken/", broken)]
 
 
 def every_answer(world: World) -> Iterator[tuple[str, Any]]:  # noqa: F811
-    """What each address of ours answers to its owner, and each kind of error."""
+    """What each of our URLs returns to its owner, and each kind of error."""
     browser = world.client("owner")
     browser.raise_request_exception = False
     for route, _ in OURS:
@@ -50,7 +50,7 @@ def every_answer(world: World) -> Iterator[tuple[str, Any]]:  # noqa: F811
 
 
 @pytest.mark.urls(__name__)
-def test_every_answer_says_what_it_is_and_what_a_browser_must_not_do(
+def test_every_response_says_what_it_is_and_what_a_browser_must_not_do(
     world: World,  # noqa: F811
     settings: Any,
 ) -> None:
@@ -71,7 +71,7 @@ def test_every_answer_says_what_it_is_and_what_a_browser_must_not_do(
     assert statuses >= {200, 302, 400, 403, 404, 405, 500}
 
 
-def test_nothing_that_needs_a_log_in_is_kept_by_a_browser_or_a_proxy(world: World) -> None:  # noqa: F811
+def test_nothing_behind_the_login_is_cached_by_a_browser_or_a_proxy(world: World) -> None:  # noqa: F811
     browser = world.client("owner")
     for route, _ in MEMBERS:
         answer = browser.get(address(route, world.things))
@@ -82,14 +82,14 @@ def test_nothing_that_needs_a_log_in_is_kept_by_a_browser_or_a_proxy(world: Worl
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "TRACE", "OPTIONS", "CONNECT", "FOO"])
-def test_a_method_that_no_page_has_is_not_allowed_anywhere(method: str, world: World) -> None:  # noqa: F811
+def test_an_unused_method_is_not_allowed_anywhere(method: str, world: World) -> None:  # noqa: F811
     for who in (Client(enforce_csrf_checks=True), world.client("owner"), world.client("operator")):
         for page in ("/", "/parcels/", "/parcels/new/", "/accounts/login/", "/admin/", "/help/", "/nowhere/"):
             assert who.generic(method, page).status_code == 405, page
 
 
 def test_a_post_that_no_form_of_ours_made_changes_nothing(world: World) -> None:  # noqa: F811
-    """By the check against forged forms, which only what the carrier and browsers report is spared."""
+    """The CSRF check does this; only reports from the carrier and from browsers are exempt."""
     browser = world.client("owner")
     browser.handler.enforce_csrf_checks = True
     for route, entry in OURS:

@@ -1,4 +1,4 @@
-"""Names and phones that people look for stand in no line of the portal's logs, whatever page they are sent to."""
+"""Names and phones that people search for are in no log line, whatever page they are sent to."""
 
 import datetime as dt
 import io
@@ -53,7 +53,7 @@ def found(text: str) -> set[str]:
     return {canary for canary in ("canary", "0491570157", "zora") if canary in text.casefold()}
 
 
-def test_the_web_servers_line_has_the_path_alone(lines: Any) -> None:
+def test_the_web_servers_line_has_only_the_path(lines: Any) -> None:
     settings = Config()
     settings.set("access_log_format", gunicorn_settings.access_log_format)
     settings.set("accesslog", "-")
@@ -79,7 +79,7 @@ def test_the_web_servers_line_has_the_path_alone(lines: Any) -> None:
         "Invalid HTTP request line: 'GET /parcels/?q=Zora+Canaryname HTTP/1.1'",
     ],
 )
-def test_no_query_of_an_address_is_in_a_line(lines: Any, written: str) -> None:
+def test_no_query_string_is_in_a_log_line(lines: Any, written: str) -> None:
     logging.getLogger("gunicorn.error").error(written)
     assert lines()
     assert found(lines()) == set()
@@ -107,7 +107,7 @@ def test_no_query_of_an_address_is_in_a_line(lines: Any, written: str) -> None:
         "['“Zora Canaryname” value has an invalid date format.']",
     ],
 )
-def test_what_a_database_quotes_is_cut_and_the_traceback_stays(lines: Any, error: str) -> None:
+def test_values_quoted_by_the_database_are_cut_and_the_traceback_stays(lines: Any, error: str) -> None:
     try:
         try:
             raise ValueError(error)

@@ -1,4 +1,4 @@
-"""Whin the admin masks is not read out by a filter, an order or a search of its lists either, letter by letter."""
+"""A value the admin masks can't be read out letter by letter by filtering, sorting or searching its lists."""
 
 from typing import Any
 
@@ -35,11 +35,11 @@ def _paths(model: type[Model], steps: int = 2, via: str = "") -> set[str]:
 
 
 @pytest.mark.parametrize(("model", "page"), PAGES, ids=[model._meta.label for model, _ in PAGES])
-def test_no_list_is_filtered_by_what_is_personal_or_secret(model: type[Model], page: Any) -> None:
+def test_no_list_is_filtered_by_a_personal_or_secret_column(model: type[Model], page: Any) -> None:
     paths = _paths(model)
     if not isinstance(page, ReadOnlyAdmin):
         assert not HELD.get(model._meta.label)
-    names = {getattr(one, "parameter_name", "") for one in page.list_filter}  # a filter of ours, called like a column
+    names = {getattr(one, "parameter_name", "") for one in page.list_filter}  # our own filter, named like a column
     allowed = {path + how for path in paths for how in HOW if page.lookup_allowed(path + how, "a", None)}
     assert allowed - _shown(model) - names == set()
 
@@ -49,7 +49,7 @@ def _shown(model: type[Model]) -> set[str]:
 
 
 @pytest.mark.parametrize(("model", "page"), PAGES, ids=[model._meta.label for model, _ in PAGES])
-def test_no_list_is_sorted_or_picked_by_what_is_masked(model: type[Model], page: Any, rf: RequestFactory) -> None:
+def test_no_list_is_sorted_or_filtered_by_a_masked_column(model: type[Model], page: Any, rf: RequestFactory) -> None:
     held = HELD.get(model._meta.label, set()) - _shown(model)
     sortable = {
         getattr(getattr(page, name), "admin_order_field", None) if hasattr(page, name) else name
@@ -78,7 +78,7 @@ def order(quill: Sender, alice: User) -> Any:
         "orders/bookingattempt/?order__receiver_email=reader@example.net",
     ],
 )
-def test_the_address_of_such_a_filter_is_refused(order: Any, sam: User, query: str) -> None:
+def test_the_url_of_such_a_filter_is_refused(order: Any, sam: User, query: str) -> None:
     client = Client()
     client.force_login(sam, backend="allauth.account.auth_backends.AuthenticationBackend")
     assert client.get(f"/admin/{query}").status_code == 400

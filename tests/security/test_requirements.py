@@ -1,4 +1,4 @@
-"""What OWASP ASVS asks of the settings, the code and the login; docs/security/asvs.md lists each row."""
+"""What OWASP ASVS requires of the settings, the code and the login; docs/security/asvs.md lists each row."""
 
 import ast
 import importlib
@@ -93,7 +93,7 @@ def expressions() -> list[tuple[str, re.Pattern[str], str]]:
     return sorted((one for one in every if one[0] not in OURS), key=lambda one: (one[0], one[1].pattern, one[2]))
 
 
-FEW = 3  # pieces of which the texts of a run by day are made
+FEW = 3  # pieces the daytime texts are made of
 OLD_STREET = r"^(?:\w+[ /,]+)?\d+\w?(?:[/-]\d+\w?)*[ ,]+\D|\b(?:p\.? ?o\.? box|locked bag)\b"
 
 
@@ -101,13 +101,13 @@ OLD_STREET = r"^(?:\w+[ /,]+)?\d+\w?(?:[/-]\d+\w?)*[ ,]+\D|\b(?:p\.? ?o\.? box|l
     ("pattern", "method"),
     [
         (OLD_STREET, "search"),
-        (r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+", "search"),  # an address without its look behind
+        (r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+", "search"),  # an email address without its lookbehind
         (r"#(?: *#? *)[\w-]+$", "match"),  # blanks that are one or the other's
-        (r"eyJ[\w-]+\.[\w-]+\.[\w-]*", "sub"),  # a token inside of a token
-        (r"x=(?:[a-f]+[0-9]?)*;", "search"),  # only behind its beginning
+        (r"eyJ[\w-]+\.[\w-]+\.[\w-]*", "sub"),  # a token inside a token
+        (r"x=(?:[a-f]+[0-9]?)*;", "search"),  # only after its start
     ],
 )
-def test_an_expression_that_takes_longer_than_in_proportion_is_found(pattern: str, method: str) -> None:
+def test_an_expression_slower_than_linear_is_found(pattern: str, method: str) -> None:
     expression = re.compile(pattern)
     assert any(
         patterns.is_slow(expression, method, attack, patterns.LONG // 2) for attack in patterns.attacks(expression, FEW)
@@ -119,7 +119,7 @@ def slow(expression: re.Pattern[str], method: str, pieces: int, ends: Sequence[s
     return next((f"{attack}: {why}" for attack in attacks if (why := patterns.is_slow(expression, method, attack))), "")
 
 
-def test_no_regular_expression_takes_longer_than_in_proportion_to_a_few_texts() -> None:
+def test_no_regular_expression_is_slower_than_linear_for_a_few_texts() -> None:
     every = expressions()
     assert len(every) > 100
     found = {one: slow(one[1], one[2], FEW, patterns.ENDS[:1]) for one in every}
@@ -127,8 +127,8 @@ def test_no_regular_expression_takes_longer_than_in_proportion_to_a_few_texts() 
 
 
 @pytest.mark.nightly
-def test_no_regular_expression_takes_longer_than_in_proportion_to_what_is_typed() -> None:
-    """Four times the characters take about four times as long, whatever two pieces of its own a text repeats."""
+def test_no_regular_expression_is_slower_than_linear_for_any_text() -> None:
+    """Four times the characters take about four times as long, whichever two pieces a text repeats."""
     found = {one: slow(one[1], one[2], patterns.MOST_PIECES) for one in expressions()}
     assert {one: why for one, why in found.items() if why} == {}
 
@@ -139,7 +139,7 @@ def test_no_regular_expression_takes_longer_than_in_proportion_to_what_is_typed(
 @pytest.mark.parametrize(
     "given", ["/.git/config", "/.env", "/static/", "/static/../manage.py", "/%2e%2e/.env", "/media/", "/__debug__/"]
 )
-def test_no_file_of_ours_is_given_out(given: str) -> None:
+def test_none_of_our_files_are_served(given: str) -> None:
     assert Client().get(given).status_code == 404
 
 
@@ -148,7 +148,7 @@ def test_no_file_of_ours_is_given_out(given: str) -> None:
 
 @pytest.fixture
 def production(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """settings.py as it reads an environment in which nothing was chosen."""
+    """settings.py with an environment in which nothing is set."""
     for name in [name for name in os.environ if re.match(r"(TESTING|DEMO|DEBUG|HSTS_|SESSION|SITE_URL)", name)]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("SECRET_KEY", "only-for-this-test")
@@ -156,23 +156,23 @@ def production(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return runpy.run_path(str(ROOT / "shipping_portal/settings.py"))
 
 
-def test_an_installation_is_closed_unless_somebody_opens_it(production: dict[str, Any]) -> None:
+def test_an_installation_is_locked_down_by_default(production: dict[str, Any]) -> None:
     assert not production["DEBUG"]
     assert production["ALLOWED_HOSTS"] == []
     assert production["SESSION_COOKIE_NAME"].startswith("__Host-")
     assert production["KNOWN_BROWSER_COOKIE"].startswith("__Host-")
     assert production["SESSION_COOKIE_SECURE"]
     assert production["SESSION_COOKIE_SAMESITE"] == "Lax"
-    assert production["CSRF_USE_SESSIONS"]  # so there is no cookie of it
+    assert production["CSRF_USE_SESSIONS"]  # so it has no cookie
     assert not {"SESSION_COOKIE_DOMAIN", "SESSION_COOKIE_PATH", "SESSION_COOKIE_HTTPONLY"} & production.keys()
     assert (production["SECURE_HSTS_SECONDS"], production["SECURE_HSTS_INCLUDE_SUBDOMAINS"]) == (31_536_000, True)
     assert production["SECURE_SSL_REDIRECT"]
     assert production["CELERY_ACCEPT_CONTENT"] == ["json"]
-    assert production["CACHES"]["default"]["BACKEND"].endswith(".JsonCache")  # throttles hold without a broker
+    assert production["CACHES"]["default"]["BACKEND"].endswith(".JsonCache")  # throttles work without a broker
     assert "SESSION_SERIALIZER" not in production  # Django's is JSON
 
 
-def test_every_cookie_is_for_us_alone(alice: User) -> None:
+def test_every_cookie_is_only_for_our_host(alice: User) -> None:
     alice.set_password(factories.PASSWORD)
     alice.save()
     browser = Client()
@@ -185,7 +185,7 @@ def test_every_cookie_is_for_us_alone(alice: User) -> None:
 # -- 6 and 11: log-ins and secrets ---------------------------------------------------------------
 
 
-def test_a_log_in_that_nobody_has_takes_as_much_work_as_one_with_a_wrong_password(
+def test_an_unknown_login_takes_as_much_work_as_a_wrong_password(
     alice: User, monkeypatch: pytest.MonkeyPatch, mailoutbox: list[Any]
 ) -> None:
     alice.set_password(factories.PASSWORD)
@@ -219,11 +219,11 @@ def test_a_long_password_counts_to_its_last_character(alice: User) -> None:
     assert "onpaste" not in page + "".join(file.read_text() for file in (ROOT / "static").rglob("*.js"))
 
 
-def test_what_opens_something_has_chance_enough() -> None:
-    """A hundred and twenty-eight bits at least, of the machine's own; nothing is drawn by `random` but jitter."""
+def test_every_secret_has_enough_random_bits() -> None:
+    """At least 128 bits from the operating system; `random` is used only for jitter."""
     sizes = {}
     for file, call, name in calls():
-        if name in {"token_urlsafe", "token_hex", "token_bytes"} and file.name != "marks.py":  # a stamp opens nothing
+        if name in {"token_urlsafe", "token_hex", "token_bytes"} and file.name != "marks.py":  # a stamp is not a secret
             sizes[file.name] = call.args[0].value if call.args else 32  # type: ignore[attr-defined]
     assert sizes
     assert min(sizes.values()) >= 16
@@ -267,7 +267,7 @@ REFUSED: list[tuple[str, Callable[[Client], Any], int]] = [
 
 
 @pytest.mark.parametrize(("what", "ask", "status"), [(what, ask, status) for what, ask, status in REFUSED])
-def test_whoever_goes_round_the_forms_leaves_one_line(
+def test_bypassing_the_forms_writes_one_log_line(
     what: str, ask: Callable[[Client], Any], status: int, alice: User, visit: Any, caplog: Any
 ) -> None:
     caplog.clear()
@@ -286,7 +286,7 @@ def test_the_limits_are_the_agreed_ones() -> None:
 
 
 def test_no_step_comes_before_the_one_it_needs(quill: Sender, alice: User, visit: Any) -> None:
-    """No booking without a price, no label and no cancelling before the carrier's yes."""
+    """No booking without a price; no label and no cancelling before the carrier has booked."""
     browser = visit(alice)
     nobody = "00000000-0000-4000-8000-000000000000"
     assert browser.post(f"/parcels/drafts/{nobody}/prices/book/", {"product": "STANDARD-PICKUP"}).status_code == 404

@@ -1,4 +1,4 @@
-"""Static files are answered before most of the middleware, and carry what every answer carries."""
+"""Static files are served before most of the middleware and have the headers of every response."""
 
 from contextlib import closing
 
@@ -8,7 +8,7 @@ from django.test import Client
 
 @pytest.mark.parametrize("path", ["/static/icon.svg", "/static/portal.css", "/static/no-such-file.css"])
 @pytest.mark.django_db
-def test_a_static_file_carries_the_policy_of_every_answer(path: str) -> None:
+def test_a_static_file_has_the_policy_of_every_response(path: str) -> None:
     page = Client().get("/accounts/login/")
     with closing(Client().get(path)) as answer:
         given = dict(answer.headers)

@@ -58,14 +58,14 @@ class Partner:
             return False
 
     def knows(self, user: str, **claims: Any) -> None:
-        """From now on these are the claims about somebody."""
+        """Set the claims about somebody from now on."""
         self.people[user] = claims
         new = self.folder / "new.json"
         new.write_text(json.dumps({"client": self.client, "people": self.people}))
         new.replace(self.folder / "provider.json")
 
     def settings(self) -> dict[str, Any]:
-        """What an installation sets."""
+        """The settings of an installation."""
         return {
             "SSO_ISSUER": self.issuer,
             "SSO_CLIENT_ID": self.client["id"],
@@ -82,7 +82,7 @@ class Person:
         self.portal, self.there = Client(), requests.Session()
 
     def begin(self, address: str = "/accounts/sso/login/") -> str:
-        """Where the portal sends them."""
+        """Return where the portal redirects them."""
         answer = self.portal.get(address)
         assert answer.status_code == 302, answer.content.decode()
         return str(answer["Location"])
@@ -101,7 +101,7 @@ class Person:
         return address.removeprefix(SITE)
 
     def sign_on(self, address: str = "/accounts/sso/login/") -> Any:
-        """The portal's answer to the partner's."""
+        """Return the portal's response to the partner's reply."""
         return self.portal.get(self.go_there(self.begin(address)))
 
     def page(self, address: str) -> Any:

@@ -54,13 +54,13 @@ def test_each_half_has_its_message(settings: Any, changes: Any, id: str) -> None
     assert found(settings, **changes) == {id}
 
 
-def test_the_whole_has_none(settings: Any) -> None:
+def test_complete_settings_have_no_message(settings: Any) -> None:
     assert found(settings) == set()
     assert found(settings, SSO_BUSINESS_CLAIM="", SSO_OPENS_BUSINESSES=False) == set()
     assert found(settings, LOCAL_PASSWORDS=False) == set()
 
 
-def test_nothing_of_it_has_none_either_but_then_passwords_are_needed(settings: Any) -> None:
+def test_no_settings_have_no_message_but_need_passwords(settings: Any) -> None:
     assert set(check_sign_on()) == set()
     settings.LOCAL_PASSWORDS = False
     assert [message.id for message in check_sign_on()] == ["portal.E077"]

@@ -1,4 +1,4 @@
-"""What an operator does about people who sign on, and what is left of those who are erased."""
+"""What an operator does about people who sign on, and what remains of erased ones."""
 
 from typing import Any
 
@@ -63,7 +63,7 @@ def test_the_last_owner_an_operator_and_a_closed_account_are_refused(marlow: Sen
     assert marlow.memberships.get().user == owner
 
 
-def test_an_external_id_is_of_one_business(marlow: Sender) -> None:
+def test_an_external_id_belongs_to_one_business(marlow: Sender) -> None:
     factories.sender(name="Bolts")
     factories.sender(name="Screws")  # two without one
     with pytest.raises(IntegrityError), transaction.atomic():
@@ -85,7 +85,7 @@ def test_two_tabs_that_sign_on_at_once_are_one_person(marlow: Sender, monkeypatc
     assert (second, len(looked), SocialAccount.objects.count()) == (first, 2, 1)
 
 
-def test_who_is_erased_is_a_stranger_at_the_next_sign_on(marlow: Sender) -> None:
+def test_an_erased_person_is_new_at_the_next_sign_on(marlow: Sender) -> None:
     mia = factories.user("mia@marlow.example")
     factories.member(marlow, mia, role="shipper")
     SocialAccount.objects.create(user=mia, provider="sso", uid="0" * 64)

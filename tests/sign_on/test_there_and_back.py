@@ -1,4 +1,4 @@
-"""The way to the partner's real OpenID provider and back: what a thief may change, what may fail, and logging out."""
+"""To the partner's real OpenID provider and back: what a thief may change, what may fail, and logging out."""
 
 import datetime as dt
 import re
@@ -113,7 +113,7 @@ def test_eight_tabs_begun_at_once_stay_within_a_cookie(mia: Person) -> None:
     assert mia.portal.get(mia.go_there(addresses[-1])).status_code == 302
 
 
-def test_the_session_of_before_is_nobodys_afterwards(mia: Person) -> None:
+def test_the_earlier_session_ends_at_login(mia: Person) -> None:
     """A thief who planted his own session in somebody's browser isn't logged in with it."""
     back = mia.go_there(mia.begin())
     planted = mia.portal.cookies[COOKIE].value
@@ -136,14 +136,16 @@ def test_signing_on_as_somebody_else_ends_the_first_ones_session(mia: Person, so
 
 
 @pytest.mark.usefixtures("stopped")
-def test_an_issuer_that_is_away_is_told_on_a_page(db: None) -> None:
+def test_an_unreachable_issuer_gets_an_error_page(db: None) -> None:
     for address in ("/accounts/sso/login/", "/accounts/sso/login/"):
         answer = Client().get(address)
         assert answer.status_code == 503
         assert "Saltbush isn&#x27;t answering" in answer.content.decode()
 
 
-def test_so_is_one_that_goes_away_before_the_code_is_exchanged(mia: Person, partner: Partner, settings: Any) -> None:
+def test_an_issuer_lost_before_the_code_exchange_gets_an_error_page(
+    mia: Person, partner: Partner, settings: Any
+) -> None:
     back = mia.go_there(mia.begin())
     settings.SSO_ISSUER = "http://127.0.0.1:9/o"
     answer = mia.portal.get(back)
@@ -218,7 +220,7 @@ def test_an_operator_signs_on_and_sets_up_a_second_factor(somebody: Somebody) ->
 
 
 @pytest.mark.usefixtures("groups")
-def test_the_second_factor_of_here_is_kept(somebody: Somebody) -> None:
+def test_our_own_second_factor_is_kept(somebody: Somebody) -> None:
     person = factories.user("sam@portal.example", is_staff=True)
     secret = factories.second_factor(person)
     sam = somebody("sam", email="sam@portal.example", org=None, roles=None, staff=["helpers"], acr="mfa")
@@ -274,7 +276,7 @@ def test_who_is_no_operator_any_more_is_none_at_the_next_sign_on(somebody: Someb
 
 
 @pytest.mark.usefixtures("groups")
-def test_who_ships_becomes_no_operator(somebody: Somebody, mia: Person) -> None:
+def test_a_senders_member_does_not_become_an_operator(somebody: Somebody, mia: Person) -> None:
     mia.sign_on()
     assert somebody(staff=["helpers"]).sign_on().status_code == 403
     assert not User.objects.get(email="mia@marlow.example").is_staff
@@ -288,7 +290,7 @@ def test_no_claim_takes_over_a_superuser(somebody: Somebody, marlow: Sender) -> 
 # -- Who it is, once more ------------------------------------------------------------------------
 
 
-def test_what_changes_an_account_is_asked_at_the_issuer(mia: Person, marlow: Sender) -> None:
+def test_sensitive_actions_ask_for_the_login_at_the_issuer(mia: Person, marlow: Sender) -> None:
     mia.sign_on()
     asked = mia.portal.post("/settings/team/", {"email": "new@marlow.example", "role": "viewer"})
     assert asked["Location"].startswith("/accounts/reauthenticate/")
@@ -313,7 +315,7 @@ def test_somebody_elses_login_there_proves_nothing(mia: Person, somebody: Somebo
     assert mia.portal.post("/settings/team/", {})["Location"].startswith("/accounts/reauthenticate/")
 
 
-def test_nor_does_an_old_one(mia: Person, marlow: Sender) -> None:
+def test_an_old_login_there_proves_nothing(mia: Person, marlow: Sender) -> None:
     """An issuer that doesn't ask again, as `prompt` says, leaves the time of the login as it was."""
     mia.sign_on()
     state = mia.begin("/accounts/sso/again/?next=/settings/team/")

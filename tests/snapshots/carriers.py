@@ -1,4 +1,4 @@
-"""Contracts and replies for the tables: the family's own, and a carrier that says everything otherwise."""
+"""Contracts and replies for the tables: the family's own, and a carrier with different names for everything."""
 
 import json
 from typing import Any
@@ -11,7 +11,7 @@ OTHER = Contract.load("docs/contract-example.toml")
 
 
 def reply(said: Any = None, status: int = 200, *, fault: str = "", framed: bool = True, **headers: str) -> Reply:
-    """As JSON, or these very bytes."""
+    """As JSON, or exactly these bytes."""
     body = said if isinstance(said, bytes) else json.dumps(said).encode()
     return Reply(status, {name.replace("_", "-"): value for name, value in headers.items()}, body, framed, fault)
 

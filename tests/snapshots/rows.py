@@ -1,4 +1,4 @@
-"""What a step wrote: the rows that are new, gone or changed since, and the e-mails it sent."""
+"""What a step wrote: the rows that are new, deleted or changed, and the emails it sent."""
 
 import json
 import re
@@ -11,7 +11,7 @@ from django.core import mail
 from django.db import connection, models
 
 LEFT_OUT = {"sessions.session", "accounts.session", "auth.permission", "contenttypes.contenttype"}
-# Nobody is told of these, or they differ from run to run.
+# Nobody reads these, or they differ from run to run.
 FIELDS = {"password", "milliseconds", "free_at", "had", "search", "last_login", "request_id"}
 BY_MODEL = {"label.length", "export.length", "export.sha256"}
 RANDOM = re.compile(

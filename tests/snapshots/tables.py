@@ -1,4 +1,4 @@
-"""What a function makes of a table of inputs: a heading, and `input -> result` for each case."""
+"""The results of a function for a table of inputs: a heading, and `input -> result` for each case."""
 
 import dataclasses
 import datetime as dt

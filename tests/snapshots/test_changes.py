@@ -1,4 +1,4 @@
-"""What every button writes: the rows it makes and changes, whom it mails, what it says, and where it leads."""
+"""What every button does: the rows it creates and changes, whom it emails, what it says, and where it leads."""
 
 import re
 from collections.abc import Iterator

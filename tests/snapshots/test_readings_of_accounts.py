@@ -1,4 +1,4 @@
-"""What an account may: its limits, its pages by role, its news and when they leave; and what nobody may read."""
+"""What an account may do: its limits, pages by role, emails and when they are sent; and what nobody may read."""
 
 import datetime as dt
 from decimal import Decimal
@@ -42,7 +42,7 @@ def account(**values: Any) -> Sender:
 
 
 class Refused(Exception):
-    """A limit, in the words that its sender reads."""
+    """A limit, in the words its sender reads."""
 
 
 def room(values: dict[str, Any], amount: Decimal | None, is_booking: bool) -> None:

@@ -1,4 +1,4 @@
-"""What is made of names, address lines, phones, countries and states."""
+"""How names, address lines, phones, countries and states are read."""
 
 import datetime as dt
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""What a sender reads of a refusal, of silence, and of a move of an order."""
+"""What a sender reads about a refusal, silence, and a change of an order."""
 
 import datetime as dt
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""What is made of a carrier's report: its cells, its files and the kinds of its lines."""
+"""How a carrier's report is read: its cells, its files and the kinds of its lines."""
 
 import datetime as dt
 from dataclasses import replace

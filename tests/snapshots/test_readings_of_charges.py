@@ -1,4 +1,4 @@
-"""What lines are made of a row of a carrier's report, and how a statement explains them."""
+"""Which lines come from a row of a carrier's report, and how a statement explains them."""
 
 import datetime as dt
 from collections.abc import Iterator

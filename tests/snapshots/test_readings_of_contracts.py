@@ -1,4 +1,4 @@
-"""What is made of the points of a contract: addresses, rules, shapes of references, and whole files."""
+"""How the points of a contract are read: addresses, rules, reference formats, and whole files."""
 
 from functools import partial
 from pathlib import Path

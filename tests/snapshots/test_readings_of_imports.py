@@ -1,4 +1,4 @@
-"""What is made of a file of orders: its bytes, and its columns."""
+"""How a file of orders is read: its bytes and its columns."""
 
 from itertools import product
 from typing import Any

@@ -1,4 +1,4 @@
-"""What is made of units, of the items of an order, and of what a shop says of it."""
+"""How units, the items of an order, and a shop's remarks about it are read."""
 
 from functools import partial
 from itertools import product

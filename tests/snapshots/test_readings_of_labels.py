@@ -1,4 +1,4 @@
-"""What is made of a label, of a status, and of a link to the tracking page."""
+"""How a label, a status, and a link to the tracking page are read."""
 
 import datetime as dt
 from functools import partial

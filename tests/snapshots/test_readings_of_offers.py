@@ -1,4 +1,4 @@
-"""What is made of the products of a quote: their badges, days, warnings, and how long a price lives."""
+"""How the products of a quote are shown: their badges, days, warnings, and how long a price is valid."""
 
 import datetime as dt
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What is made of a booking and of a cancellation."""
+"""How the replies to a booking and a cancellation are read."""
 
 from collections.abc import Callable, Iterator
 from functools import partial

@@ -1,4 +1,4 @@
-"""What is made of a typed parcel, and of what was typed before."""
+"""How a typed parcel and an earlier entry are read."""
 
 from decimal import Decimal
 from typing import Any

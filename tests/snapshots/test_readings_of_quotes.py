@@ -1,4 +1,4 @@
-"""What is made of a quote: products, prices, days, and what of them cannot be read."""
+"""How a quote is read: products, prices, days, and what is unreadable."""
 
 import datetime as dt
 from collections.abc import Iterator

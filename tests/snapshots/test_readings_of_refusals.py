@@ -1,4 +1,4 @@
-"""What is made of a refusal, and of texts with secret links; and what is written for the carrier."""
+"""How a refusal and texts with secret links are read; and what is written for the carrier."""
 
 import datetime as dt
 from dataclasses import replace

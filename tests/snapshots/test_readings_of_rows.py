@@ -1,4 +1,4 @@
-"""What is made of a row of a file, and of an address pasted as text."""
+"""How a row of a file and a pasted address are read."""
 
 from decimal import Decimal
 

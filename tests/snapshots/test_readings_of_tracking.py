@@ -1,4 +1,4 @@
-"""What is made of the scans of a parcel: of a reply, of its pages, and of a webhook."""
+"""How the scans of a parcel are read: from a reply, its pages, and a webhook."""
 
 import json
 from functools import partial

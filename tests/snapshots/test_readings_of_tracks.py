@@ -1,4 +1,4 @@
-"""Where a parcel is by its scans, when it is asked for, and how long things wait."""
+"""Where a parcel is by its scans, when it is polled, and how long things wait."""
 
 import datetime as dt
 import random

@@ -1,4 +1,4 @@
-"""What is made of single values of a carrier's JSON, and of its texts."""
+"""How single values and texts of a carrier's JSON are read."""
 
 import datetime as dt
 from functools import partial

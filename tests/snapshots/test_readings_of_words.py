@@ -1,4 +1,4 @@
-"""What is made of places, days of work, times and money, by country."""
+"""How places, business days, times and money are shown, by country."""
 
 import datetime as dt
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""What is written, mailed and asked of the carrier from the first price to the last bill, step by step."""
+"""Everything written, emailed and sent to the carrier from the first price to the last bill, step by step."""
 
 import datetime as dt
 from collections.abc import Iterator

@@ -104,7 +104,7 @@ def _parcel(made: Order, n: int, scans: list[tuple[str, float, bool]], last: dt.
 
 
 def bills(mine: list[Order], others: list[Order], by: User) -> None:
-    """Two posted weeks and one being checked, with lines of both businesses and of nobody."""
+    """Two posted weeks and one being checked, with lines of both businesses and unassigned ones."""
     for number, (week, state) in enumerate(
         [(dt.date(2026, 12, 14), "posted"), (dt.date(2026, 12, 21), "posted"), (dt.date(2026, 12, 28), "checked")], 1
     ):
@@ -170,7 +170,7 @@ def business(name: str, people: list[User], **fields: Any) -> Sender:
 
 
 def things_of(of: Sender, people: list[User], *, mark: str, others: list[Order]) -> dict[str, Any]:
-    """A business's week, and the things its addresses name."""
+    """A business's week, and the objects its URLs name."""
     person, made = people[0], orders(of, people[:2], mark=mark)
     row = imports(of, person, made)
     receivers = [

@@ -12,7 +12,7 @@ BODY = b'{"receiver": {"contact": {"name": "Noor Tamsin"}}}'
 
 
 def unclear(of: Sender, by: User, *, status: str = "unconfirmed", **attempt_fields: Any) -> Order:
-    """An order whose one attempt went out and brought no usable answer back."""
+    """An order whose only attempt was sent and got no usable reply."""
     order = factories.order(of, by, status=status)
     attempt(order, **{"error": "the connection closed before the answer", **attempt_fields})
     return order

@@ -33,7 +33,7 @@ def staff(visit: Callable[[User], Client], sam: User) -> Client:
 
 @pytest.fixture
 def unclear(quill: Sender, alice: User) -> Callable[..., Order]:
-    """`unclear()` is an order whose one attempt went out and brought no usable answer back."""
+    """`unclear()` is an order whose only attempt was sent and got no usable reply."""
 
     def make(*, of: Sender = quill, **choices: Any) -> Order:
         return cases.unclear(of, alice, **choices)
@@ -43,7 +43,7 @@ def unclear(quill: Sender, alice: User) -> Callable[..., Order]:
 
 @pytest.fixture
 def operator(visit: Callable[[User], Client], db: None) -> Callable[[str], Client]:
-    """`operator("Support")` is the browser of somebody in that group; `operator("")` is in none."""
+    """`operator("Support")` is the browser of somebody in that group; `operator("")` is in no group."""
 
     def made(group: str) -> Client:
         permissions.update_groups()
@@ -57,7 +57,7 @@ def operator(visit: Callable[[User], Client], db: None) -> Callable[[str], Clien
 
 @pytest.fixture
 def row(unclear: Callable[..., Order], alice: User, quill: Sender, localities: None) -> Callable[[], None]:
-    """`row()` adds one more of everything the admin lists."""
+    """`row()` adds one more of every object the admin lists."""
 
     def add() -> None:
         number = Order.objects.count()

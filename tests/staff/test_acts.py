@@ -1,4 +1,4 @@
-"""Acts: every change an operator makes asks why, is done once, and is in the audit."""
+"""Actions: every change an operator makes asks why, happens once, and is in the audit log."""
 
 from collections.abc import Callable
 from decimal import Decimal
@@ -52,7 +52,7 @@ def test_a_suspension_without_a_category_or_a_text_is_asked_again(staff: Client,
     assert not quill.is_suspended
 
 
-def test_the_second_operator_reads_that_it_was_done_already(staff: Client, quill: Sender) -> None:
+def test_a_second_operator_reads_that_it_is_already_done(staff: Client, quill: Sender) -> None:
     staff.post(_act(quill, "suspend"), SUSPENSION)
     answer = staff.post(_act(quill, "suspend"), SUSPENSION)
     assert answer.status_code == 409
@@ -82,7 +82,7 @@ def test_the_carrier_is_paused_for_everybody_and_resumed(staff: Client, sam: Use
     assert list(Audit.objects.values_list("action", flat=True)) == ["bookings paused", "bookings resumed"]
 
 
-def test_a_stopped_account_is_asked_again_at_once(staff: Client, sam: User) -> None:
+def test_a_stopped_account_can_be_tried_again_at_once(staff: Client, sam: User) -> None:
     account = factories.account()
     account.stop("402 no payment method", timezone.now())
     staff.post(_act(account, "try-now"), {"reason": REASON})
@@ -137,7 +137,7 @@ def test_nobody_turns_off_their_own_account(staff: Client, sam: User) -> None:
     assert sam.is_active
 
 
-def test_a_lost_second_factor_is_removed_and_the_person_is_told(staff: Client, alice: User) -> None:
+def test_a_lost_second_factor_is_removed_and_the_person_is_emailed(staff: Client, alice: User) -> None:
     factories.second_factor(alice)
     staff.post(_act(alice, "reset-second-factor"), {"reason": REASON})
     assert not alice.authenticator_set.exists()
@@ -146,7 +146,7 @@ def test_a_lost_second_factor_is_removed_and_the_person_is_told(staff: Client, a
     assert staff.get("/admin/").status_code == 200  # the operator's own is still there
 
 
-def test_a_label_that_failed_is_due_again(staff: Client, quill: Sender, alice: User) -> None:
+def test_a_label_that_failed_is_queued_again(staff: Client, quill: Sender, alice: User) -> None:
     order = factories.order(quill, alice, status="booked")
     label = Label.objects.create(order=order, size="full", state="failed", tries=12)
     staff.post(_act(label, "fetch-again"), {"reason": REASON})
@@ -163,24 +163,24 @@ def test_a_stored_label_is_never_fetched_again(staff: Client, quill: Sender, ali
     assert staff.post(_act(label, "fetch-again"), {"reason": REASON}).status_code == 409
 
 
-def test_an_alias_is_kept_as_the_lists_write_words(staff: Client, sam: User) -> None:
+def test_an_alias_is_stored_in_the_lists_spelling(staff: Client, sam: User) -> None:
     staff.post(reverse("admin:accounts_localityalias_add"), {"word": " xy ", "stands_for": "Mount", "reason": REASON})
     alias = LocalityAlias.objects.latest("pk")
     assert (alias.word, alias.stands_for) == ("XY", "MOUNT")
     assert (_last().action, _last().reason) == ("alias saved", f"XY for MOUNT: {REASON}")
 
 
-def test_an_unknown_act_is_not_found(staff: Client, quill: Sender) -> None:
+def test_an_unknown_action_is_not_found(staff: Client, quill: Sender) -> None:
     assert staff.post(_act(quill, "delete-everything"), {"reason": REASON}).status_code == 404
 
 
-def test_an_order_offers_no_act_but_resolving(staff: Client, quill: Sender, alice: User) -> None:
+def test_an_order_offers_no_action_except_resolving(staff: Client, quill: Sender, alice: User) -> None:
     order = factories.order(quill, alice, status="booked")
     page = staff.get(reverse("admin:orders_order_change", args=[order.pk])).content.decode()
     assert "Resolve" not in page
 
 
-def test_what_is_done_to_one_sender_leaves_another_as_it_is(staff: Client, quill: Sender, bob: User, sam: User) -> None:
+def test_an_action_on_one_sender_does_not_change_another(staff: Client, quill: Sender, bob: User, sam: User) -> None:
     other = Sender.objects.get(memberships__user=bob)
     before = Sender.objects.filter(pk=other.pk).values().get()
     limits = {"bookings_a_day": 5, "quotes_a_minute": 9, "pickup_days_ahead": 5, "money_a_day": "8"}
@@ -192,7 +192,7 @@ def test_what_is_done_to_one_sender_leaves_another_as_it_is(staff: Client, quill
     assert Sender.objects.get(pk=other.pk).suspension_text == "As for the other."
 
 
-def test_a_sender_is_not_suspended_or_reinstated_without_words(quill: Sender, sam: User) -> None:
+def test_a_sender_is_not_suspended_or_reinstated_without_a_reason(quill: Sender, sam: User) -> None:
     now = timezone.now()
     with pytest.raises(Sender.NotAllowed, match="text for the sender"):
         quill.suspend(by=sam, category="terms", text="  ", note="", at=now)

@@ -1,4 +1,4 @@
-"""What needs a person calls one: once when it begins, again while it lasts, and once when it is over."""
+"""A problem that needs a person sends an alert: when it starts, again while it lasts, and when it is over."""
 
 import datetime as dt
 import hashlib
@@ -44,7 +44,7 @@ SECRET = configured.ALERT_WEBHOOK_SECRET
 
 @pytest.fixture
 def receiver(tmp_path: Path, settings: Any) -> Iterator[Receiver]:
-    """The address that alerts are sent to; its certificate is trusted."""
+    """The URL that alerts are sent to; its certificate is trusted."""
     with Receiver(tmp_path) as it:
         settings.ALERT_PRIVATE_HOSTS, settings.ALERT_CA_BUNDLE = ["127.0.0.1"], it.bundle
         settings.ALERT_WEBHOOK_URL, settings.ALERT_WEBHOOK_SECRET = f"{it.url}alerts", SECRET
@@ -65,7 +65,7 @@ def stop(account: CarrierAccount, at: dt.datetime | None) -> None:
 
 
 def sent() -> list[str]:
-    """The subjects of all mails, once a worker has tried everything that is due."""
+    """Return the subjects of all emails, once a worker has tried everything that is due."""
     due = AlertMessage.objects.filter(due_at__isnull=False)
     due.update(due_at=timezone.now())
     for message in due.order_by("pk"):
@@ -83,7 +83,7 @@ def look(*minutes: int) -> list[str]:
 
 
 @pytest.mark.postgres
-def test_an_incident_is_sent_once_repeated_after_the_term_and_cleared_once(stopped: CarrierAccount) -> None:
+def test_an_incident_is_sent_once_repeated_later_and_cleared_once(stopped: CarrierAccount) -> None:
     look(0, 1, 2, 120, 239, 240)
     stop(stopped, None)
     look(241, 244, 245, 246, 500)
@@ -98,34 +98,34 @@ def test_an_incident_is_sent_once_repeated_after_the_term_and_cleared_once(stopp
     assert (Alert.objects.get().closed_at - Alert.objects.get().opened_at) // MINUTE == 245
 
 
-def test_what_comes_and_goes_within_five_minutes_is_one_incident(stopped: CarrierAccount) -> None:
+def test_a_problem_that_comes_and_goes_within_five_minutes_is_one_incident(stopped: CarrierAccount) -> None:
     for minutes in range(9):
         stop(stopped, timezone.now() - HOUR if minutes % 3 else None)
         look(minutes)
     assert len(sent()) == 1
 
 
-def test_what_comes_back_after_the_all_clear_is_another_incident(stopped: CarrierAccount) -> None:
+def test_a_problem_that_returns_after_the_all_clear_is_a_new_incident(stopped: CarrierAccount) -> None:
     for minutes, at in {0: timezone.now() - HOUR, 1: None, 6: None, 7: timezone.now() - HOUR}.items():
         stop(stopped, at)
         look(minutes)
     assert [subject.partition("]")[0] for subject in sent()] == ["[page", "[all clear", "[page"]
 
 
-def test_sweepers_side_by_side_or_one_after_the_other_send_one_mail(stopped: CarrierAccount) -> None:
+def test_several_sweepers_send_one_email(stopped: CarrierAccount) -> None:
     for sweeper in (Sweep(), Sweep(), Sweep()):
         sweeper._do_chores()
     assert len(sent()) == 1
 
 
-def test_nobody_is_written_to_where_no_address_is_set(stopped: CarrierAccount, settings: Any) -> None:
+def test_no_email_is_sent_if_no_address_is_set(stopped: CarrierAccount, settings: Any) -> None:
     settings.ALERT_EMAILS = []
     alerting.check_conditions(timezone.now())
     assert (Alert.objects.count(), AlertMessage.objects.count()) == (1, 0)
 
 
 @pytest.mark.postgres
-def test_the_webhook_is_signed_and_holds_what_the_mail_says(stopped: CarrierAccount, receiver: Receiver) -> None:
+def test_the_webhook_is_signed_and_says_the_same_as_the_email(stopped: CarrierAccount, receiver: Receiver) -> None:
     alerting.check_conditions(timezone.now())
     (subject,) = sent()
     (request,) = receiver.requests
@@ -142,7 +142,7 @@ def test_the_webhook_is_signed_and_holds_what_the_mail_says(stopped: CarrierAcco
 
 
 @pytest.mark.parametrize("status", [301, 302, 307, 400, 500])
-def test_an_answer_other_than_yes_is_tried_again_later_and_no_redirect_is_followed(
+def test_a_failed_webhook_is_retried_later_and_no_redirect_is_followed(
     stopped: CarrierAccount, receiver: Receiver, status: int
 ) -> None:
     receiver.status, receiver.requests = status, []
@@ -154,7 +154,7 @@ def test_an_answer_other_than_yes_is_tried_again_later_and_no_redirect_is_follow
     assert (message.tries, message.failures) == (1, 0)
 
 
-def test_a_receiver_that_stays_away_makes_a_dead_letter_and_the_mail_goes_all_the_same(
+def test_an_unreachable_receiver_makes_a_dead_letter_and_the_email_is_still_sent(
     stopped: CarrierAccount, receiver: Receiver, caplog: pytest.LogCaptureFixture
 ) -> None:
     receiver.status = 503
@@ -172,10 +172,10 @@ def test_a_receiver_that_stays_away_makes_a_dead_letter_and_the_mail_goes_all_th
 @pytest.mark.parametrize(
     ("name", "value"), [("ALERT_CA_BUNDLE", ""), ("ALERT_PRIVATE_HOSTS", ["alertmanager.internal"])]
 )
-def test_a_certificate_nobody_vouches_for_is_sent_nothing(
+def test_nothing_is_sent_to_an_untrusted_certificate(
     stopped: CarrierAccount, receiver: Receiver, settings: Any, caplog: pytest.LogCaptureFixture, name: str, value: Any
 ) -> None:
-    """Our own authority vouches for the listed hosts alone."""
+    """Our own authority is trusted only for the listed hosts."""
     setattr(settings, name, value)
     alerting.check_conditions(timezone.now())
     sent()
@@ -191,7 +191,7 @@ def test_a_certificate_nobody_vouches_for_is_sent_nothing(
 def test_an_installation_sends_nothing_to_its_own_machine_or_network(
     receiver: Receiver, settings: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """By the address the name led to, whatever the name is: the receiver is reached, and told nothing."""
+    """The resolved IP address decides, whatever the name: the receiver is reached but gets nothing."""
     settings.TESTING, settings.HEARTBEAT_URL, settings.ALERT_PRIVATE_HOSTS = False, receiver.url, []
     alerting.update_alerts(timezone.now())
     assert receiver.requests == []
@@ -223,19 +223,19 @@ def test_an_address_to_which_no_alert_can_be_sent_says_why(url: str, why: str) -
 
 
 @pytest.mark.parametrize("host", OUR_NETWORK)
-def test_a_host_of_our_own_network_is_reached_once_it_is_listed(host: str) -> None:
+def test_a_host_on_our_own_network_is_reached_once_it_is_listed(host: str) -> None:
     listed = [host.strip("[]")]
     assert outgoing.why_unreachable(f"https://{host}/", listed) == ""
     assert outgoing.why_unreachable("https://10.9.9.9/", listed) == "isn't on a public network"
 
 
 @pytest.mark.parametrize("host", [*ODD_SPELLINGS_OF_THIS_MACHINE, "169.254.169.254", "[fe80::1]"])
-def test_this_very_machine_is_never_reached_though_it_is_listed(host: str) -> None:
+def test_our_own_machine_is_never_reached_even_if_listed(host: str) -> None:
     assert outgoing.why_unreachable(f"https://{host}/", [host.strip("[]")]) == "is on this machine"
 
 
 def test_an_alert_goes_to_a_listed_host_and_to_no_other(settings: Any) -> None:
-    """By the address that is reached, whatever the check found."""
+    """The address actually reached decides, whatever the check found."""
     settings.ALERT_PRIVATE_HOSTS = ["alertmanager.internal"]
     listed = outgoing.reach_of("https://alertmanager.internal:9093/api", settings.ALERT_PRIVATE_HOSTS)
     other = outgoing.reach_of("https://chat.internal/hook", settings.ALERT_PRIVATE_HOSTS)
@@ -253,7 +253,7 @@ def test_nothing_is_sent_without_tls(url: str) -> None:
 # -- The heartbeat -------------------------------------------------------------------------------
 
 
-def test_the_sweep_asks_the_heartbeats_address_each_minute(receiver: Receiver, settings: Any) -> None:
+def test_the_sweep_calls_the_heartbeat_url_each_minute(receiver: Receiver, settings: Any) -> None:
     settings.HEARTBEAT_URL = f"{receiver.url}beat"
     sweep = Sweep()
     sweep._do_chores()
@@ -264,7 +264,7 @@ def test_the_sweep_asks_the_heartbeats_address_each_minute(receiver: Receiver, s
     assert len(receiver.requests) == 2
 
 
-def test_a_heartbeat_nobody_takes_is_logged_and_the_sweep_goes_on(
+def test_a_failed_heartbeat_is_logged_and_the_sweep_continues(
     receiver: Receiver, settings: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     settings.HEARTBEAT_URL, receiver.status = f"{receiver.url}beat", 500
@@ -274,7 +274,7 @@ def test_a_heartbeat_nobody_takes_is_logged_and_the_sweep_goes_on(
     assert receiver.url not in caplog.text
 
 
-def test_there_is_no_heartbeat_when_the_alerts_could_not_be_looked_at(
+def test_there_is_no_heartbeat_if_the_alerts_could_not_be_checked(
     receiver: Receiver, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.HEARTBEAT_URL = receiver.url
@@ -284,7 +284,7 @@ def test_there_is_no_heartbeat_when_the_alerts_could_not_be_looked_at(
 
 
 def test_there_is_no_heartbeat_while_nothing_can_be_written(receiver: Receiver, settings: Any) -> None:
-    """A full disk or a standby: every look finds all in order."""
+    """A full disk or a standby: every check finds nothing wrong."""
     settings.HEARTBEAT_URL = receiver.url
     alerting.update_alerts(timezone.now())
     assert len(receiver.requests) == 1
@@ -300,14 +300,14 @@ def test_there_is_no_heartbeat_while_nothing_can_be_written(receiver: Receiver, 
     assert len(receiver.requests) == 1
 
 
-# -- What calls ----------------------------------------------------------------------------------
+# -- What sends an alert ----------------------------------------------------------------------------------
 
 
 def named(now: dt.datetime) -> dict[str, str]:
     return {one.name: str(one.severity) for one in conditions.present_conditions(now)}
 
 
-def test_a_queue_calls_from_its_term_on_and_wakes_somebody_where_that_is_hours(quill: Sender, alice: User) -> None:
+def test_a_queue_alerts_after_its_limit_and_pages_if_that_is_hours(quill: Sender, alice: User) -> None:
     now = timezone.now()
     unclear = factories.order(quill, alice, status="unconfirmed")
     Order.objects.filter(pk=unclear.pk).update(created_at=now - 119 * MINUTE)
@@ -317,7 +317,7 @@ def test_a_queue_calls_from_its_term_on_and_wakes_somebody_where_that_is_hours(q
     assert named(now + HOUR) == {"order-unconfirmed": "page", "sender-waiting": "ticket"}
 
 
-def test_work_that_nobody_does_calls_after_five_minutes(quill: Sender, alice: User) -> None:
+def test_work_that_nobody_does_alerts_after_five_minutes(quill: Sender, alice: User) -> None:
     now = timezone.now()
     factories.order(quill, alice, status="booking", due_at=now - 5 * MINUTE)
     factories.order(quill, alice, status="booking", due_at=now)
@@ -326,7 +326,7 @@ def test_work_that_nobody_does_calls_after_five_minutes(quill: Sender, alice: Us
     assert (late.count, late.oldest, late.severity) == (2, now - 5 * MINUTE, "page")
 
 
-def test_a_carrier_that_answers_no_booking_calls(db: None) -> None:
+def test_a_carrier_that_replies_to_no_booking_alerts(db: None) -> None:
     now = timezone.now()
     account = factories.account()
     CarrierAccount.objects.filter(pk=account.pk).update(resting_until=now + MINUTE)
@@ -338,7 +338,7 @@ def test_a_carrier_that_answers_no_booking_calls(db: None) -> None:
     assert named(now) == {}
 
 
-def test_webhooks_that_get_lost_call(quill: Sender, alice: User) -> None:
+def test_lost_webhooks_alert(quill: Sender, alice: User) -> None:
     now = timezone.now()
     parcel = factories.parcel(factories.order(quill, alice, status="booked"))
     for number in range(webhook_health.ALARM):
@@ -347,7 +347,7 @@ def test_webhooks_that_get_lost_call(quill: Sender, alice: User) -> None:
     assert named(now)["webhook-gap"] == "ticket"
 
 
-def test_an_open_gap_of_a_restore_calls(db: None) -> None:
+def test_an_open_restore_gap_alerts(db: None) -> None:
     now = timezone.now()
     restore = factories.restore(backup_at=now - HOUR)
     assert named(now)["restore-gap"] == "page"
@@ -356,7 +356,7 @@ def test_an_open_gap_of_a_restore_calls(db: None) -> None:
 
 
 @pytest.mark.postgres
-def test_a_label_store_over_its_quota_calls(quill: Sender, alice: User, settings: Any) -> None:
+def test_a_label_store_over_its_quota_alerts(quill: Sender, alice: User, settings: Any) -> None:
     factories.stored_label(factories.order(quill, alice, status="booked"))
     assert "label-store" not in named(timezone.now())
     settings.LABEL_STORE_GB = 1e-9
@@ -364,7 +364,7 @@ def test_a_label_store_over_its_quota_calls(quill: Sender, alice: User, settings
     assert Label.objects.exists()
 
 
-def test_a_backup_that_is_too_old_calls(settings: Any, tmp_path: Path) -> None:
+def test_a_backup_that_is_too_old_alerts(settings: Any, tmp_path: Path) -> None:
     now = timezone.now().replace(microsecond=0)
     DatabaseMark.objects.update_or_create(pk=1, defaults={"stamp": ""})
     assert marks.last_backup_at() is None
@@ -385,7 +385,7 @@ def test_a_backup_that_is_too_old_calls(settings: Any, tmp_path: Path) -> None:
         (-dt.timedelta(days=1), {"certificate-now": "page"}),
     ],
 )
-def test_a_certificate_calls_two_weeks_before_it_ends_and_wakes_somebody_two_days_before(
+def test_a_certificate_alerts_two_weeks_before_it_expires_and_pages_two_days_before(
     db: None, days: dt.timedelta, name: dict[str, str]
 ) -> None:
     now = timezone.now()
@@ -396,10 +396,10 @@ def test_a_certificate_calls_two_weeks_before_it_ends_and_wakes_somebody_two_day
     assert named(now) == {}
 
 
-def test_our_own_certificate_and_the_carriers_are_looked_at_and_named(
+def test_our_own_certificate_and_the_carriers_are_checked_and_named(
     db: None, tmp_path: Path, receiver: Receiver, settings: Any
 ) -> None:
-    """Which authority vouches for it, and whether it has ended, is another matter: nothing is sent."""
+    """Who issued it and whether it has expired don't matter here: nothing is sent."""
     now, days = timezone.now(), dt.timedelta(days=1)
     (tmp_path / "other").mkdir()
     with Receiver(tmp_path / "other") as carrier:
@@ -414,7 +414,7 @@ def test_our_own_certificate_and_the_carriers_are_looked_at_and_named(
     assert all(now + days - HOUR < at < now + days + HOUR for at in ends)
 
 
-def test_a_server_that_is_away_keeps_what_was_seen_of_it_and_is_a_line_in_the_log(
+def test_an_unreachable_server_keeps_its_last_check_and_is_logged(
     db: None, settings: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     now = timezone.now()
@@ -426,7 +426,7 @@ def test_a_server_that_is_away_keeps_what_was_seen_of_it_and_is_a_line_in_the_lo
 
 
 @pytest.mark.parametrize(("spent", "is_near"), [("89.99", False), ("90.00", True), ("100.00", True)])
-def test_nine_tenths_of_the_daily_limit_call(db: None, settings: Any, spent: str, is_near: bool) -> None:
+def test_nine_tenths_of_the_daily_limit_alert(db: None, settings: Any, spent: str, is_near: bool) -> None:
     settings.DAILY_MONEY_LIMIT, now = Decimal(100), timezone.now()
     DailySpend.objects.create(day=now.date(), spent=Decimal(spent))
     assert named(now) == ({"money-near-limit": "ticket"} if is_near else {})
@@ -436,13 +436,13 @@ def test_nine_tenths_of_the_daily_limit_call(db: None, settings: Any, spent: str
 @pytest.mark.parametrize(
     ("at", "is_told"),
     [
-        ("2026-11-26T10:00:00Z", True),  # where a day begins first, it began
+        ("2026-11-26T10:00:00Z", True),  # the day has started where it starts first
         ("2026-11-28T00:00:00Z", True),
-        ("2026-11-28T11:59:59Z", True),  # where it ends last, it is the evening of the 27th
+        ("2026-11-28T11:59:59Z", True),  # where it ends last it is the evening of the 27th
         ("2026-11-28T12:00:00Z", False),
     ],
 )
-def test_a_days_money_calls_until_that_day_is_over_everywhere(db: None, settings: Any, at: str, is_told: bool) -> None:
+def test_a_days_money_alerts_until_that_day_is_over_everywhere(db: None, settings: Any, at: str, is_told: bool) -> None:
     now, settings.DAILY_MONEY_LIMIT = dt.datetime.fromisoformat(at), Decimal(100)
     day = dt.date(2026, 11, 27)
     DailySpend.objects.create(day=day, spent=Decimal(95), refused_at=now - MINUTE, refused_price=Decimal(9))
@@ -454,7 +454,7 @@ def booked(quill: Sender, alice: User, at: dt.datetime) -> Order:
     return factories.order(quill, alice, status="booked", booked_at=at, reserved_on=at.date(), reserved=12, unbilled=12)
 
 
-def test_the_first_bill_that_does_not_come_calls_nine_days_after_the_first_parcel(quill: Sender, alice: User) -> None:
+def test_a_missing_first_bill_alerts_nine_days_after_the_first_parcel(quill: Sender, alice: User) -> None:
     now = timezone.now()
     booked(quill, alice, now - dt.timedelta(days=9))
     assert "bill-missing" not in named(now - MINUTE)
@@ -463,7 +463,7 @@ def test_the_first_bill_that_does_not_come_calls_nine_days_after_the_first_parce
     assert "bill-missing" not in named(now + dt.timedelta(days=8))
 
 
-def test_a_bill_that_does_not_come_calls_while_somebody_books(quill: Sender, alice: User) -> None:
+def test_a_missing_bill_alerts_while_somebody_books(quill: Sender, alice: User) -> None:
     now, days = timezone.now(), dt.timedelta(days=1)
     factories.billing_report(uploaded_at=now - 12 * days)
     assert "bill-missing" not in named(now), "nobody booked since"
@@ -476,14 +476,14 @@ def test_a_bill_that_does_not_come_calls_while_somebody_books(quill: Sender, ali
     assert "bill-missing" not in named(now)
 
 
-def test_a_void_report_is_no_bill(quill: Sender, alice: User) -> None:
+def test_a_void_report_does_not_count_as_a_bill(quill: Sender, alice: User) -> None:
     now = timezone.now()
     booked(quill, alice, now - dt.timedelta(days=10))
     factories.billing_report(uploaded_at=now, state="void")
     assert named(now)["bill-missing"] == "ticket"
 
 
-def test_webhooks_that_never_come_call_after_six_hours(quill: Sender, alice: User) -> None:
+def test_webhooks_that_never_come_alert_after_six_hours(quill: Sender, alice: User) -> None:
     """Three scans in a day are too few for the alarm of an hour."""
     now = timezone.now()
     parcel = factories.parcel(factories.order(quill, alice, status="booked"))
@@ -496,7 +496,7 @@ def test_webhooks_that_never_come_call_after_six_hours(quill: Sender, alice: Use
     assert "webhook-silent" not in named(now)
 
 
-def test_a_webhook_before_the_last_three_scans_is_no_sign_of_life(quill: Sender, alice: User) -> None:
+def test_a_webhook_before_the_last_three_scans_does_not_count(quill: Sender, alice: User) -> None:
     now = timezone.now()
     parcel = factories.parcel(factories.order(quill, alice, status="booked"))
     factories.delivery(received_at=now - 11 * HOUR)
@@ -507,7 +507,7 @@ def test_a_webhook_before_the_last_three_scans_is_no_sign_of_life(quill: Sender,
     assert "webhook-silent" not in named(now)
 
 
-def test_what_a_poll_brought_unread_is_no_webhook(quill: Sender, alice: User) -> None:
+def test_an_unread_polled_scan_does_not_count_as_a_webhook(quill: Sender, alice: User) -> None:
     now = timezone.now()
     parcel = factories.parcel(factories.order(quill, alice, status="booked"))
     for hours in (10, 8, 7):

@@ -1,4 +1,6 @@
-"""Many lines of nobody's are given to one sender at once; what may answer an unclear booking is resolved one by one."""
+"""Many unassigned lines go to one sender at once; lines that may belong to an unclear booking are resolved one by
+one.
+"""
 
 import datetime as dt
 from collections.abc import Callable
@@ -24,7 +26,7 @@ LIST, PAGE = "/admin/billing/charge/?owner=nobody", "/admin/billing/charge/assig
 
 
 def ticks(page: Any) -> list[str]:
-    """What the page's own ticks send."""
+    """Return what the page's own checkboxes send."""
     return [f"{line.charge.pk}:{line.goes_to}" for line in page.context["lines"] if not line.left]
 
 
@@ -56,7 +58,7 @@ def order(quill: Sender, alice: User) -> Order:
     return factories.order(quill, alice, status="booked", customer_reference="PO 117")
 
 
-def test_lines_are_ticked_in_the_list_looked_at_and_assigned_with_one_row_of_the_audit_each(
+def test_lines_are_ticked_reviewed_and_assigned_with_an_audit_row_each(
     staff: Client, sam: User, quill: Sender, alice: User
 ) -> None:
     lines = [stray("SSTRAY001"), stray("SSTRAY002", "3.00"), stray("SSTRAY003", "9.00", currency="NZD")]
@@ -78,7 +80,7 @@ def test_lines_are_ticked_in_the_list_looked_at_and_assigned_with_one_row_of_the
     assert all(REASON in row.reason for row in rows)
 
 
-def test_a_line_goes_to_the_parcel_whose_customer_reference_it_has(
+def test_a_line_goes_to_the_parcel_with_its_customer_reference(
     staff: Client, order: Order, alice: User, wren: Sender, bob: User
 ) -> None:
     factories.order(wren, bob, status="booked", customer_reference="PO 118")
@@ -91,13 +93,13 @@ def test_a_line_goes_to_the_parcel_whose_customer_reference_it_has(
     assert own.order == order
 
 
-def test_a_customer_reference_of_two_parcels_names_neither(staff: Client, order: Order, alice: User) -> None:
+def test_a_customer_reference_of_two_parcels_matches_neither(staff: Client, order: Order, alice: User) -> None:
     factories.order(order.sender, alice, status="booked", customer_reference="PO 117")
     charge = stray(customer_reference="PO 117", day=timezone.now().date())
     assert line(preview(staff, order.sender, charge), charge).order is None
 
 
-def test_a_line_with_the_reference_of_another_senders_parcel_is_left(
+def test_a_line_with_the_reference_of_another_senders_parcel_is_skipped(
     staff: Client, order: Order, wren: Sender, bob: User
 ) -> None:
     factories.order(wren, bob, status="booked", carrier_reference="SWREN0001")
@@ -108,7 +110,7 @@ def test_a_line_with_the_reference_of_another_senders_parcel_is_left(
     assert list(Charge.objects.unmatched()) == [charge]
 
 
-def test_the_cover_in_the_same_price_goes_along_and_is_in_the_sum(staff: Client, quill: Sender) -> None:
+def test_cover_in_the_same_price_is_assigned_too_and_is_in_the_sum(staff: Client, quill: Sender) -> None:
     cost = stray(line=2)
     cover = stray(kind="cover", amount="2.00", report=cost.report, line=2, part=1)
     page = preview(staff, quill, cost, cover)
@@ -120,10 +122,10 @@ def test_the_cover_in_the_same_price_goes_along_and_is_in_the_sum(staff: Client,
 
 @pytest.mark.postgres
 @pytest.mark.parametrize("status", ["unconfirmed", "conflict"])
-def test_a_line_that_may_answer_an_unclear_booking_is_left_with_a_link_and_the_others_go_on(
+def test_a_line_that_may_belong_to_an_unclear_booking_is_skipped_with_a_link(
     staff: Client, quill: Sender, wren: Sender, bob: User, status: str
 ) -> None:
-    """Even if it was ticked as if the page had shown it to go there."""
+    """Even if it was ticked as if the page had offered it."""
     booking = cases.unclear(wren, bob, status=status)
     may_be = stray("SFOUND001", day=timezone.now().date())
     other = stray("SLONGAGO1", day=timezone.now().date() - dt.timedelta(days=30))
@@ -154,7 +156,7 @@ def test_a_line_that_may_answer_an_unclear_booking_is_left_with_a_link_and_the_o
         "by a reply's reference", "without a reference", "another parcel's by its customer reference",
     ],
 )  # fmt: skip
-def test_what_may_answer_a_booking_is_told_by_its_names_else_by_its_day(
+def test_lines_match_an_unclear_booking_by_reference_or_else_by_day(
     staff: Client, order: Order, wren: Sender, bob: User, fields: Any, attempt: Any, may_be: bool
 ) -> None:
     booking = factories.order(wren, bob, status="unconfirmed", customer_reference="PO 200")
@@ -166,14 +168,14 @@ def test_what_may_answer_a_booking_is_told_by_its_names_else_by_its_day(
     assert bool(line(preview(staff, order.sender, charge), charge).unclear) is may_be
 
 
-def test_what_was_charged_before_the_booking_was_sent_is_not_its(staff: Client, quill: Sender, unclear: Any) -> None:
+def test_a_charge_from_before_the_booking_does_not_match(staff: Client, quill: Sender, unclear: Any) -> None:
     unclear()
     report = factories.billing_report(uploaded_at=timezone.now() - dt.timedelta(hours=1))
     charge = stray(day=timezone.now().date(), report=report)
     assert line(preview(staff, quill, charge), charge).unclear is None
 
 
-def test_another_accounts_unclear_booking_holds_no_line_back(staff: Client, quill: Sender, unclear: Any) -> None:
+def test_another_accounts_unclear_booking_blocks_no_line(staff: Client, quill: Sender, unclear: Any) -> None:
     unclear()
     other = gateway.current_account()
     other.pk, other.fingerprint = None, "another"
@@ -182,9 +184,7 @@ def test_another_accounts_unclear_booking_holds_no_line_back(staff: Client, quil
     assert line(preview(staff, quill, charge), charge).unclear is None
 
 
-def test_a_line_that_changed_meanwhile_is_told_and_left_and_the_others_go_on(
-    staff: Client, quill: Sender, wren: Sender
-) -> None:
+def test_a_line_that_changed_meanwhile_is_named_and_skipped(staff: Client, quill: Sender, wren: Sender) -> None:
     taken, other = stray("SSTRAY001"), stray("SSTRAY002")
     page = preview(staff, quill, taken, other)
     matching.assign_charge(taken, sender=wren)
@@ -194,7 +194,7 @@ def test_a_line_that_changed_meanwhile_is_told_and_left_and_the_others_go_on(
     assert Charge.objects.get(sender=wren) == taken
 
 
-def test_a_line_taken_in_the_very_moment_is_told_too(
+def test_a_line_taken_at_the_same_moment_is_named_too(
     staff: Client, quill: Sender, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     taken, other = stray("SSTRAY001"), stray("SSTRAY002")
@@ -207,7 +207,7 @@ def test_a_line_taken_in_the_very_moment_is_told_too(
     assert Audit.objects.filter(action="charge assigned").count() == 1
 
 
-def test_nothing_goes_where_the_page_did_not_show_it_to_go(
+def test_nothing_is_assigned_that_the_page_did_not_show(
     staff: Client, quill: Sender, wren: Sender, order: Order, alice: User
 ) -> None:
     charge = stray(customer_reference="PO 300", day=timezone.now().date())
@@ -230,14 +230,14 @@ def test_the_page_keeps_what_was_typed_and_asks_why_only_when_it_assigns(staff: 
     assert Charge.objects.unmatched().exists()
 
 
-def test_what_was_not_ticked_stays(staff: Client, quill: Sender) -> None:
+def test_unticked_lines_stay_unassigned(staff: Client, quill: Sender) -> None:
     ticked, other = stray("SSTRAY001"), stray("SSTRAY002")
     page = preview(staff, quill, ticked, other)
     staff.post(PAGE, {"line": ticks(page)[:1], "sender": quill.number, "reason": REASON, "assign": "1"})
     assert Charge.objects.get(sender=quill) == ticked
 
 
-def test_more_than_a_hundred_or_none_are_refused_in_a_sentence(
+def test_more_than_a_hundred_or_none_are_refused_with_a_reason(
     staff: Client, quill: Sender, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     form = {"sender": quill.number, "reason": REASON, "assign": "1"}
@@ -251,12 +251,12 @@ def test_more_than_a_hundred_or_none_are_refused_in_a_sentence(
     assert not Charge.objects.exclude(sender=None).exists()
 
 
-def test_a_line_whose_report_is_not_posted_is_left(staff: Client, quill: Sender) -> None:
+def test_a_line_whose_report_is_not_posted_is_skipped(staff: Client, quill: Sender) -> None:
     charge = stray(posted_at=None)
     assert line(preview(staff, quill, charge), charge).left
 
 
-def test_ticks_are_only_in_the_list_of_nobodys_and_for_those_who_may_assign(
+def test_checkboxes_are_only_in_the_unassigned_list_for_those_who_may_assign(
     staff: Client, operator: Callable[[str], Client], db: None
 ) -> None:
     stray()
@@ -267,7 +267,7 @@ def test_ticks_are_only_in_the_list_of_nobodys_and_for_those_who_may_assign(
 
 
 @pytest.mark.postgres
-def test_the_page_asks_no_more_for_thirty_lines_than_for_two(
+def test_the_page_needs_no_more_queries_for_thirty_lines_than_for_two(
     staff: Client, quill: Sender, alice: User, unclear: Any
 ) -> None:
     counts = []

@@ -1,4 +1,4 @@
-"""The audit: one row for everything an operator does and for each label or link shown; read, found, taken away."""
+"""The audit log: one row for every operator action and for each label or link shown; read, searched, exported."""
 
 import csv
 import datetime as dt
@@ -143,7 +143,7 @@ def imported(**fields: Any) -> Import:
 
 
 def held_import() -> Restore:
-    """A restore that holds an import of one due row."""
+    """A restore that holds an import with one queued row."""
     restore: Restore = factories.restore()
     file = imported(restore=restore, hold="We compare it first.", paused_at=timezone.now())
     file.rows.update(state="owed")
@@ -157,7 +157,7 @@ def old_list() -> LocalityList:
 
 
 def charge(of: Sender | None = None, **fields: Any) -> Charge:
-    """A line of nobody's, or of a sender's."""
+    """A line that is unassigned, or a sender's."""
     made: Charge = factories.charge(None, sender=of, **fields)
     return made
 
@@ -184,7 +184,7 @@ def dispute() -> Dispute:
     )
 
 
-# For every act in the admin: what it is done to, and what else its form asks.
+# For every action in the admin: its object, and what else its form asks.
 SCENES: dict[tuple[str, str], tuple[Callable[[], Any], dict[str, Any]]] = {
     ("accounts.user", "turn-off"): (person, {}),
     ("accounts.user", "turn-on"): (lambda: person(is_active=False), {}),
@@ -261,8 +261,8 @@ def registered() -> list[tuple[type[Model], AdminAction]]:
 @pytest.mark.parametrize(
     ("model", "act"), registered(), ids=[f"{m._meta.model_name} {act.name}" for m, act in registered()]
 )
-def test_every_act_leaves_exactly_one_row(staff: Client, sam: User, model: type[Model], act: AdminAction) -> None:
-    """An act without a scene fails here: its author has to add how it is done."""
+def test_every_action_writes_exactly_one_row(staff: Client, sam: User, model: type[Model], act: AdminAction) -> None:
+    """An action without a case fails here: its author has to add one."""
     prepare, form = SCENES[model._meta.label_lower, act.name]
     thing, began_at = prepare(), timezone.now()
     url = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_act", args=[thing.pk, act.name])
@@ -278,7 +278,9 @@ def test_every_act_leaves_exactly_one_row(staff: Client, sam: User, model: type[
 @pytest.mark.parametrize(
     ("model", "act"), registered(), ids=[f"{m._meta.model_name} {act.name}" for m, act in registered()]
 )
-def test_every_act_asks_why_and_without_it_changes_nothing(staff: Client, model: type[Model], act: AdminAction) -> None:
+def test_every_action_asks_why_and_changes_nothing_without_a_reason(
+    staff: Client, model: type[Model], act: AdminAction
+) -> None:
     prepare, form = SCENES[model._meta.label_lower, act.name]
     thing = prepare()
     before = model._default_manager.filter(pk=thing.pk).values().get()
@@ -289,21 +291,21 @@ def test_every_act_asks_why_and_without_it_changes_nothing(staff: Client, model:
     assert not Audit.objects.exists()
 
 
-def test_a_reason_that_holds_a_link_is_asked_again(staff: Client, quill: Sender) -> None:
+def test_a_reason_that_contains_a_link_is_refused(staff: Client, quill: Sender) -> None:
     url = reverse("admin:accounts_sender_act", args=[quill.pk, "limits"])
     page = staff.post(url, {**LIMITS, "reason": f"see https://carrier.example/t/?token={JWT}"})
     assert "Remove the link" in page.content.decode()
     assert not Audit.objects.exists()
 
 
-def test_a_reason_that_holds_an_e_mail_is_asked_again(staff: Client, quill: Sender) -> None:
+def test_a_reason_that_contains_an_email_is_refused(staff: Client, quill: Sender) -> None:
     url = reverse("admin:accounts_sender_act", args=[quill.pk, "limits"])
     page = staff.post(url, {**LIMITS, "reason": "alice@quill.example asked for it"})
     assert "Remove the email address" in page.content.decode()
     assert not Audit.objects.exists()
 
 
-def test_what_a_team_does_names_nobody_in_the_audit(quill: Sender, alice: User, ana: User) -> None:
+def test_a_teams_changes_name_nobody_in_the_audit_log(quill: Sender, alice: User, ana: User) -> None:
     now, member = timezone.now(), ana.membership
     made = team.invite_person(quill, "zoe@example.org", "viewer", by=alice, now=now)
     team.revoke_invitation(made, by=alice, now=now)
@@ -318,7 +320,7 @@ def test_what_a_team_does_names_nobody_in_the_audit(quill: Sender, alice: User, 
     ]
 
 
-def test_a_search_for_an_address_is_in_the_audit_by_its_keyed_hash(staff: Client, history: Order) -> None:
+def test_a_search_for_an_address_is_audited_by_its_keyed_hash(staff: Client, history: Order) -> None:
     exported(staff, {"q": "alice@quill.example"})
     assert Audit.objects.latest("pk").reason == f"q={hash_of('alice@quill.example')}"
 
@@ -331,17 +333,17 @@ def test_a_suspension_keeps_no_signed_link(staff: Client, quill: Sender, where: 
     assert not Audit.objects.exists()
 
 
-def test_the_note_of_a_suspension_outlives_it_in_the_audit(quill: Sender, sam: User) -> None:
+def test_the_note_of_a_suspension_stays_in_the_audit_log(quill: Sender, sam: User) -> None:
     now = timezone.now()
     quill.suspend(by=sam, category="terms", text="Unpaid bill.", note="the bank said so", at=now)
     quill.reinstate(by=sam, reason="the bill is paid", at=now)
     assert Audit.objects.earliest("pk").reason == "terms: Unpaid bill. Note: the bank said so"
 
 
-# -- What is changed or shown on pages that are no act ------------------------------------------
+# -- Changes and disclosures outside actions ------------------------------------------
 
 
-def test_a_test_of_the_listener_leaves_a_row(staff: Client, sam: User, monkeypatch: Any) -> None:
+def test_a_test_of_the_listener_writes_a_row(staff: Client, sam: User, monkeypatch: Any) -> None:
     monkeypatch.setattr("shipping_portal.staff.carrier.listener.send_test_event", lambda found: "200 stored")
     staff.post("/admin/listener/")
     row = Audit.objects.get()
@@ -349,7 +351,7 @@ def test_a_test_of_the_listener_leaves_a_row(staff: Client, sam: User, monkeypat
     assert row.subject == f"carrier account {CarrierAccount.objects.get().pk}"
 
 
-def test_an_imported_list_leaves_a_row_for_each_country_with_the_reason(
+def test_an_imported_list_writes_a_row_for_each_country_with_the_reason(
     staff: Client, sam: User, localities: None
 ) -> None:
     content = "country,suburb,state,postcode\nAU,HOBART,TAS,7000\nUS,PORTLAND,OR,97206\n"
@@ -358,7 +360,7 @@ def test_an_imported_list_leaves_a_row_for_each_country_with_the_reason(
     assert [REASON in row.reason for row in rows] == [True, True]
 
 
-def test_a_billing_report_that_is_taken_leaves_a_row(staff: Client, sam: User) -> None:
+def test_an_uploaded_billing_report_writes_a_row(staff: Client, sam: User) -> None:
     file = SimpleUploadedFile("billing-2026-11-23.csv", b"Type,Reference,Price,Currency\n")
     staff.post("/admin/billing/billingreport/upload/", {"file": file, "account": factories.account().pk})
     row = Audit.objects.get()
@@ -367,7 +369,7 @@ def test_a_billing_report_that_is_taken_leaves_a_row(staff: Client, sam: User) -
     )  # fmt: skip
 
 
-def test_columns_that_are_set_leave_a_row_and_columns_that_are_tried_none(staff: Client, sam: User) -> None:
+def test_setting_columns_writes_a_row_and_trying_them_does_not(staff: Client, sam: User) -> None:
     profile = profile_of(factories.account())
     url = reverse("admin:billing_billingprofile_columns", args=[profile.pk])
     form = {"column_type": "Art", "column_reference": "Ref", "column_price": "P", "column_currency": "C"}
@@ -380,7 +382,7 @@ def test_columns_that_are_set_leave_a_row_and_columns_that_are_tried_none(staff:
     assert REASON in row.reason
 
 
-def test_a_changed_alias_leaves_a_row(staff: Client, sam: User) -> None:
+def test_a_changed_alias_writes_a_row(staff: Client, sam: User) -> None:
     alias = LocalityAlias.objects.first()
     form = {"word": "XY", "stands_for": "Mount", "reason": REASON}
     staff.post(reverse("admin:accounts_localityalias_change", args=[alias.pk]), form)
@@ -388,7 +390,7 @@ def test_a_changed_alias_leaves_a_row(staff: Client, sam: User) -> None:
     assert (row.action, row.actor, row.reason) == ("alias saved", sam, f"XY for MOUNT: {REASON}")
 
 
-def test_a_decided_word_leaves_a_row(staff: Client, sam: User) -> None:
+def test_a_decided_word_writes_a_row(staff: Client, sam: User) -> None:
     word = EventWord.objects.create(word="with sorter", first_seen_at=timezone.now())
     staff.post(reverse("admin:tracking_eventword_decide", args=[word.pk]), {"progress": "", "reason": REASON})
     row = Audit.objects.get()
@@ -396,7 +398,7 @@ def test_a_decided_word_leaves_a_row(staff: Client, sam: User) -> None:
 
 
 @pytest.mark.parametrize("decision", ["not_booked", "keep_waiting"])
-def test_a_resolved_order_leaves_a_row(staff: Client, sam: User, unclear: Callable[..., Order], decision: str) -> None:
+def test_a_resolved_order_writes_a_row(staff: Client, sam: User, unclear: Callable[..., Order], decision: str) -> None:
     order = unclear()
     url = reverse("admin:orders_order_resolve", args=[order.pk])
     staff.post(url, {"decision": decision, f"{decision}-reason": REASON})
@@ -405,7 +407,7 @@ def test_a_resolved_order_leaves_a_row(staff: Client, sam: User, unclear: Callab
 
 
 @pytest.mark.parametrize(("query", "action"), [("", "label opened"), ("?download=1", "label downloaded")])
-def test_each_label_that_is_opened_or_taken_away_leaves_a_row(
+def test_each_label_opened_or_downloaded_writes_a_row(
     visit: Callable[[User], Client], alice: User, quill: Sender, query: str, action: str
 ) -> None:
     label = factories.stored_label(factories.order(quill, alice, status="booked"))
@@ -416,7 +418,7 @@ def test_each_label_that_is_opened_or_taken_away_leaves_a_row(
     assert [row.reason for row in rows] == ["full", "full"]
 
 
-def test_a_label_that_was_not_served_leaves_no_row(
+def test_a_label_that_was_not_served_writes_no_row(
     visit: Callable[[User], Client], alice: User, bob: User, quill: Sender
 ) -> None:
     label = factories.stored_label(factories.order(quill, alice, status="booked"))
@@ -472,7 +474,7 @@ def test_one_operator_is_a_filter(staff: Client, history: Order, sam: User) -> N
     assert [row.action for row in shown] == ["sender suspended"]
 
 
-# -- Taking it away -----------------------------------------------------------------------------
+# -- Exporting it -----------------------------------------------------------------------------
 
 
 def exported(browser: Client, query: dict[str, str] | None = None) -> list[list[str]]:
@@ -498,21 +500,21 @@ def test_other_cells_are_left_alone() -> None:
     ]  # fmt: skip
 
 
-def test_the_file_is_a_download_that_nothing_keeps(staff: Client, history: Order) -> None:
+def test_the_file_is_a_download_that_is_never_cached(staff: Client, history: Order) -> None:
     answer = staff.get(EXPORT)
     assert answer["Content-Type"] == "text/csv; charset=utf-8"
     assert answer["Content-Disposition"].startswith('attachment; filename="audit-')
     assert "no-store" in answer["Cache-Control"]
 
 
-def test_the_file_holds_no_signed_link(staff: Client, history: Order) -> None:
+def test_the_file_contains_no_signed_link(staff: Client, history: Order) -> None:
     pasted = f"he sent https://carrier.example/t/?token={JWT}"
     Audit.write("looked", history, by=None, at=timezone.now(), reason=pasted)
     assert JWT not in str(exported(staff))
     assert JWT not in str(exported(staff, {"q": pasted}) + exported(staff))
 
 
-def test_taking_it_away_is_in_the_audit_itself(staff: Client, history: Order, sam: User) -> None:
+def test_exporting_the_audit_log_is_audited_too(staff: Client, history: Order, sam: User) -> None:
     exported(staff, {"by": "operators"})
     row = Audit.objects.latest("pk")
     assert (row.action, row.actor, row.reason) == ("audit exported", sam, "by=operators")
@@ -541,7 +543,7 @@ def test_a_lookup_through_the_export_is_refused_like_one_in_the_list(
 @pytest.mark.parametrize(
     "typed", ["at__year=99999999999", "at__gte=99999-01-01", "p=99999999999999999999", "by=" + "9" * 40]
 )
-def test_an_address_typed_by_hand_is_no_fault_of_ours(staff: Client, typed: str) -> None:
+def test_a_url_typed_by_hand_is_not_an_error_of_ours(staff: Client, typed: str) -> None:
     answer = staff.get(f"{reverse('admin:accounts_audit_changelist')}?{typed}")
     assert answer.status_code in {200, 302, 400}
     assert staff.get(f"{reverse('admin:accounts_audit_export')}?{typed}").status_code in {200, 302, 400}

@@ -54,7 +54,7 @@ def sent(browser: Client, content: bytes, *, name: str = NAME, **fields: str) ->
 
 
 def uploaded(browser: Client, content: bytes, **fields: str) -> BillingReport:
-    """A report that was uploaded, and read as the worker does."""
+    """A report that is uploaded and read as the worker does it."""
     sent(browser, content, **fields)
     report = BillingReport.objects.latest("pk")
     checking.read_due_report(report.pk)
@@ -71,7 +71,7 @@ def order(quill: Sender, alice: User) -> Order:
 
 
 def test_a_report_is_uploaded_read_and_posted_in_three_presses(operator: Operator, order: Order, alice: User) -> None:
-    """The link on the first page, Check the file, and Post with a reason on the page that comes by itself."""
+    """The link on the first page, Check the file, and Post with a reason on the page that follows."""
     billing = operator("Billing")
     assert f'href="{UPLOAD}"' in billing.get("/admin/").content.decode()
     report = uploaded(billing, summed(line(order.carrier_reference)))
@@ -87,7 +87,7 @@ def test_a_report_is_uploaded_read_and_posted_in_three_presses(operator: Operato
 
 
 @pytest.mark.parametrize("group", ["Support", "Read-only"])
-def test_who_may_not_post_reads_the_totals_and_has_no_form(
+def test_those_who_may_not_post_see_the_totals_but_no_form(
     operator: Operator, order: Order, alice: User, group: str
 ) -> None:
     report = factories.billing_report(state="checked", stated={"AUD": "13.18"})
@@ -104,7 +104,7 @@ def test_who_may_not_post_reads_the_totals_and_has_no_form(
     assert act(ready, "post") not in browser.get(page_of(ready)).content.decode()
 
 
-def test_the_health_page_tells_the_last_report_and_how_it_stands(staff: Client, order: Order) -> None:
+def test_the_health_page_shows_the_last_report_and_its_state(staff: Client, order: Order) -> None:
     assert "None yet" in staff.get("/admin/health/").content.decode().partition("Last billing report")[2]
     report = uploaded(staff, summed(line(order.carrier_reference)))
     recorded = " ".join(staff.get("/admin/health/").content.decode().partition("Last billing report")[2].split(" "))
@@ -142,7 +142,7 @@ def test_a_file_refused_in_the_reports_folder_waits_here_and_is_read_again_once_
     assert report.state == "checked"
 
 
-def test_while_it_is_read_the_page_says_how_far_it_is_and_asks_again(staff: Client, db: None) -> None:
+def test_while_it_is_read_the_page_shows_progress_and_reloads(staff: Client, db: None) -> None:
     report = factories.billing_report(state="reading", due_at=timezone.now(), rows=1500)
     page = staff.get(page_of(report)).content.decode()
     assert "Processing: 1,500 lines so far." in page
@@ -150,14 +150,14 @@ def test_while_it_is_read_the_page_says_how_far_it_is_and_asks_again(staff: Clie
     assert '<noscript><meta http-equiv="refresh" content="5"></noscript>' in page
 
 
-def test_a_report_that_was_read_asks_no_more(staff: Client, order: Order) -> None:
+def test_a_report_that_was_read_stops_reloading(staff: Client, order: Order) -> None:
     page = staff.get(page_of(uploaded(staff, summed(line(order.carrier_reference))))).content.decode()
     assert "hx-trigger" not in page
     assert "refresh" not in page
 
 
 @pytest.mark.postgres
-def test_its_page_adds_up_what_it_holds_by_kind_against_the_files_total(staff: Client, order: Order) -> None:
+def test_its_page_adds_up_its_lines_by_kind_against_the_files_total(staff: Client, order: Order) -> None:
     rows = [line(order.carrier_reference, Warranty_Price="2.00"), refund("SNOBODY01", "3.00", Refund_Reason="Loss")]
     context = staff.get(page_of(uploaded(staff, summed(*rows)))).context
     found = [(row["words"], row["lines"], str(row["amount"])) for row in context["kinds"]]
@@ -168,7 +168,7 @@ def test_its_page_adds_up_what_it_holds_by_kind_against_the_files_total(staff: C
     assert (context["tally"].matched, context["tally"].unmatched) == (2, 1)
 
 
-def test_lines_that_were_posted_before_are_told_apart_and_left_out(staff: Client, order: Order) -> None:
+def test_lines_posted_before_are_marked_and_left_out(staff: Client, order: Order) -> None:
     first = uploaded(staff, summed(line(order.carrier_reference)))
     staff.post(act(first, "post"), {"reason": REASON})
     again = uploaded(staff, summed(line(order.carrier_reference), line("SNEW00001")))
@@ -178,7 +178,7 @@ def test_lines_that_were_posted_before_are_told_apart_and_left_out(staff: Client
     assert order.charges.filter(posted_at__isnull=False).count() == 1
 
 
-def test_the_carrier_may_say_that_repeated_lines_are_charges_of_their_own(staff: Client, order: Order) -> None:
+def test_repeated_lines_count_if_the_carrier_says_they_are_new(staff: Client, order: Order) -> None:
     first = uploaded(staff, summed(line(order.carrier_reference)))
     staff.post(act(first, "post"), {"reason": REASON})
     again = uploaded(staff, summed(line(order.carrier_reference), line("SNEW00001")))
@@ -203,7 +203,7 @@ def test_a_file_without_a_total_takes_that_of_the_invoice_before_or_after(staff:
     assert before.stated == {"AUD": "12.08"}
     after = uploaded(staff, written(line("SNEW00001")))
     unbalanced = BillingReport.objects.filter(queues.REPORTS["balance"].rule(timezone.now()))
-    assert set(unbalanced) == {after}  # what states no total can't be posted
+    assert set(unbalanced) == {after}  # a file without a total can't be posted
     assert "The file has no AUD total." in staff.get(page_of(after)).content.decode()
     staff.post(act(after, "state-total"), {"total": "12.08", "currency": "aud", "reason": REASON})
     staff.post(act(after, "post"), {"reason": REASON})
@@ -211,7 +211,7 @@ def test_a_file_without_a_total_takes_that_of_the_invoice_before_or_after(staff:
     assert after.state == "posted"
 
 
-def test_a_total_stands_beside_those_of_other_currencies(staff: Client, order: Order) -> None:
+def test_a_total_shows_beside_those_of_other_currencies(staff: Client, order: Order) -> None:
     report = uploaded(staff, written(line(order.carrier_reference)), total="12.08", currency="AUD")
     staff.post(act(report, "state-total"), {"total": "3.00", "currency": "USD", "reason": REASON})
     report.refresh_from_db()
@@ -219,12 +219,12 @@ def test_a_total_stands_beside_those_of_other_currencies(staff: Client, order: O
 
 
 @pytest.mark.parametrize("half", [{"total": "12.08"}, {"currency": "AUD"}])
-def test_a_total_without_its_currency_is_asked_again(staff: Client, db: None, half: dict[str, str]) -> None:
+def test_a_total_without_its_currency_is_refused(staff: Client, db: None, half: dict[str, str]) -> None:
     assert "Enter both the total and its currency" in sent(staff, written(line("SA00001")), **half).content.decode()
     assert not BillingReport.objects.exists()
 
 
-def test_a_damaged_file_shows_its_problems_with_their_lines_and_is_read_again(staff: Client, order: Order) -> None:
+def test_a_damaged_file_shows_its_problems_by_line_and_can_be_read_again(staff: Client, order: Order) -> None:
     report = uploaded(staff, written(line(order.carrier_reference, Price="12,08"), total("12.08")))
     page = staff.get(page_of(report)).content.decode()
     assert "Damaged: it can't be posted." in page.replace("&#x27;", "'")
@@ -239,13 +239,13 @@ def test_a_report_is_made_void_before_it_is_posted_and_never_after(staff: Client
     content = summed(line(order.carrier_reference))
     first = uploaded(staff, content)
     staff.post(act(first, "void"), {"reason": REASON})
-    second = uploaded(staff, content)  # taken again
+    second = uploaded(staff, content)  # uploaded again
     staff.post(act(second, "post"), {"reason": REASON})
     assert staff.post(act(second, "void"), {"reason": REASON}).status_code == 409
     assert list(BillingReport.objects.order_by("pk").values_list("state", flat=True)) == ["void", "posted"]
 
 
-def test_the_same_file_is_refused_with_a_link_to_what_it_is(staff: Client, order: Order) -> None:
+def test_the_same_file_is_refused_with_a_link_to_its_report(staff: Client, order: Order) -> None:
     content = summed(line(order.carrier_reference))
     report = uploaded(staff, content)
     page = sent(staff, content, name="again.csv").content.decode()
@@ -262,7 +262,7 @@ def test_a_file_with_other_columns_is_refused_with_a_link_to_set_them(staff: Cli
     assert not BillingReport.objects.exists()
 
 
-def test_what_a_file_says_is_shown_as_text(staff: Client, db: None) -> None:
+def test_a_files_content_is_escaped(staff: Client, db: None) -> None:
     report = uploaded(staff, summed(line("SA00001", Type="<script>alert(1)</script>")), name="<b>.csv")
     page = staff.get(page_of(report)).content.decode()
     assert "<script>alert(1)" not in page
@@ -381,7 +381,7 @@ def test_a_checked_file_read_again_by_columns_it_has_not_is_damaged(staff: Clien
 
 
 @pytest.mark.parametrize("called", ["reference", "number", "A-number"])
-def test_a_line_of_nobodys_is_assigned_with_the_cover_in_its_price(
+def test_an_unassigned_line_is_assigned_with_the_cover_in_its_price(
     staff: Client, order: Order, alice: User, called: str
 ) -> None:
     report = uploaded(staff, summed(line("SNOBODY01", Warranty_Price="2.00")))
@@ -397,7 +397,7 @@ def test_a_line_of_nobodys_is_assigned_with_the_cover_in_its_price(
     assert (row.sender, REASON in row.reason) == (order.sender, True)
 
 
-def test_a_line_is_assigned_to_nobody_unknown_and_only_once(staff: Client, order: Order) -> None:
+def test_a_line_is_assigned_once_and_only_to_a_known_sender(staff: Client, order: Order) -> None:
     charge = factories.charge(None)
     page = staff.post(act(charge, "assign"), {"owner": "SNOSUCH01", "reason": REASON})
     assert "No parcel or sender matches that." in page.content.decode()
@@ -423,7 +423,7 @@ def test_a_posted_line_is_reversed_once_by_a_line_beside_it(staff: Client, order
     assert staff.post(act(back, "reverse"), {"reason": REASON}).status_code == 409
 
 
-def test_another_price_than_booked_is_accepted_once_and_its_parcel_leaves_the_queue(
+def test_a_price_other_than_booked_is_accepted_once_and_its_parcel_leaves_the_queue(
     staff: Client, order: Order
 ) -> None:
     charge = factories.charge(order, is_unexpected=True)
@@ -449,7 +449,7 @@ def test_a_sender_is_given_credit_with_the_reason_they_read(staff: Client, quill
 
 
 @pytest.mark.parametrize("amount", ["0", "-5.00", "0.001", ""])
-def test_a_credit_gives_something_to_the_cent(staff: Client, quill: Sender, amount: str) -> None:
+def test_a_credit_is_above_zero_and_in_whole_cents(staff: Client, quill: Sender, amount: str) -> None:
     page = staff.post(act(quill, "credit"), {"amount": amount, "currency": "AUD", "reason": REASON})
     assert page.context["form"].errors["amount"]
     assert not Charge.objects.exists()
@@ -482,7 +482,7 @@ def test_charges_are_filtered_by_week_kind_and_owner_and_searched_by_reference(
     assert [charge.reference for charge in shown] == references
 
 
-def test_a_line_leads_to_its_report_parcel_and_sender_and_they_lead_back(staff: Client, order: Order) -> None:
+def test_a_line_links_to_its_report_parcel_and_sender_and_back(staff: Client, order: Order) -> None:
     charge = factories.charge(order)
     page = staff.get(page_of(charge)).content.decode()
     for thing in (charge.report, order, order.sender):
@@ -549,21 +549,21 @@ def test_an_accepted_dispute_gives_the_credit_that_was_prefilled(staff: Client, 
     assert "accepted, credit 4.20 AUD: You are right" in Audit.objects.get(action="dispute answered").reason
 
 
-def test_a_declined_dispute_gives_nothing_whatever_was_prefilled(staff: Client, dispute: Dispute) -> None:
+def test_a_declined_dispute_gives_no_credit_whatever_was_prefilled(staff: Client, dispute: Dispute) -> None:
     staff.post(act(dispute, "answer"), {"verdict": "decline", "credit": "4.20", "text": "The scale is checked."})
     dispute.refresh_from_db()
     assert (dispute.state, dispute.credit) == ("declined", None)
     assert staff.post(act(dispute, "answer"), {"verdict": "accept", "text": "After all."}).status_code == 409
 
 
-def test_a_credit_above_the_line_is_a_slip(staff: Client, dispute: Dispute) -> None:
+def test_a_credit_above_the_line_is_refused(staff: Client, dispute: Dispute) -> None:
     page = staff.post(act(dispute, "answer"), {"verdict": "accept", "credit": "42.00", "text": "You are right."})
     assert "To credit more than that" in page.content.decode()
     dispute.refresh_from_db()
     assert dispute.state == "open"
 
 
-def test_open_disputes_come_first_and_the_oldest_of_them_on_top(staff: Client, order: Order, alice: User) -> None:
+def test_open_disputes_come_first_oldest_on_top(staff: Client, order: Order, alice: User) -> None:
     now = timezone.now()
     for state, days in (("declined", 9), ("open", 1), ("accepted", 8), ("open", 5)):
         Dispute.objects.create(
@@ -576,11 +576,11 @@ def test_open_disputes_come_first_and_the_oldest_of_them_on_top(staff: Client, o
     ]  # fmt: skip
 
 
-# -- Evidence for bookings nobody knows the end of -------------------------------------------------
+# -- Evidence for unclear bookings -------------------------------------------------
 
 
 @pytest.mark.postgres
-def test_a_line_of_nobodys_is_evidence_for_an_unclear_booking(staff: Client, unclear: Callable[..., Order]) -> None:
+def test_an_unassigned_line_is_evidence_for_an_unclear_booking(staff: Client, unclear: Callable[..., Order]) -> None:
     order, today = unclear(), timezone.now().date()
     factories.charge(None, reference="SFOUND001", day=today, declared_kg=order.weight_kg)
     factories.charge(None, reference="SDEAR0001", amount="99.00", day=today)
@@ -599,7 +599,7 @@ def test_a_line_of_nobodys_is_evidence_for_an_unclear_booking(staff: Client, unc
 def test_a_line_without_a_day_is_evidence_for_a_booking_of_any_day_of_its_week(
     unclear: Callable[..., Order], week: dt.date, is_shown: bool
 ) -> None:
-    """The booking left on a Sunday, and may have been made until the Friday after it."""
+    """The booking was sent on a Sunday and may have been made until the Friday after."""
     sunday = dt.datetime(2026, 11, 22, 12, tzinfo=dt.UTC)
     report = factories.billing_report(week=week, uploaded_at=sunday + dt.timedelta(days=10))
     factories.charge(None, reference="SFOUND001", day=None, report=report)
@@ -626,7 +626,7 @@ def test_a_question_shows_what_was_quoted_in_the_currency_of_its_order(
     assert "Charged 4.13 USD" in page
 
 
-def test_what_was_scanned_and_charged_is_one_candidate(unclear: Callable[..., Order]) -> None:
+def test_a_reference_both_scanned_and_charged_is_one_candidate(unclear: Callable[..., Order]) -> None:
     order = unclear()
     parcel = factories.parcel(reference="SFOUND001", last_scan_at=timezone.now())
     factories.event(parcel, postcode=order.receiver_postcode)
@@ -636,7 +636,7 @@ def test_what_was_scanned_and_charged_is_one_candidate(unclear: Callable[..., Or
     assert found.billed
 
 
-def test_a_price_alone_is_not_what_an_operator_starts_from(unclear: Callable[..., Order]) -> None:
+def test_a_price_alone_is_no_starting_point(unclear: Callable[..., Order]) -> None:
     order = unclear()
     factories.charge(None, reference="SFOUND001", day=timezone.now().date())
     assert gather_evidence(order).likeliest == ""
@@ -651,7 +651,7 @@ def test_another_accounts_lines_are_no_evidence(unclear: Callable[..., Order]) -
     assert gather_evidence(order).candidates == []
 
 
-def test_an_adopted_reference_brings_its_lines(
+def test_an_adopted_reference_gets_its_lines(
     staff: Client, unclear: Callable[..., Order], alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
@@ -837,7 +837,7 @@ def test_senders_hear_of_charges_that_count_later_than_their_report(
         return list(Notification.objects.filter(sender=order.sender, kind="statement").values_list("line", flat=True))
 
     staff.post(act(checked, "post"), {"reason": REASON})
-    assert len(recorded()) == 1  # of the first report
+    assert len(recorded()) == 1  # from the first report
     staff.post(act(checked, "count-held"), {"reason": REASON, "which": "twice"})
     assert [said for said in recorded() if "is ready: $13.00 for 1 parcel" in said]
     staff.post(act(checked, "count-held"), {"reason": REASON, "which": "refund"})

@@ -1,4 +1,4 @@
-"""The log of calls to the carrier: found by operation, answer and slowness; holds neither query nor secret."""
+"""The log of calls to the carrier: searchable by operation, outcome and duration; no query and no secret."""
 
 from collections.abc import Callable
 
@@ -19,7 +19,7 @@ LIST = "/admin/orders/carriercall/"
 
 @pytest.fixture
 def calls(quill: Sender, alice: User) -> Order:
-    """Five calls that differ in one thing each; the one with an order returns it."""
+    """Five calls that each differ in one thing; returns the order of the one that has one."""
     order = factories.order(quill, alice, status="booked")
     for operation, status, milliseconds, about in [
         ("book", 201, 400, order),
@@ -56,7 +56,7 @@ def calls(quill: Sender, alice: User) -> Order:
         ("operation=nonsense", {"book", "quote", "view", "track", "cancel"}),
     ],
 )
-def test_calls_are_found_by_operation_answer_and_slowness(
+def test_calls_are_found_by_operation_outcome_and_duration(
     staff: Client, calls: Order, query: str, found: set[str]
 ) -> None:
     rows = staff.get(f"{LIST}?{query}").context["cl"].result_list
@@ -65,24 +65,24 @@ def test_calls_are_found_by_operation_answer_and_slowness(
 
 def test_every_operation_the_contract_may_name_is_offered() -> None:
     contract = Contract.load(None)
-    of_classes = {"label", "prepare", "find"}  # no point names them: a class of its own asks so
+    of_classes = {"label", "prepare", "find"}  # no contract point names them: only a carrier class uses them
     named = {name for name in OPERATIONS if name not in of_classes and contract.operation(name)}
     assert named == {"quote", "quote_contents", "book", "view", "cancel", "track", "subscribe", "ping"}
 
 
-def test_a_call_leads_to_its_order(staff: Client, calls: Order) -> None:
+def test_a_call_links_to_its_order(staff: Client, calls: Order) -> None:
     assert f'href="/admin/orders/order/{calls.pk}/change/"' in staff.get(LIST).content.decode()
 
 
-def test_an_orders_page_leads_to_its_calls(staff: Client, calls: Order) -> None:
+def test_an_orders_page_links_to_its_calls(staff: Client, calls: Order) -> None:
     rows = staff.get(f"{LIST}?order__id__exact={calls.pk}").context["cl"].result_list
     assert [row.operation for row in rows] == ["book"]
 
 
-def test_what_is_logged_of_a_real_booking_holds_no_query_name_or_secret(booked: Callable[..., Order]) -> None:
+def test_the_log_of_a_real_booking_has_no_query_name_or_secret(booked: Callable[..., Order]) -> None:
     order = booked()
     gateway.carrier_of(order).track(order.carrier_reference or "")
-    # Texts alone: a microsecond may well read like the postcode.
+    # Only the text columns: a microsecond may look like the postcode.
     logged = [[value for value in row.values() if isinstance(value, str)] for row in CarrierCall.objects.values()]
     assert {row.operation for row in CarrierCall.objects.all()} == {"quote", "book", "track"}
     private = [order.receiver_name, order.receiver_email, order.receiver_line1, order.receiver_postcode, "?"]

@@ -1,4 +1,4 @@
-"""What operators keep of a case: notes that no sender reads, whose case it is, and emails to its sender."""
+"""Casework: notes that no sender reads, who has the case, and emails to its sender."""
 
 from collections.abc import Callable
 from typing import Any
@@ -36,7 +36,7 @@ def url(thing: Any, page: str) -> str:
 # -- Notes --------------------------------------------------------------------------------------
 
 
-def test_a_note_about_an_order_is_read_on_its_page_and_on_its_senders(staff: Client, sam: User, order: Order) -> None:
+def test_a_note_about_an_order_shows_on_its_page_and_on_its_senders(staff: Client, sam: User, order: Order) -> None:
     staff.post(url(order, "note"), {"text": SECRET})
     for page in (url(order, "change"), url(order.sender, "change")):
         assert SECRET in text(staff.get(page))
@@ -45,7 +45,7 @@ def test_a_note_about_an_order_is_read_on_its_page_and_on_its_senders(staff: Cli
     assert SECRET not in row.reason
 
 
-def test_a_note_about_a_sender_stands_on_its_own_page(staff: Client, order: Order) -> None:
+def test_a_note_about_a_sender_shows_on_the_senders_page(staff: Client, order: Order) -> None:
     staff.post(url(order.sender, "note"), {"text": SECRET})
     assert SECRET in text(staff.get(url(order.sender, "change")))
     assert SECRET not in text(staff.get(url(order, "change")))
@@ -116,7 +116,7 @@ def test_ones_own_cases_are_counted_on_the_first_page_and_one_click_away(
     assert listed(staff, "mine") == [order]
 
 
-def test_no_case_is_given_to_who_is_no_operator(staff: Client, alice: User, order: Order) -> None:
+def test_a_case_can_only_be_given_to_an_operator(staff: Client, alice: User, order: Order) -> None:
     page = staff.post(url(order, "assign"), {"operator": alice.pk}, follow=True)
     assert "no longer an operator" in text(page)
     assert not Assignment.objects.exists()
@@ -131,7 +131,7 @@ def written(staff: Client, order: Order, **fields: Any) -> Any:
 
 
 @pytest.mark.parametrize("about", SenderMail.About.values)
-def test_each_prepared_text_begins_with_the_parcel_and_no_receivers_name(
+def test_each_prepared_text_starts_with_the_parcel_and_has_no_receivers_name(
     about: str, staff: Client, order: Order
 ) -> None:
     page = staff.get(url(order, "mail"), {"about": about})
@@ -142,7 +142,7 @@ def test_each_prepared_text_begins_with_the_parcel_and_no_receivers_name(
     assert page.context["form"]["to"].value() == order.made_by_id
 
 
-def test_an_email_leaves_once_with_the_way_to_the_parcel(staff: Client, sam: User, order: Order, alice: User) -> None:
+def test_an_email_is_sent_once_with_a_link_to_the_parcel(staff: Client, sam: User, order: Order, alice: User) -> None:
     written(staff, order)
     due = SenderMail.objects.get()
     assert mail.outbox == []
@@ -166,9 +166,7 @@ def test_an_email_leaves_once_with_the_way_to_the_parcel(staff: Client, sam: Use
     ("fields", "at"),
     [({"text": ""}, "text"), ({"text": f"see {SIGNED}"}, "text"), ({"to": "999999"}, "to"), ({"about": "x"}, "about")],
 )
-def test_what_is_wrong_with_an_email_is_said_at_its_field(
-    fields: dict[str, str], at: str, staff: Client, order: Order
-) -> None:
+def test_an_error_in_an_email_shows_at_its_field(fields: dict[str, str], at: str, staff: Client, order: Order) -> None:
     page = written(staff, order, **fields)
     assert page.context["form"].errors[at]
     assert not SenderMail.objects.exists()
@@ -181,7 +179,7 @@ def test_only_owners_and_shippers_are_written_to(role: str, staff: Client, order
     assert written(staff, order).context["form"].errors["to"]
 
 
-def test_who_has_left_meanwhile_gets_nothing(staff: Client, order: Order, alice: User) -> None:
+def test_somebody_who_has_left_meanwhile_gets_nothing(staff: Client, order: Order, alice: User) -> None:
     written(staff, order)
     Membership.objects.filter(user=alice).delete()
     casework.send_due_mail(SenderMail.objects.get().pk)
@@ -191,7 +189,7 @@ def test_who_has_left_meanwhile_gets_nothing(staff: Client, order: Order, alice:
     assert "not sent: the person left" in text(staff.get(url(order, "change")))
 
 
-def test_a_mail_server_that_is_away_is_tried_again(order: Order, sam: User, alice: User, monkeypatch: Any) -> None:
+def test_a_mail_server_that_is_down_is_tried_again(order: Order, sam: User, alice: User, monkeypatch: Any) -> None:
     def away(*_: Any) -> None:
         raise ConnectionRefusedError
 

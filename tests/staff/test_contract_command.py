@@ -20,7 +20,7 @@ from tests.sandbox_carrier import SandboxCarrier
 
 @pytest.fixture
 def asked(tmp_path: Path, settings: Any, localities: None) -> Iterator[SandboxCarrier]:
-    """A carrier that may also be asked with a wrong key, which everywhere else fails the test."""
+    """A carrier that may also be called with a wrong key, which elsewhere fails the test."""
     with SandboxCarrier(tmp_path / "carrier", key=settings.CARRIER_KEY) as it:
         settings.CARRIER_BASE_URL = it.url
         yield it
@@ -32,7 +32,7 @@ def _lines(capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
     return {line.split(" ")[0]: line for line in lines if line.strip()}
 
 
-def test_every_point_is_printed_with_its_ground_and_section(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_point_is_printed_with_its_basis_and_section(capsys: pytest.CaptureFixture[str]) -> None:
     call_command("carrier_contract")
     lines = _lines(capsys)
     assert {point.name for point in current_contract().points()} <= set(lines)
@@ -41,7 +41,7 @@ def test_every_point_is_printed_with_its_ground_and_section(capsys: pytest.Captu
     assert "assumed" in lines["cancel"]
 
 
-def test_what_the_contract_file_says_is_printed_as_overridden(
+def test_points_set_by_the_contract_file_are_printed_as_overridden(
     contract: Callable[[str], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     contract('cancel = "POST /orders/{id}/cancel"')
@@ -57,7 +57,7 @@ def test_a_contract_file_that_cannot_be_used_says_why(contract: Callable[[str], 
         call_command("carrier_contract")
 
 
-def test_probing_asks_only_what_is_free(asked: SandboxCarrier, capsys: pytest.CaptureFixture[str]) -> None:
+def test_probing_makes_only_free_calls(asked: SandboxCarrier, capsys: pytest.CaptureFixture[str]) -> None:
     call_command("carrier_contract", "--probe")
     said = capsys.readouterr().out
     assert "yes       Our account is accepted" in said
@@ -70,13 +70,13 @@ def test_probing_asks_only_what_is_free(asked: SandboxCarrier, capsys: pytest.Ca
     assert all("ShippingPortal/" in request["headers"]["user-agent"] for request in map(_lower, asked.requests()))
 
 
-def test_probing_a_carrier_that_is_not_there_says_so_and_fails(db: None, capsys: pytest.CaptureFixture[str]) -> None:
+def test_probing_an_unreachable_carrier_says_so_and_fails(db: None, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(CommandError, match="4 of the carrier's answers"):
         call_command("carrier_contract", "--probe")
     assert "NO        Our account is accepted: NotSent" in capsys.readouterr().out
 
 
-def test_probing_asks_nothing_that_the_contract_does_not_name(
+def test_probing_calls_nothing_the_contract_does_not_name(
     asked: SandboxCarrier, contract: Callable[[str], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     contract('ping = ""')
@@ -84,7 +84,7 @@ def test_probing_asks_nothing_that_the_contract_does_not_name(
     assert "not asked Our account is accepted" in capsys.readouterr().out
 
 
-def test_the_listener_and_the_probe_use_a_reference_nobody_has_in_the_contracts_shape(
+def test_the_listener_and_the_probe_use_an_unused_reference_in_the_contracts_format(
     asked: SandboxCarrier, contract: Callable[[str], None]
 ) -> None:
     contract('reference_shape = "[0-9]{12}"')
@@ -112,13 +112,13 @@ def test_an_older_account_is_printed_and_probed_under_its_own_settings(
     assert set(CarrierCall.objects.values_list("account", flat=True)) == {account.pk}
 
 
-def test_an_account_that_no_settings_name_is_not_probed(settings: Any) -> None:
+def test_an_account_without_settings_is_not_probed(settings: Any) -> None:
     settings.OLDER_CARRIERS = {"OLD": older.described()}
     with pytest.raises(CommandError, match=r"ELDER is no carrier account here\. OLDER_CARRIERS names: OLD\."):
         call_command("carrier_contract", "--account", "ELDER")
 
 
-def test_probing_names_the_members_that_no_product_had(
+def test_probing_names_the_fields_that_no_product_had(
     asked: SandboxCarrier, contract: Callable[[str], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     call_command("carrier_contract", "--probe")

@@ -1,4 +1,4 @@
-"""The admin tells of a second carrier order on the order's own page, and of nothing once it is resolved."""
+"""The admin shows a second carrier order on the order's page until it is resolved."""
 
 from collections.abc import Callable
 
@@ -28,7 +28,7 @@ def test_the_orders_page_says_what_happened_and_what_to_do(staff: Client, twice:
     assert "The carrier may charge for both. Ask it to void the unused one" in text
 
 
-def test_resolved_with_a_reason_it_is_said_no_more(staff: Client, twice: Order) -> None:
+def test_once_resolved_with_a_reason_it_no_longer_shows(staff: Client, twice: Order) -> None:
     act = reverse("admin:orders_order_act", args=[twice.pk, "second-order-resolved"])
     assert act in page(staff, twice)
     staff.post(act, {"reason": REASON})

@@ -21,18 +21,18 @@ def test_an_operator_with_a_second_factor_reads_what_needs_a_person(staff: Clien
     assert "Someone’s on the phone?" in page.content.decode()
 
 
-def test_a_visitor_is_sent_to_the_portals_own_log_in_and_back(client: Client, db: None) -> None:
+def test_a_visitor_is_sent_to_the_portals_own_login_and_back(client: Client, db: None) -> None:
     answer = client.get("/admin/orders/order/")
     assert answer.status_code == 302
     assert answer["Location"] == f"{reverse('account_login')}?next=/admin/orders/order/"
 
 
-def test_the_admins_log_in_page_is_the_portals(client: Client, db: None) -> None:
+def test_the_admins_login_page_is_the_portals(client: Client, db: None) -> None:
     answer = client.get("/admin/login/?next=/admin/orders/order/")
     assert answer["Location"] == f"{reverse('account_login')}?next=/admin/orders/order/"
 
 
-def test_for_a_sender_there_is_no_admin(visit: Visit, alice: User) -> None:
+def test_a_sender_cannot_see_the_admin(visit: Visit, alice: User) -> None:
     answer = visit(alice).get("/admin/orders/order/", follow=True)
     assert answer.status_code == 404
 
@@ -43,12 +43,12 @@ def test_an_operator_without_a_second_factor_sets_one_up_first(visit: Visit, db:
     assert answer["Location"] == reverse("mfa_activate_totp")
 
 
-def test_a_deactivated_operator_is_out_with_the_next_request(staff: Client, sam: User) -> None:
+def test_a_deactivated_operator_is_logged_out_at_the_next_request(staff: Client, sam: User) -> None:
     User.objects.filter(pk=sam.pk).update(is_active=False)
     assert staff.get("/admin/").status_code == 302
 
 
-def test_an_operator_who_may_only_read_meets_no_acts(visit: Visit, alice: User) -> None:
+def test_a_read_only_operator_sees_no_actions(visit: Visit, alice: User) -> None:
     reader = factories.user("reader@portal.example", is_staff=True)
     factories.second_factor(reader)
     group = Group.objects.create(name="Of no table")
@@ -64,7 +64,7 @@ def test_an_operator_who_may_only_read_meets_no_acts(visit: Visit, alice: User) 
     assert browser.get(reverse("admin:orders_order_changelist")).status_code == 403
 
 
-def test_an_operator_in_no_group_sees_not_even_how_much_waits(visit: Visit, db: None) -> None:
+def test_an_operator_in_no_group_does_not_even_see_the_counts(visit: Visit, db: None) -> None:
     nobody = factories.user("nobody@portal.example", is_staff=True)
     factories.second_factor(nobody)
     answer = visit(nobody).get("/admin/", follow=True)
@@ -73,13 +73,11 @@ def test_an_operator_in_no_group_sees_not_even_how_much_waits(visit: Visit, db: 
 
 
 @pytest.mark.parametrize("library", ["mfa/authenticator", "account/emailaddress", "auth/group"])
-def test_no_librarys_own_page_is_in_the_admin(staff: Client, library: str) -> None:
+def test_no_library_adds_a_page_to_the_admin(staff: Client, library: str) -> None:
     assert staff.get(f"/admin/{library}/").status_code == 404
 
 
-def test_every_time_in_the_admin_is_written_in_one_form_with_its_zone(
-    staff: Client, quill: Sender, alice: User
-) -> None:
+def test_every_time_in_the_admin_has_one_format_with_its_zone(staff: Client, quill: Sender, alice: User) -> None:
     order = factories.order(quill, alice, status="booked", created_at=dt.datetime(2026, 11, 22, 20, 5, tzinfo=dt.UTC))
     for page in ("changelist", "change"):
         args = [order.pk] if page == "change" else []

@@ -1,4 +1,4 @@
-"""A person who asks to be erased is found wherever parcels left them, and then is in no column, file, export or log."""
+"""A person who asks to be erased is found everywhere, and afterwards is in no column, file, export or log."""
 
 import datetime as dt
 import logging
@@ -97,7 +97,7 @@ def book(carrier: SandboxCarrier, quill: Sender, alice: User) -> Callable[..., O
 
 @pytest.fixture
 def order(book: Callable[..., Order], quill: Sender, alice: User, ana: User, visit: Callable[[User], Client]) -> Order:
-    """The canary receiver went through all that there is."""
+    """The canary receiver has used every feature."""
     made = book(note="Call Zephyrine first")
     receivers.count_use(quill, CANARY, at=timezone.now())
     factories.draft(quill, alice, receiver_name=CANARY.name, receiver_email=CANARY.email)
@@ -178,7 +178,7 @@ def test_an_erased_receiver_is_in_no_column_file_export_or_log(
     assert len(mail.outbox) == mails
 
 
-def test_what_proves_and_what_was_paid_stays(staff: Client, order: Order) -> None:
+def test_proof_and_payments_stay(staff: Client, order: Order) -> None:
     attempt, label = order.attempts.get(), order.labels.first()
     body = bytes(attempt.body)
     confirm(staff, [f"order:{order.pk}"])
@@ -220,7 +220,7 @@ def test_every_page_of_an_erased_parcel_still_opens(
         {"name": "quandary", "postcode": "7000"},
     ],
 )
-def test_a_person_is_found_by_whatever_they_give(
+def test_a_person_is_found_by_any_detail_they_give(
     staff: Client, quill: Sender, alice: User, bob: User, typed: dict[str, str]
 ) -> None:
     fields = {f"receiver_{name}": value for name, value in asdict(CANARY).items()}
@@ -241,7 +241,7 @@ def test_a_person_is_found_by_whatever_they_give(
         {"name": "quandary", "postcode": "7000"},
     ],
 )
-def test_what_was_never_booked_is_found_by_whatever_they_give(
+def test_unbooked_parcels_are_found_by_any_detail(
     staff: Client, quill: Sender, alice: User, typed: dict[str, str]
 ) -> None:
     to = {f"receiver_{name}": value for name, value in asdict(CANARY).items()}
@@ -260,25 +260,25 @@ def test_what_was_never_booked_is_found_by_whatever_they_give(
     assert set(values(staff, **typed)) == wanted
 
 
-def test_a_search_for_nothing_and_for_nobody_says_so(staff: Client, order: Order) -> None:
+def test_an_empty_search_and_one_without_a_match_say_so(staff: Client, order: Order) -> None:
     assert "Enter an email" in staff.post(ERASE, {"name": "Zephyrine"}).content.decode()
     assert "No matches" in staff.post(ERASE, {"email": "nobody@example.org"}).content.decode()
 
 
 @pytest.mark.parametrize("value", ["sender:1", "order:", "order:x", "nothing:1", ":"])
-def test_what_no_list_offered_is_not_erased(staff: Client, quill: Sender, value: str) -> None:
+def test_only_what_the_search_listed_is_erased(staff: Client, quill: Sender, value: str) -> None:
     page = confirm(staff, [value.replace("1", str(quill.pk))])
     assert page.status_code == 200
     assert Sender.objects.get(pk=quill.pk).erased_at is None
     assert not Audit.objects.filter(action="erased").exists()
 
 
-def test_the_address_of_the_search_holds_nothing_typed(staff: Client) -> None:
+def test_the_url_of_the_search_contains_nothing_typed(staff: Client) -> None:
     assert 'method="post"' in staff.get(ERASE).content.decode()
     assert "found" not in staff.get(ERASE, {"email": "a@example.org"}).content.decode().partition("<main")[2]
 
 
-# -- When not ------------------------------------------------------------------------------------
+# -- When it isn't possible ------------------------------------------------------------------------------------
 
 
 def ago(days: int) -> dt.datetime:
@@ -307,7 +307,7 @@ def ago(days: int) -> dt.datetime:
         ({"status": "draft"}, ""),
     ],
 )
-def test_a_parcel_is_erased_once_the_carrier_needs_its_address_no_more(
+def test_a_parcel_is_erased_once_the_carrier_no_longer_needs_its_address(
     staff: Client, quill: Sender, alice: User, fields: dict[str, Any], why: str
 ) -> None:
     made = factories.order(quill, alice, **fields)
@@ -320,7 +320,7 @@ def test_a_parcel_is_erased_once_the_carrier_needs_its_address_no_more(
     assert not why or why in page.content.decode().replace("&#x27;", "'")
 
 
-def test_a_disputed_charge_is_answered_first(staff: Client, quill: Sender, alice: User) -> None:
+def test_a_disputed_charge_must_be_answered_first(staff: Client, quill: Sender, alice: User) -> None:
     made = factories.order(quill, alice, status="booked", progress="delivered", progress_at=timezone.now())
     dispute = Dispute.objects.create(
         charge=factories.charge(made), sender=quill, made_by=alice, made_at=timezone.now(), text="Why?"
@@ -368,7 +368,7 @@ def test_a_label_that_comes_after_the_erasing_is_not_kept(
     assert not LabelBytes.objects.exists()
 
 
-def test_a_row_that_is_being_booked_is_not_taken_away_from_its_worker(quill: Sender, alice: User) -> None:
+def test_a_row_that_is_being_booked_is_not_erased(quill: Sender, alice: User) -> None:
     row = factories.import_row(quill, alice, state="owed")
     erasing.erase({"row": [row.pk]})
     assert ImportRow.objects.filter(pk=row.pk).exists()
@@ -384,9 +384,7 @@ def test_nothing_is_erased_without_a_reason_and_the_audit_names_keys_only(
     assert (row.subject, row.actor, row.sender, row.reason) == (f"order {order.pk}", sam, order.sender, REASON)
 
 
-def test_an_email_of_an_operator_is_erased_and_the_others_about_the_parcel_stay(
-    quill: Sender, alice: User, sam: User
-) -> None:
+def test_an_operators_email_is_erased_and_others_about_the_parcel_stay(quill: Sender, alice: User, sam: User) -> None:
     order, now = factories.order(quill, alice), timezone.now()
     for word in ("Zephyrine", "Noor"):
         casework.queue_mail(order, to=alice, about="other", text=f"About {word}", by=sam, now=now)
@@ -440,7 +438,7 @@ def ondine(quill: Sender, alice: User, book: Callable[..., Order], visit: Callab
     return person
 
 
-def test_an_erased_member_is_in_no_column_and_logs_in_no_more(
+def test_an_erased_member_is_in_no_column_and_cannot_log_in(
     staff: Client, ondine: User, quill: Sender, visit: Callable[[User], Client]
 ) -> None:
     browser = visit(ondine)
@@ -468,7 +466,7 @@ def test_an_erased_member_is_in_no_column_and_logs_in_no_more(
 @pytest.mark.parametrize(
     ("who", "why"), [("alice", "no owner left"), ("sam", "operator"), ("contact", "Let an owner put another")]
 )
-def test_a_member_who_is_needed_stays(
+def test_a_member_who_is_still_needed_stays(
     staff: Client, alice: User, ana: User, sam: User, quill: Sender, who: str, why: str
 ) -> None:
     person = {"alice": alice, "sam": sam, "contact": ana}[who]
@@ -479,13 +477,13 @@ def test_a_member_who_is_needed_stays(
     assert User.objects.get(pk=person.pk).email == person.email
 
 
-# -- By the term, and again after a restore -------------------------------------------------------
+# -- When its time is up, and again after a restore -------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("days", "status", "is_erased"), [(401, "delivered", True), (399, "delivered", False), (401, "unclear", False)]
 )
-def test_a_receiver_is_erased_by_its_term_unless_the_order_is_not_resolved(
+def test_a_receiver_is_erased_when_its_time_is_up_unless_the_order_is_unresolved(
     quill: Sender, alice: User, days: int, status: str, is_erased: bool
 ) -> None:
     long_ago = timezone.now() - dt.timedelta(days=days)
@@ -519,7 +517,7 @@ BACKED_UP = (User, Quote, Order, Receiver, Draft, BookingAttempt)
 
 @pytest.mark.postgres
 @pytest.mark.usefixtures("as_the_owner")
-def test_what_was_erased_is_erased_again_after_a_restore(
+def test_erased_data_is_erased_again_after_a_restore(
     staff: Client, order: Order, ondine: User, erased_file: Path
 ) -> None:
     chosen = [*values(staff, email=CANARY.email), f"member:{ondine.pk}"]
@@ -546,7 +544,7 @@ def test_an_order_that_a_restore_made_unclear_again_is_erased_once_it_is_resolve
     assert Order.objects.get(pk=made.pk).erased_at is not None
 
 
-def test_the_file_names_keys_and_nobody(staff: Client, order: Order, erased_file: Path) -> None:
+def test_the_file_has_keys_and_no_names(staff: Client, order: Order, erased_file: Path) -> None:
     confirm(staff, [f"order:{order.pk}"])
     [line] = erased_file.read_text().splitlines()
     assert line.endswith(f" order {order.pk}")
@@ -554,7 +552,7 @@ def test_the_file_names_keys_and_nobody(staff: Client, order: Order, erased_file
     assert erased_keys.read_erased_keys() == {"order": {order.pk}}, "a line cut off is none"
 
 
-def test_a_key_that_a_full_disk_cut_off_is_nobodys_and_hides_none_after_it(erased_file: Path) -> None:
+def test_a_key_cut_off_by_a_full_disk_is_ignored_and_hides_none_after_it(erased_file: Path) -> None:
     now = timezone.now()
     erased_keys.write_down({"order": {17}}, at=now)
     erased_file.write_text(erased_file.read_text() + "2026-11-24T21:40:00Z order 1")
@@ -563,7 +561,7 @@ def test_a_key_that_a_full_disk_cut_off_is_nobodys_and_hides_none_after_it(erase
     assert erased_keys.read_erased_keys() == {"order": {17, 18}, "member": {3}}
 
 
-def test_nothing_is_erased_while_its_key_cannot_be_kept(
+def test_nothing_is_erased_if_its_key_cannot_be_stored(
     staff: Client, order: Order, settings: Any, tmp_path: Path
 ) -> None:
     settings.ERASED_FILE = str(tmp_path / "no such folder" / "erased")
@@ -573,7 +571,7 @@ def test_nothing_is_erased_while_its_key_cannot_be_kept(
     assert not Audit.objects.filter(action="erased").exists()
 
 
-def test_a_scan_that_comes_after_the_erasing_leaves_nobody(staff: Client, order: Order) -> None:
+def test_a_scan_after_erasing_stores_no_name(staff: Client, order: Order) -> None:
     confirm(staff, [f"order:{order.pk}"])
     push(
         wire(
@@ -613,7 +611,7 @@ def test_a_person_in_the_name_of_a_file_a_note_or_a_strangers_scan_is_found_and_
 @pytest.mark.parametrize(
     "typed", [{"email": CANARY.email}, {"phone": CANARY.phone}, {"name": "Ocelot", "postcode": "1"}]
 )
-def test_free_words_are_found_by_whatever_is_given(staff: Client, quill: Sender, sam: User, typed: Any) -> None:
+def test_free_text_is_found_by_any_detail(staff: Client, quill: Sender, sam: User, typed: Any) -> None:
     text = f"{CANARY.email} 0491 570 157 ocelot"
     note = casework.add_note(quill, text, by=sam, now=timezone.now())
     casework.add_note(quill, "Nobody is named", by=sam, now=timezone.now())

@@ -1,4 +1,4 @@
-"""The admin's lists are narrowed by sender and by day, typed or followed as a link."""
+"""The admin's lists are filtered by sender and by day, typed or by a link."""
 
 import datetime as dt
 
@@ -58,7 +58,7 @@ def test_parcels_are_found_by_the_pickup_day_they_wait_for(
     assert listed(staff, f"orders/order/?pickup={DAY}") == ([order] if is_found else [])
 
 
-def test_the_lists_of_a_sender_are_of_that_sender_alone(staff: Client, quill: Sender, alice: User) -> None:
+def test_a_senders_lists_show_only_that_sender(staff: Client, quill: Sender, alice: User) -> None:
     other = factories.sender()
     factories.pickup_address(other, email="other@example.org", is_default=True)
     made = {}
@@ -94,7 +94,9 @@ def test_a_day_is_looked_up_by_an_index(rule: Q, name: str) -> None:
 @pytest.mark.parametrize(
     ("query", "refusal"), [("sender=nobody", "an A-number"), ("day=monday", "a date"), ("pickup=31 May", "a date")]
 )
-def test_what_is_no_value_finds_nothing_and_is_told_at_its_field(staff: Client, query: str, refusal: str) -> None:
+def test_an_invalid_value_finds_nothing_and_shows_an_error_at_its_field(
+    staff: Client, query: str, refusal: str
+) -> None:
     page = staff.get(f"/admin/orders/order/?{query}")
     assert page.context["cl"].result_count == 0
     assert f"Enter {refusal}, like " in page.content.decode()

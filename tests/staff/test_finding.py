@@ -1,4 +1,4 @@
-"""One search finds what a caller says: a parcel, a sender or a person; it shows no more than lists do."""
+"""One search finds whatever a caller says: a parcel, a sender or a person; it shows no more than the lists do."""
 
 import datetime as dt
 import uuid
@@ -20,7 +20,7 @@ from tests import factories
 
 @pytest.fixture
 def order(quill: Sender, alice: User, bob: User) -> Order:
-    """A parcel of Quill's, and one of somebody else's beside it."""
+    """A parcel of Quill's, and another sender's."""
     factories.order(
         bob.membership.sender, bob, search="somebody else", receiver_name="Somebody Else",
         receiver_email="else@example.net", receiver_phone="0491 570 157",
@@ -57,7 +57,7 @@ def test_a_parcel_is_found_by_what_a_caller_says(staff: Client, order: Order, sa
 
 
 @pytest.mark.postgres
-def test_a_return_is_found_by_whoever_sends_it_and_named_after_them(staff: Client, quill: Sender, alice: User) -> None:
+def test_a_return_is_found_by_its_sender_and_named_after_them(staff: Client, quill: Sender, alice: User) -> None:
     sent = factories.order(quill, alice, status="booked", progress="delivered", progress_at=timezone.now())
     made = factories.order(
         quill, alice, status="booked", returns=sent, pickup=vars(factories.receiver()), receiver_name="Alice of Quill",
@@ -76,7 +76,7 @@ def test_a_return_is_found_by_whoever_sends_it_and_named_after_them(staff: Clien
 
 @pytest.mark.postgres
 @pytest.mark.parametrize("said", ["oor", "oo", "am sin", "Noor Nobody", "7000 54321", "&", "%", "_", "A-9999"])
-def test_what_is_not_there_is_not_found(staff: Client, order: Order, said: str) -> None:
+def test_a_search_without_a_match_finds_nothing(staff: Client, order: Order, said: str) -> None:
     page = found(staff, said)
     assert page.context["orders"] == ([order] if said == "oor" else [])
 
@@ -84,7 +84,7 @@ def test_what_is_not_there_is_not_found(staff: Client, order: Order, said: str) 
 @pytest.mark.parametrize(
     ("said", "words"),
     [
-        ("3056 12345", ["3056", "12345"]),  # together they would be a number in Melbourne
+        ("3056 12345", ["3056", "12345"]),  # joined they would be a number in Melbourne
         ("3056 123456", ["3056", "123456"]),  # and these in Miami
         ("7000 12345", ["7000", "12345"]),
         ("0491 570 156", ["0491 570 156"]),
@@ -129,11 +129,11 @@ def test_a_number_that_means_two_things_is_a_list(staff: Client, order: Order, b
 
 
 @pytest.mark.parametrize("said", ["A-9999", "SNOBODY001", "987654321", "&", "order "])
-def test_a_number_that_nobody_has_is_said_so(staff: Client, order: Order, said: str) -> None:
+def test_an_unknown_number_says_so(staff: Client, order: Order, said: str) -> None:
     assert "No matches" in found(staff, said).content.decode()
 
 
-def test_a_number_leads_nowhere_an_operator_may_not_look(
+def test_a_number_opens_no_page_an_operator_may_not_see(
     operator: Callable[[str], Client], order: Order, quill: Sender
 ) -> None:
     page = found(operator(""), quill.number)
@@ -165,7 +165,7 @@ def test_a_person_is_found_by_name_and_whole_email(staff: Client, alice: User, b
     assert found(staff, "quill.example").context["people"] == []
 
 
-def test_people_are_shown_masked_and_only_to_who_may_see_them(
+def test_people_are_masked_and_shown_only_to_those_who_may_see_them(
     staff: Client, operator: Callable[[str], Client], order: Order
 ) -> None:
     page = found(staff, "alice@quill.example").content.decode()
@@ -178,7 +178,7 @@ MANY = 2_000
 
 
 def many_accounts() -> None:
-    """So many that no plan takes a table for one page, whatever earlier tests left in the statistics."""
+    """Enough rows that no plan takes a table for one page, whatever earlier tests left in the statistics."""
     senders = Sender.objects.bulk_create(Sender(name=f"Shop {n}", country="AU", zone="UTC") for n in range(MANY))
     people = User.objects.bulk_create(User(email=f"p{n}@shops.example", name=f"Person {n}") for n in range(MANY))
     both = list(zip(senders, people, strict=True))
@@ -190,7 +190,7 @@ SEARCHED = {"orders_order", "accounts_sender", "accounts_user", "accounts_member
 
 
 def reads(plan: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """How each table that is searched is read."""
+    """Return how each searched table is read."""
     if plan.get("Relation Name") in SEARCHED:
         yield plan["Relation Name"], plan["Node Type"]
     for part in plan.get("Plans", []):

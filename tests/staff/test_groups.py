@@ -1,4 +1,4 @@
-"""Support, Billing, Ops lead, Read-only: each sees and does what the one table says, and is refused the rest."""
+"""Support, Billing, Ops lead, Read-only: each sees and does what the table says, and is refused the rest."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -27,7 +27,7 @@ Operator = Callable[[str], Client]
 Row = Callable[[], None]
 MODELS: list[type[Model]] = sorted(admin.site._registry, key=lambda model: model._meta.label)
 DJANGOS = {"changelist", "add", "history", "delete", "change"}  # the pages every model has
-# Pages of the admin that are no act of a model, and what each needs: (method, name, what stands in its address).
+# Pages of the admin that aren't a model's action, and what each needs: (method, name, URL arguments).
 PAGES: list[tuple[str, str, type[Model] | None, str]] = [
     ("GET", "orders_order_resolve", Order, "resolve"),
     ("GET", "orders_order_erase", None, "erase"),
@@ -48,11 +48,11 @@ PAGES: list[tuple[str, str, type[Model] | None, str]] = [
     ("GET", "accounts_apitoken_new", None, "api"),
     ("GET", "accounts_localityalias_add", None, "localities"),
 ]
-READ_BY_ALL = {"accounts_audit_export", "listener", "accounts_sender_stop_seeing"}  # as far as their model may be read
+READ_BY_ALL = {"accounts_audit_export", "listener", "accounts_sender_stop_seeing"}  # if their model may be read
 
 
 def acts() -> Iterator[tuple[type[Model], str, str]]:
-    """Every act in the admin: its model, its name and what it needs."""
+    """Every action in the admin: its model, its name and what it needs."""
     for model in MODELS:
         page = admin.site._registry[model]
         if isinstance(page, ActionsAdmin):
@@ -73,9 +73,7 @@ def _no_listener(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("group", permissions.GROUPS)
-def test_a_group_opens_what_it_may_see_with_buttons_for_what_it_may_do_and_for_nothing_else(
-    operator: Operator, row: Row, group: str
-) -> None:
+def test_a_group_sees_its_own_pages_with_only_the_buttons_it_may_use(operator: Operator, row: Row, group: str) -> None:
     row()
     browser, answers, wanted = operator(group), {}, {}
     for model in MODELS:
@@ -91,9 +89,7 @@ def test_a_group_opens_what_it_may_see_with_buttons_for_what_it_may_do_and_for_n
 
 
 @pytest.mark.parametrize("group", permissions.GROUPS)
-def test_a_group_reaches_the_acts_it_may_do_and_gets_403_at_the_others(
-    operator: Operator, row: Row, group: str
-) -> None:
+def test_a_group_can_use_its_own_actions_and_gets_403_for_the_others(operator: Operator, row: Row, group: str) -> None:
     row()
     browser, answers, wanted = operator(group), {}, {}
     for model, name, needs in acts():
@@ -104,9 +100,7 @@ def test_a_group_reaches_the_acts_it_may_do_and_gets_403_at_the_others(
 
 
 @pytest.mark.parametrize("group", permissions.GROUPS)
-def test_a_group_reaches_the_pages_it_may_use_and_gets_403_at_the_others(
-    operator: Operator, row: Row, group: str
-) -> None:
+def test_a_group_can_open_its_own_pages_and_gets_403_for_the_others(operator: Operator, row: Row, group: str) -> None:
     row()
     browser, answers, wanted = operator(group), {}, {}
     for method, name, model, needs in PAGES:
@@ -117,11 +111,11 @@ def test_a_group_reaches_the_pages_it_may_use_and_gets_403_at_the_others(
 
 
 @pytest.mark.parametrize(("group", "status"), [*((group, 200) for group in permissions.GROUPS), ("", 302)])
-def test_who_may_not_read_the_audit_takes_no_copy_of_it_away(operator: Operator, group: str, status: int) -> None:
+def test_those_who_may_not_read_the_audit_log_cannot_export_it(operator: Operator, group: str, status: int) -> None:
     assert operator(group).get(reverse("admin:accounts_audit_export")).status_code == status
 
 
-def test_every_page_of_the_admin_is_in_this_modules_tables() -> None:
+def test_every_admin_page_is_in_these_tables() -> None:
     """A new page without a row fails here, as in the access matrix."""
     known = {name for _, name, _, _ in PAGES} | READ_BY_ALL
     own = set()
@@ -140,7 +134,7 @@ def test_a_superuser_may_do_everything_and_an_operator_in_no_group_nothing(sam: 
 
 
 def test_each_group_may_do_what_was_agreed_for_it() -> None:
-    """Said a second time, so that nobody widens the table without meaning to."""
+    """Repeated here so nobody widens the table by accident."""
     support = {"resolve", "reveal", "retry", "replay", "cancel_for_sender", "imports", "people", "suspend"}
     support |= {"cases", "see_as"}
     billing = {"suspend", "billing", "cases", "see_as"}
@@ -150,18 +144,18 @@ def test_each_group_may_do_what_was_agreed_for_it() -> None:
         assert {act for act, may in permissions.ACTS.items() if group in may} == acts, group
 
 
-def test_a_group_without_being_an_operator_is_worth_nothing(alice: User) -> None:
+def test_a_group_means_nothing_without_being_an_operator(alice: User) -> None:
     permissions.update_groups()
     alice.groups.add(Group.objects.get(name=permissions.OPS_LEAD))
     assert not permissions.may(alice, "pause")
 
 
-def test_an_act_that_is_not_in_the_table_is_a_mistake_of_ours(sam: User) -> None:
+def test_an_action_missing_from_the_table_is_an_error(sam: User) -> None:
     with pytest.raises(KeyError):
         permissions.may(sam, "make coffee")
 
 
-def test_being_refused_is_in_the_log_with_who_and_what(
+def test_a_refusal_is_logged_with_who_and_what(
     operator: Operator, quill: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING)
@@ -172,9 +166,7 @@ def test_being_refused_is_in_the_log_with_who_and_what(
     assert not quill.is_suspended
 
 
-def test_the_command_makes_the_groups_as_often_as_wanted_and_keeps_who_is_in_them(
-    db: None, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_can_be_repeated_and_keeps_the_groups_members(db: None, capsys: pytest.CaptureFixture[str]) -> None:
     call_command("operator_groups")
     group = Group.objects.get(name=permissions.SUPPORT)
     person = factories.user("new@portal.example", is_staff=True)
@@ -193,7 +185,7 @@ def test_no_group_is_given_a_permission_to_add_change_or_delete(db: None) -> Non
     assert all(name.startswith("view_") for name in codenames)
 
 
-def test_an_ops_lead_makes_somebody_an_operator_and_takes_it_back(operator: Operator, db: None) -> None:
+def test_an_ops_lead_makes_somebody_an_operator_and_undoes_it(operator: Operator, db: None) -> None:
     lead, person = operator(permissions.OPS_LEAD), factories.user("new@portal.example")
     somebody_else = factories.user("else@portal.example")
     act = address(User, "act", person.pk, "groups")
@@ -212,7 +204,9 @@ def test_an_ops_lead_makes_somebody_an_operator_and_takes_it_back(operator: Oper
     assert list(found) == [f"Support, Billing: {REASON}", f"no operator any more: {REASON}"]
 
 
-def test_a_new_operator_sets_a_new_password_which_an_operator_of_old_keeps(operator: Operator, mailoutbox: Any) -> None:
+def test_a_new_operator_must_set_a_password_and_an_existing_one_keeps_theirs(
+    operator: Operator, mailoutbox: Any
+) -> None:
     person, old = factories.user("new@portal.example"), factories.user("old@portal.example", is_staff=True)
     for one in (person, old):
         one.set_password("twelve-chars")
@@ -237,7 +231,7 @@ def test_nobody_sets_their_own_groups(operator: Operator) -> None:
     assert me.groups.get().name == permissions.OPS_LEAD
 
 
-def test_who_ships_for_a_sender_is_made_no_operator(staff: Client, alice: User) -> None:
+def test_a_senders_member_cannot_become_an_operator(staff: Client, alice: User) -> None:
     url = address(User, "act", alice.pk, "groups")
     assert staff.post(url, {"groups": [permissions.SUPPORT], "reason": REASON}).status_code == 409
 
@@ -274,7 +268,7 @@ def test_nobody_weakens_the_account_of_an_operator_who_may_do_more(
         (permissions.OPS_LEAD, "who ships for a sender", "ships for a sender"),
     ],
 )
-def test_nobody_sets_groups_beyond_their_reach_whatever_page_was_asked(
+def test_nobody_sets_groups_beyond_their_own_on_any_page(
     operator: Operator, sam: User, alice: User, group: str, whom: str, refused: str
 ) -> None:
     operator(group)

@@ -1,4 +1,4 @@
-"""The first page tells how the carrier and our own work do now: calls, errors, webhooks, what is due, what is held."""
+"""The first page shows the health of the carrier and of our own jobs: calls, errors, webhooks, due and held work."""
 
 import datetime as dt
 from collections.abc import Callable
@@ -34,7 +34,7 @@ def received(at: dt.datetime, *, polled_for: str = "") -> None:
     factories.delivery(received_at=at, due_at=at, polled_for=polled_for)
 
 
-def test_calls_are_told_by_operation_with_errors_in_percent_and_the_time_most_kept_to(now: dt.datetime) -> None:
+def test_calls_show_by_operation_with_error_rate_and_95th_percentile(now: dt.datetime) -> None:
     for milliseconds in range(1, 101):
         called("quote", milliseconds, at=now)
     for outcome in ("ok", "rejected", "unknown", "not_sent"):
@@ -44,7 +44,7 @@ def test_calls_are_told_by_operation_with_errors_in_percent_and_the_time_most_ke
     assert (book.name, book.calls, book.error_percent, book.p95) == ("book", 4, 50.0, 40)
 
 
-def test_one_slow_call_in_twenty_is_not_the_time_most_kept_to(now: dt.datetime) -> None:
+def test_one_slow_call_in_twenty_is_not_the_95th_percentile(now: dt.datetime) -> None:
     for milliseconds in [10] * 19 + [9_000]:
         called("view", milliseconds, at=now)
     assert health.health_strip(now).operations[0].p95 == 10
@@ -62,7 +62,7 @@ def test_the_last_webhook_is_one_that_the_carrier_sent(now: dt.datetime) -> None
     assert health.health_strip(now).last_webhook_at == now - HOUR
 
 
-def test_due_work_is_counted_over_all_journeys_with_its_oldest(now: dt.datetime, quill: Sender, alice: User) -> None:
+def test_due_work_is_counted_over_all_job_kinds_with_its_oldest(now: dt.datetime, quill: Sender, alice: User) -> None:
     factories.order(quill, alice, status="booking", due_at=now - MINUTE)
     factories.order(quill, alice, status="unconfirmed", due_at=now + MINUTE)
     booked = factories.order(quill, alice, status="booked", due_at=None)
@@ -72,7 +72,7 @@ def test_due_work_is_counted_over_all_journeys_with_its_oldest(now: dt.datetime,
     assert health.count_backlog(now) == health.Backlog(rows=4, oldest=now - 4 * MINUTE)
 
 
-def test_a_dead_letter_is_not_due(now: dt.datetime, quill: Sender, alice: User) -> None:
+def test_a_dead_letter_does_not_count_as_due(now: dt.datetime, quill: Sender, alice: User) -> None:
     factories.order(quill, alice, status="booking", due_at=now - MINUTE, parked_at=now)
     assert health.count_backlog(now) == health.Backlog(rows=0, oldest=None)
 
@@ -112,7 +112,7 @@ def test_the_page_says_late_in_words_and_how_old_it_is(
         ({"resting_until": -MINUTE}, "On hold"),
     ],
 )
-def test_the_page_says_what_holds_bookings_up(
+def test_the_page_says_what_is_holding_up_bookings(
     staff: Client, now: dt.datetime, fields: dict[str, object], says: str
 ) -> None:
     assert says not in staff.get("/admin/health/").content.decode()
@@ -121,12 +121,12 @@ def test_the_page_says_what_holds_bookings_up(
     assert says in staff.get("/admin/health/").content.decode()
 
 
-def test_a_rest_that_is_over_is_not_shown(staff: Client, now: dt.datetime) -> None:
+def test_a_hold_that_is_over_is_not_shown(staff: Client, now: dt.datetime) -> None:
     CarrierAccount.objects.update(resting_until=now - MINUTE)
     assert " OK\n" in staff.get("/admin/health/").content.decode()
 
 
-def test_the_page_costs_the_same_queries_however_much_waits(
+def test_the_page_costs_the_same_queries_however_much_is_waiting(
     staff: Client, now: dt.datetime, unclear: Callable[..., Order], row: Callable[[], None]
 ) -> None:
     def queries() -> int:
@@ -142,7 +142,7 @@ def test_the_page_costs_the_same_queries_however_much_waits(
     assert queries() == empty
 
 
-def test_a_short_look_at_the_strip_is_four_queries(now: dt.datetime) -> None:
+def test_the_short_strip_takes_four_queries(now: dt.datetime) -> None:
     health.health_strip(now)
     with CaptureQueriesContext(connection) as seen:
         health.health_strip(now)

@@ -1,4 +1,4 @@
-"""A locality list is checked first, switched to in one step, and can be gone back to."""
+"""A locality list is checked first, activated in one step, and can be rolled back."""
 
 from typing import Any
 
@@ -20,12 +20,12 @@ def _upload(content: bytes) -> dict[str, Any]:
 
 
 def _checked(staff: Client, content: bytes) -> dict[str, Any]:
-    """What the page carries on from the check to the import."""
+    """Return what the page carries over from the check to the import."""
     carried: dict[str, Any] = staff.post(URL, _upload(content)).context["checked"].initial
     return carried
 
 
-def test_checking_a_file_tells_what_would_change_and_changes_nothing(
+def test_checking_a_file_shows_what_would_change_and_changes_nothing(
     staff: Client, alice: User, localities: None
 ) -> None:
     page = staff.post(URL, _upload(HOBART_ONLY))
@@ -36,7 +36,7 @@ def test_checking_a_file_tells_what_would_change_and_changes_nothing(
     assert places.check_pair("AU", "Fitzroy", "3065").place
 
 
-def test_a_checked_file_is_used_after_a_yes(staff: Client, localities: None) -> None:
+def test_a_checked_file_is_used_after_confirming(staff: Client, localities: None) -> None:
     answer = staff.post(URL, _checked(staff, HOBART_ONLY) | {"reason": REASON})
     assert answer["Location"] == reverse("admin:accounts_localitylist_changelist")
     assert places.check_pair("AU", "Fitzroy", "3065").place is None
@@ -51,13 +51,13 @@ def test_without_a_reason_the_same_check_is_shown_again(staff: Client, localitie
     assert places.check_pair("AU", "Fitzroy", "3065").place
 
 
-def test_a_file_that_is_not_the_checked_one_is_chosen_anew(staff: Client, localities: None) -> None:
+def test_a_file_other_than_the_checked_one_must_be_chosen_again(staff: Client, localities: None) -> None:
     page = staff.post(URL, {"content": "nonsense", "source": "x", "reason": REASON})
     assert "previews" not in page.context
     assert LocalityList.objects.count() == 3
 
 
-def test_the_list_before_is_used_again(staff: Client, localities: None) -> None:
+def test_the_previous_list_can_be_restored(staff: Client, localities: None) -> None:
     before = LocalityList.objects.get(country="AU")
     staff.post(URL, _checked(staff, HOBART_ONLY) | {"reason": REASON})
     act = reverse("admin:accounts_localitylist_act", args=[before.pk, "use-again"])

@@ -1,4 +1,4 @@
-"""Imports in the admin: an operator holds one, and its sender cannot go on."""
+"""Imports in the admin: an operator holds one, and its sender cannot continue."""
 
 import pytest
 from django.test import Client
@@ -20,7 +20,7 @@ def act(file: Import, name: str) -> str:
     return reverse("admin:importing_import_act", args=[file.pk, name])
 
 
-def test_an_operator_holds_an_import_and_its_sender_cannot_go_on(
+def test_an_operator_holds_an_import_and_its_sender_cannot_continue(
     staff: Client, quill: Sender, alice: User, sam: User
 ) -> None:
     file = factories.import_file(quill, alice, state="booking")
@@ -61,7 +61,7 @@ def test_failed_rows_are_checked_again_for_a_sender(staff: Client, quill: Sender
     assert staff.post(act(row.file, "try-again"), {"reason": REASON}).status_code == 409
 
 
-def test_the_admin_reads_counts_and_no_rows(staff: Client, quill: Sender, alice: User) -> None:
+def test_the_admin_shows_counts_but_no_rows(staff: Client, quill: Sender, alice: User) -> None:
     row = factories.import_row(quill, alice)
     page = staff.get(reverse("admin:importing_import_change", args=[row.file.pk])).content.decode()
     assert "1: 1 to fix" in page

@@ -31,7 +31,7 @@ def _printed(capsys: pytest.CaptureFixture[str], *options: str) -> str:
     return capsys.readouterr().out
 
 
-def test_both_forms_of_the_address_are_printed_and_open_the_listener(
+def test_both_forms_of_the_url_are_printed_and_reach_the_listener(
     client: Client, db: None, settings: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings.SITE_URL = "https://portal.example"
@@ -60,7 +60,7 @@ def test_a_test_event_travels_over_http_and_the_second_one_is_a_duplicate(
     assert TrackingEvent.objects.count() == 1
 
 
-def test_a_portal_behind_a_private_authority_is_tried_with_the_authoritys_file(
+def test_a_portal_with_a_private_authority_is_tested_with_that_authoritys_file(
     tmp_path: Path, settings: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with Receiver(tmp_path) as receiver:
@@ -73,7 +73,7 @@ def test_a_portal_behind_a_private_authority_is_tried_with_the_authoritys_file(
 
 
 @pytest.mark.parametrize("content", [None, "", "no certificate"])
-def test_an_authoritys_file_that_is_none_is_named(tmp_path: Path, content: str | None) -> None:
+def test_an_invalid_authority_file_is_named(tmp_path: Path, content: str | None) -> None:
     file = tmp_path / "authority.pem"
     if content is not None:
         file.write_text(content)
@@ -81,12 +81,12 @@ def test_an_authoritys_file_that_is_none_is_named(tmp_path: Path, content: str |
         call_command("webhook_url", "--test", "--authority", str(file))
 
 
-def test_an_authority_without_a_test_is_a_mistake() -> None:
+def test_an_authority_without_a_test_is_an_error() -> None:
     with pytest.raises(CommandError, match="goes with --test"):
         call_command("webhook_url", "--authority", "ca.pem")
 
 
-def test_a_test_event_has_the_carriers_own_form(
+def test_a_test_event_has_the_carriers_own_format(
     live_server: LiveServer, settings: Any, contract: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     contract('event_reference = "parcel.reference"\nscan_time = "when"')
@@ -97,7 +97,7 @@ def test_a_test_event_has_the_carriers_own_form(
     assert WebhookDelivery.objects.get().state == "stored"
 
 
-def test_a_listener_that_refuses_or_is_not_there_is_said(
+def test_a_listener_that_refuses_or_is_down_is_reported(
     live_server: LiveServer, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.SITE_URL = "http://127.0.0.1:9"
@@ -154,10 +154,10 @@ def test_without_its_own_secret_an_older_account_has_no_address(settings: Any) -
         call_command("webhook_url", "--account", "ELDER")
 
 
-def test_an_older_accounts_test_event_has_its_own_form_and_secret(
+def test_an_older_accounts_test_event_has_its_own_format_and_secret(
     settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What left is looked at here: how it is read is the listener's part."""
+    """This checks what is sent; how it is read is the listener's job."""
     file = tmp_path / "older.toml"
     file.write_text('scan_time = "when"')
     settings.OLDER_CARRIERS = {"OLD": older.described(CONTRACT=str(file))}
@@ -191,7 +191,7 @@ def test_the_admins_page_has_each_accounts_address_and_test(
     assert Audit.objects.get().subject == subject_of(old)
 
 
-def test_what_a_poll_brought_unread_is_no_delivery(staff: Client) -> None:
+def test_an_unread_polled_scan_does_not_count_as_a_delivery(staff: Client) -> None:
     factories.delivery(state="quarantined", polled_for="SPOLLED001")
     assert "Last delivery" not in text(staff.get("/admin/listener/"))
     pushed = factories.delivery(received_at=timezone.now() - dt.timedelta(hours=3))

@@ -1,4 +1,4 @@
-"""R17: every mail of news is plain text with one way into the portal: no label, no link of the carrier, no address."""
+"""R17: every notification email is plain text with one link into the portal: no label, no carrier link, no address."""
 
 import datetime as dt
 import re
@@ -33,7 +33,7 @@ def scanned(of: Sender, by: User, progress: str) -> None:
     advance(order, progress, at=timezone.now())
 
 
-def test_r17_each_mail_is_text_with_one_link_into_the_portal(quill: Sender, alice: User) -> None:
+def test_r17_each_email_is_text_with_one_link_into_the_portal(quill: Sender, alice: User) -> None:
     for kind in KINDS:
         NotificationChoice.objects.create(user=alice, kind=kind, when="now")
     for progress in PROGRESS:
@@ -56,7 +56,7 @@ def test_r17_each_mail_is_text_with_one_link_into_the_portal(quill: Sender, alic
             assert private not in body + message.subject
 
 
-def test_r17_one_missed_driver_is_one_mail_however_many_parcels_waited(quill: Sender, alice: User) -> None:
+def test_r17_one_missed_pickup_is_one_email_however_many_parcels_were_waiting(quill: Sender, alice: User) -> None:
     for _ in range(3):
         scanned(quill, alice, "pickup_missed")
     [message] = sent()

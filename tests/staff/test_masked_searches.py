@@ -1,4 +1,4 @@
-"""What lists mask is found by a search whole, or not at all: by its parts it could be read out letter by letter."""
+"""A masked value is found only by its full text: parts would let somebody read it out letter by letter."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +15,7 @@ from tests import factories
 from tests.security.data_classes import PERSONAL, SECRETS
 
 SEARCHED = [(model, page) for model, page in admin.site._registry.items() if page.search_fields]
-# Every operator reads these, unmasked, on the lists or pages that find by them.
+# Every operator sees these unmasked on the lists or pages that search them.
 SHOWN = {
     "accounts.Sender": {"name"}, "accounts.User": {"email", "name"}, "accounts.ApiToken": {"name"}, "importing.Import": {"file_name"},
     "accounts.PickupAddress": {"name", "suburb", "postcode"},
@@ -40,7 +40,7 @@ def order(quill: Sender, alice: User) -> Order:
     return made
 
 
-def test_no_list_finds_by_half_of_what_it_does_not_show(
+def test_no_list_finds_part_of_a_value_it_masks(
     row: Callable[[], None], order: Order, sam: User, rf: RequestFactory
 ) -> None:
     row()
@@ -98,7 +98,7 @@ def test_no_part_of_an_email_or_a_phone_finds_its_parcel(
 )  # fmt: skip
 @pytest.mark.parametrize("group", ["Read-only", "Support"])
 @pytest.mark.postgres
-def test_a_whole_one_finds_it_and_leaves_a_row_that_names_nobody(
+def test_a_full_value_finds_it_and_writes_an_audit_row_without_names(
     group: str, said: str, is_recorded: bool, operator: Callable[[str], Client], order: Order
 ) -> None:
     browser = operator(group)
@@ -122,12 +122,14 @@ def test_one_phone_is_one_hash_however_it_is_spelled(operator: Callable[[str], C
     assert len(set(reasons)) == 1
 
 
-def test_a_search_for_somebody_to_erase_leaves_a_row(operator: Callable[[str], Client], order: Order) -> None:
+def test_a_search_for_somebody_to_erase_is_audited(operator: Callable[[str], Client], order: Order) -> None:
     operator("Ops lead").post("/admin/orders/order/erase/", {"phone": "9012", "name": "", "email": "", "postcode": ""})
     assert Audit.objects.filter(action="searched by contact details").count() == 1
 
 
-def test_nor_does_a_senders_list_seen_by_who_may_not_reveal(operator: Callable[[str], Client], order: Order) -> None:
+def test_a_senders_list_finds_no_parts_for_operators_who_may_not_reveal(
+    operator: Callable[[str], Client], order: Order
+) -> None:
     browser = operator("Billing")
     browser.post(f"/admin/accounts/sender/{order.sender_id}/see_as/", {"reason": "she can't find her parcel"})
     for said in PARTS:

@@ -1,4 +1,4 @@
-"""/metrics tells from rows how everything stands, the same from each web; a port of its own what one process does."""
+"""/metrics reports the state of the rows, the same from each web process; a separate port reports one process."""
 
 import datetime as dt
 import re
@@ -53,7 +53,7 @@ def scrape(token: str = TOKEN) -> Any:
 
 
 def samples(text: str) -> Samples:
-    """Each value by its name and the values of its labels."""
+    """Return each value by its name and label values."""
     return {
         (sample.name, *sample.labels.values()): sample.value
         for family in text_string_to_metric_families(text)
@@ -70,32 +70,32 @@ def read() -> Samples:
 # -- Who may read it -----------------------------------------------------------------------------
 
 
-def test_without_a_token_of_the_installation_there_is_no_such_page(settings: Any) -> None:
+def test_without_a_configured_token_there_is_no_such_page(settings: Any) -> None:
     settings.METRICS_TOKEN = ""
     assert [scrape(token).status_code for token in ("", TOKEN)] == [404, 404]
 
 
 @pytest.mark.parametrize("header", ["", "Bearer", "Bearer ", f"Bearer {TOKEN}x", f"Basic {TOKEN}", TOKEN, "Bearer é"])
-def test_whoever_sends_another_token_reads_nothing(header: str) -> None:
+def test_a_wrong_token_reads_nothing(header: str) -> None:
     answer = Client().get("/metrics", headers={"authorization": header})
     assert (answer.status_code, answer.content) == (401, b"")
     assert answer["WWW-Authenticate"].startswith("Bearer")
 
 
-def test_an_operators_log_in_is_no_token(sam: User, visit: Callable[[User], Client]) -> None:
+def test_an_operators_login_does_not_replace_the_token(sam: User, visit: Callable[[User], Client]) -> None:
     assert visit(sam).get("/metrics").status_code == 401
 
 
-def test_it_is_plain_text_that_no_cache_keeps(db: None) -> None:
+def test_it_is_plain_text_and_never_cached(db: None) -> None:
     answer = scrape()
     assert answer["Content-Type"].startswith("text/plain; version=0.0.4")
     assert answer["Cache-Control"] == "no-store"
 
 
-# -- What it tells -------------------------------------------------------------------------------
+# -- What it reports -------------------------------------------------------------------------------
 
 
-def test_each_queue_tells_its_count_its_oldest_and_its_term(quill: Sender, alice: User) -> None:
+def test_each_queue_reports_its_count_its_oldest_and_its_limit(quill: Sender, alice: User) -> None:
     unclear = factories.order(quill, alice, status="unconfirmed")
     Order.objects.filter(pk=unclear.pk).update(created_at=timezone.now() - 3 * HOUR)
     found = read()
@@ -105,7 +105,7 @@ def test_each_queue_tells_its_count_its_oldest_and_its_term(quill: Sender, alice
     assert found["portal_queue_items", "order-conflict"] == found["portal_queue_oldest_seconds", "order-conflict"] == 0
 
 
-def test_each_kind_of_job_tells_what_is_due_and_what_is_dead(quill: Sender, alice: User) -> None:
+def test_each_kind_of_job_reports_due_and_dead_rows(quill: Sender, alice: User) -> None:
     factories.order(quill, alice, status="booking", due_at=timezone.now() - HOUR)
     DeadLetter.objects.create(job="label", row=1, failures=5, parked_at=timezone.now())
     found = read()
@@ -117,7 +117,7 @@ def test_each_kind_of_job_tells_what_is_due_and_what_is_dead(quill: Sender, alic
     }
 
 
-def test_each_account_tells_what_holds_it_its_last_webhook_and_its_gaps(quill: Sender, alice: User) -> None:
+def test_each_account_reports_its_holds_its_last_webhook_and_its_gaps(quill: Sender, alice: User) -> None:
     now = timezone.now()
     assert ("portal_webhook_age_seconds", "CARRIER") not in read()
     factories.delivery(received_at=now - HOUR)
@@ -131,7 +131,7 @@ def test_each_account_tells_what_holds_it_its_last_webhook_and_its_gaps(quill: S
     assert held == {"stopped": 1, "silent": 0, "bookings_paused": 1, "prices_paused": 0, "replays_off": 0}
 
 
-def test_an_account_that_was_silent_for_long_is_told_by_the_oldest_delivery_looked_at(
+def test_a_long_silent_account_reports_the_oldest_delivery_checked(
     settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(metrics, "LOOKED_BACK", 2)
@@ -145,7 +145,7 @@ def test_an_account_that_was_silent_for_long_is_told_by_the_oldest_delivery_look
 
 
 @pytest.mark.postgres
-def test_money_labels_restores_reports_and_alerts_are_told(quill: Sender, alice: User, settings: Any) -> None:
+def test_money_labels_restores_reports_and_alerts_are_reported(quill: Sender, alice: User, settings: Any) -> None:
     now = timezone.now()
     factories.stored_label(factories.order(quill, alice, status="booked"))
     DailySpend.objects.create(day=now.date(), spent=1234)
@@ -163,7 +163,7 @@ def test_money_labels_restores_reports_and_alerts_are_told(quill: Sender, alice:
     assert ("portal_backup_age_seconds",) not in found
 
 
-def test_the_last_backup_is_told_where_it_is_stamped(settings: Any, tmp_path: Path) -> None:
+def test_the_last_backup_is_reported_if_backups_are_stamped(settings: Any, tmp_path: Path) -> None:
     settings.RESTORE_MARK_FILE = str(tmp_path / "stamp")
     marks.renew_mark(now=timezone.now() - HOUR)
     assert read()["portal_backup_age_seconds",] == pytest.approx(3600, abs=60)
@@ -186,20 +186,20 @@ def test_it_costs_the_same_with_one_row_and_with_many(quill: Sender, alice: User
     assert cost[0] == cost[1] == cost[2] <= 45
 
 
-def test_no_label_is_one_of_prometheus_own(db: None) -> None:
-    """It would be renamed at each scrape, and every rule that names it would find nothing."""
+def test_no_label_is_reserved_by_prometheus(db: None) -> None:
+    """Prometheus would rename it at each scrape, and every rule that uses it would find nothing."""
     labels = labels_by_name(scrape().content.decode()) | labels_by_name(generate_latest(REGISTRY).decode())
     assert not [name for name, of in labels.items() if of & {"job", "instance"}]
 
 
-def test_no_label_holds_a_person_a_parcel_or_a_secret(quill: Sender, alice: User) -> None:
+def test_no_label_contains_a_person_a_parcel_or_a_secret(quill: Sender, alice: User) -> None:
     order = factories.order(quill, alice, status="unconfirmed", due_at=timezone.now())
     text = scrape().content.decode()
     for private in (quill.name, alice.email, str(order.uuid), order.receiver_name, TOKEN, "canary", "http"):
         assert private not in text
 
 
-# -- What a process tells of itself --------------------------------------------------------------
+# -- What a process reports about itself --------------------------------------------------------------
 
 
 @pytest.fixture
@@ -210,7 +210,7 @@ def port(settings: Any) -> int:
 
 @pytest.fixture
 def served(port: int) -> Iterator[list[bool]]:
-    """A process that listens; what the list ends with says whether it is alive."""
+    """A listening process; the last item of the list says whether it is alive."""
     alive = [True]
     server = metrics_port.serve_metrics(lambda: alive[-1])
     assert server
@@ -227,7 +227,7 @@ def get(port: int, path: str) -> tuple[int, str]:
         return refused.code, ""
 
 
-def test_a_port_tells_the_calls_of_its_process_by_operation_and_outcome(
+def test_a_port_reports_its_processs_calls_by_operation_and_outcome(
     served: list[bool], port: int, carrier: SandboxCarrier, quill: Sender, alice: User
 ) -> None:
     def calls(outcome: str) -> tuple[float, float, float]:
@@ -257,12 +257,12 @@ def test_a_port_says_whether_its_process_is_alive(served: list[bool], port: int)
     assert get(port, "/")[0] == 404
 
 
-def test_nobody_listens_where_no_port_is_set(settings: Any) -> None:
+def test_nothing_listens_if_no_port_is_set(settings: Any) -> None:
     assert settings.METRICS_PORT == 0
     assert metrics_port.serve_metrics(lambda: True) is None
 
 
-def test_a_sweeper_is_alive_while_it_looks_and_is_not_once_it_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sweeper_is_alive_while_it_sweeps_and_not_once_it_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
     sweep = Sweep()
     assert sweep.is_alive()
     sweep.looked_at -= HANGS_AFTER + 1
@@ -291,7 +291,7 @@ def labels_by_name(text: str) -> dict[str, set[str]]:
 
 @pytest.fixture
 def real(carrier: SandboxCarrier, quill: Sender, alice: User, settings: Any, tmp_path: Path) -> dict[str, set[str]]:
-    """The labels of all that is told, by name, from a real scrape of each kind."""
+    """The labels of every metric, by name, from a real scrape of each kind."""
     settings.RESTORE_MARK_FILE = str(tmp_path / "stamp")
     marks.renew_mark(now=timezone.now())
     asking.ask_for_prices(quill, factories.details(quill), by=alice, now=timezone.now())
@@ -314,7 +314,7 @@ def used(expression: str) -> tuple[set[str], set[tuple[str, str]], set[str]]:
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.get("alert") or rule["record"])
-def test_each_rule_reads_what_is_really_told(rule: dict[str, Any], real: dict[str, set[str]]) -> None:
+def test_each_rule_uses_metrics_that_exist(rule: dict[str, Any], real: dict[str, set[str]]) -> None:
     names, matched, summed = used(rule["expr"])
     assert names
     shown = names - set(RECORDED)
@@ -333,14 +333,14 @@ def test_each_rule_reads_what_is_really_told(rule: dict[str, Any], real: dict[st
 
 
 def labels_of(name: str, real: dict[str, set[str]]) -> set[str]:
-    """The labels of a metric, or those that are left of a recorded figure."""
+    """Return the labels of a metric, or those left on a recorded one."""
     if name not in RECORDED:
         return real[name]
     _, _, summed = used(RECORDED[name])
     return summed or set.union(*(real[inner] for inner in used(RECORDED[name])[0]))
 
 
-def test_a_rule_that_reads_what_nobody_tells_is_noticed() -> None:
+def test_a_rule_with_an_unknown_metric_is_noticed() -> None:
     expression = 'sum by (kind) (rate(portal_nothing_total{outcome="ok"}[5m])) > portal_jobs_due'
     assert used(expression) == (
         {"portal_nothing_total", "portal_jobs_due"},
@@ -350,6 +350,6 @@ def test_a_rule_that_reads_what_nobody_tells_is_noticed() -> None:
 
 
 @pytest.mark.skipif(not shutil.which("promtool"), reason="Debian's package prometheus has promtool")
-def test_prometheus_takes_the_rules() -> None:
+def test_prometheus_accepts_the_rules() -> None:
     checked = subprocess.run(["promtool", "check", "rules", RULES_FILE], capture_output=True, text=True, check=False)  # noqa: S607
     assert checked.returncode == 0, checked.stdout + checked.stderr

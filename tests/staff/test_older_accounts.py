@@ -1,4 +1,4 @@
-"""Several carrier accounts in the admin: which one takes new orders, what is followed, and what nobody can follow."""
+"""Several carrier accounts in the admin: which one takes new orders, what is tracked, and what can't be tracked."""
 
 import datetime as dt
 import html
@@ -28,7 +28,7 @@ ACCOUNT = "admin:orders_carrieraccount_change"
 
 @pytest.fixture
 def old(settings: Any, tmp_path: Path) -> CarrierAccount:
-    """An older account whose contract differs from today's: it shows no orders, and names people otherwise."""
+    """An older account whose contract differs from today's: it shows no orders and has other field names for people."""
     file = tmp_path / "older.toml"
     file.write_text('view = ""\nreceiver_name = "to.who"\norder_key = "our.key"\n')
     return older.named(settings, CONTRACT=str(file))
@@ -62,7 +62,7 @@ def test_an_accounts_page_says_which_settings_describe_it_and_never_a_secret(
         assert secret not in page + today
 
 
-def test_an_account_that_no_settings_name_says_what_that_means_for_its_open_orders(
+def test_an_account_without_settings_says_what_that_means_for_its_open_orders(
     staff: Client, quill: Sender, alice: User
 ) -> None:
     gone = older.unnamed()
@@ -74,7 +74,7 @@ def test_an_account_that_no_settings_name_says_what_that_means_for_its_open_orde
     assert "2 of its orders are still open, and we can't ask the carrier about them" in shown(staff, ACCOUNT, gone.pk)
 
 
-def test_an_account_whose_key_was_taken_away_says_what_that_means_for_its_open_orders(
+def test_an_account_without_a_key_says_what_that_means_for_its_open_orders(
     staff: Client, old: CarrierAccount, quill: Sender, alice: User, settings: Any
 ) -> None:
     factories.order(quill, alice, account=old, status="booked")
@@ -86,7 +86,7 @@ def test_an_account_whose_key_was_taken_away_says_what_that_means_for_its_open_o
     assert left_behind(timezone.now()).count == 1
 
 
-def test_the_list_of_accounts_tells_their_roles(staff: Client, old: CarrierAccount) -> None:
+def test_the_list_of_accounts_shows_their_roles(staff: Client, old: CarrierAccount) -> None:
     gateway.current_account()
     older.unnamed()
     page = shown(staff, "admin:orders_carrieraccount_changelist")
@@ -117,7 +117,7 @@ DAYS = dt.timedelta(days=1)
         ({"status": "rejected"}, 0),
     ],
 )
-def test_orders_still_open_where_no_settings_lead_wait_for_a_person(
+def test_open_orders_of_an_account_without_settings_wait_for_a_person(
     staff: Client, old: CarrierAccount, quill: Sender, alice: User, order: dict[str, Any], count: int
 ) -> None:
     for account in (gateway.current_account(), old, older.unnamed()):
@@ -127,7 +127,7 @@ def test_orders_still_open_where_no_settings_lead_wait_for_a_person(
     assert staff.get(queue.url).context["cl"].result_count == count
 
 
-def test_the_health_page_tells_of_every_account_that_the_settings_name(staff: Client, old: CarrierAccount) -> None:
+def test_the_health_page_shows_every_account_in_the_settings(staff: Client, old: CarrierAccount) -> None:
     older.unnamed()
     CarrierAccount.objects.filter(pk=old.pk).update(stopped_at=timezone.now(), stopped_reason="closed at midnight")
     page = shown(staff, "/admin/health/")
@@ -171,9 +171,7 @@ def test_an_older_accounts_pause_can_still_be_ended(staff: Client, old: CarrierA
     assert old.paused_at is None
 
 
-def test_the_stop_of_an_account_that_takes_no_orders_is_taken_away_as_no_booking_will(
-    staff: Client, old: CarrierAccount
-) -> None:
+def test_the_stop_of_an_account_without_new_orders_can_be_lifted_by_hand(staff: Client, old: CarrierAccount) -> None:
     gateway.current_account()
     CarrierAccount.objects.update(stopped_at=NOW, stopped_reason="unpaid")
     assert staff.get(act(gateway.current_account(), "end-stop")).status_code == 409
@@ -187,7 +185,7 @@ def test_the_stop_of_an_account_that_takes_no_orders_is_taken_away_as_no_booking
     assert queue.count == 1
 
 
-def test_a_fault_at_an_older_account_waits_like_any_other(staff: Client, old: CarrierAccount) -> None:
+def test_a_fault_at_an_older_account_is_queued_like_any_other(staff: Client, old: CarrierAccount) -> None:
     gateway.current_account()
     old.note_fault("cancel: 404", timezone.now())
     [queue] = [queue for queue in queues.waiting_queues(timezone.now()) if "setup" in queue.title]
@@ -227,7 +225,7 @@ def test_a_case_of_an_older_account_is_read_by_its_own_contract(
     assert "Our order key: key-of-ours" in found.support_text
 
 
-def test_adopting_asks_what_the_orders_own_carrier_can_tell(
+def test_adopting_asks_for_what_the_orders_own_carrier_can_show(
     staff: Client, old: CarrierAccount, unclear: Callable[..., Order]
 ) -> None:
     order, url = unclear(), "admin:orders_order_resolve"
@@ -236,7 +234,7 @@ def test_adopting_asks_what_the_orders_own_carrier_can_tell(
     assert "Compare the places and the price yourself" in shown(staff, url, order.pk)
 
 
-def test_a_revealed_body_is_cut_by_its_own_accounts_contract(
+def test_a_revealed_body_is_redacted_by_its_own_accounts_contract(
     staff: Client, settings: Any, tmp_path: Path, unclear: Callable[..., Order]
 ) -> None:
     file = tmp_path / "older.toml"
@@ -250,7 +248,7 @@ def test_a_revealed_body_is_cut_by_its_own_accounts_contract(
     assert "s3same" not in answer
 
 
-def test_a_link_of_an_older_carrier_gets_into_no_audit(staff: Client, settings: Any, tmp_path: Path) -> None:
+def test_an_older_carriers_link_does_not_get_into_the_audit_log(staff: Client, settings: Any, tmp_path: Path) -> None:
     file = tmp_path / "older.toml"
     file.write_text(f'{older.LINKED}link_token_query = "pass"\n')
     older.named(settings, CONTRACT=str(file))

@@ -1,4 +1,4 @@
-"""V20: the admin speaks the operators' zone, names it with each time, and filters days by it."""
+"""V20: the admin uses the operators' time zone, names it with each time, and filters days by it."""
 
 import datetime as dt
 from typing import Any
@@ -25,7 +25,7 @@ def melbourne(settings: Settings) -> None:
 
 
 def ends(day: str) -> list[dt.datetime]:
-    """The first and the last moment of the filter's day."""
+    """Return the first and the last moment of the filter's day."""
     rule: Any = on_day("submitted_at")(dt.date.fromisoformat(day))
     return [value for _, value in rule.children]
 
@@ -42,13 +42,13 @@ def test_a_day_of_the_filter_is_the_operators_day(day: str, long: int) -> None:
     assert round((last - first).total_seconds() / 3600, 3) == long
 
 
-def test_a_day_that_ends_by_turning_the_clock_back_has_its_last_hour_twice(settings: Settings) -> None:
+def test_a_day_on_which_the_clocks_go_back_has_its_last_hour_twice(settings: Settings) -> None:
     settings.TIME_ZONE = "America/Santiago"
     first, last = ends("2026-04-04")
     assert round((last - first).total_seconds() / 3600, 3) == 25
 
 
-def test_which_pickups_failed_depends_on_no_operators_zone(settings: Settings) -> None:
+def test_which_pickups_failed_does_not_depend_on_the_operators_zone(settings: Settings) -> None:
     now = dt.datetime(2026, 11, 24, 13, 30, tzinfo=dt.UTC)
     in_utc = str(Order.objects.filter(queues.futile_pickups(now)).query)
     settings.TIME_ZONE = "Australia/Melbourne"
@@ -56,13 +56,13 @@ def test_which_pickups_failed_depends_on_no_operators_zone(settings: Settings) -
 
 
 @pytest.mark.usefixtures("melbourne")
-def test_today_begins_at_the_operators_midnight() -> None:
+def test_today_starts_at_the_operators_midnight() -> None:
     now = dt.datetime(2026, 11, 24, 13, 30, tzinfo=dt.UTC)  # half past midnight on the 25th
     assert midnight(now) == dt.datetime(2026, 11, 25, tzinfo=MELBOURNE)
 
 
 @pytest.mark.usefixtures("melbourne")
-def test_a_sentence_and_a_mail_name_the_operators_zone_too() -> None:
+def test_sentences_and_emails_name_the_operators_zone_too() -> None:
     at = dt.datetime(2026, 11, 24, 13, 30, tzinfo=dt.UTC)
     assert admin_time(at) == "25 Nov 2026, 00:30 AEDT"
     assert admin_time(at, seconds=True) == "25 Nov 2026, 00:30:00 AEDT"

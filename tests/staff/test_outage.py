@@ -1,4 +1,4 @@
-"""While the database is away every page answers 503 and when to come back; a broken rule stays a 500."""
+"""While the database is down every page returns 503 with a retry time; a constraint error stays a 500."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -46,14 +46,14 @@ def test_a_lost_database_is_503_with_a_time_to_come_back(browser: Client, db: No
     assert "10.0.0.5" not in answer.content.decode()
 
 
-def test_a_broken_rule_is_not_an_outage(browser: Client, db: None) -> None:
+def test_a_constraint_error_is_not_an_outage(browser: Client, db: None) -> None:
     answer = browser.get("/rule/")
     assert answer.status_code == 500
     assert "Retry-After" not in answer
 
 
 def test_a_database_lost_before_any_view_is_503_too(client: Client, db: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The session is read by middleware, which Django's own exception hook for views never sees."""
+    """Middleware reads the session, outside Django's exception hook for views."""
 
     def away(self: object) -> None:
         raise OperationalError("gone")
@@ -65,7 +65,7 @@ def test_a_database_lost_before_any_view_is_503_too(client: Client, db: None, mo
 
 
 @pytest.mark.parametrize(("error", "status"), [(OperationalError, 503), (InterfaceError, 503), (DatabaseError, 400)])
-def test_a_database_lost_while_the_session_is_kept_is_503_and_a_session_that_is_gone_400(
+def test_a_database_lost_while_saving_the_session_is_503_and_a_deleted_session_400(
     client: Client, db: None, monkeypatch: pytest.MonkeyPatch, error: type[DatabaseError], status: int
 ) -> None:
     client.raise_request_exception = False
@@ -80,7 +80,7 @@ def test_a_database_lost_while_the_session_is_kept_is_503_and_a_session_that_is_
 
 @dataclass
 class Wire:
-    """A connection that may be lost, to a database that may be away."""
+    """A connection that may be lost, to a database that may be down."""
 
     connection: object
     usable: bool
@@ -101,13 +101,13 @@ class Wire:
 @pytest.mark.parametrize(
     ("wire", "answers", "then"),
     [
-        (Wire("as before", usable=True), True, "as before"),  # a lock or a time limit: one row's trouble
+        (Wire("as before", usable=True), True, "as before"),  # a lock or a time limit: only one row's problem
         (Wire("lost", usable=False), True, "a new one"),
         (Wire("lost", usable=False, is_away=True), False, None),
         (Wire(None, usable=False, is_away=True), False, None),
     ],
 )
-def test_the_database_is_away_only_if_a_new_connection_is_not_answered_either(
+def test_the_database_is_down_only_if_a_new_connection_fails_too(
     monkeypatch: pytest.MonkeyPatch, wire: Wire, answers: bool, then: object
 ) -> None:
     monkeypatch.setattr(database_outage, "connection", wire)

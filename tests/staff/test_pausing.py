@@ -1,4 +1,4 @@
-"""An operator pauses bookings or prices for everybody; it ends when it was to end, though nothing runs then."""
+"""An operator pauses bookings or prices for everybody; it ends on time even if nothing runs then."""
 
 import datetime as dt
 from collections.abc import Callable
@@ -63,9 +63,7 @@ def recorded() -> list[tuple[str, User | None]]:
 
 
 @pytest.mark.parametrize("what", PAUSABLE)
-def test_a_pause_is_over_when_its_time_has_come_and_nothing_had_to_run(
-    paused: Pause, now: dt.datetime, what: str
-) -> None:
+def test_a_pause_ends_on_time_without_anything_running(paused: Pause, now: dt.datetime, what: str) -> None:
     account = paused(what, at=now, ends_at=now + HOUR)
     assert account.pause_of(what, now + HOUR - MINUTE)
     assert account.pause_of(what, now + HOUR) is None
@@ -83,12 +81,12 @@ def test_without_an_end_it_lasts_until_somebody_resumes_it(
     assert recorded() == [(f"{what} paused", sam), (f"{what} resumed", sam)]
 
 
-def test_bookings_and_prices_are_paused_apart(paused: Pause, now: dt.datetime) -> None:
+def test_bookings_and_prices_are_paused_separately(paused: Pause, now: dt.datetime) -> None:
     assert paused(QUOTES, at=now).pause_of(BOOKINGS, now) is None
     assert paused(BOOKINGS, at=now, ends_at=now + HOUR).pause_of(QUOTES, now + 2 * HOUR)
 
 
-def test_due_bookings_look_again_within_a_minute_and_at_the_latest_at_the_end(paused: Pause, now: dt.datetime) -> None:
+def test_due_bookings_check_again_within_a_minute_and_at_the_end_at_the_latest(paused: Pause, now: dt.datetime) -> None:
     account = paused(BOOKINGS, at=now, ends_at=now + HOUR)
     assert account.holds_until(now) == now + MINUTE
     assert account.holds_until(now + HOUR - MINUTE / 2) == now + HOUR
@@ -102,14 +100,14 @@ def test_due_bookings_look_again_within_a_minute_and_at_the_latest_at_the_end(pa
         ("120", "2026-11-21T05:00Z", "2026-11-21T07:00Z"),
         ("Australia/Sydney", "2026-11-21T05:00Z", "2026-11-21T21:00Z"),
         ("Australia/Sydney", "2026-11-21T13:30Z", "2026-11-22T21:00Z"),  # past midnight there
-        ("America/New_York", "2026-10-31T12:00Z", "2026-11-01T13:00Z"),  # the clocks change in between
+        ("America/New_York", "2026-10-31T12:00Z", "2026-11-01T13:00Z"),  # the clocks change in the night
     ],
 )
-def test_the_end_is_so_many_minutes_on_or_8_in_the_morning_of_a_place(choice: str, at: str, ends: str) -> None:
+def test_the_end_is_a_number_of_minutes_later_or_8_am_somewhere(choice: str, at: str, ends: str) -> None:
     assert end_of(choice, dt.datetime.fromisoformat(at)) == dt.datetime.fromisoformat(ends)
 
 
-def test_until_resumed_is_no_end(now: dt.datetime) -> None:
+def test_until_resumed_means_no_end(now: dt.datetime) -> None:
     assert end_of("", now) is None
 
 
@@ -123,7 +121,7 @@ def test_an_operator_chooses_the_end_on_the_page(staff: Client, now: dt.datetime
 
 
 @pytest.mark.parametrize("ends", ["7 years", "America/Nowhere"])
-def test_an_end_that_is_not_offered_pauses_nothing(staff: Client, now: dt.datetime, ends: str) -> None:
+def test_an_end_that_is_not_on_the_list_pauses_nothing(staff: Client, now: dt.datetime, ends: str) -> None:
     page = staff.post(act("pause-bookings"), {"text": TEXT, "ends": ends, "reason": REASON})
     assert page.context["form"].errors["ends"]
     assert gateway.current_account().pause_of(BOOKINGS, timezone.now()) is None
@@ -136,7 +134,7 @@ def test_senders_are_shown_no_signed_link(staff: Client) -> None:
     assert not Audit.objects.exists()
 
 
-def test_the_audit_says_until_when_with_which_words_and_why(paused: Pause, now: dt.datetime) -> None:
+def test_the_audit_row_has_the_end_the_text_and_the_reason(paused: Pause, now: dt.datetime) -> None:
     paused(BOOKINGS, at=now, ends_at=dt.datetime(2030, 1, 2, 3, 4, tzinfo=dt.UTC))
     reason = Audit.objects.get().reason
     assert reason == f"until 2 Jan 2030, 03:04 UTC, senders see “{TEXT}”: {REASON}"
@@ -162,7 +160,7 @@ def test_another_end_counts_from_now(staff: Client, paused: Pause, now: dt.datet
 
 
 @pytest.mark.parametrize("name", ["change-bookings-pause", "resume-bookings"])
-def test_what_ended_by_itself_is_neither_changed_nor_resumed(
+def test_a_pause_that_ended_by_itself_is_neither_changed_nor_resumed(
     staff: Client, paused: Pause, now: dt.datetime, name: str
 ) -> None:
     paused(BOOKINGS, at=now - HOUR, ends_at=now - MINUTE)
@@ -171,7 +169,7 @@ def test_what_ended_by_itself_is_neither_changed_nor_resumed(
     assert gateway.current_account().pause_of(BOOKINGS, timezone.now()) is None
 
 
-def test_of_two_operators_who_pause_the_second_is_told(paused: Pause, now: dt.datetime) -> None:
+def test_of_two_operators_who_pause_the_second_is_refused(paused: Pause, now: dt.datetime) -> None:
     paused(BOOKINGS, at=now)
     with pytest.raises(pausing.PauseRefused, match="Bookings are already paused"):
         paused(BOOKINGS, at=now)
@@ -195,7 +193,7 @@ def test_a_pause_that_changed_since_it_was_read_is_not_overwritten(
     assert gateway.current_account().pause_of(BOOKINGS, now)
 
 
-def test_the_sweep_writes_down_once_that_a_pause_ended_by_itself(
+def test_the_sweep_records_once_that_a_pause_ended_by_itself(
     paused: Pause, sam: User, now: dt.datetime, house: Callable[[], object]
 ) -> None:
     paused(BOOKINGS, at=now, ends_at=now + HOUR)
@@ -208,7 +206,7 @@ def test_the_sweep_writes_down_once_that_a_pause_ended_by_itself(
     assert account.kept_pause(BOOKINGS)
 
 
-def test_a_new_pause_first_writes_down_how_the_last_one_ended(paused: Pause, sam: User, now: dt.datetime) -> None:
+def test_a_new_pause_first_records_how_the_last_one_ended(paused: Pause, sam: User, now: dt.datetime) -> None:
     paused(BOOKINGS, at=now - 2 * HOUR, ends_at=now - HOUR)
     assert paused(BOOKINGS, at=now).pause_of(BOOKINGS, now)
     assert recorded() == [("bookings paused", sam), ("bookings pause ended", None), ("bookings paused", sam)]
@@ -240,7 +238,7 @@ def test_the_list_of_accounts_says_what_is_paused_and_until_when(
 # -- What a pause holds back --------------------------------------------------------------------
 
 
-def test_a_due_booking_waits_for_the_end_of_the_pause_and_then_leaves(
+def test_a_due_booking_waits_for_the_end_of_the_pause_and_is_then_sent(
     submitted: Callable[..., Order], paused: Pause, now: dt.datetime
 ) -> None:
     order = submitted()
@@ -259,7 +257,7 @@ def test_a_due_booking_waits_for_the_end_of_the_pause_and_then_leaves(
 @pytest.mark.parametrize(("ended_before", "status"), [(HOUR, "booked"), (25 * HOUR, "rejected")])
 @pytest.mark.parametrize("how", ["resumed", "by itself", "by itself and written down"])
 @pytest.mark.parametrize("what", PAUSABLE)
-def test_the_24_hours_that_a_booking_is_tried_for_begin_anew_when_a_pause_ends(
+def test_a_bookings_24_hours_of_tries_restart_when_a_pause_ends(
     submitted: Callable[..., Order], paused: Pause, sam: User, now: dt.datetime, what: str, how: str,
     ended_before: dt.timedelta, status: str,
 ) -> None:  # fmt: skip
@@ -277,7 +275,7 @@ def test_the_24_hours_that_a_booking_is_tried_for_begin_anew_when_a_pause_ends(
 
 @pytest.mark.parametrize("ends_in", [None, MINUTE, 30 * HOUR], ids=str)
 @pytest.mark.parametrize("what", PAUSABLE)
-def test_no_booking_is_given_up_during_a_pause_of_over_a_day_that_it_waits_for(
+def test_no_booking_is_given_up_during_a_pause_of_over_a_day(
     submitted: Callable[..., Order], paused: Pause, now: dt.datetime, what: str, ends_in: dt.timedelta | None
 ) -> None:
     order = submitted()
@@ -291,10 +289,10 @@ def test_no_booking_is_given_up_during_a_pause_of_over_a_day_that_it_waits_for(
 
 
 @pytest.mark.parametrize("what", ["", *PAUSABLE])
-def test_no_booking_is_lost_to_a_stop_of_over_a_day(
+def test_no_booking_is_lost_in_a_stop_of_over_a_day(
     submitted: Callable[..., Order], paused: Pause, now: dt.datetime, what: str
 ) -> None:
-    """One goes out to see, once that is due and nothing else is paused; then the others have their 24 hours."""
+    """One is sent as a probe, once due and nothing else is paused; then the others have their 24 hours."""
     first, second = submitted(), submitted(description="Another one")
     Order.objects.update(submitted_at=now - 49 * HOUR)
     account = factories.account()
@@ -315,7 +313,7 @@ def test_no_booking_is_lost_to_a_stop_of_over_a_day(
 
 
 @pytest.mark.parametrize(("ended_before", "status"), [(HOUR, "booked"), (25 * HOUR, "rejected")])
-def test_the_24_hours_begin_anew_when_the_carrier_takes_the_account_again(
+def test_the_24_hours_restart_when_the_carrier_accepts_the_account_again(
     submitted: Callable[..., Order], sam: User, now: dt.datetime, ended_before: dt.timedelta, status: str
 ) -> None:
     order = submitted()
@@ -338,7 +336,7 @@ def test_the_end_of_a_stop_leaves_a_pause_as_it_is(db: None, paused_at: Any, end
     assert account.pause_ends_at == (ends_at if paused_at else NOW)
 
 
-def test_an_answer_that_ends_no_stop_begins_no_24_hours(db: None) -> None:
+def test_a_reply_that_ends_no_stop_restarts_no_24_hours(db: None) -> None:
     CarrierAccount.objects.filter(pk=factories.account().pk).update(failures=2, pause_ends_at=NOW - HOUR)
     gateway.current_account().note_answer(NOW)
     account = gateway.current_account()
@@ -355,7 +353,7 @@ def test_a_booking_pressed_after_a_pause_is_tried_for_its_own_24_hours(
     assert verdict.is_too_late(order, now + 25 * HOUR)
 
 
-def test_bookings_paused_while_a_price_was_asked_for_are_not_sent(
+def test_bookings_paused_during_a_price_check_are_not_sent(
     submitted: Callable[..., Order], paused: Pause, now: dt.datetime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     order = submitted()
@@ -391,7 +389,7 @@ def test_a_second_sender_is_held_as_well(paused: Pause, bob: User, quill: Sender
             booking_rules.refuse_unless_booking_is_on(sender, now)
 
 
-def test_what_is_done_to_one_account_leaves_another_as_it_is(
+def test_an_action_on_one_account_does_not_change_another(
     paused: Pause, sam: User, now: dt.datetime, settings: Any
 ) -> None:
     today, other = factories.account(), older.named(settings)
@@ -408,9 +406,7 @@ def test_what_is_done_to_one_account_leaves_another_as_it_is(
 
 
 @pytest.mark.parametrize("what", PAUSABLE)
-def test_either_pause_alone_is_written_down_once_it_ended_by_itself(
-    paused: Pause, sam: User, now: dt.datetime, what: str
-) -> None:
+def test_each_pause_is_recorded_once_it_ended_by_itself(paused: Pause, sam: User, now: dt.datetime, what: str) -> None:
     account = paused(what, at=now - HOUR, ends_at=now - MINUTE)
     pausing.end_what_is_over(now)
     assert recorded() == [(f"{what} paused", sam), (f"{what} pause ended", None)]
@@ -436,7 +432,7 @@ def test_a_fault_is_corrected_once_and_not_one_that_came_after_it_was_read(
     assert CarrierAccount.objects.filter(fault_since=now - HOUR).exists() is (fault_at != dt.timedelta(0))
 
 
-def test_only_a_stopped_account_is_asked_at_once_or_freed_of_its_stop(sam: User, now: dt.datetime) -> None:
+def test_only_a_stopped_account_can_be_tried_at_once_or_restarted(sam: User, now: dt.datetime) -> None:
     account = factories.account()
     for act in (pausing.try_now, pausing.end_stop):
         with pytest.raises(pausing.PauseRefused, match="isn't stopped"):

@@ -1,4 +1,4 @@
-"""The first page counts what waits, and each count opens the list of exactly that."""
+"""The first page counts what is waiting, and each count opens exactly that list."""
 
 import datetime as dt
 from collections.abc import Callable
@@ -30,7 +30,7 @@ LONG_AGO = dt.timedelta(hours=2)
 
 @pytest.fixture
 def everything(unclear: Callable[..., Order], quill: Sender, alice: User) -> None:
-    """One of each thing that waits, and beside it one that does not."""
+    """One of each thing that is waiting, and one of each that isn't."""
     now = timezone.now()
     unclear(sent_at=now - LONG_AGO)
     unclear(status="conflict")
@@ -81,7 +81,7 @@ def everything(unclear: Callable[..., Order], quill: Sender, alice: User) -> Non
 
 
 def money_matters(quill: Sender, alice: User, now: dt.datetime) -> None:
-    """One of each thing that waits in the carrier's reports: of two weeks that are posted, and of this one."""
+    """One of each thing waiting in the carrier's reports: two posted weeks and this one."""
     weeks = [week_of(now.date()) - dt.timedelta(weeks=ago) for ago in (5, 3)]
     first, second = (factories.billing_report(week=week) for week in weeks)
     long_ago = dt.datetime.combine(weeks[0], dt.time(9), dt.UTC)
@@ -111,15 +111,15 @@ def money_matters(quill: Sender, alice: User, now: dt.datetime) -> None:
 
 
 @pytest.mark.postgres
-def test_each_thing_that_waits_is_counted_once(everything: None) -> None:
+def test_each_waiting_thing_is_counted_once(everything: None) -> None:
     counts = {queue.title: queue.count for queue in queues.waiting_queues(timezone.now())}
     assert {title: count for title, count in counts.items() if count != 1} == {}
     assert len(counts) == 33
 
 
 @pytest.mark.postgres
-def test_each_thing_that_waits_becomes_overdue_by_its_term(everything: None) -> None:
-    """What leaves its queue before its term is over alerts nobody. A refusal is its sender's to deal with."""
+def test_each_waiting_thing_becomes_overdue_after_its_limit(everything: None) -> None:
+    """Things that leave their queue before the limit alert nobody. A refusal is up to its sender."""
     first = {queue.name: queue for queue in queues.waiting_queues(NOW) if queue.name != "order-refused"}
     late = {
         name: next(later.urgency for later in queues.waiting_queues(queue.oldest + queue.term) if later.name == name)
@@ -130,7 +130,7 @@ def test_each_thing_that_waits_becomes_overdue_by_its_term(everything: None) -> 
     assert {name for name, urgency in late.items() if urgency != "overdue"} == set()
 
 
-def test_what_was_given_up_after_a_day_is_among_the_last_days_refusals(quill: Sender, alice: User, db: None) -> None:
+def test_a_booking_given_up_after_a_day_is_among_the_last_days_refusals(quill: Sender, alice: User, db: None) -> None:
     tried_for_a_day = factories.order(quill, alice, status="booking", created_at=NOW - dt.timedelta(hours=25))
     long_ago = factories.order(quill, alice, status="booking", created_at=NOW - dt.timedelta(hours=50))
     for order, at in ((tried_for_a_day, NOW), (long_ago, NOW - dt.timedelta(hours=25))):
@@ -153,7 +153,7 @@ def test_the_first_page_costs_one_query_more_when_something_is_in_every_queue(
 
 
 @pytest.mark.parametrize("name", billing_queues.ORDERS)
-def test_the_orders_of_a_billing_queue_are_looked_for_once(staff: Client, everything: None, name: str) -> None:
+def test_the_orders_of_a_billing_queue_are_looked_up_once(staff: Client, everything: None, name: str) -> None:
     with CaptureQueriesContext(connection) as seen:
         assert staff.get(f"/admin/orders/order/?needs={name}").context["cl"].result_count == 1
     assert len([query for query in seen if "billing_charge" in query["sql"]]) == 1
@@ -175,20 +175,20 @@ def test_a_queue_of_more_than_a_thousand_says_so(staff: Client, quill: Sender, a
     assert "1,000+" in staff.get("/admin/").content.decode()
 
 
-def test_each_queues_list_says_its_term_and_the_ages_that_the_first_page_does(staff: Client, everything: None) -> None:
+def test_each_queues_list_shows_its_limit_and_the_first_pages_ages(staff: Client, everything: None) -> None:
     ages = {line.queue.title: (line.tone, _word(line.age)) for line in staff.get("/admin/").context["lines"]}
     for queue in queues.waiting_queues(timezone.now()):
-        if queue.name == "carrieraccount-held":  # since when is on the account's row, of several columns
+        if queue.name == "carrieraccount-held":  # the start is on the account's row, in several columns
             continue
         page = staff.get(queue.url)
         head = page.context["queue"]
         assert (head["tone"], _word(head["age"])) == ages[queue.title], queue.title
         text = unescape(page.content.decode())
         assert f"<b>{queue.title}</b>: 1, due {queue.within}." in text
-        assert text.count(f'<span class="badge {head["tone"]}">{head["age"]}</span>') == 2, queue.title  # and its row
+        assert text.count(f'<span class="badge {head["tone"]}">{head["age"]}</span>') == 2, queue.title  # plus its row
 
 
-def test_a_queues_list_begins_with_what_waits_longest(staff: Client, unclear: Callable[..., Order]) -> None:
+def test_a_queues_list_starts_with_the_longest_waiting(staff: Client, unclear: Callable[..., Order]) -> None:
     orders = [unclear() for _ in range(3)]
     for order, hours in zip(orders, (2, 3, 1), strict=True):
         Order.objects.filter(pk=order.pk).update(created_at=NOW - dt.timedelta(hours=hours))
@@ -197,10 +197,10 @@ def test_a_queues_list_begins_with_what_waits_longest(staff: Client, unclear: Ca
 
 
 def _word(age: str) -> str:
-    return age.rpartition(", ")[2]  # beside the minutes, which go on
+    return age.rpartition(", ")[2]  # apart from the minutes, which keep counting
 
 
-def test_a_list_that_is_no_queue_says_no_term(staff: Client, everything: None) -> None:
+def test_a_list_that_is_not_a_queue_shows_no_limit(staff: Client, everything: None) -> None:
     for query in ("", "?needs=unconfirmed-long", "?needs=nonsense"):
         page = staff.get(f"/admin/orders/order/{query}")
         assert "queue" not in page.context
@@ -219,7 +219,7 @@ def test_a_list_that_is_no_queue_says_no_term(staff: Client, everything: None) -
         ({"state": "absent"}, {"status": "cancelled"}, 0),
     ],
 )
-def test_a_size_that_is_not_offered_waits_only_where_nobody_can_print(
+def test_a_missing_label_size_is_queued_only_if_nothing_can_be_printed(
     quill: Sender, alice: User, other: dict[str, Any], order: dict[str, Any], count: int
 ) -> None:
     made = factories.order(quill, alice, **{"status": "booked", **order})
@@ -234,8 +234,8 @@ def test_unclear_bookings_show_the_age_of_the_oldest(everything: None) -> None:
     assert unclear.oldest == Order.objects.get(status="unconfirmed").created_at
 
 
-def test_an_old_order_that_became_unclear_just_now_is_not_late(unclear: Callable[..., Order]) -> None:
-    """As its own page says: counted from the last time it became unclear, not from each change while it was."""
+def test_an_old_order_that_only_just_became_unclear_is_not_late(unclear: Callable[..., Order]) -> None:
+    """Its age counts from when it last became unclear, not from each later change; its own page says so."""
     now = timezone.now()
     order = unclear(status="conflict")
     Order.objects.update(created_at=now - LONG_AGO)
@@ -259,7 +259,7 @@ def test_unclear_for_over_ten_minutes_is_a_list_of_its_own(
     assert page.context["cl"].result_count == found
 
 
-def test_an_empty_admin_says_that_nothing_needs_anybody_and_folds_its_queues(staff: Client) -> None:
+def test_an_empty_admin_says_nothing_needs_attention_and_collapses_its_queues(staff: Client) -> None:
     text = staff.get("/admin/").content.decode()
     assert "Nothing needs you" in text
     assert "33 empty queues" in text
@@ -273,7 +273,7 @@ def test_the_page_of_one_app_lists_it_and_says_nothing_of_queues(staff: Client, 
     assert "empty queue" not in text
 
 
-def test_the_first_page_shows_the_queues_with_work_only_the_most_pressing_first(
+def test_the_first_page_shows_only_queues_with_work_most_urgent_first(
     staff: Client, unclear: Callable[..., Order], quill: Sender
 ) -> None:
     for minutes, status in ((1, "conflict"), (90, "unconfirmed")):
@@ -291,7 +291,7 @@ MINUTE, DAY = dt.timedelta(minutes=1), dt.timedelta(days=1)
     [
         ("new", MINUTE / 2, 0),
         ("new", 2 * MINUTE, 1),
-        ("new", 30 * DAY, 1),  # never read: it waits for ever
+        ("new", 30 * DAY, 1),  # never read, so it waits for ever
         ("stored", 2 * MINUTE, 0),
         ("duplicate", 2 * MINUTE, 0),
         ("quarantined", MINUTE / 2, 1),
@@ -299,7 +299,7 @@ MINUTE, DAY = dt.timedelta(minutes=1), dt.timedelta(days=1)
         ("quarantined", 15 * DAY, 0),
     ],
 )
-def test_a_webhook_waits_that_gave_no_scan_or_is_unread_for_a_minute(
+def test_a_webhook_without_a_scan_or_unread_for_a_minute_is_queued(
     db: None, state: str, age: dt.timedelta, count: int
 ) -> None:
     event = {"event": factories.event(factories.parcel())} if state == "stored" else {}
@@ -322,7 +322,7 @@ def test_a_webhook_waits_that_gave_no_scan_or_is_unread_for_a_minute(
         ("futile", {"progress": "pickup_futile", "progress_at": NOW, "carrier_pickup_date": (NOW + 3 * DAY).date()}, 0),
     ],
 )
-def test_an_order_waits_as_its_state_and_age_say(
+def test_an_order_is_queued_by_its_state_and_age(
     quill: Sender, alice: User, name: str, fields: dict[str, Any], count: int
 ) -> None:
     factories.order(quill, alice, **{"status": "booked", **fields})
@@ -341,7 +341,7 @@ def test_an_order_waits_as_its_state_and_age_say(
         ({"day": (NOW - 15 * DAY).date(), "mended": 1, "mended_at": NOW - 15 * DAY}, 0, 0),
     ],
 )
-def test_a_days_money_waits_while_it_is_news(db: None, fields: dict[str, Any], room: int, recount: int) -> None:
+def test_a_days_money_is_queued_while_it_is_current(db: None, fields: dict[str, Any], room: int, recount: int) -> None:
     DailySpend.objects.create(**fields)
     counts = {queue.url: queue.count for queue in queues.waiting_queues(NOW)}
     assert counts["/admin/orders/dailyspend/?needs=room"] == room
@@ -358,14 +358,14 @@ def test_an_undecided_booking_is_late_after_a_quarter_of_an_hour_and_overdue_aft
 
 
 @pytest.mark.parametrize(("age", "count"), [(47, 1), (49, 0)])
-def test_prices_nobody_can_read_wait_for_two_days(db: None, age: int, count: int) -> None:
+def test_unreadable_prices_are_queued_for_two_days(db: None, age: int, count: int) -> None:
     call = {"operation": "quote", "method": "GET", "path": "/x", "milliseconds": 9, "outcome": "ok"}
     CarrierCall.objects.create(at=NOW - dt.timedelta(hours=age), unreadable=3, **call)
     assert {queue.title: queue.count for queue in queues.waiting_queues(NOW)}["Unreadable prices"] == count
 
 
 @pytest.mark.parametrize(("age", "count"), [(24, 1), (25, 0)])
-def test_faults_of_ours_wait_for_a_day(db: None, age: int, count: int) -> None:
+def test_our_own_faults_are_queued_for_a_day(db: None, age: int, count: int) -> None:
     factories.account()
     CarrierAccount.objects.update(fault_at=NOW - dt.timedelta(hours=age), fault="metadata.partner_id: can't be blank")
     assert {queue.title: queue.count for queue in queues.waiting_queues(NOW)}["Refused: our setup"] == count
@@ -391,7 +391,7 @@ def test_of_many_second_orders_the_longest_waiting_are_listed(
     assert list(Order.objects.filter(rule(NOW))) == [oldest]
 
 
-def test_lines_nobody_owns_wait_once_their_report_is_posted(db: None) -> None:
+def test_unassigned_lines_are_queued_once_their_report_is_posted(db: None) -> None:
     report = factories.billing_report(state="checked")
     factories.charge(None, report=report, posted_at=None)
     lines = next(queue for queue in queues.waiting_queues(NOW) if queue.url.endswith("owner=nobody"))

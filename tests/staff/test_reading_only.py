@@ -1,4 +1,4 @@
-"""Facts are read-only for everybody, superusers too; lists are fast and search finds."""
+"""Facts are read-only for everybody, superusers too; lists are fast and search works."""
 
 from collections.abc import Callable
 from typing import Any
@@ -59,7 +59,7 @@ def test_no_cell_of_a_list_is_edited_in_place(model: Any) -> None:
 
 
 def _paths_to_people() -> list[tuple[Any, str]]:
-    """Each relation of a model in the admin that leads to somebody's login, directly or through one other."""
+    """Each relation of an admin model that leads to somebody's login, directly or through another one."""
     found = []
     for model in [*FACTS, *EDITABLE]:
         for field in model._meta.get_fields():
@@ -100,7 +100,7 @@ def _costs_of_lists(staff: Client) -> dict[str, int]:
     return costs
 
 
-def test_the_first_page_costs_the_same_however_much_waits(staff: Client, row: Callable[[], None]) -> None:
+def test_the_first_page_costs_the_same_however_much_is_waiting(staff: Client, row: Callable[[], None]) -> None:
     row()
     staff.get("/admin/")
     with CaptureQueriesContext(connection) as with_one:
@@ -131,7 +131,7 @@ def test_an_orders_page_costs_the_same_however_long_its_story(
     "typed",
     ["STEST00000", "stest00000", "noor.tamsin@example.net", "Noor Tamsin", "7000", "Quill", "alice@quill.example"],
 )
-def test_search_finds_the_order_by_what_support_is_told(
+def test_search_finds_the_order_by_what_a_caller_knows(
     staff: Client, quill: Sender, alice: User, bob: User, typed: str
 ) -> None:
     order = factories.order(quill, alice, status="booked")
@@ -165,7 +165,7 @@ def test_an_attempts_request_is_shown_with_its_people_masked(staff: Client, uncl
         assert secret not in page, secret
 
 
-def test_an_email_in_a_long_body_is_masked_without_reading_back() -> None:
-    """Reading back takes the length squared: of this body, a quarter of an hour."""
+def test_an_email_in_a_long_body_is_masked_without_backtracking() -> None:
+    """Backtracking takes the length squared: a quarter of an hour for this body."""
     body = "x" * 200_000 + " ada@post.example " + "y" * 200_000
     assert without_emails(body)[200_000:-200_000] == " a•••@post.example "

@@ -1,4 +1,4 @@
-"""The admin's page of one parcel and of one sender, as a person reads them; the columns are folded below."""
+"""The admin's pages of one parcel and one sender, for people to read; the raw columns are collapsed below."""
 
 from collections.abc import Callable
 from typing import Any
@@ -32,7 +32,7 @@ def url(thing: Any) -> str:
 
 
 def above(page: Any) -> str:
-    """What stands above the folded columns, as text."""
+    """Return what is above the collapsed columns, as text."""
     before, fold, _ = page.content.decode().partition(FOLD)
     assert fold
     page.content = before.encode()
@@ -41,7 +41,7 @@ def above(page: Any) -> str:
 
 @pytest.fixture
 def order(quill: Sender, alice: User, sam: User) -> Order:
-    """Booked, scanned, charged, and with something of everything else."""
+    """Booked, scanned, charged, and with some of everything else."""
     made: Order = factories.order(quill, alice, status="booked", price="12.08")
     lengthen(made, sam)
     return made
@@ -64,7 +64,7 @@ def lengthen(order: Order, sam: User) -> None:
     casework.queue_mail(order, to=order.made_by, about="missed", text="Friday.", by=sam, now=now)
 
 
-def test_the_parcels_page_says_where_it_stands_and_what_is_next(staff: Client, order: Order) -> None:
+def test_the_parcels_page_gives_its_state_and_the_next_step(staff: Client, order: Order) -> None:
     page = above(staff.get(url(order)))
     for said in ("The sender sees Booked", "Print the label", "Not in any queue", "$12.08 AUD", "Size or weight",
                  "$4.13 AUD", "Called twice.", "Friday.", "Too late.", "wrong postcode",
@@ -79,14 +79,12 @@ def test_an_unclear_parcel_names_its_queue_and_the_next_step(staff: Client, uncl
     assert "press Resolve" in page
 
 
-def test_a_parcel_missed_twice_says_so_though_no_column_does(
-    staff: Client, order: Order, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_parcel_with_two_missed_pickups_says_so(staff: Client, order: Order, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Order, "missed_twice", lambda self, now: True)
     assert "Ask the carrier about the driver" in above(staff.get(url(order)))
 
 
-def test_what_is_masked_stays_masked_and_raw_columns_are_folded(staff: Client, order: Order) -> None:
+def test_masked_values_stay_masked_and_raw_columns_are_collapsed(staff: Client, order: Order) -> None:
     page = staff.get(url(order))
     whole = page.content.decode()
     shown = above(page)
@@ -105,7 +103,7 @@ def test_billing_sees_neither_attempts_nor_calls(operator: Callable[[str], Clien
     assert "calls to the carrier" not in page
 
 
-def test_a_senders_page_has_its_parcels_money_people_and_what_was_written(
+def test_a_senders_page_has_its_parcels_money_people_and_notes(
     staff: Client, order: Order, alice: User, sam: User
 ) -> None:
     sender = order.sender
@@ -122,7 +120,7 @@ def test_a_senders_page_has_its_parcels_money_people_and_what_was_written(
     assert url(Dispute.objects.get()) in page
 
 
-def test_every_list_of_a_sender_is_that_senders_alone(staff: Client, order: Order, bob: User) -> None:
+def test_every_list_on_a_senders_page_is_only_that_senders(staff: Client, order: Order, bob: User) -> None:
     factories.order(bob.membership.sender, bob)
     page = staff.get(url(order.sender))
     for words, address in page.context["lists"]:
@@ -169,7 +167,7 @@ def test_of_a_long_list_the_first_thousand_rows_are_counted_and_the_rest_is_sear
     assert "3+ carrier calls. Search or filter to see the others." in text(page)
 
 
-def test_no_page_for_what_is_not_there(staff: Client) -> None:
+def test_an_unknown_object_is_404(staff: Client) -> None:
     for address in ("orders/order/999999999", "accounts/sender/999999999", "accounts/sender/abc"):
         assert staff.get(f"/admin/{address}/change/").status_code == 302
     for page in ("mail", "note", "assign"):

@@ -1,4 +1,4 @@
-"""Who is written to: each kind of mail against each state that its reader may be in when it leaves."""
+"""Who gets email: each kind of email against each state its reader may be in when it is sent."""
 
 import datetime as dt
 from collections.abc import Callable
@@ -40,7 +40,7 @@ def order(quill: Sender, alice: User, ana: User) -> Order:
 
 
 @pytest.mark.parametrize(("kind", "state"), [(kind, state) for kind in OF_THE_TEAM for state in STATES])
-def test_news_of_the_account(kind: str, state: str, order: Order) -> None:
+def test_account_notifications(kind: str, state: str, order: Order) -> None:
     now = timezone.now()
     outbox.choose_when(order.made_by, kind, outbox.KINDS[kind].choices[0], now=now - dt.timedelta(days=1))
     fact = outbox.Event(
@@ -56,7 +56,7 @@ def test_news_of_the_account(kind: str, state: str, order: Order) -> None:
 
 
 @pytest.mark.parametrize("state", STATES)
-def test_what_an_operator_writes(state: str, order: Order, sam: User) -> None:
+def test_an_operators_email(state: str, order: Order, sam: User) -> None:
     letter = casework.queue_mail(order, to=order.made_by, about="other", text="Hello", by=sam, now=timezone.now())
     STATES[state](order)
     casework.send_due_mail(letter.pk)
@@ -64,8 +64,8 @@ def test_what_an_operator_writes(state: str, order: Order, sam: User) -> None:
 
 
 @pytest.mark.parametrize("state", STATES)
-def test_a_new_password_is_for_whoever_may_log_in(state: str, order: Order) -> None:
-    """Who left may log in still, and a confirmation comes by the same address."""
+def test_a_new_password_is_for_those_who_may_log_in(state: str, order: Order) -> None:
+    """People who left may still log in, and a confirmation goes to the same address."""
     STATES[state](order)
     mail.outbox.clear()
     Client().post("/accounts/password/reset/", {"email": order.made_by.email})
@@ -74,7 +74,9 @@ def test_a_new_password_is_for_whoever_may_log_in(state: str, order: Order) -> N
 
 
 @pytest.mark.parametrize("state", [*STATES, "approved", "declined"])
-def test_operators_are_asked_about_an_account_that_waits(state: str, order: Order, sam: User, settings: Any) -> None:
+def test_operators_are_emailed_about_an_account_awaiting_approval(
+    state: str, order: Order, sam: User, settings: Any
+) -> None:
     settings.CONTACT_EMAIL = "operators@portal.example"
     now = timezone.now()
     Sender.objects.filter(pk=order.sender_id).update(approved_at=None)
@@ -90,7 +92,9 @@ def test_operators_are_asked_about_an_account_that_waits(state: str, order: Orde
 
 
 @pytest.mark.parametrize("state", STATES)
-def test_an_approval_is_news_for_who_may_log_in_and_confirmed_the_address(state: str, order: Order, sam: User) -> None:
+def test_an_approval_is_emailed_to_those_who_may_log_in_and_confirmed_the_address(
+    state: str, order: Order, sam: User
+) -> None:
     """A suspended account is approved by nobody."""
     Sender.objects.filter(pk=order.sender_id).update(approved_at=None)
     STATES[state](order)
@@ -104,7 +108,7 @@ def test_an_approval_is_news_for_who_may_log_in_and_confirmed_the_address(state:
 
 
 @pytest.mark.parametrize("state", STATES)
-def test_a_reset_of_the_second_factor_is_told_to_who_may_log_in(state: str, order: Order, sam: User) -> None:
+def test_a_reset_of_the_second_factor_is_emailed_to_those_who_may_log_in(state: str, order: Order, sam: User) -> None:
     factories.second_factor(order.made_by)
     STATES[state](order)
     mail.outbox.clear()
@@ -114,7 +118,7 @@ def test_a_reset_of_the_second_factor_is_told_to_who_may_log_in(state: str, orde
 
 
 @pytest.mark.parametrize("state", ["nobody", *STATES])
-def test_an_invitation_goes_to_an_address_and_tells_nothing_of_who_has_it(state: str, order: Order, bob: User) -> None:
+def test_an_invitation_reveals_nothing_about_who_has_the_address(state: str, order: Order, bob: User) -> None:
     """A person who is turned off is refused at the link's page, and the inviting business doesn't learn it."""
     address = "nobody@else.example" if state == "nobody" else bob.email
     if state != "nobody":

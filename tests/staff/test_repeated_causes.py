@@ -1,6 +1,6 @@
-"""Each cause at the rate at which production repeats it: one page within its term, and one all-clear.
+"""Each cause at the rate it repeats in production: one page within its limit, and one all-clear.
 
-Whatever writes its time again at each repetition is never old, and never overdue.
+A cause that rewrites its time at each repetition would never be old and never overdue.
 """
 
 import datetime as dt
@@ -45,14 +45,14 @@ def receiver(tmp_path: Path, settings: Any) -> Iterator[Receiver]:
 
 
 class Night:
-    """Minutes that pass one by one. In each, `happens` is done and the sweeper looks for what is wrong."""
+    """Pass minutes one by one. In each, do `happens` and let the sweeper check conditions."""
 
     def __init__(self, clock: TimeMachineFixture) -> None:
         self.clock, self.now, self.minute = clock, timezone.now(), 0
         self.said: dict[str, int] = {}
 
     def last(self, minutes: int, happens: Callable[[], Any] = lambda: None) -> dict[str, int]:
-        """What was sent by mail, and in which minute of the night."""
+        """Return what was emailed, and in which minute of the night."""
         for _ in range(minutes):
             self.clock.move_to(self.now)
             happens()
@@ -78,7 +78,7 @@ def sent_by_webhook(receiver: Receiver) -> int:
     return len(receiver.requests)
 
 
-def test_an_account_the_carrier_refuses_pages_once_at_once_and_clears_once(
+def test_a_refused_account_pages_once_at_once_and_clears_once(
     night: Night,
     receiver: Receiver,
     carrier: SandboxCarrier,
@@ -116,7 +116,7 @@ def test_a_stop_counts_from_the_first_refusal_and_says_the_last_reason(db: None)
     assert account.stopped_at == first + 2 * HOUR
 
 
-def test_a_fault_of_ours_once_a_minute_pages_once_after_its_term_and_clears_a_day_after_the_last(night: Night) -> None:
+def test_our_own_fault_once_a_minute_pages_once_and_clears_a_day_after_the_last(night: Night) -> None:
     account = factories.account()
 
     def refuse() -> None:
@@ -132,7 +132,7 @@ def test_a_fault_of_ours_once_a_minute_pages_once_after_its_term_and_clears_a_da
     assert list(night.last(12)) == ["[page] Refused: our setup", "[all clear] Refused: our setup"]
 
 
-def test_a_fault_that_an_operator_corrected_is_over_and_another_pages_anew(night: Night, sam: User) -> None:
+def test_a_corrected_fault_is_over_and_another_pages_again(night: Night, sam: User) -> None:
     account = factories.account()
     account.note_fault("metadata.partner_id: can't be blank", night.now)
     assert night.last(17) == {"[page] Refused: our setup": 15}
@@ -147,7 +147,7 @@ def test_a_fault_that_an_operator_corrected_is_over_and_another_pages_anew(night
 @pytest.mark.parametrize(
     ("after", "is_same_row"), [(dt.timedelta(days=1), True), (dt.timedelta(days=1, seconds=1), False)]
 )
-def test_a_row_of_faults_is_over_when_none_came_for_a_day(after: dt.timedelta, is_same_row: bool) -> None:
+def test_a_series_of_faults_is_over_after_a_day_without_one(after: dt.timedelta, is_same_row: bool) -> None:
     account, first = factories.account(), timezone.now()
     CarrierAccount.objects.update(fault_since=None, fault_at=None)
     account.note_fault("one", first)
@@ -156,7 +156,7 @@ def test_a_row_of_faults_is_over_when_none_came_for_a_day(after: dt.timedelta, i
     assert (account.fault_since == first, account.fault_at, account.fault) == (is_same_row, first + after, "two")
 
 
-def test_a_daily_limit_that_refuses_the_dear_pages_though_the_cheap_still_fit(
+def test_a_daily_limit_that_refuses_dear_parcels_pages_even_if_cheap_ones_fit(
     night: Night, quill: Sender, alice: User, settings: Any
 ) -> None:
     settings.DAILY_MONEY_LIMIT = Decimal(100)
@@ -199,7 +199,7 @@ def test_a_refusal_is_over_once_another_as_dear_fits(
 
 
 def test_a_carrier_that_is_silent_for_half_a_minute_in_ten_pages_once(night: Night) -> None:
-    """A rest that begins and ends between two checks is still noticed."""
+    """A hold that starts and ends between two checks is still noticed."""
     account = factories.account()
 
     def five_unclear() -> None:

@@ -1,4 +1,4 @@
-"""Reading stored webhooks again: the diff first, writing nothing; then the change, once, with a reason."""
+"""Replaying stored webhooks: first the diff, without writing; then the change, once, with a reason."""
 
 import datetime as dt
 import json
@@ -44,7 +44,7 @@ def kept(raw: bytes, *, state: str = "quarantined", reason: str = "another form"
 
 
 def everything() -> dict[str, list[dict[str, Any]]]:
-    """All rows of what reading a webhook can touch."""
+    """Return all rows that reading a webhook can change."""
     touched = ["tracking.parcel", "tracking.trackingevent", "tracking.webhookdelivery", "tracking.eventword",
                "orders.order", "accounts.audit"]  # fmt: skip
     return {label: list(apps.get_model(label).objects.order_by("pk").values()) for label in touched}
@@ -56,7 +56,7 @@ def chosen_on(page: Any) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("seen", ["2026-11-19T08:21:05+1100", " 2026-11-18T21:21:05Z ", "2026-11-19 08:21:05 +11"])
-def test_a_time_that_could_not_be_read_once_is_read_now(seen: str, db: None, sam: User) -> None:
+def test_a_time_that_was_once_unreadable_is_read_now(seen: str, db: None, sam: User) -> None:
     old = kept(body(scan_time=seen), reason="the scan time is not an RFC 3339 instant")
     done = replaying.replay_deliveries([old.pk], by=sam, reason=REASON, now=timezone.now())
     assert (done.read, done.changed) == (1, 1)
@@ -65,13 +65,13 @@ def test_a_time_that_could_not_be_read_once_is_read_now(seen: str, db: None, sam
 
 @pytest.fixture(autouse=True)
 def november(time_machine: TimeMachineFixture) -> None:
-    """Days after the scans: those of long before a booking move nothing."""
+    """Days after the scans: scans from long before a booking change nothing."""
     time_machine.move_to(dt.datetime(2026, 11, 29, 2, tzinfo=dt.UTC))
 
 
 @pytest.fixture
 def waiting(quill: Sender, alice: User) -> Parcel:
-    """A collected parcel; two bodies about it and one about an unknown reference wait, one is hopeless."""
+    """A collected parcel; two bodies about it and one about an unknown reference can be replayed, one is hopeless."""
     parcel = factories.parcel(factories.order(quill, alice, status="booked"))
     factories.deliver(body(parcel.reference))
     kept(body(parcel.reference, "In Transit", scan_time="2026-11-19T03:00:00Z"))
@@ -84,7 +84,7 @@ def waiting(quill: Sender, alice: User) -> Parcel:
 # -- The diff --------------------------------------------------------------------------------------
 
 
-def test_the_page_tells_what_would_change_and_writes_nothing(staff: Client, waiting: Parcel) -> None:
+def test_the_page_shows_what_would_change_and_writes_nothing(staff: Client, waiting: Parcel) -> None:
     before = everything()
     page = staff.get(URL, {"state": "any"})
     assert everything() == before
@@ -96,14 +96,14 @@ def test_the_page_tells_what_would_change_and_writes_nothing(staff: Client, wait
     assert "5 selected: 3 new scans, 3 webhooks and 1 parcel would change. Nothing has changed yet." in text
 
 
-def test_a_body_that_would_still_not_be_read_says_why(staff: Client, db: None) -> None:
+def test_a_body_that_is_still_unreadable_says_why(staff: Client, db: None) -> None:
     kept(body(event_id=None))
     [reading] = staff.get(URL, {"state": "unread"}).context["preview"].readings
     assert reading.changes
     assert reading.words == "Couldn't be read: the event id is missing"
 
 
-def test_an_id_taken_by_other_content_is_told_before_and_after(staff: Client, db: None) -> None:
+def test_an_id_with_other_content_is_reported_before_and_after(staff: Client, db: None) -> None:
     taken = str(uuid.uuid4())
     factories.deliver(body(event_id=taken))
     other = kept(body("SOTHER0001", event_id=taken))
@@ -115,7 +115,7 @@ def test_an_id_taken_by_other_content_is_told_before_and_after(staff: Client, db
     assert other.state == "differs"
 
 
-def test_where_nothing_would_change_there_is_no_button(staff: Client, db: None) -> None:
+def test_there_is_no_button_if_nothing_would_change(staff: Client, db: None) -> None:
     factories.deliver(body())
     page = staff.get(URL, {"state": "stored"})
     assert page.context["preview"].does_nothing
@@ -125,7 +125,7 @@ def test_where_nothing_would_change_there_is_no_button(staff: Client, db: None) 
 # -- The replay ------------------------------------------------------------------------------------
 
 
-def test_what_the_diff_told_is_what_happens(staff: Client, waiting: Parcel, sam: User) -> None:
+def test_the_replay_does_what_the_diff_showed(staff: Client, waiting: Parcel, sam: User) -> None:
     page = staff.get(URL, {"state": "unread"})
     seen = {r.delivery.pk: r.after.state for r in page.context["preview"].readings}
     answer = staff.post(URL, chosen_on(page), follow=True)
@@ -138,7 +138,7 @@ def test_what_the_diff_told_is_what_happens(staff: Client, waiting: Parcel, sam:
     assert EventWord.objects.get().scans == 1
 
 
-def test_the_audit_has_one_row_that_names_the_count(staff: Client, waiting: Parcel, sam: User) -> None:
+def test_the_audit_log_has_one_row_with_the_count(staff: Client, waiting: Parcel, sam: User) -> None:
     staff.post(URL, chosen_on(staff.get(URL, {"state": "unread"})))
     row = Audit.objects.get()
     assert (row.action, row.actor) == ("webhooks read again", sam)
@@ -169,9 +169,7 @@ def test_a_stored_scan_a_duplicate_and_a_conflict_keep_their_states(db: None) ->
     assert TrackingEvent.objects.count() == 1
 
 
-def test_a_stored_scan_stays_stored_whatever_todays_contract_makes_of_its_body(
-    db: None, contract: Callable[[str], None]
-) -> None:
+def test_a_stored_scan_stays_stored_however_todays_contract_reads_it(db: None, contract: Callable[[str], None]) -> None:
     delivery = factories.deliver(body())
     contract('event_id = "another.name"')
     reading.read_deliveries(delivery.pk)
@@ -189,7 +187,7 @@ def test_a_scan_counts_as_received_when_its_webhook_came(db: None) -> None:
     assert (event.received_at, event.pushed_at) == (came, came)
 
 
-def test_an_unreadable_scan_that_a_poll_brought_stays_a_polled_one(db: None) -> None:
+def test_an_unreadable_polled_scan_stays_a_polled_one(db: None) -> None:
     row = json.dumps({"event_type": "Pickup", "scan_time": "2026-11-18T21:21:05Z"}).encode()
     delivery = kept(row, polled_for="SPOLLED001")
     reading.read_deliveries(delivery.pk)
@@ -204,9 +202,7 @@ def test_an_unreadable_scan_of_another_parcel_stays_set_aside(db: None) -> None:
     assert (delivery.state, delivery.reason) == ("quarantined", "the scan names SOTHER0001")
 
 
-def test_one_that_breaks_does_not_stop_the_rest(
-    staff: Client, waiting: Parcel, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_failure_does_not_stop_the_rest(staff: Client, waiting: Parcel, monkeypatch: pytest.MonkeyPatch) -> None:
     first = WebhookDelivery.objects.filter(state="quarantined").order_by("pk")[0]
     post = chosen_on(staff.get(URL, {"state": "quarantined"}))
     read = reading.read_deliveries
@@ -223,7 +219,7 @@ def test_one_that_breaks_does_not_stop_the_rest(
     assert waiting.progress == "delivered"
 
 
-def test_a_short_reason_is_asked_again_and_the_choice_is_kept(staff: Client, waiting: Parcel) -> None:
+def test_a_short_reason_is_refused_and_the_selection_is_kept(staff: Client, waiting: Parcel) -> None:
     post = chosen_on(staff.get(URL, {"state": "unread"}))
     page = staff.post(URL, post | {"reason": "because"})
     assert page.context["form"].errors["reason"]
@@ -233,12 +229,12 @@ def test_a_short_reason_is_asked_again_and_the_choice_is_kept(staff: Client, wai
 
 
 @pytest.mark.parametrize("chosen", ["", "1,x", "1;2", "9" * 40, "1,,2"])
-def test_a_choice_nobody_was_shown_reads_nothing(staff: Client, waiting: Parcel, chosen: str) -> None:
+def test_a_selection_that_was_not_shown_replays_nothing(staff: Client, waiting: Parcel, chosen: str) -> None:
     assert staff.post(URL, {"chosen": chosen, "reason": REASON}).status_code == 200
     assert not Audit.objects.exists()
 
 
-def test_webhooks_that_are_gone_are_told(staff: Client, db: None) -> None:
+def test_deleted_webhooks_are_reported(staff: Client, db: None) -> None:
     text = staff.post(URL, {"chosen": "12345", "reason": REASON}, follow=True).content.decode()
     assert "Nothing was reprocessed." in text
     assert not Audit.objects.exists()
@@ -253,7 +249,7 @@ def test_ticked_rows_are_previewed(staff: Client, waiting: Parcel) -> None:
     assert sorted(int(pk) for pk in chosen_on(page)["chosen"].split(",")) == sorted(ticked)
 
 
-def test_a_time_range_and_a_state_choose(staff: Client, db: None) -> None:
+def test_a_time_range_and_a_state_can_be_selected(staff: Client, db: None) -> None:
     for hours in (1, 3, 5):
         made = kept(body(f"SHOURS000{hours}"))
         came = timezone.now() - dt.timedelta(hours=hours)
@@ -279,7 +275,7 @@ def test_at_most_five_hundred_go_at_once_the_oldest_first(staff: Client, db: Non
     assert "500 selected, the oldest of 505" in " ".join(page.content.decode().split())
 
 
-def test_what_time_did_not_allow_is_left_and_told(
+def test_webhooks_left_for_lack_of_time_are_reported(
     staff: Client, waiting: Parcel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     post = chosen_on(staff.get(URL, {"state": "unread"}))
@@ -292,18 +288,18 @@ def test_what_time_did_not_allow_is_left_and_told(
     ("listed", "leads_to"),
     [("", URL), ("?needs=reading", f"{URL}?state=unread"), ("?state__exact=differs", f"{URL}?state=differs")],
 )
-def test_the_list_leads_to_reading_what_it_shows(staff: Client, db: None, listed: str, leads_to: str) -> None:
+def test_the_list_links_to_replaying_what_it_shows(staff: Client, db: None, listed: str, leads_to: str) -> None:
     assert f'href="{leads_to}"' in staff.get(f"{LIST}{listed}").content.decode()
 
 
-def test_one_webhook_leads_to_reading_it(staff: Client, db: None) -> None:
+def test_one_webhook_links_to_replaying_it(staff: Client, db: None) -> None:
     delivery = kept(body())
     page = staff.get(reverse("admin:tracking_webhookdelivery_change", args=[delivery.pk])).content.decode()
     assert f'href="{URL}?ids={delivery.pk}"' in page
     assert chosen_on(staff.get(URL, {"ids": str(delivery.pk)}))["chosen"] == str(delivery.pk)
 
 
-def test_one_that_gave_no_scan_is_found_by_what_it_says_of_itself(staff: Client, db: None) -> None:
+def test_a_webhook_without_a_scan_is_found_by_its_own_text(staff: Client, db: None) -> None:
     said = json.loads(body("Sfound0001"))
     factories.deliver(json.dumps(said | {"event_type": 7}).encode())
     factories.deliver(body("SOTHER0001"))
@@ -312,7 +308,7 @@ def test_one_that_gave_no_scan_is_found_by_what_it_says_of_itself(staff: Client,
     assert staff.get(LIST, {"q": "SFOUND0002"}).context["cl"].result_count == 0
 
 
-def test_an_operator_who_only_reads_is_offered_nothing_and_refused(db: None, visit: Callable[[User], Client]) -> None:
+def test_a_read_only_operator_sees_no_replay_and_is_refused(db: None, visit: Callable[[User], Client]) -> None:
     reader = factories.user("reader@portal.example", is_staff=True)
     factories.second_factor(reader)
     permissions.update_groups()

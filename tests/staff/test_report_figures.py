@@ -1,4 +1,4 @@
-"""What the reports count and how: weeks, percentiles, and which kind of delivery or pickup one was."""
+"""What the reports count and how: weeks, percentiles, and kinds of deliveries and pickups."""
 
 import datetime as dt
 import json
@@ -40,7 +40,7 @@ def arrived(
     )
 
 
-def test_a_span_begins_on_a_monday_and_the_one_before_is_as_long() -> None:
+def test_a_period_starts_on_a_monday_and_the_one_before_is_as_long() -> None:
     assert (SPAN.first, SPAN.last) == (dt.date(2026, 8, 31), TODAY)
     assert (SPAN.before.first, SPAN.before.last) == (dt.date(2026, 6, 1), dt.date(2026, 8, 26))
     assert SPAN.first.weekday() == SPAN.before.first.weekday() == 0
@@ -48,7 +48,7 @@ def test_a_span_begins_on_a_monday_and_the_one_before_is_as_long() -> None:
     assert SPAN.last - SPAN.first == SPAN.before.last - SPAN.before.first
 
 
-def test_its_first_and_last_instants_are_midnights_of_the_sender_also_over_a_change_of_clocks() -> None:
+def test_a_period_starts_and_ends_at_the_senders_midnight_even_when_clocks_change() -> None:
     assert SPAN.start == dt.datetime(2026, 8, 30, 14, tzinfo=dt.UTC)  # ten hours ahead in winter
     assert SPAN.end == dt.datetime(2026, 11, 25, 13, tzinfo=dt.UTC)  # eleven in summer
     assert SPAN.day_of(SPAN.end) == dt.date(2026, 11, 26)
@@ -58,7 +58,7 @@ def test_its_first_and_last_instants_are_midnights_of_the_sender_also_over_a_cha
 @pytest.mark.parametrize(
     ("text", "weeks"), [("4", 4), ("13", 13), ("52", 52), ("", 13), ("5", 13), ("-4", 13), ("x" * 999, 13)]
 )
-def test_weeks_nobody_could_have_chosen_are_the_usual(text: str, weeks: int) -> None:
+def test_an_impossible_number_of_weeks_becomes_the_default(text: str, weeks: int) -> None:
     assert weeks_asked(text) == weeks
 
 
@@ -69,8 +69,8 @@ def test_percentiles_are_linear_between_neighbours() -> None:
 
 
 @given(st.lists(st.integers(0, 4000), min_size=5, max_size=200))
-def test_percentiles_are_those_of_their_definition(tenths: list[int]) -> None:
-    """n values in order; p percent lie at place (n − 1) · p / 100 from 0, and in proportion between two of them."""
+def test_percentiles_match_their_definition(tenths: list[int]) -> None:
+    """With n sorted values, percentile p is at position (n − 1) · p / 100 from 0, interpolated between two values."""
     exact = statistics.quantiles(tenths, n=10, method="inclusive")
     found = spread(tenths)
     for shown, place in ((found.low, 0), (found.middle, 4), (found.high, 8)):
@@ -92,7 +92,7 @@ def spread(tenths: list[int]) -> delivery.Spread:
         (None, DAY, promises.ON_TIME),
         (DAY, DAY, promises.ON_TIME),
         (DAY + dt.timedelta(days=1), DAY + dt.timedelta(days=3), promises.EARLY),
-        (None, DAY + dt.timedelta(days=3), promises.ON_TIME),  # without a first day nothing is early
+        (None, DAY + dt.timedelta(days=3), promises.ON_TIME),  # without a first day no delivery is early
         (DAY - dt.timedelta(days=3), DAY - dt.timedelta(days=1), promises.LATE),
     ],
 )
@@ -118,7 +118,7 @@ def test_a_pickup_is_one_of_four_kinds(scans: Scans, heard: dt.datetime | None, 
     assert pickups.pickup_outcome(Planned(DAY, heard, scans), SPAN) == outcome
 
 
-def test_a_pickup_planned_for_today_is_not_over() -> None:
+def test_a_pickup_planned_for_today_is_still_open() -> None:
     today, so_far = Figures(pickups=Counter({pickups.MISSED: 1})), Figures()
     so_far.add(today, is_over=False)
     assert not so_far.pickups
@@ -137,11 +137,11 @@ def test_a_destination_is_the_state_at_home_and_the_country_abroad(country: str,
 
 
 @pytest.mark.parametrize(("days", "tenths"), [(2.0, 20), (2.04, 20), (2.06, 21), (0.0, None), (-1.0, None)])
-def test_time_on_the_way_is_in_tenths_of_a_day_and_none_from_its_delivery_on(days: float, tenths: int | None) -> None:
+def test_time_on_the_way_is_in_tenths_of_a_day_and_zero_at_delivery(days: float, tenths: int | None) -> None:
     assert delivery.tenths_of_days(arrived(days=days)) == tenths
 
 
-def test_figures_are_the_same_after_they_were_kept_as_json() -> None:
+def test_figures_are_the_same_after_a_json_round_trip() -> None:
     figures = Figures({}, Counter(Late=2), Counter(Later=1), {"Tube": (3, 1)})
     for tenths in (2, 4, 4):
         figures.took("Victoria", tenths)
@@ -167,7 +167,7 @@ def test_bars_share_one_scale() -> None:
     assert [[mark.length for mark in line.marks] for line in lines] == [[50], [100]]
 
 
-def test_what_is_given_back_hangs_below_zero_and_no_two_parts_overlap() -> None:
+def test_refunds_are_below_zero_and_no_two_parts_overlap() -> None:
     parts = {"Order cost": Decimal(6), "Extra Cover": Decimal(-1), "Size charges": Decimal(2)}
     marks = spend._stack_marks(spend.Sums(parts | {"Refunds and credits": Decimal(-1)}), zero=80.0, scale=10.0)
     assert [(mark.column, mark.start, mark.length) for mark in marks] == [
@@ -175,7 +175,7 @@ def test_what_is_given_back_hangs_below_zero_and_no_two_parts_overlap() -> None:
     ]  # fmt: skip
 
 
-def test_every_kind_of_charge_has_its_part_of_the_spend() -> None:
+def test_every_kind_of_charge_has_its_part_in_the_spend_chart() -> None:
     assert set(ChargeKind) - set(spend.PART_OF) == {ChargeKind.UNKNOWN}  # never posted
 
 

@@ -1,4 +1,4 @@
-"""An unclear booking is resolved on one page, once, with a reason, from what is known about it."""
+"""An unclear booking is resolved on one page, once, with a reason, based on what is known."""
 
 import datetime as dt
 import html
@@ -34,13 +34,13 @@ def _decision(name: str, reason: str = REASON, **fields: str) -> dict[str, str]:
 
 @pytest.fixture
 def known(carrier: SandboxCarrier, contract: Callable[[str], None]) -> str:
-    """A reference that answers on the carrier's tracking, which shows no orders (else: tests/orders/test_adopting)."""
+    """A reference known to the carrier's tracking, which shows no orders (else: tests/orders/test_adopting)."""
     contract('view = ""')
     carrier.foreign("SFOUND12345")
     return "SFOUND12345"
 
 
-def test_the_page_tells_the_story_and_offers_three_decisions(staff: Client, unclear: Unclear) -> None:
+def test_the_page_shows_the_history_and_offers_three_decisions(staff: Client, unclear: Unclear) -> None:
     order = unclear()
     order.changes.create(old="booking", new="unconfirmed", at=timezone.now(), reason="reset by peer")
     text = staff.get(_url(order)).content.decode()
@@ -74,14 +74,12 @@ def test_a_proposed_reference_is_picked_with_one_click(staff: Client, unclear: U
     assert staff.get(_url(order) + link).context["forms"]["adopt"]["reference"].value() == "STOLD00001"
 
 
-def test_a_reference_that_a_doubtful_answer_named_is_proposed_first(staff: Client, unclear: Unclear) -> None:
+def test_a_reference_from_a_doubtful_reply_is_proposed_first(staff: Client, unclear: Unclear) -> None:
     order = unclear(status="conflict", seen_reference="STOLD00001")
     assert staff.get(_url(order)).context["evidence"].candidates[0].reference == "STOLD00001"
 
 
-def test_a_reference_that_answers_on_tracking_is_adopted(
-    staff: Client, unclear: Unclear, known: str, sam: User
-) -> None:
+def test_a_reference_found_by_tracking_is_adopted(staff: Client, unclear: Unclear, known: str, sam: User) -> None:
     order = unclear()
     answer = staff.post(_url(order), _decision("adopt", reference=known))
     assert answer["Location"] == reverse("admin:orders_order_change", args=[order.pk])
@@ -119,7 +117,7 @@ def test_a_booking_the_carrier_does_not_have_is_resolved_as_not_booked(staff: Cl
     assert order.attempts.get().state == "not_created"
 
 
-def test_waiting_on_keeps_the_case_open_and_the_reason(staff: Client, unclear: Unclear) -> None:
+def test_keep_waiting_leaves_the_case_open_and_stores_the_reason(staff: Client, unclear: Unclear) -> None:
     order = unclear()
     staff.post(_url(order), _decision("keep_waiting"))
     order.refresh_from_db()
@@ -151,10 +149,10 @@ def test_the_second_operator_reads_that_it_is_resolved(
     assert Audit.objects.count() == 1
 
 
-def test_two_operators_at_the_very_same_moment_resolve_it_once(
+def test_two_operators_at_the_same_moment_resolve_it_once(
     staff: Client, unclear: Unclear, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The other one acts after this page has read the order and before it writes."""
+    """The other operator acts after this page reads the order and before it writes."""
     order = unclear()
     mine = deciding.not_booked
 
@@ -179,7 +177,7 @@ def test_an_order_that_is_not_there_is_not_found(staff: Client) -> None:
     assert staff.get(reverse("admin:orders_order_resolve", args=[999])).status_code == 404
 
 
-def test_the_orders_page_leads_to_the_decision(staff: Client, unclear: Unclear) -> None:
+def test_the_orders_page_links_to_the_decision(staff: Client, unclear: Unclear) -> None:
     order = unclear()
     page = staff.get(reverse("admin:orders_order_change", args=[order.pk])).content.decode()
     assert _url(order) in page
@@ -190,7 +188,7 @@ def call(order: Order, at: dt.datetime, milliseconds: int, **fields: Any) -> Non
     order.calls.create(at=at, milliseconds=milliseconds, **values)
 
 
-def test_the_story_is_one_list_from_the_writing_down_to_the_last_decision(
+def test_the_history_is_one_list_from_the_order_to_the_last_decision(
     staff: Client, unclear: Unclear, sam: User
 ) -> None:
     began = timezone.now() - dt.timedelta(hours=1)
@@ -244,7 +242,7 @@ def test_the_page_costs_the_same_however_much_is_known(staff: Client, unclear: U
 
 
 def scanned(reference: str, postcode: str = "3065", **fields: Any) -> None:
-    """A reference nobody knows, scanned just now."""
+    """An unknown reference, scanned just now."""
     parcel = factories.parcel(reference=reference, last_scan_at=timezone.now())
     factories.event(parcel, postcode=postcode, **fields)
 
@@ -261,7 +259,7 @@ def test_every_candidate_says_why(unclear: Unclear) -> None:
     assert whys["SELSE00001"] == "Scanned after this attempt, elsewhere"
 
 
-def test_of_two_at_the_same_place_the_one_scanned_sooner_comes_first(unclear: Unclear) -> None:
+def test_of_two_at_the_same_place_the_one_scanned_earlier_comes_first(unclear: Unclear) -> None:
     now = timezone.now()
     order = unclear(sent_at=now - dt.timedelta(hours=3))
     scanned("SLATER0001", scan_time=now - dt.timedelta(hours=1))
@@ -286,7 +284,7 @@ def test_references_of_another_account_are_not_offered(unclear: Unclear, setting
     assert [one.reference for one in reconcile.gather_evidence(order).candidates] == ["SMINE00001"]
 
 
-def test_the_one_likely_reference_is_filled_in(staff: Client, unclear: Unclear) -> None:
+def test_a_single_likely_reference_is_filled_in(staff: Client, unclear: Unclear) -> None:
     order = unclear(sent_at=timezone.now() - dt.timedelta(minutes=5))
     scanned("SELSE00001", "2000")
     assert staff.get(_url(order)).context["forms"]["adopt"]["reference"].value() == ""
@@ -296,7 +294,7 @@ def test_the_one_likely_reference_is_filled_in(staff: Client, unclear: Unclear) 
     assert staff.get(_url(order)).context["forms"]["adopt"]["reference"].value() == ""
 
 
-def test_answers_that_disagree_lie_side_by_side_and_none_is_filled_in(staff: Client, unclear: Unclear) -> None:
+def test_replies_that_disagree_are_side_by_side_and_none_is_filled_in(staff: Client, unclear: Unclear) -> None:
     order = unclear(status="conflict", state="not_created", seen_reference="SLATE00001")
     first = order.attempts.get()
     order.attempts.create(
@@ -333,10 +331,10 @@ def test_a_typed_reference_is_adopted_as_its_scans_spell_it(
     assert order.carrier_reference == "Smixed12345"
 
 
-def test_what_was_heard_of_before_the_booking_was_sent_is_neither_offered_nor_taken(
+def test_a_reference_seen_before_the_booking_was_sent_is_neither_offered_nor_accepted(
     staff: Client, unclear: Unclear
 ) -> None:
-    """Finding: an order made at 11:43:51 was offered a parcel first scanned at 11:29, received at 11:29:50."""
+    """Bug: an order made at 11:43:51 was offered a parcel first scanned at 11:29, received at 11:29:50."""
     sent, received = timezone.now(), timezone.now() - dt.timedelta(minutes=14)
     order = unclear(sent_at=sent, seen_reference="STOLD00001")
     for reference in ("STOOEARLY1", "STOLD00001"):
@@ -354,7 +352,7 @@ def test_what_was_heard_of_before_the_booking_was_sent_is_neither_offered_nor_ta
     assert order.status == "unconfirmed"
 
 
-def test_a_watched_reference_was_known_since_somebody_watched_it(
+def test_a_watched_reference_counts_as_known_since_it_was_watched(
     staff: Client, unclear: Unclear, quill: Sender, alice: User
 ) -> None:
     order, watch = unclear(), factories.watch(quill, alice, reference="SWATCHED01")
@@ -363,13 +361,13 @@ def test_a_watched_reference_was_known_since_somebody_watched_it(
     assert "belongs to another parcel" in page.content.decode()
 
 
-def test_an_order_without_an_attempt_is_offered_what_came_since_it_was_made(
+def test_an_order_without_an_attempt_is_offered_references_since_it_was_made(
     staff: Client, quill: Sender, alice: User
 ) -> None:
-    """As after a restore from a backup: nothing tells when it was sent."""
+    """As after restoring a backup: nothing says when it was sent."""
     made = timezone.now() - dt.timedelta(hours=3)
     order = factories.order(quill, alice, status="unconfirmed", created_at=made)
-    # The last was once watched, before any scan of it came.
+    # The last one was watched before any scan of it came.
     for reference, known, scan in (("SSINCE0001", 5, 5), ("SBEFORE001", -5, -5), ("SWATCHED01", -5, 5)):
         when = made + dt.timedelta(minutes=scan)
         parcel = factories.parcel(reference=reference, last_scan_at=when)
@@ -390,7 +388,7 @@ NAMES: dict[str, Callable[[Order], bytes]] = {
     ("name", "where"),
     [("order key", "a scan"), ("customer reference", "a scan"), ("customer reference", "a line of the bill")],
 )
-def test_the_one_that_the_carrier_has_under_our_name_comes_first_and_says_so(
+def test_the_reference_with_our_key_at_the_carrier_comes_first_and_says_so(
     unclear: Unclear, quill: Sender, alice: User, name: str, where: str
 ) -> None:
     order, other = unclear(), unclear()
@@ -413,14 +411,14 @@ def test_the_one_that_the_carrier_has_under_our_name_comes_first_and_says_so(
         assert anothers not in {candidate.reference for candidate in found.candidates}
 
 
-def test_a_customer_reference_that_no_order_of_ours_has_decides_nothing(unclear: Unclear) -> None:
+def test_a_customer_reference_of_no_order_decides_nothing(unclear: Unclear) -> None:
     order = unclear()
     scanned("SPLAIN0001", raw=b'{"customer_reference": "the carrier wrote this"}')
     [candidate] = reconcile.gather_evidence(order).candidates
     assert (candidate.is_its_own, candidate.same_postcode) == ("", True)
 
 
-# -- What the sender reads, and how long they have been reading it -------------------------------
+# -- What the sender reads, and for how long -------------------------------
 
 
 @pytest.mark.parametrize(
@@ -444,7 +442,7 @@ def test_a_case_is_as_old_as_the_doubt_not_as_the_booking(unclear: Unclear) -> N
 
 
 def reads(browser: Client, order: Order) -> str:
-    """The sender's page of a parcel, its text only."""
+    """Return the text of the sender's page of a parcel."""
     page = browser.get(reverse("parcel", args=[order.uuid])).content.decode()
     return " ".join(html.unescape(page).split())
 
@@ -469,7 +467,7 @@ def test_the_sender_reads_what_the_admin_says_they_read_and_will_read(
     assert promised.chip in reads(sender, order)
 
 
-def test_the_text_for_the_carriers_support_has_what_they_need_and_nobody_in_it(unclear: Unclear) -> None:
+def test_the_text_for_the_carriers_support_has_what_they_need_and_no_names(unclear: Unclear) -> None:
     body = b'{"metadata": {"portal_order_key": "the-key"}, "receiver": {"contact": {"name": "Noor Tamsin"}}}'
     error = "reset by peer, ask noor.tamsin@example.net"
     order = unclear(body=body, error=error, http_status=502, seen_reference="STOLD00001")
@@ -490,7 +488,7 @@ def test_the_text_for_the_carriers_support_has_what_they_need_and_nobody_in_it(u
 def test_a_decision_about_an_attempt_that_is_no_longer_the_last_changes_nothing(
     staff: Client, unclear: Unclear
 ) -> None:
-    """The page was open while another operator resolved it and the sender booked again, unclearly too."""
+    """While the page was open another operator resolved it and the sender booked again, again unclear."""
     order = unclear(state="not_created")
     shown = staff.get(_url(order)).context["evidence"].last_attempt
     first = order.attempts.get()
@@ -507,7 +505,7 @@ def test_a_decision_about_an_attempt_that_is_no_longer_the_last_changes_nothing(
     assert not Audit.objects.exists()
 
 
-def test_the_list_leads_straight_to_the_decision(staff: Client, unclear: Unclear, operator: Any) -> None:
+def test_the_list_links_straight_to_the_decision(staff: Client, unclear: Unclear, operator: Any) -> None:
     order = unclear()
     url = reverse("admin:orders_order_changelist") + "?needs=unconfirmed"
     assert _url(order) in staff.get(url).content.decode()
@@ -523,7 +521,7 @@ def test_an_adopted_order_without_the_carriers_order_id_asks_for_it(
     assert act not in staff.get(page).content.decode()
     staff.post(_url(order), _decision("adopt", reference=known))
     assert act in staff.get(page).content.decode()
-    settings.CARRIER_CONTRACT = ""  # the file names by now how orders are viewed
+    settings.CARRIER_CONTRACT = ""  # the contract file now says how orders are viewed
     answer = staff.post(act, {"carrier_order_id": "no-such-id", "reason": REASON})
     assert "doesn&#x27;t confirm this order ID" in answer.content.decode()
 
@@ -536,7 +534,7 @@ def test_an_adopted_order_without_the_carriers_order_id_asks_for_it(
         ('view = ""\ntrack = ""', "so check your typing", "must show our order key"),
     ],
 )
-def test_the_page_says_what_the_carrier_is_asked_and_what_nobody_can_compare(
+def test_the_page_says_what_is_checked_and_what_cannot_be_compared(
     staff: Client, unclear: Unclear, contract: Callable[[str], None], toml: str, words: str, but: str
 ) -> None:
     contract(toml)
@@ -545,7 +543,7 @@ def test_the_page_says_what_the_carrier_is_asked_and_what_nobody_can_compare(
 
 
 @pytest.mark.parametrize("why", ["another account's", "of another time"])
-def test_a_customer_reference_of_an_order_that_cannot_be_meant_decides_nothing(
+def test_a_customer_reference_of_an_impossible_order_decides_nothing(
     unclear: Unclear, quill: Sender, alice: User, settings: Any, why: str
 ) -> None:
     order = unclear()
@@ -575,7 +573,7 @@ def test_the_carriers_clock_may_be_half_an_hour_behind(unclear: Unclear, minutes
     assert bool(reconcile.gather_evidence(order).candidates) == offered
 
 
-def test_of_a_conflict_not_even_a_single_reference_is_filled_in(unclear: Unclear) -> None:
+def test_for_a_conflict_not_even_a_single_reference_is_filled_in(unclear: Unclear) -> None:
     found = reconcile.gather_evidence(unclear(status="conflict", seen_reference="STOLD00001"))
     assert [candidate.is_strong for candidate in found.candidates] == [True]
     assert found.likeliest == ""
@@ -595,9 +593,7 @@ def test_a_named_reference_is_taken_only_by_another_order_of_the_same_account(
 
 
 @pytest.mark.parametrize(("days", "offered"), [(4, True), (6, False)])
-def test_what_is_first_heard_of_later_than_five_days_after_is_not_offered(
-    unclear: Unclear, days: int, offered: bool
-) -> None:
+def test_a_reference_first_seen_over_five_days_later_is_not_offered(unclear: Unclear, days: int, offered: bool) -> None:
     order = unclear(sent_at=timezone.now() - dt.timedelta(days=days))
     scanned("SLATER0001")
     assert bool(reconcile.gather_evidence(order).candidates) == offered

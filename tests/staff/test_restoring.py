@@ -1,4 +1,4 @@
-"""The admin while a restore's gap is open: named on every page, resolved by acts that ask why and how many."""
+"""The admin while a restore's gap is open: shown on every page, resolved by actions that ask why and how many."""
 
 import datetime as dt
 from collections.abc import Callable
@@ -28,7 +28,7 @@ from tests.sandbox_carrier import SandboxCarrier
 from tests.staff.conftest import REASON
 from tracking.models import Parcel
 
-pytestmark = pytest.mark.usefixtures("as_the_owner")  # who moves on the numbers of the audit
+pytestmark = pytest.mark.usefixtures("as_the_owner")  # which moves the audit ids on
 
 HOUR = dt.timedelta(hours=1)
 BANNER = "Bookings are paused: only the carrier knows what was booked"
@@ -36,7 +36,7 @@ BANNER = "Bookings are paused: only the carrier knows what was booked"
 
 @pytest.fixture
 def due_row(quill: Sender, alice: User) -> Callable[..., ImportRow]:
-    """`due_row()` is a row of a file whose sender has just pressed Book."""
+    """`due_row()` is a row of an import whose sender has just pressed Book."""
 
     def make(**fields: Any) -> ImportRow:
         now = timezone.now()
@@ -72,7 +72,7 @@ def again(thing: Any) -> Any:
     return thing
 
 
-def test_every_page_of_the_admin_names_the_gap_until_it_is_lifted(staff: Client, quill: Sender) -> None:
+def test_every_admin_page_shows_the_gap_until_it_is_closed(staff: Client, quill: Sender) -> None:
     restore = fenced()
     pages = ["/admin/", reverse("admin:accounts_sender_change", args=[quill.pk])]
     pages += [reverse(f"admin:{m._meta.app_label}_{m._meta.model_name}_changelist") for m in admin.site._registry]
@@ -89,9 +89,7 @@ def test_senders_see_no_banner(alice: User, visit: Any) -> None:
     assert BANNER not in visit(alice).get(reverse("parcels")).content.decode()
 
 
-def test_its_links_lead_to_what_was_heard_and_billed_since_the_backup(
-    staff: Client, quill: Sender, alice: User
-) -> None:
+def test_its_links_lead_to_scans_and_bills_since_the_backup(staff: Client, quill: Sender, alice: User) -> None:
     now = timezone.now()
     old = factories.parcel(reference="SBEFORE001", last_scan_at=now - 2 * HOUR)
     Parcel.objects.filter(pk=old.pk).update(created_at=now - 2 * HOUR)
@@ -110,7 +108,7 @@ def found(staff: Client, url: str) -> list[Any]:
     return list(staff.get(url).context["cl"].result_list)
 
 
-def test_bookings_stay_paused_until_the_gap_is_lifted_and_then_go_out(
+def test_bookings_stay_paused_until_the_gap_is_closed_and_are_then_sent(
     staff: Client, submitted: Callable[..., Order], carrier: SandboxCarrier
 ) -> None:
     restore = fenced()
@@ -124,7 +122,7 @@ def test_bookings_stay_paused_until_the_gap_is_lifted_and_then_go_out(
     assert again(order).status == "booked"
 
 
-def test_of_two_restores_both_are_lifted_first(staff: Client) -> None:
+def test_with_two_restores_both_gaps_must_be_closed(staff: Client) -> None:
     first, second = fenced(), factories.restore()
     lift(staff, first)
     assert gateway.current_account().paused_at
@@ -132,7 +130,7 @@ def test_of_two_restores_both_are_lifted_first(staff: Client) -> None:
     assert not gateway.current_account().paused_at
 
 
-def test_what_is_held_is_released_by_whoever_types_how_many(
+def test_held_work_is_released_by_typing_its_number(
     staff: Client, due_row: Callable[..., ImportRow], quill: Sender, alice: User, carrier: SandboxCarrier
 ) -> None:
     rows = [due_row(), due_row()]
@@ -157,7 +155,7 @@ def page_of(staff: Client, thing: Any) -> str:
     return staff.get(url).content.decode()
 
 
-def test_what_is_left_out_is_never_booked_and_its_sender_reads_why(
+def test_dropped_work_is_never_booked_and_its_sender_reads_why(
     staff: Client, due_row: Callable[..., ImportRow], quill: Sender, alice: User, visit: Any
 ) -> None:
     row = due_row()
@@ -173,7 +171,7 @@ def test_what_is_left_out_is_never_booked_and_its_sender_reads_why(
     assert Order.objects.get() == cancelled
 
 
-def test_rows_of_a_held_import_that_were_not_due_stay_as_they_are_when_it_is_left_out(
+def test_rows_of_a_dropped_import_that_were_not_queued_stay_as_they_are(
     staff: Client, due_row: Callable[..., ImportRow], quill: Sender, alice: User
 ) -> None:
     row = due_row()
@@ -185,7 +183,7 @@ def test_rows_of_a_held_import_that_were_not_due_stay_as_they_are_when_it_is_lef
 
 
 @pytest.mark.parametrize("status", ["cancelled", "cancelling", "booked"])
-def test_the_sender_of_a_replacement_that_is_left_out_is_told_not_to_book_it_again(
+def test_the_sender_of_a_dropped_replacement_is_told_not_to_book_it_again(
     staff: Client, quill: Sender, alice: User, visit: Any, status: str
 ) -> None:
     order = factories.order(quill, alice, status=status, due_at=None)
@@ -201,7 +199,7 @@ def test_the_sender_of_a_replacement_that_is_left_out_is_told_not_to_book_it_aga
     assert "Book again" not in words
 
 
-def test_a_parcel_replaced_again_since_says_nothing_of_what_was_left_out(
+def test_a_parcel_replaced_again_since_does_not_mention_the_dropped_one(
     staff: Client, quill: Sender, alice: User, visit: Any
 ) -> None:
     order = factories.order(quill, alice, status="cancelled", due_at=None)
@@ -213,7 +211,7 @@ def test_a_parcel_replaced_again_since_says_nothing_of_what_was_left_out(
     assert "the carrier already has it" not in words
 
 
-def test_one_import_is_left_out_and_the_others_are_released(
+def test_one_import_is_dropped_and_the_others_are_released(
     staff: Client, due_row: Callable[..., ImportRow], carrier: SandboxCarrier
 ) -> None:
     known, unknown = due_row(), due_row()
@@ -227,7 +225,9 @@ def test_one_import_is_left_out_and_the_others_are_released(
     assert [again(known).state, again(unknown).state] == ["skipped", "booked"]
 
 
-def test_a_held_import_is_not_let_go_by_itself(staff: Client, sam: User, due_row: Callable[..., ImportRow]) -> None:
+def test_a_held_import_is_not_released_automatically(
+    staff: Client, sam: User, due_row: Callable[..., ImportRow]
+) -> None:
     file = due_row().file
     fenced()
     assert act("let-go", file) not in page_of(staff, file)
@@ -248,7 +248,7 @@ def test_an_import_that_was_stopped_before_the_backup_stays_stopped(
     assert file.hold == hold
 
 
-def test_lifting_shows_the_labels_the_carrier_was_not_asked_about(staff: Client, quill: Sender, alice: User) -> None:
+def test_closing_the_gap_shows_the_labels_that_were_not_checked(staff: Client, quill: Sender, alice: User) -> None:
     label = factories.stored_label(factories.order(quill, alice, status="booked", carrier_order_id="id-1"))
     restore = fenced()
     assert again(label).state == "withheld"
@@ -285,10 +285,10 @@ def test_bookings_of_another_carrier_account_are_not_counted_among_those_that_re
 # -- A booking of the backup as a case -------------------------------------------------------------
 
 
-def test_what_the_carrier_booked_since_is_offered_for_a_booking_of_the_backup(
+def test_references_booked_since_are_offered_for_a_booking_of_the_backup(
     staff: Client, quill: Sender, alice: User
 ) -> None:
-    """There is no attempt that tells when: it may have been sent at any time up to the restore."""
+    """No attempt says when: it may have been sent at any time up to the restore."""
     now = timezone.now()
     order = factories.order(quill, alice, status="booking", created_at=now - 9 * 24 * HOUR)
     fenced()
@@ -302,13 +302,13 @@ def test_what_the_carrier_booked_since_is_offered_for_a_booking_of_the_backup(
     assert "the backup is older than the answer" in page
 
 
-def test_it_is_among_those_not_known_for_long(quill: Sender, alice: User) -> None:
+def test_it_is_listed_among_the_long_unclear_ones(quill: Sender, alice: User) -> None:
     order = factories.order(quill, alice, status="booking")
     fenced()
     assert Order.objects.get(queues.unconfirmed_long(timezone.now())) == order
 
 
-def test_what_was_left_out_is_held_no_more(
+def test_dropped_work_is_no_longer_held(
     staff: Client, due_row: Callable[..., ImportRow], quill: Sender, alice: User
 ) -> None:
     due_row()
@@ -319,7 +319,7 @@ def test_what_was_left_out_is_held_no_more(
     assert restoring.count_held(restore) == 0
 
 
-def test_what_one_restore_holds_is_not_counted_or_let_go_with_another(
+def test_work_held_by_one_restore_is_not_counted_or_released_with_another(
     staff: Client, due_row: Callable[..., ImportRow], quill: Sender, alice: User
 ) -> None:
     row = due_row()

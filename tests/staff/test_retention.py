@@ -1,4 +1,4 @@
-"""What is past its time goes; the proof of what it was stays."""
+"""Data past its retention time is deleted; proof of it stays."""
 
 import datetime as dt
 import hashlib
@@ -46,14 +46,14 @@ def _label(order: Order) -> Label:
         ("booked", {}, True),
         ("cancelled", {"cancelled_at": _ago(91)}, False),
         ("cancelled", {"cancelled_at": _ago(89)}, True),
-        # No final scan ever comes of these: polling has given them up.
+        # These never get a final scan: polling has given up on them.
         ("booked", {"booked_at": _ago(1000), "progress": "in_transit", "progress_at": _ago(900)}, False),
         ("booked", {"booked_at": _ago(1000), "progress": "in_transit", "progress_at": _ago(89)}, True),
         ("booked", {"booked_at": _ago(91)}, False),
         ("booked", {"booked_at": _ago(89)}, True),
     ],
 )
-def test_label_bytes_go_some_time_after_the_parcels_story_ended(
+def test_label_bytes_are_deleted_some_time_after_the_parcel_is_done(
     quill: Sender, alice: User, status: str, fields: dict[str, object], kept: bool
 ) -> None:
     label = _label(factories.order(quill, alice, status=status, **fields))
@@ -64,7 +64,7 @@ def test_label_bytes_go_some_time_after_the_parcels_story_ended(
     assert label.sha256 == "a" * 64
 
 
-def test_old_calls_go_and_recent_ones_stay(db: None) -> None:
+def test_old_calls_are_deleted_and_recent_ones_stay(db: None) -> None:
     for days in (31, 29):
         CarrierCall.objects.create(
             at=_ago(days), operation="book", method="POST", path="/", milliseconds=1, outcome="ok"
@@ -73,7 +73,7 @@ def test_old_calls_go_and_recent_ones_stay(db: None) -> None:
     assert CarrierCall.objects.get().at > _ago(30)
 
 
-def test_quotes_nobody_booked_go_and_an_order_outlives_its_quote(quill: Sender, alice: User) -> None:
+def test_unbooked_quotes_are_deleted_and_an_order_outlives_its_quote(quill: Sender, alice: User) -> None:
     booked = factories.order(quill, alice, status="booked")
     draft = factories.order(quill, alice, status="draft")
     Quote.objects.update(made_at=_ago(8))
@@ -102,7 +102,7 @@ def test_the_quote_of_an_imported_row_stays_until_it_is_booked(quill: Sender, al
     ("created", "begun", "state", "kept"),
     [(91, None, "fix", False), (89, None, "fix", True), (91, 89, "fix", True), (91, 91, "owed", True)],
 )
-def test_files_go_with_their_rows_when_nobody_books_from_them_any_more(
+def test_unused_import_files_are_deleted_with_their_rows(
     quill: Sender, alice: User, created: int, begun: int | None, state: str, kept: bool
 ) -> None:
     order = factories.order(quill, alice, status="booked")
@@ -114,7 +114,7 @@ def test_files_go_with_their_rows_when_nobody_books_from_them_any_more(
     assert Order.objects.filter(pk=order.pk).exists()
 
 
-def test_sessions_that_are_over_go_and_others_stay(alice: User, visit: Callable[[User], Client]) -> None:
+def test_expired_sessions_are_deleted_and_others_stay(alice: User, visit: Callable[[User], Client]) -> None:
     visit(alice)
     Session.objects.update(expire_date=_ago(1))
     here = visit(alice)
@@ -122,13 +122,13 @@ def test_sessions_that_are_over_go_and_others_stay(alice: User, visit: Callable[
     assert [row.pk for row in Session.objects.all()] == [key_digest(here.session.session_key)]
 
 
-def test_the_command_says_how_much_went(quill: Sender, alice: User, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_says_how_much_was_deleted(quill: Sender, alice: User, capsys: pytest.CaptureFixture[str]) -> None:
     _label(factories.order(quill, alice, status="cancelled", cancelled_at=_ago(91)))
     call_command("retention")
     assert "label files: 1 deleted" in capsys.readouterr().out
 
 
-def test_exports_go_after_their_week_and_what_was_never_packed_too(quill: Sender, alice: User) -> None:
+def test_exports_are_deleted_after_a_week_packed_or_not(quill: Sender, alice: User) -> None:
     fresh = factories.export(quill, alice, expires_at=timezone.now() + dt.timedelta(hours=1), created_at=_ago(8))
     due = factories.export(quill, alice, finished_at=None, expires_at=None, due_at=_ago(0))
     factories.export(quill, alice, expires_at=_ago(0))
@@ -138,7 +138,7 @@ def test_exports_go_after_their_week_and_what_was_never_packed_too(quill: Sender
     assert ExportPart.objects.get().export == fresh
 
 
-def test_bodies_of_webhooks_and_scans_go_and_what_was_read_of_them_stays(quill: Sender, alice: User) -> None:
+def test_bodies_of_webhooks_and_scans_are_deleted_and_their_values_stay(quill: Sender, alice: User) -> None:
     parcel = factories.parcel(factories.order(quill, alice, status="booked"))
     for days in (91, 89):
         event = factories.event(parcel, raw=b'{"to": "Noor"}', received_at=_ago(days), scan_time=_ago(days))
@@ -153,7 +153,7 @@ def test_bodies_of_webhooks_and_scans_go_and_what_was_read_of_them_stays(quill: 
     assert bytes(WebhookDelivery.objects.get(pk=old.pk).body) == erased
 
 
-def test_words_of_notifications_go_and_the_event_is_not_told_again(quill: Sender, alice: User) -> None:
+def test_texts_of_notifications_are_deleted_and_the_event_is_not_sent_again(quill: Sender, alice: User) -> None:
     facts = {"user": alice, "sender": quill, "kind": "booking", "path": "/", "line": "To N. Tamsin"}
     for days in (91, 89):
         Notification.objects.create(happened_at=_ago(days), dedupe_key=str(days), batch_key="-", **facts)
@@ -161,7 +161,7 @@ def test_words_of_notifications_go_and_the_event_is_not_told_again(quill: Sender
     assert dict(Notification.objects.values_list("dedupe_key", "line")) == {"91": "", "89": "To N. Tamsin"}
 
 
-def test_address_book_entries_that_nobody_uses_go(quill: Sender, alice: User) -> None:
+def test_unused_address_book_entries_are_deleted(quill: Sender, alice: User) -> None:
     for name, used, made in (("Old", 401, 900), ("Used", 399, 900), ("New", None, 399), ("Never used", None, 401)):
         kept = factories.saved_receiver(quill, name=name)
         Receiver.objects.filter(pk=kept.pk).update(used_at=used and _ago(used), created_at=_ago(made))
@@ -169,7 +169,7 @@ def test_address_book_entries_that_nobody_uses_go(quill: Sender, alice: User) ->
     assert set(Receiver.objects.values_list("name", flat=True)) == {"Used", "New"}
 
 
-def test_invitations_go_some_time_after_they_ended(quill: Sender, alice: User) -> None:
+def test_invitations_are_deleted_some_time_after_they_ended(quill: Sender, alice: User) -> None:
     for days in (31, 29):
         quill.invitations.create(
             email=f"{days}@example.org", role="viewer", token_hash=str(days), invited_by=alice,

@@ -1,4 +1,4 @@
-"""Personal data in what was sent and what came back: shown once, for a reason, with a row in the audit."""
+"""Personal data in requests and replies: shown once, for a reason, with an audit row."""
 
 from collections.abc import Callable
 
@@ -21,7 +21,7 @@ def _url(order: Order) -> str:
     return reverse("admin:orders_order_reveal", args=[order.pk])
 
 
-def test_for_a_reason_the_exact_bytes_are_shown_once_and_nothing_keeps_them(
+def test_with_a_reason_the_exact_bytes_are_shown_once_and_never_cached(
     staff: Client, sam: User, unclear: Unclear
 ) -> None:
     order = unclear(body=BODY, response=b'{"error": "no street named Sample"}')
@@ -51,7 +51,7 @@ def test_without_a_reason_nothing_is_shown(staff: Client, unclear: Unclear, reas
 @pytest.mark.parametrize(
     "secret", [SIGNED, configured.CARRIER_KEY, configured.SECRET_KEY], ids=["signed link", "our key", "Django's key"]
 )
-def test_signed_links_and_secrets_stay_cut(staff: Client, unclear: Unclear, secret: str) -> None:
+def test_signed_links_and_secrets_stay_redacted(staff: Client, unclear: Unclear, secret: str) -> None:
     order = unclear(body=BODY.replace(b"4 Sample", secret.encode()), response=f"<a href='{secret}'>".encode())
     text = staff.post(_url(order), {"reveal-reason": REASON}).content.decode()
     assert "Noor Tamsin" in text

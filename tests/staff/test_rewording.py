@@ -1,4 +1,4 @@
-"""The carrier's words: undecided first, decided with a reason once the effect was seen, re-applied in batches."""
+"""The carrier's words: undecided ones first, decided with a reason after a preview, re-applied in batches."""
 
 import datetime as dt
 from collections.abc import Callable
@@ -56,7 +56,7 @@ def test_the_list_shows_undecided_words_first_the_most_frequent_on_top(staff: Cl
     assert [row.word for row in staff.get(LIST).context["cl"].result_list] == ["frequent", "rare", "decided"]
 
 
-def test_the_page_tells_what_a_meaning_would_change_and_writes_nothing(
+def test_the_page_shows_what_a_meaning_would_change_and_writes_nothing(
     staff: Client, word: EventWord, sorted_parcels: list[Parcel]
 ) -> None:
     page = staff.get(url(word), {"progress": "in_transit"})
@@ -69,7 +69,7 @@ def test_the_page_tells_what_a_meaning_would_change_and_writes_nothing(
     assert 'value="Map to: On the way"' in page.content.decode()
 
 
-def test_a_decision_is_kept_with_its_reason_and_owes_each_parcel_concerned_a_fold(
+def test_a_decision_is_stored_with_its_reason_and_recomputes_each_affected_parcel(
     staff: Client, word: EventWord, sorted_parcels: list[Parcel], sam: User
 ) -> None:
     answer = staff.post(url(word), {"progress": "in_transit", "reason": REASON}, follow=True)
@@ -86,14 +86,14 @@ def test_a_decision_is_kept_with_its_reason_and_owes_each_parcel_concerned_a_fol
     assert row.reason == f"“with sorter” means On the way, 2 parcels: {REASON}"
 
 
-def test_a_decision_is_about_its_own_word_alone(staff: Client, word: EventWord) -> None:
+def test_a_decision_affects_only_its_own_word(staff: Client, word: EventWord) -> None:
     other = EventWord.objects.create(word="at depot", first_seen_at=timezone.now())
     staff.post(url(word), {"progress": "in_transit", "reason": REASON})
     other.refresh_from_db()
     assert (other.progress, other.is_known) == ("", False)
 
 
-def test_a_word_may_be_decided_to_say_nothing(staff: Client, word: EventWord) -> None:
+def test_a_word_may_be_decided_to_mean_nothing(staff: Client, word: EventWord) -> None:
     staff.post(url(word), {"progress": "", "reason": REASON})
     word.refresh_from_db()
     assert (word.progress, word.is_known) == ("", True)
@@ -105,12 +105,12 @@ def test_the_same_meaning_again_is_re_applied_to_the_stored_scans(
     EventWord.objects.update(progress="in_transit", is_known=True)
     page = staff.get(url(word))
     assert 'value="Re-apply to stored scans"' in page.content.decode()
-    assert len(page.context["effect"].moves) == 1  # decided, but not folded since
+    assert len(page.context["effect"].moves) == 1  # decided, but not recomputed since
     staff.post(url(word), {"progress": "in_transit", "reason": REASON})
     assert Parcel.objects.exclude(due_at=None).count() == 2
 
 
-def test_folds_are_due_batch_after_batch_and_none_later_than_before(
+def test_parcels_are_recomputed_in_batches_and_none_later_than_before(
     word: EventWord, sam: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(word_decisions, "BATCH", 2)
@@ -124,7 +124,7 @@ def test_folds_are_due_batch_after_batch_and_none_later_than_before(
     assert due == [0.0, 0.0, 0.4, 0.4, -1.0]
 
 
-def test_the_effect_is_tried_on_the_newest_parcels_only(
+def test_the_preview_uses_only_the_newest_parcels(
     staff: Client, word: EventWord, sorted_parcels: list[Parcel], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(word_decisions, "MOST_TRIED", 1)
@@ -146,7 +146,7 @@ def test_without_a_reason_or_with_an_unknown_meaning_nothing_is_decided(
     assert not Audit.objects.exists()
 
 
-def test_an_operator_who_only_reads_decides_nothing(word: EventWord, visit: Callable[[User], Client]) -> None:
+def test_a_read_only_operator_decides_nothing(word: EventWord, visit: Callable[[User], Client]) -> None:
     reader = factories.user("reader@portal.example", is_staff=True)
     factories.second_factor(reader)
     permissions.update_groups()
@@ -157,5 +157,5 @@ def test_an_operator_who_only_reads_decides_nothing(word: EventWord, visit: Call
     assert url(word) not in page.get(f"{LIST}{word.pk}/change/").content.decode()
 
 
-def test_a_word_nobody_scanned_is_not_found(staff: Client, db: None) -> None:
+def test_a_word_without_scans_is_not_found(staff: Client, db: None) -> None:
     assert staff.get(f"{LIST}999/decide/").status_code == 404

@@ -1,4 +1,4 @@
-"""Saved views: an operator's own filters under a name, as links above the list."""
+"""Saved views: an operator's own named filters, as links above the list."""
 
 import re
 from collections.abc import Callable
@@ -23,7 +23,7 @@ def kept() -> list[tuple[str, str]]:
     return [*DeskView.objects.order_by("pk").values_list("name", "query")]
 
 
-def test_the_present_filters_are_saved_and_stand_above_the_list(staff: Client) -> None:
+def test_the_current_filters_are_saved_and_listed_above_the_list(staff: Client) -> None:
     form = staff.get(f"{ORDERS}?{STUCK}").context["views"]()["form"]
     page = staff.post(SAVE, {"name": "Stuck, VIP", "query": form["query"].value()}, follow=True)
     assert page.redirect_chain == [(f"{ORDERS}?{STUCK}", 302)]
@@ -53,9 +53,7 @@ def test_only_filters_of_the_list_are_kept_and_never_what_was_searched_for(staff
         ({"query": f"needs={'x' * 400}"}, "Filter the list first"),
     ],
 )
-def test_what_cannot_be_saved_is_said_and_nothing_typed_is_lost(
-    staff: Client, typed: dict[str, str], said: str
-) -> None:
+def test_an_invalid_view_says_why_and_nothing_typed_is_lost(staff: Client, typed: dict[str, str], said: str) -> None:
     answers = {"name": "Mine", "query": STUCK} | typed
     page = staff.post(SAVE, answers)
     assert said in str(page.context["form"].errors)
@@ -71,7 +69,7 @@ def test_a_list_has_a_limited_number_of_views(staff: Client) -> None:
     assert staff.post(SAVE, {"name": "View 3", "query": "case=mine"}).status_code == 302  # replaced
 
 
-def test_a_view_is_its_owners_alone_and_deleted_by_its_owner_alone(staff: Client, visit: Visit) -> None:
+def test_only_its_owner_sees_and_deletes_a_view(staff: Client, visit: Visit) -> None:
     staff.post(SAVE, {"name": "Stuck", "query": STUCK})
     delete = reverse("admin:view_delete", args=[DeskView.objects.get().pk])
     other = factories.user("ida@portal.example", is_staff=True, is_superuser=True)

@@ -1,4 +1,6 @@
-"""An operator sees a sender's own pages, for a reason and for half an hour. What stays closed: tests/test_access.py."""
+"""An operator sees a sender's own pages, with a reason and for half an hour. What stays closed:
+tests/test_access.py.
+"""
 
 import datetime as dt
 from collections.abc import Callable
@@ -35,13 +37,13 @@ def looking(staff: Client, quill: Sender) -> Client:
 
 
 @pytest.mark.parametrize("url", ["/parcels/{order.uuid}/", "/parcels/{order.carrier_reference}/"])
-def test_what_is_anothers_does_not_exist(url: str, looking: Client, bob: User) -> None:
+def test_another_senders_pages_do_not_exist(url: str, looking: Client, bob: User) -> None:
     theirs = factories.order(bob.membership.sender, bob, status="booked")
     assert looking.get(url.format(order=theirs)).status_code == 404
     assert str(theirs) not in looking.get("/parcels/?open=1").content.decode()
 
 
-def test_the_pages_are_the_senders_and_the_audit_names_the_operator(
+def test_the_pages_are_the_senders_and_the_audit_log_names_the_operator(
     looking: Client, quill: Sender, alice: User, sam: User
 ) -> None:
     order = factories.order(quill, alice, status="booked")
@@ -52,14 +54,14 @@ def test_the_pages_are_the_senders_and_the_audit_names_the_operator(
     assert (row.actor, row.sender, row.subject, row.reason) == (sam, quill, subject_of(quill), REASON)
 
 
-def test_without_a_reason_nobody_looks(staff: Client, quill: Sender) -> None:
+def test_viewing_needs_a_reason(staff: Client, quill: Sender) -> None:
     page = staff.post(reverse("admin:accounts_sender_see_as", args=[quill.pk]), {"reason": ""})
     assert page.context["form"].errors["reason"]
     assert staff.get(TODAY).status_code == 404
     assert not Audit.objects.exists()
 
 
-def test_who_may_not_reveal_personal_data_sees_it_masked(
+def test_operators_who_may_not_reveal_personal_data_see_it_masked(
     operator: Callable[[str], Client], quill: Sender, alice: User
 ) -> None:
     order = factories.order(quill, alice, status="booked")
@@ -119,6 +121,6 @@ def test_it_ends_after_half_an_hour_at_log_out_and_when_idle(looking: Client, qu
     assert looking.get(TODAY)["Location"].startswith("/accounts/login/")
 
 
-def test_the_admin_stays_the_admin_meanwhile(looking: Client, quill: Sender) -> None:
+def test_the_admin_still_works_meanwhile(looking: Client, quill: Sender) -> None:
     assert looking.get("/admin/").status_code == 200
     assert looking.get(reverse("admin:accounts_sender_change", args=[quill.pk])).status_code == 200

@@ -1,4 +1,4 @@
-"""While an operator sees as a sender, no page holds a link, a form or a button whose press would be refused."""
+"""While an operator views as a sender, no page has a link, form or button that would be refused."""
 
 from collections.abc import Iterator
 from html.parser import HTMLParser
@@ -19,13 +19,13 @@ from tests import factories
 from tests.access import MEMBERS, address, things_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("parcel_tools")]
-# Leads out of the sender's pages: to the end of looking, and to log out.
+# Links that leave the sender's pages: stop viewing, and log out.
 STOP = {"accounts_sender_stop_seeing", "account_logout"}
 ADDRESSES = ("href", "src", "action", "formaction", "hx-get", "hx-post", "data-url")
 
 
 class Controls(HTMLParser):
-    """The addresses that a page leads to, each with the method of its press; forms without one, by what they hold."""
+    """The URLs a page links to, each with its method; forms without a URL, by their fields."""
 
     def __init__(self, page: Any, url: str) -> None:
         super().__init__()
@@ -70,7 +70,7 @@ def _name(url: str) -> str:
 
 @pytest.fixture
 def pages(quill: Sender, alice: User) -> list[str]:
-    """Every page that is open, of an account that has one of everything and a parcel in every status."""
+    """Every open page of an account that has one of everything and a parcel in every status."""
     things = things_of(quill, alice)
     for status in {*MOVES, *(to for ways in MOVES.values() for to in ways)}:
         made = factories.order(quill, alice, status=status)
@@ -106,6 +106,6 @@ def test_an_account_with_nothing_in_it_has_none_either(operator: Any, quill: Sen
 
 
 def test_its_owner_sees_them_all(quill: Sender, alice: User, visit: Any, pages: list[str]) -> None:
-    """The same walk finds what is closed to an operator."""
+    """The same crawl finds what is closed to an operator."""
     names = {_name(url) for at in pages for _, url in Controls(visit(alice).get(at), at).found}
     assert names >= {"label", "tracking_page", "printed", "pack_proof", "cancel", "new_parcel", "imports", "settings"}

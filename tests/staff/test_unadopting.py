@@ -1,4 +1,4 @@
-"""A wrong adoption is undone with all that came by it; once somebody has its label it is a conflict instead."""
+"""A wrong adoption is undone with everything it brought; once somebody has its label it becomes a conflict instead."""
 
 import datetime as dt
 from collections.abc import Callable
@@ -35,7 +35,7 @@ ACTS = ("undo-adoption", "contest-adoption")
 
 
 def offered(staff: Client, order: Order) -> list[str]:
-    """Which of the two acts the order's page has a button for."""
+    """Return which of the two actions has a button on the order's page."""
     page = staff.get(reverse("admin:orders_order_change", args=[order.pk])).content.decode()
     return [act for act in ACTS if reverse("admin:orders_order_act", args=[order.pk, act]) in page]
 
@@ -46,7 +46,7 @@ def press(staff: Client, order: Order, act: str) -> Any:
 
 
 def adopt(order: Order, reference: str, by: User) -> Order:
-    """As an operator does it, with the work that is due then."""
+    """Undo it as an operator does, and do the work that is then due."""
     deciding.adopt_reference(order, reference, by=by, reason=REASON, now=timezone.now())
     polling.open_parcel(order.pk)
     return Order.objects.get(pk=order.pk)
@@ -56,7 +56,7 @@ def adopt(order: Order, reference: str, by: User) -> Order:
 def adopted(
     unclear: Unclear, carrier: SandboxCarrier, contract: Callable[[str], None], sam: User
 ) -> Callable[..., Order]:
-    """`adopted()` is an order that an operator booked by a reference which nobody could compare."""
+    """`adopted()` is an order an operator booked with a reference that couldn't be compared."""
     contract('view = ""')
 
     def make(reference: str = "SWRONG0001", **choices: Any) -> Order:
@@ -69,7 +69,7 @@ def adopted(
 def test_two_orders_with_each_others_reference_are_both_corrected(
     submitted: Callable[..., Order], carrier: SandboxCarrier, contract: Callable[[str], None], staff: Client, sam: User
 ) -> None:
-    """Finding: same suburbs, and order 40's reference was adopted for 41; both were wrong for good."""
+    """Bug: with the same suburbs, order 40's reference was adopted for 41, and both stayed wrong."""
     contract('view = ""')
     carrier.trouble("book", "commit-close", count=2)
     forty, forty_one = submitted(), submitted()
@@ -96,7 +96,9 @@ def test_two_orders_with_each_others_reference_are_both_corrected(
     assert [order.attempts.get().state for order in (forty, forty_one)] == ["accepted", "accepted"]
 
 
-def test_undone_all_that_came_by_it_is_gone(adopted: Callable[..., Order], staff: Client, sam: User) -> None:
+def test_undoing_removes_everything_the_adoption_brought(
+    adopted: Callable[..., Order], staff: Client, sam: User
+) -> None:
     order = adopted(seen_reference="", duplicate_booking_at=None)
     Order.objects.filter(pk=order.pk).update(
         carrier_pickup_date=timezone.now().date(), progress="delivered", carrier_order_id="id-9"
@@ -105,7 +107,7 @@ def test_undone_all_that_came_by_it_is_gone(adopted: Callable[..., Order], staff
     factories.stored_label(order)
     LabelBytes.objects.update(address="labels/of-the-wrong-parcel")
     assert press(staff, order, "undo-adoption").status_code == 302
-    assert BucketFile.objects.get(key="labels/of-the-wrong-parcel").due_at  # and deleted then
+    assert BucketFile.objects.get(key="labels/of-the-wrong-parcel").due_at  # and then deleted
     order.refresh_from_db()
     assert (order.status, order.carrier_reference, order.carrier_order_id) == ("unconfirmed", None, "")
     assert (order.booked_at, order.carrier_pickup_date, order.progress, order.due_at) == (None, None, "", None)
@@ -123,7 +125,7 @@ def test_undone_all_that_came_by_it_is_gone(adopted: Callable[..., Order], staff
     assert offered(staff, order) == []
 
 
-def test_the_scans_stay_for_whoever_has_the_reference_and_are_judged_anew(
+def test_the_scans_stay_with_the_reference_and_are_matched_again(
     adopted: Callable[..., Order], staff: Client, quill: Sender, alice: User
 ) -> None:
     order = adopted()
@@ -140,13 +142,13 @@ def test_the_scans_stay_for_whoever_has_the_reference_and_are_judged_anew(
     parcel.refresh_from_db()
     old.refresh_from_db()
     assert (parcel.order, parcel.progress, old.set_aside) == (None, "collected", "")
-    assert parcel.events.exclude(set_aside="").get() == other  # no order had to do with that
+    assert parcel.events.exclude(set_aside="").get() == other  # unrelated to any order
     assert Poll.objects.get(parcel=parcel).due_at  # somebody watches it
     order.refresh_from_db()
     assert order.progress == ""
 
 
-def test_the_sender_is_told_and_what_was_due_about_the_wrong_parcel_is_taken_back(
+def test_the_sender_is_emailed_and_pending_news_of_the_wrong_parcel_is_dropped(
     adopted: Callable[..., Order], staff: Client, alice: User
 ) -> None:
     order = adopted()
@@ -159,7 +161,7 @@ def test_the_sender_is_told_and_what_was_due_about_the_wrong_parcel_is_taken_bac
     assert "Don't book it again" in notice.line
 
 
-# -- Once a label was given out ------------------------------------------------------------------
+# -- Once a label was served ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("how", ["opened", "marked as printed"])
@@ -191,7 +193,7 @@ def test_once_somebody_has_a_label_it_is_a_conflict(
     )
 
 
-def test_adopted_anew_it_gets_the_label_of_the_right_one(
+def test_adopted_again_it_gets_the_right_label(
     adopted: Callable[..., Order], carrier: SandboxCarrier, staff: Client, sam: User
 ) -> None:
     order = adopted()
@@ -216,7 +218,7 @@ def test_a_label_that_is_being_fetched_while_it_is_undone_is_not_kept(
 # -- Which orders ----------------------------------------------------------------------------------
 
 
-def test_an_order_that_the_carrier_booked_is_not_undone(booked: Callable[..., Order], staff: Client, sam: User) -> None:
+def test_an_order_the_carrier_confirmed_is_not_undone(booked: Callable[..., Order], staff: Client, sam: User) -> None:
     order = booked()
     assert offered(staff, order) == []
     with pytest.raises(undoing.CannotUndo, match="Reload its page"):
@@ -258,7 +260,7 @@ def test_of_two_operators_the_slower_one_undoes_nothing_of_a_later_adoption(
 # -- What was charged for it -----------------------------------------------------------------------
 
 
-def test_its_charges_are_nobodys_again_and_go_with_the_reference(
+def test_its_charges_become_unassigned_and_follow_the_reference(
     adopted: Callable[..., Order], unclear: Unclear, staff: Client, sam: User
 ) -> None:
     right, order = unclear(), adopted()
@@ -287,11 +289,11 @@ def test_charges_that_a_person_has_acted_on_stay_and_make_it_a_conflict(
     assert line.order == order
 
 
-def test_undone_it_counts_at_its_own_price_and_as_not_billed(
+def test_after_undoing_it_counts_at_its_own_price_and_as_unbilled(
     submitted: Callable[..., Order], carrier: SandboxCarrier, contract: Callable[[str], None], sam: User,
     quill: Sender, take: Callable[..., Any],  # noqa: F811  (the fixture)
 ) -> None:  # fmt: skip
-    """The bill of the reference it was given is another parcel's."""
+    """The bill for the adopted reference belongs to another parcel."""
     contract('view = ""')
     carrier.trouble("book", "commit-close")
     order = submitted()
@@ -310,7 +312,7 @@ def test_undone_it_counts_at_its_own_price_and_as_not_billed(
     assert (order.reserved, order.unbilled) == (order.price, order.price)
 
 
-def test_undone_it_forgets_what_the_carrier_said_of_the_other_parcel(
+def test_after_undoing_it_forgets_the_other_parcels_data(
     adopted: Callable[..., Order], sam: User, alice: User, visit: Callable[[User], Client]
 ) -> None:
     order = adopted()
@@ -323,7 +325,7 @@ def test_undone_it_forgets_what_the_carrier_said_of_the_other_parcel(
     assert (order.is_cancellable, order.problem) == (None, {})
 
 
-def test_after_a_restore_nobody_knows_whether_its_label_was_given_out(adopted: Callable[..., Order]) -> None:
+def test_after_a_restore_its_label_may_have_been_served(adopted: Callable[..., Order]) -> None:
     order = adopted()
     order.labels.all().delete()
     factories.stored_label(order)
@@ -332,7 +334,7 @@ def test_after_a_restore_nobody_knows_whether_its_label_was_given_out(adopted: C
     assert "opened after the restored backup" in undoing.undo_obstacle(order)
 
 
-def test_undone_only_the_attempt_that_was_taken_as_accepted_is_unknown_again(
+def test_after_undoing_only_the_attempt_marked_accepted_is_unknown_again(
     adopted: Callable[..., Order], sam: User
 ) -> None:
     order = adopted(state="accepted", duplicate_booking_at=timezone.now())

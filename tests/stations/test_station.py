@@ -92,9 +92,7 @@ def test_bytes_that_came_damaged_are_not_printed(monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize(
     "body", [b"", b"[]", b'"x"', b"{}", b'{"id": 5}', b'{"id": "../x", "sha256": ""}', b"\xff", b'{"id": null}']
 )
-def test_an_answer_that_cannot_be_read_is_a_line_and_names_no_file(
-    monkeypatch: pytest.MonkeyPatch, body: bytes
-) -> None:
+def test_an_unreadable_reply_is_logged_without_a_file_name(monkeypatch: pytest.MonkeyPatch, body: bytes) -> None:
     portal = program.Portal(program.Settings("https://portal.example", "Zebra", "portal_x"), "")
     monkeypatch.setattr(portal, "_call", lambda *_: (200, {}, body))
     with pytest.raises(program.Away, match="can't be read"):

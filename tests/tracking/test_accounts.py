@@ -1,4 +1,4 @@
-"""Two carrier accounts at once: what is tracked for one is never told to the other, and is read by its own contract."""
+"""Two carrier accounts at once: what is tracked for one is never sent to the other, and is read by its own contract."""
 
 import datetime as dt
 import json
@@ -64,7 +64,7 @@ def new(tmp_path: Path, settings: Any) -> Iterator[SandboxCarrier]:
 
 @pytest.fixture
 def old_contract(tmp_path: Path, settings: Any) -> Reread:
-    """`old_contract(toml)` is the contract file of the older account from now on."""
+    """`old_contract(toml)` becomes the older account's contract file."""
 
     def use(toml: str) -> None:
         path = tmp_path / f"old-{abs(hash(toml))}.toml"
@@ -91,12 +91,12 @@ def moved(old: SandboxCarrier, new: SandboxCarrier, old_contract: Reread, settin
 
 
 def other() -> CarrierAccount:
-    """An account that no settings name."""
+    """An account without settings."""
     return CarrierAccount.objects.create(fingerprint="f" * 64, name="of last year")
 
 
 def recorded(secret: str, reference: str, word: str = "Pickup", **changes: Any) -> WebhookDelivery:
-    """A carrier pushes one scan of now with its own secret."""
+    """A carrier pushes one scan, made now, with its own secret."""
     facts = {"event_id": str(uuid.uuid4()), "scan_time": timezone.now().isoformat(), **changes}
     body = wire(carrier_reference=reference, event_type=word, **facts)
     assert push(body, HTTP_AUTHORIZATION=basic(secret)).status_code == 200
@@ -117,14 +117,14 @@ def polled(parcel: Parcel) -> Parcel:
 
 
 def asked(carrier: SandboxCarrier) -> str:
-    """Everything that was ever sent to it."""
+    """Return everything that was ever sent to it."""
     return json.dumps(carrier.requests())
 
 
 # -- A change of carriers ----------------------------------------------------------------------------
 
 
-def test_of_100_parcels_under_way_no_scan_is_lost_and_no_reference_told_to_the_other_carrier(
+def test_with_100_parcels_on_their_way_no_scan_is_lost_and_no_reference_sent_to_the_other_carrier(
     old: SandboxCarrier, new: SandboxCarrier, moved: Moved, quill: Sender, alice: User
 ) -> None:
     before = gateway.current_account()
@@ -148,7 +148,7 @@ def test_of_100_parcels_under_way_no_scan_is_lost_and_no_reference_told_to_the_o
     for name in names[30:]:
         recorded(OLD, name, "Out for Delivery")
     for name in names[::10]:
-        recorded(NEW, name, "Delivered")  # the new carrier gave these references to parcels of its own
+        recorded(NEW, name, "Delivered")  # the new carrier gave these references to its own parcels
 
     progress = dict(Parcel.objects.filter(account=before).values_list("reference", "progress"))
     assert progress == dict.fromkeys(names[:30], "in_transit") | dict.fromkeys(names[30:], "out_for_delivery")
@@ -201,7 +201,7 @@ def booked(sender: Sender, by: User) -> Order:
     return order
 
 
-# -- References: one an account, in whatever case ----------------------------------------------------
+# -- References: one per account, in any case ----------------------------------------------------
 
 
 def test_one_reference_at_two_accounts_is_two_parcels(quill: Sender, alice: User) -> None:
@@ -212,7 +212,7 @@ def test_one_reference_at_two_accounts_is_two_parcels(quill: Sender, alice: User
 
 
 @pytest.mark.parametrize("named", ["Sab12cD", "SAB12CD", "Sab12cd"])
-def test_one_reference_at_one_account_is_one_parcel_whatever_its_case(quill: Sender, alice: User, named: str) -> None:
+def test_one_reference_at_one_account_is_one_parcel_in_any_case(quill: Sender, alice: User, named: str) -> None:
     """It has the carrier's own spelling, even if somebody typed it differently, and its scans are still the same."""
     watched = watching.follow_reference(quill, "sab12cd", name="", by=alice, now=timezone.now()).parcel
     facts = {"event_type": "Pickup", "scan_time": "2026-11-20T01:00:00Z"}
@@ -233,7 +233,7 @@ def test_one_reference_at_one_account_is_one_parcel_whatever_its_case(quill: Sen
     lambda of, by, account: factories.order(of, by, status="booked", carrier_reference="sab12CD", account=account),
     lambda of, by, account: factories.parcel(reference="sab12CD", account=account),
 ])  # fmt: skip
-def test_the_database_keeps_references_apart_by_account_alone(
+def test_the_database_separates_references_only_by_account(
     quill: Sender, alice: User, make: Callable[[Sender, User, CarrierAccount], Any]
 ) -> None:
     own = factories.order(quill, alice, status="booked", carrier_reference="SAB12CD")
@@ -274,7 +274,7 @@ def test_looking_a_reference_up_never_reads_the_whole_table(rows_of: Callable[[]
     plan = rows_of().explain()
     assert "<expr>=?" in plan, plan
     assert "SCAN" not in plan, plan
-    assert "(sender_id=?)" not in plan, plan  # all orders of one sender are many, too
+    assert "(sender_id=?)" not in plan, plan  # all orders of one sender are many too
 
 
 def test_a_line_of_a_bill_finds_its_order_in_any_case_at_its_own_account(quill: Sender, alice: User) -> None:
@@ -327,14 +327,14 @@ def test_a_delivery_belongs_to_the_account_whose_secret_it_used(moved: Moved, se
     assert (last().account, Parcel.objects.get().account) == (account, account)
 
 
-def test_the_secret_of_an_account_that_no_settings_name_is_refused(moved: Moved, settings: Any) -> None:
+def test_the_secret_of_an_account_without_settings_is_refused(moved: Moved, settings: Any) -> None:
     moved()
     settings.OLDER_CARRIERS = {}
     assert push(wire(), HTTP_AUTHORIZATION=basic(OLD)).status_code == 404
     assert not WebhookDelivery.objects.exists()
 
 
-def test_two_carriers_may_give_one_id_to_events_of_their_own(moved: Moved) -> None:
+def test_two_carriers_may_use_the_same_event_id(moved: Moved) -> None:
     before, event_id = moved(), str(uuid.uuid4())
     recorded(OLD, "SONE000001", event_id=event_id)
     assert recorded(NEW, "STWO000001", event_id=event_id).state == "stored"
@@ -345,7 +345,7 @@ def test_two_carriers_may_give_one_id_to_events_of_their_own(moved: Moved) -> No
     }
 
 
-def test_the_database_holds_an_event_id_once_an_account() -> None:
+def test_the_database_stores_an_event_id_once_per_account() -> None:
     one, two = factories.parcel(reference="SONE000001"), factories.parcel(reference="STWO000001")
     elsewhere = factories.parcel(reference="STWO000001", account=other())
     event_id = factories.event(one).event_id
@@ -396,7 +396,7 @@ def test_a_watched_parcel_is_polled_at_its_own_account(
     assert "SFOREIGN7" not in asked(new)
 
 
-def test_a_parcel_of_an_account_no_settings_name_rests_until_they_name_it_again(
+def test_a_parcel_of_an_account_without_settings_rests_until_they_return(
     old: SandboxCarrier, new: SandboxCarrier, moved: Moved, quill: Sender, alice: User, settings: Any
 ) -> None:
     old.foreign("SFOREIGN7")
@@ -412,12 +412,12 @@ def test_a_parcel_of_an_account_no_settings_name_rests_until_they_name_it_again(
     assert polled(parcel).progress == "delivered"
 
 
-def test_a_poll_of_an_account_no_settings_name_ends_with_the_parcels_story(quill: Sender, alice: User) -> None:
+def test_polling_for_an_account_without_settings_ends_with_the_parcel(quill: Sender, alice: User) -> None:
     parcel = factories.parcel(account=other(), poll_due_at=timezone.now())
     assert polled(parcel).poll.due_at is None
 
 
-def test_after_an_absence_each_account_is_asked_at_its_own_rate(moved: Moved) -> None:
+def test_after_an_absence_each_account_is_polled_at_its_own_rate(moved: Moved) -> None:
     now, hour = timezone.now(), dt.timedelta(hours=1)
     before = moved("tracking_per_second = 1.0")
     for account in (before, gateway.current_account(), other()):
@@ -441,7 +441,7 @@ def test_after_an_absence_only_as_many_polls_are_read_as_can_be_moved() -> None:
 
 
 def times(account: CarrierAccount, now: dt.datetime) -> Iterator[float]:
-    """In how many seconds its parcels are polled."""
+    """Return the number of seconds until its parcels are polled."""
     for poll in Poll.objects.filter(parcel__account=account).order_by("due_at"):
         yield (poll.due_at - now).total_seconds()
 
@@ -449,8 +449,8 @@ def times(account: CarrierAccount, now: dt.datetime) -> Iterator[float]:
 # -- What people read --------------------------------------------------------------------------------
 
 
-def test_scans_are_told_by_the_contract_of_their_account(moved: Moved, quill: Sender, alice: User) -> None:
-    """On the timeline, in exports, in reports and in the fold; what neither names is one word for the operator."""
+def test_scans_are_shown_by_the_contract_of_their_account(moved: Moved, quill: Sender, alice: User) -> None:
+    """On the timeline, in exports, reports and the progress; a word neither contract has goes to the operator once."""
     words = '"on the truck" = "out_for_delivery"\n"at depot" = "in_transit"'
     before = moved(f"[words]\n{words}\n")
     orders = [
@@ -484,7 +484,7 @@ def test_every_word_that_a_scan_has_is_found_as_it_is_spelled(quill: Sender, ali
 
 @pytest.mark.parametrize("known_by", ["its parcel", "its order"])
 @pytest.mark.parametrize("is_named", [True, False], ids=["named", "named no more"])
-def test_following_a_reference_of_another_account_asks_the_new_carrier_nothing(
+def test_tracking_a_reference_of_another_account_does_not_call_the_new_carrier(
     moved: Moved, new: SandboxCarrier, quill: Sender, alice: User, settings: Any, known_by: str, is_named: bool
 ) -> None:
     order = booked(quill, alice)
@@ -499,7 +499,7 @@ def test_following_a_reference_of_another_account_asks_the_new_carrier_nothing(
     assert reference not in asked(new)
 
 
-def test_a_reference_of_the_older_accounts_shape_can_be_followed(
+def test_a_reference_in_the_older_accounts_format_can_be_tracked(
     moved: Moved, quill: Sender, alice: User, contract: Contract
 ) -> None:
     before = moved("reference_shape = 'OLD-[0-9]{6}'")
@@ -508,7 +508,7 @@ def test_a_reference_of_the_older_accounts_shape_can_be_followed(
     assert watched.parcel == parcel
 
 
-def test_an_account_whose_key_was_taken_away_is_asked_nothing_and_read_by_its_own_contract(
+def test_an_account_without_a_key_is_not_called_and_read_by_its_own_contract(
     moved: Moved, old: SandboxCarrier, quill: Sender, alice: User, settings: Any
 ) -> None:
     order = booked(quill, alice)
@@ -526,7 +526,7 @@ def test_an_account_whose_key_was_taken_away_is_asked_nothing_and_read_by_its_ow
     assert order.progress == "delivered"
 
 
-def test_a_parcel_of_an_account_no_settings_name_keeps_its_progress(
+def test_a_parcel_of_an_account_without_settings_keeps_its_progress(
     moved: Moved, quill: Sender, alice: User, settings: Any
 ) -> None:
     order = booked(quill, alice)
@@ -539,7 +539,7 @@ def test_a_parcel_of_an_account_no_settings_name_keeps_its_progress(
     assert order.progress == "delivered"
 
 
-def test_a_label_of_an_account_no_settings_name_is_fetched_once_they_name_it_again(
+def test_a_label_of_an_account_without_settings_is_fetched_once_they_return(
     moved: Moved, quill: Sender, alice: User, settings: Any
 ) -> None:
     order = booked(quill, alice)
@@ -557,10 +557,10 @@ def test_a_label_of_an_account_no_settings_name_is_fetched_once_they_name_it_aga
 
 
 @pytest.mark.parametrize("reference", ["OLD-123456", "77120934", "ab_12_cd"])
-def test_an_order_of_an_account_no_settings_name_is_found_by_its_reference(
+def test_an_order_of_an_account_without_settings_is_found_by_its_reference(
     quill: Sender, alice: User, reference: str
 ) -> None:
-    """Of a shape that no contract here describes."""
+    """In a format that no contract here describes."""
     order = factories.order(quill, alice, status="booked", carrier_reference=reference, account=older.unnamed())
     assert references.with_reference(quill.orders.all(), reference.upper()).get() == order
 
@@ -574,14 +574,14 @@ def test_an_order_of_an_older_account_is_found_by_a_reference_of_its_own_contrac
 
 
 @pytest.mark.parametrize("typed", ["", "noor", "tamsin@quill.example", "Unit 12 Main St", "2000", "1" * 101])
-def test_words_that_can_be_no_reference_cost_no_query(
+def test_words_that_cannot_be_a_reference_cost_no_query(
     quill: Sender, typed: str, django_assert_num_queries: Any
 ) -> None:
     with django_assert_num_queries(0):
         assert references.with_reference(quill.orders.all(), typed).first() is None
 
 
-def test_a_reference_that_two_accounts_have_is_followed_at_the_one_that_takes_new_orders(
+def test_a_reference_two_accounts_have_is_tracked_at_the_one_that_takes_new_orders(
     moved: Moved, quill: Sender, alice: User
 ) -> None:
     before = moved()

@@ -1,4 +1,4 @@
-"""A cancelled order's label may still be used: it is watched for 60 days, and its first scan is told to everybody."""
+"""A cancelled order's label may still be used: it is watched for 60 days, and its first scan notifies everybody."""
 
 import datetime as dt
 from collections.abc import Callable
@@ -34,7 +34,7 @@ def cancelled(order: Order, by: User) -> Order:
 
 
 def swept(order: Order) -> Parcel:
-    """What the sweep does for an order that is due for tracking."""
+    """Do what the sweep does for an order due for tracking."""
     for pk in due_rows(polling.open_parcel, timezone.now()):
         polling.open_parcel(pk)
     assert due_rows(polling.open_parcel, timezone.now()) == {}
@@ -61,14 +61,14 @@ def test_a_refused_cancellation_leaves_a_parcel_that_is_tracked(
     assert swept(order).poll.due_at is not None
 
 
-def test_one_that_polling_had_given_up_is_watched_again(booked: Book, alice: User, carrier: SandboxCarrier) -> None:
+def test_a_parcel_polling_had_given_up_on_is_watched_again(booked: Book, alice: User, carrier: SandboxCarrier) -> None:
     order = booked()
     polling.open_parcel(order.pk)
     Poll.objects.update(due_at=None)
     assert swept(cancelled(order, alice)).poll.due_at is not None
 
 
-def test_a_scan_after_cancelling_reaches_sender_and_desk_while_the_money_stays_cancelled(
+def test_a_scan_after_cancelling_reaches_sender_and_operator_and_stays_cancelled(
     booked: Book, alice: User, carrier: SandboxCarrier, staff: Client, visit: Callable[[User], Client]
 ) -> None:
     order = cancelled(booked(), alice)
@@ -89,7 +89,7 @@ def test_a_scan_after_cancelling_reaches_sender_and_desk_while_the_money_stays_c
 
 
 @pytest.mark.parametrize("kind", ["Info", "Pickup Attempted", "Missed Pickup", "Order cancelled"])
-def test_a_scan_that_moves_nothing_is_no_use_of_the_label(quill: Sender, alice: User, kind: str) -> None:
+def test_a_scan_without_movement_does_not_count_as_using_the_label(quill: Sender, alice: User, kind: str) -> None:
     order = factories.order(quill, alice, status="cancelled", cancelled_at=timezone.now() - DAY)
     parcel = factories.parcel(order)
     factories.event(parcel, event_type=kind)
@@ -98,8 +98,8 @@ def test_a_scan_that_moves_nothing_is_no_use_of_the_label(quill: Sender, alice: 
     assert order.used_after_cancel_at is None
 
 
-def test_a_scan_from_before_cancelling_that_comes_late_is_no_use_of_the_label(quill: Sender, alice: User) -> None:
-    before = timezone.now() - DAY  # else the scan would be from before the booking as well
+def test_a_late_scan_from_before_cancelling_does_not_count_as_using_the_label(quill: Sender, alice: User) -> None:
+    before = timezone.now() - DAY  # otherwise the scan would be from before the booking too
     order = factories.order(quill, alice, status="cancelled", created_at=before, booked_at=before)
     parcel = factories.parcel(order)
     factories.event(parcel, scan_time=order.cancelled_at - dt.timedelta(hours=1))
@@ -123,14 +123,14 @@ def test_a_label_is_used_from_the_first_scan_on(quill: Sender, alice: User) -> N
     assert order.used_after_cancel_at == before + DAY
 
 
-def test_a_used_label_is_followed_as_closely_as_any_parcel(quill: Sender, alice: User) -> None:
+def test_a_used_label_is_tracked_as_closely_as_any_parcel(quill: Sender, alice: User) -> None:
     now = timezone.now()
     order = factories.order(quill, alice, status="cancelled", used_after_cancel_at=now)
     parcel = factories.parcel(order, progress="in_transit", last_scan_at=now)
     assert pace.poll_interval(parcel, now=now) == pace.HOURLY
 
 
-def test_a_scan_that_says_what_no_contract_names_is_asked_about_and_then_noticed(quill: Sender, alice: User) -> None:
+def test_a_scan_with_an_unknown_word_counts_once_an_operator_maps_it(quill: Sender, alice: User) -> None:
     order = factories.order(quill, alice, status="cancelled", cancelled_at=timezone.now() - DAY)
     parcel = factories.parcel(order)
     factories.event(parcel, event_type="Snatched")

@@ -1,4 +1,4 @@
-"""Clocks of carriers that are ahead: nothing is scanned after it is received, whichever way and in whatever order."""
+"""Carriers' clocks that are ahead: no scan is dated after it was received, in any way and any order."""
 
 import datetime as dt
 import itertools
@@ -52,7 +52,7 @@ def wire(parcel: Parcel, word: str, at: dt.datetime, **more: Any) -> dict[str, A
 
 
 def came(row: dict[str, Any], at: dt.datetime, *, by: str = "push") -> None:
-    """Store a scan as it arrived then, and fold its parcel."""
+    """Store a scan as it arrived then, and recompute its parcel's progress."""
     parcel = Parcel.objects.get(reference=row["carrier_reference"])
     scan = read_scan(row, contract_of(parcel.account))
     held = scans.lock_parcels([parcel.pk])
@@ -70,7 +70,7 @@ def stands(parcel: Parcel) -> tuple[str, dt.datetime | None]:
 
 @pytest.mark.parametrize("first", [0, 1])
 @pytest.mark.parametrize("by", ["push", "poll"])
-def test_a_parcel_that_was_delivered_stays_so(parcel: Parcel, by: str, first: int) -> None:
+def test_a_delivered_parcel_stays_delivered(parcel: Parcel, by: str, first: int) -> None:
     both = [wire(parcel, "Delivered", NOW), wire(parcel, "In Transit", NOW + 9 * HOUR)]
     for row in (both[first], both[1 - first]):
         came(row, NOW + SECOND, by=by)
@@ -79,7 +79,7 @@ def test_a_parcel_that_was_delivered_stays_so(parcel: Parcel, by: str, first: in
     assert (order.progress, order.progress_at) == ("delivered", NOW)
 
 
-def test_a_delivery_dated_ahead_is_one_of_today(parcel: Parcel) -> None:
+def test_a_delivery_dated_ahead_counts_as_today(parcel: Parcel) -> None:
     came(wire(parcel, "Delivered", NOW + AHEAD), NOW)
     assert stands(parcel) == ("delivered", NOW)
     assert parcel.last_scan_at == NOW
@@ -116,7 +116,7 @@ def test_a_batch_of_webhooks_knows_the_first_of_two_deliveries(parcel: Parcel) -
     assert stands(parcel) == ("delivered", first.received_at)
 
 
-def test_an_old_delivery_read_again_counts_as_of_when_it_came(parcel: Parcel) -> None:
+def test_an_old_delivery_read_again_counts_from_when_it_came(parcel: Parcel) -> None:
     then = timezone.now() - 50 * HOUR
     body = json.dumps(wire(parcel, "Delivered", then + AHEAD)).encode()
     old = factories.delivery(body=body, received_at=then, state="quarantined", reason="another form")
@@ -142,7 +142,7 @@ def test_polls_of_a_watched_parcel_are_dated_by_the_poll_and_keep_their_order(
     assert stands(parcel) == ("delivered", before)
 
 
-def test_a_reference_nobody_knows_here_is_no_exception() -> None:
+def test_an_unknown_reference_follows_the_same_rule() -> None:
     factories.deliver(json.dumps(wire(Parcel(reference="SNOBODYS1"), "Pickup", timezone.now() + AHEAD)).encode())
     parcel, delivery = Parcel.objects.get(), WebhookDelivery.objects.get()
     assert (parcel.progress_at, parcel.last_scan_at) == (delivery.received_at, delivery.received_at)
@@ -213,7 +213,7 @@ def test_the_admin_counts_such_scans_and_says_by_how_much_the_clock_is_ahead(par
     assert sorted(event.clock_ahead_by for event in listed) == ["10:30", "20:00", "9:00"]
 
 
-def test_no_clock_is_accused_of_a_quarter_of_an_hour(parcel: Parcel) -> None:
+def test_a_clock_up_to_a_quarter_of_an_hour_ahead_is_not_reported(parcel: Parcel) -> None:
     now = timezone.now()
     came(wire(parcel, "In Transit", now + 15 * MINUTE), now)
     assert health.clocks_ahead(now) == []
@@ -232,7 +232,7 @@ def test_the_database_dates_a_scan_as_python_does(parcel: Parcel, lead: dt.timed
     assert TrackingEvent.objects.filter(IS_AHEAD).exists() == bool(event.clock_ahead) == (lead > 15 * MINUTE)
 
 
-def test_what_was_stored_before_is_folded_anew(parcel: Parcel, quill: Sender, alice: User) -> None:
+def test_scans_stored_before_are_recomputed(parcel: Parcel, quill: Sender, alice: User) -> None:
     ahead = factories.event(
         parcel, scan_time=NOW + 30 * HOUR, received_at=NOW, set_aside="scan time is more than a day ahead"
     )

@@ -1,4 +1,4 @@
-"""Exports: what is in the ZIP, that it is whole whatever happens to its worker, and that pressing twice packs once."""
+"""Exports: what is in the ZIP, that it is complete whatever happens to its worker, and that two presses pack once."""
 
 import csv
 import datetime as dt
@@ -31,7 +31,7 @@ LINK = "https://carrier.example/t/?token=canary"
 
 @pytest.fixture
 def order(quill: Sender, alice: User) -> Order:
-    """Delivered, with both labels, two scans and what it cost in the end."""
+    """Delivered, with both labels, two scans and its final cost."""
     made = factories.order(
         quill, alice, status="booked", carrier_reference="S7K2QX", receiver_name="Priya Nair", note="=1+1"
     )
@@ -82,13 +82,13 @@ def text_of(archive: zipfile.ZipFile) -> str:
     return "\n".join(archive.read(name).decode(errors="replace") for name in archive.namelist())
 
 
-# -- Who hears of it --------------------------------------------------------------------------------
+# -- Who is emailed --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("minutes", "lines"), [(0, []), (2, ["The copy of your account is ready. We keep it for 7 days."])]
 )
-def test_who_waited_over_a_minute_is_told_when_it_is_packed(
+def test_somebody_who_waited_over_a_minute_is_emailed_when_it_is_packed(
     order: Order, alice: User, minutes: int, lines: list[str]
 ) -> None:
     factories.member(order.sender, factories.user("other@owner.example"))
@@ -100,7 +100,7 @@ def test_who_waited_over_a_minute_is_told_when_it_is_packed(
     assert {(notice.user, notice.path) for notice in seen} <= {(alice, f"/exports/{export.uuid}/")}
 
 
-def test_each_parcel_has_a_proof_pack_of_its_own_however_soon_it_is_asked_for(order: Order, alice: User) -> None:
+def test_each_parcel_has_its_own_proof_pack_however_soon_it_is_requested(order: Order, alice: User) -> None:
     other = factories.order(order.sender, alice, status="booked", carrier_reference="S7K2QZ")
     packs = [proof_of(order), proof_of(other), proof_of(order)]
     assert [pack.order for pack in packs] == [order, other, order]
@@ -119,8 +119,8 @@ def test_a_proof_pack_has_the_original_labels_byte_for_byte(order: Order) -> Non
     assert not any(details.flag_bits & 0x08 for details in found.infolist()), "the length comes after the bytes"
 
 
-def test_a_proof_pack_says_what_was_seen_scanned_and_charged_in_words(order: Order) -> None:
-    Order.objects.filter(pk=order.pk).update(charged_price="13.50")  # the total is what was seen at the booking
+def test_a_proof_pack_describes_what_was_seen_scanned_and_charged(order: Order) -> None:
+    Order.objects.filter(pk=order.pk).update(charged_price="13.50")  # the total is the one shown at booking
     summary = packed(proof_of(order)).read("summary.txt").decode()
     lines = [" ".join(line.split()) for line in summary.splitlines()]
     for said in (
@@ -165,7 +165,7 @@ def summary_of(order: Order) -> list[str]:
         ({"eta_from": None, "eta_to": None}, "Expected arrival: Not given"),
     ],
 )
-def test_a_proof_pack_says_a_fact_of_the_parcel_only_where_it_is_so(
+def test_a_proof_pack_states_only_facts_that_apply_to_the_parcel(
     order: Order, fields: dict[str, object], line: str
 ) -> None:
     assert line not in summary_of(order)
@@ -211,7 +211,7 @@ def test_a_scan_of_the_summary_says_where_it_was(order: Order) -> None:
     assert any("Fitzroy" in line and "seen" in line for line in summary_of(order))
 
 
-def test_a_proof_pack_says_the_same_to_a_machine(order: Order) -> None:
+def test_a_proof_pack_says_the_same_in_json(order: Order) -> None:
     found = packed(proof_of(order))
     said = json.loads(found.read("proof.json"))
     assert said["quote"]["price"] == "12.08"
@@ -237,7 +237,7 @@ def test_a_line_that_is_not_posted_is_in_no_proof_pack(order: Order) -> None:
     assert json.loads(packed(proof_of(order)).read("proof.json"))["net"] == net == {"AUD": "16.21"}
 
 
-def test_nobodys_words_become_a_line_of_the_summary(order: Order) -> None:
+def test_no_text_can_inject_a_line_into_the_summary(order: Order) -> None:
     Order.objects.filter(pk=order.pk).update(description="Mugs\nNet: $0.00")
     assert "\nNet: $0.00" not in packed(proof_of(order)).read("summary.txt").decode()
 
@@ -262,7 +262,7 @@ def test_the_checksums_are_those_of_the_files(order: Order, alice: User, what: s
     assert {line.removesuffix(": OK") for line in done.stdout.splitlines()} == set(found.namelist()) - {"CHECKSUMS.txt"}
 
 
-def test_the_label_of_a_cancelled_parcel_is_proved_by_its_checksum_alone(order: Order) -> None:
+def test_a_cancelled_parcels_label_is_proved_only_by_its_checksum(order: Order) -> None:
     Order.objects.filter(pk=order.pk).update(status="cancelled", cancelled_at=timezone.now())
     export = proof_of(order)
     found = packed(export)
@@ -272,7 +272,7 @@ def test_the_label_of_a_cancelled_parcel_is_proved_by_its_checksum_alone(order: 
     assert export.problem.startswith("1 label is not in it.")
 
 
-def test_the_export_of_an_account_leaves_cancelled_labels_out_without_a_word(order: Order, alice: User) -> None:
+def test_an_account_export_silently_leaves_out_cancelled_labels(order: Order, alice: User) -> None:
     Order.objects.filter(pk=order.pk).update(status="cancelled", cancelled_at=timezone.now())
     found = packed(everything_of(order.sender, alice))
     assert not [name for name in found.namelist() if name.endswith(".pdf")]
@@ -280,7 +280,7 @@ def test_the_export_of_an_account_leaves_cancelled_labels_out_without_a_word(ord
     assert rows(found, "parcels.csv")[0]["SHA-256 of the label, cropped"] == order.labels.get(size="cropped").sha256
 
 
-def test_a_label_that_is_no_longer_the_carriers_is_left_out_and_said_so(order: Order, alice: User) -> None:
+def test_a_changed_label_is_left_out_and_named(order: Order, alice: User) -> None:
     LabelBytes.objects.filter(label__order=order, label__size="full").update(content=b"%PDF-1.4 another")
     found = packed(everything_of(order.sender, alice))
     labels = [name for name in found.namelist() if name.endswith(".pdf")]
@@ -335,7 +335,7 @@ def test_no_cell_of_an_export_is_a_formula(order: Order, alice: User) -> None:
     assert rows(packed(everything_of(order.sender, alice)), "notes.csv")[0]["Note"] == "'=1+1"
 
 
-def test_what_is_not_posted_is_in_no_export(order: Order, alice: User) -> None:
+def test_unposted_lines_are_in_no_export(order: Order, alice: User) -> None:
     checked = factories.billing_report(state="checked")
     factories.charge(order, "oversize", "77.77", report=checked)
     assert "77.77" not in text_of(packed(proof_of(order)))
@@ -350,7 +350,7 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parts, "PART", 700)
 
 
-def test_an_export_lies_in_parts_of_one_size_but_the_last(order: Order, alice: User, small_parts: None) -> None:
+def test_an_export_is_stored_in_equal_parts_except_the_last(order: Order, alice: User, small_parts: None) -> None:
     export = everything_of(order.sender, alice)
     packed(export)
     lengths = [len(part.content) for part in export.parts.all()]
@@ -360,10 +360,10 @@ def test_an_export_lies_in_parts_of_one_size_but_the_last(order: Order, alice: U
 
 
 class Killed(BaseException):
-    """What a worker feels of kill -9."""
+    """What kill -9 looks like to a worker."""
 
 
-def test_a_worker_killed_midway_leaves_it_to_the_next_which_packs_all_of_it_anew(
+def test_after_a_worker_is_killed_midway_the_next_packs_everything_again(
     order: Order, alice: User, small_parts: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     export = everything_of(order.sender, alice)
@@ -411,7 +411,7 @@ def test_a_worker_that_slept_past_its_lease_ends_nothing(order: Order, alice: Us
         slow.end()
 
 
-def test_two_presses_owe_one_export_and_a_later_one_another(order: Order, alice: User) -> None:
+def test_two_presses_make_one_export_and_a_later_one_another(order: Order, alice: User) -> None:
     now = timezone.now()
     first = packing.proof_pack(order, by=alice, now=now)
     assert packing.proof_pack(order, by=alice, now=now) == first
@@ -424,7 +424,7 @@ def test_two_presses_owe_one_export_and_a_later_one_another(order: Order, alice:
     ]  # fmt: skip
 
 
-def test_one_on_its_way_for_long_is_still_the_only_one(order: Order, alice: User) -> None:
+def test_a_long_running_export_is_still_the_only_one(order: Order, alice: User) -> None:
     first = everything_of(order.sender, alice)
     later = timezone.now() + dt.timedelta(hours=2)
     assert packing.request_everything(order.sender, by=alice, now=later) == first
@@ -443,7 +443,7 @@ def test_exports_leave_workers_to_the_bookings(order: Order, alice: User, bob: U
     assert ExportPart.objects.filter(export=third).exists()
 
 
-def test_exports_owed_for_another_day_hold_nobody_up(order: Order, alice: User, bob: User) -> None:
+def test_exports_due_another_day_delay_nobody(order: Order, alice: User, bob: User) -> None:
     for of, by in ((order.sender, alice), (bob.membership.sender, bob)):
         factories.export(of, by, finished_at=None, due_at=timezone.now() + dt.timedelta(days=1))
     export = proof_of(order)
@@ -451,11 +451,11 @@ def test_exports_owed_for_another_day_hold_nobody_up(order: Order, alice: User, 
     assert ExportPart.objects.filter(export=export).exists()
 
 
-def test_packing_many_parcels_takes_no_more_memory_or_queries_a_parcel(
+def test_packing_many_parcels_takes_no_more_memory_or_queries_per_parcel(
     order: Order, quill: Sender, alice: User, django_assert_max_num_queries: Callable[..., object],
 ) -> None:  # fmt: skip
     Order.objects.bulk_create(factories.copy_of(order, number) for number in range(600))
-    packed(proof_of(order))  # what is loaded once for all packs is none of this one's memory
+    packed(proof_of(order))  # data loaded once for all packs doesn't count
     export = everything_of(quill, alice)
     gc.collect()
     tracemalloc.start()

@@ -36,7 +36,7 @@ HOUR, MINUTE = dt.timedelta(hours=1), dt.timedelta(minutes=1)
 
 @pytest.fixture
 def parcel(quill: Sender, alice: User) -> Parcel:
-    """A parcel booked here, whose scans the carrier owes us."""
+    """A parcel booked here, for which the carrier must send us webhooks."""
     return factories.parcel(factories.order(quill, alice, status="booked", created_at=NOW - 72 * HOUR))
 
 
@@ -68,7 +68,7 @@ def test_a_webhook_is_late_from_a_quarter_of_an_hour_after_its_scan(
     assert given in rows()
 
 
-def test_a_day_without_scans_is_all_zeros() -> None:
+def test_a_day_without_scans_has_only_zeros() -> None:
     assert rows() == [(0, 0, 0), (0, 0, 0)]
     assert health.webhook_meter(NOW).alarms == []
 
@@ -84,7 +84,7 @@ def test_each_scan_is_in_time_or_late_or_found_only_by_polling(parcel: Parcel) -
     assert rows() == [(1, 1, 1), (2, 3, 2)]
 
 
-def test_a_poll_that_only_overtook_a_webhook_is_no_gap(parcel: Parcel) -> None:
+def test_a_poll_that_only_overtook_a_webhook_does_not_count_as_a_gap(parcel: Parcel) -> None:
     when = NOW - 20 * MINUTE
     scan(parcel, by="poll", scanned=when, pushed=when + 5.5 * MINUTE)
     assert rows()[0] == (1, 0, 0)
@@ -103,13 +103,13 @@ def test_three_scans_found_first_by_polling_in_an_hour_raise_the_alarm(
 
 @pytest.fixture
 def old_parcel(quill: Sender, alice: User, settings: Any) -> Parcel:
-    """A parcel that is followed at an older account."""
+    """A parcel that is tracked at an older account."""
     made = factories.order(quill, alice, status="booked", account=older.named(settings))
     return factories.parcel(made)
 
 
-def test_each_account_has_an_alarm_of_its_own(staff: Client, parcel: Parcel, old_parcel: Parcel) -> None:
-    """One's webhooks may stay away while the other's come; and two scans of each are no three of one."""
+def test_each_account_has_its_own_alarm(staff: Client, parcel: Parcel, old_parcel: Parcel) -> None:
+    """One account's webhooks may be missing while the other's come; two scans of each don't add up to three."""
     for _ in range(2):
         scan(parcel, by="poll", scanned=NOW - 30 * MINUTE)
         scan(old_parcel, by="poll", scanned=NOW - 30 * MINUTE)
@@ -142,7 +142,7 @@ def test_each_account_whose_webhooks_get_lost_is_logged(
     assert logged == [(parcel.account.name, 3), (old_parcel.account.name, 4)]
 
 
-def test_a_parcel_the_carrier_owes_us_no_webhook_for_is_no_gap(quill: Sender, alice: User) -> None:
+def test_a_parcel_without_promised_webhooks_is_not_a_gap(quill: Sender, alice: User) -> None:
     for subscription in ("", "refused", "wanted"):
         watched = factories.watch(quill, alice).parcel
         Parcel.objects.filter(pk=watched.pk).update(subscription=subscription)
@@ -172,7 +172,7 @@ def test_one_line_an_hour_is_logged_however_many_sweepers_look(
     assert logged == [["webhook_gap"], [], [], ["webhook_gap"]]
 
 
-def test_the_first_page_leads_to_exactly_the_scans_the_alarm_counts(
+def test_the_first_page_links_to_exactly_the_scans_the_alarm_counts(
     staff: Client, parcel: Parcel, django_assert_num_queries: Any
 ) -> None:
     with time_machine.travel(NOW, tick=False):

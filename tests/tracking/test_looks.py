@@ -1,4 +1,4 @@
-"""Webhooks that mean *look*: EasyPost's whole history in one delivery, signed, and read by a poll at once."""
+"""Webhooks that only trigger a poll: EasyPost sends its whole history, signed, and a poll reads it at once."""
 
 import datetime as dt
 import json
@@ -65,7 +65,7 @@ def travel(easypost: EasyPostClient, parcel: Parcel, words: list[str]) -> None:
 
 
 def history(easypost: EasyPostClient, parcel: Parcel) -> bytes:
-    """The delivery that tells of the parcel's latest scan."""
+    """The delivery about the parcel's latest scan."""
     [tracker] = easypost.ask("GET", f"/v2/trackers?tracking_code={parcel.reference}").json["trackers"]
     return delivery(parcel.reference, result=tracker)
 
@@ -151,7 +151,7 @@ def test_a_webhook_before_the_booking_is_known_waits_for_its_order(easypost, qui
     assert order.progress == "in_transit"
 
 
-def test_a_look_that_the_carrier_does_not_answer_is_repeated(easypost):
+def test_a_poll_the_carrier_does_not_answer_is_repeated(easypost):
     code = easypost.bought()["tracking_code"]
     easypost.control("scan", reference=code, status="in_transit")
     easypost.control("trouble", operation="track", verb="503")
@@ -194,7 +194,7 @@ def test_reading_it_again_asks_again_and_changes_nothing_else(easypost, parcel):
     assert (states(), Poll.objects.get().due_at is None) == (["look"], False)
 
 
-def test_an_erased_persons_histories_go_too(easypost, parcel):
+def test_an_erased_persons_histories_are_deleted_too(easypost, parcel):
     push(delivery(parcel.reference.lower(), signed_by="Zephyrine Quandary"))
     push(delivery("OTHER-0001"))
     erasing.erase_scans([parcel.order_id])
@@ -203,7 +203,7 @@ def test_an_erased_persons_histories_go_too(easypost, parcel):
     assert not bytes(other.body).startswith(MARK)
 
 
-def test_looking_needs_an_operation_to_look_by():
+def test_triggered_polls_need_an_operation_to_poll_with():
     with pytest.raises(ContractError, match="needs track"):
         Contract(webhook_means="look", track="")
 
@@ -226,7 +226,7 @@ def test_100_webhooks_in_a_minute_make_four_polls_and_the_last_of_them_is_read(e
 
 
 def test_a_webhook_during_a_poll_has_one_of_its_own(easypost, parcel):
-    """That poll's answer may be older than the scan; its end postpones nothing."""
+    """That poll's reply may be older than the scan; its end doesn't delay the next one."""
     poll = Poll.objects.get()
     Poll.objects.update(due_at=timezone.now())
     poll.refresh_from_db()

@@ -1,4 +1,4 @@
-"""Scans of a reference nobody here knows yet: kept, and matched in the very step that makes it known (F15)."""
+"""Scans of an unknown reference are kept, and matched in the step that makes it known (F15)."""
 
 import datetime as dt
 import json
@@ -39,7 +39,7 @@ REASON = "the carrier told us on the phone"
 
 @pytest.fixture
 def prompt_workers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Workers that do at once what they are told of; the names of what they did."""
+    """Workers that do each message at once; the names of what they did."""
     done: list[str] = []
 
     def enqueue(name: str, *rows: int) -> None:
@@ -74,7 +74,7 @@ def test_a_parcel_is_opened_in_the_transaction_that_books_it(
     assert order.parcel.poll.due_at > order.booked_at
 
 
-def test_a_scan_that_overtakes_the_answer_to_its_booking_is_there_with_it(
+def test_a_scan_that_overtakes_the_booking_reply_is_matched_with_it(
     submitted: Callable[..., Order], carrier: SandboxCarrier, prompt_workers: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     order = submitted()
@@ -94,7 +94,7 @@ def test_a_scan_that_overtakes_the_answer_to_its_booking_is_there_with_it(
 
 
 @pytest.mark.usefixtures("no_view")
-def test_an_adopted_reference_brings_the_scans_that_waited_for_it(
+def test_an_adopted_reference_gets_its_waiting_scans(
     quill: Sender, alice: User, sam: User, carrier: SandboxCarrier, prompt_workers: list[str]
 ) -> None:
     order = unclear(quill, alice)
@@ -109,7 +109,7 @@ def test_an_adopted_reference_brings_the_scans_that_waited_for_it(
 
 
 @pytest.mark.usefixtures("no_view")
-def test_a_late_answer_after_not_booked_leaves_the_scans_as_evidence_until_a_person_decides(
+def test_after_a_late_reply_scans_stay_evidence_until_an_operator_decides(
     quill: Sender, alice: User, sam: User, carrier: SandboxCarrier, prompt_workers: list[str]
 ) -> None:
     order = factories.order(quill, alice, status="conflict")
@@ -130,7 +130,7 @@ def test_an_order_that_lost_its_reference_meanwhile_gets_no_parcel(quill: Sender
     assert not Parcel.objects.exists()
 
 
-def test_a_fold_that_waited_while_the_parcel_was_taken_from_its_order_tells_that_order_nothing(
+def test_a_parcel_taken_from_its_order_meanwhile_does_not_update_that_order(
     quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     order = factories.order(quill, alice, status="booked")
@@ -150,7 +150,7 @@ def test_a_fold_that_waited_while_the_parcel_was_taken_from_its_order_tells_that
     assert (order.progress, parcel.progress) == ("", "delivered")
 
 
-def test_without_workers_the_sweep_matches_them_as_soon_as_it_looks(quill: Sender, alice: User) -> None:
+def test_without_workers_the_next_sweep_matches_them(quill: Sender, alice: User) -> None:
     push("SSWEEP0001", "Delivered")
     order = factories.order(quill, alice, status="booked", carrier_reference="SSWEEP0001", due_at=timezone.now())
     polling.open_parcel(order.pk)
@@ -158,7 +158,7 @@ def test_without_workers_the_sweep_matches_them_as_soon_as_it_looks(quill: Sende
     assert (order.progress, order.due_at) == ("delivered", None)
 
 
-def test_a_watch_shows_what_came_before_anybody_watched(quill: Sender, alice: User) -> None:
+def test_a_watch_shows_scans_from_before_it_started(quill: Sender, alice: User) -> None:
     push("SWATCH0001", "Delivered")
     watched = watching.follow_reference(quill, "SWATCH0001", name="", by=alice, now=timezone.now())
     assert watched.parcel.progress == "delivered"

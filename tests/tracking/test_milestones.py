@@ -1,4 +1,4 @@
-"""The five steps of a parcel: each has the time of the scan that its word names."""
+"""The five steps of a parcel: each has the time of its own scan."""
 
 import datetime as dt
 
@@ -20,7 +20,7 @@ def steps(*states: str, first_mile: str = "pickup") -> list[tuple[str, int]]:
     return [(step.name, int((step.at - START) / hour)) for step in found[1:] if step.at]
 
 
-def test_a_parcel_that_waits_waits_since_it_was_put_there() -> None:
+def test_waiting_counts_from_the_first_scan_at_the_pickup_point() -> None:
     way = ("collected", "in_transit", "out_for_delivery", "delivery_attempted", "held")
     assert steps(*way)[-1] == ("Held for collection", 4)
     assert steps(*way[:4])[-1] == ("Delivery attempted", 3)
@@ -28,7 +28,7 @@ def test_a_parcel_that_waits_waits_since_it_was_put_there() -> None:
     assert steps(*way, "delivered")[-2:] == [("Out for delivery", 2), ("Delivered", 5)]
 
 
-def test_a_parcel_on_the_way_is_so_since_its_first_scan_there() -> None:
+def test_on_its_way_counts_from_the_first_such_scan() -> None:
     assert steps("collected", "in_transit", "in_transit", "in_transit")[-1] == ("On the way", 1)
 
 
@@ -38,6 +38,6 @@ def test_a_second_attempt_is_dated_by_itself() -> None:
     assert steps(*way[:4])[-1] == ("Out for delivery", 3)
 
 
-def test_a_drop_off_that_the_driver_took_on_is_dated_by_the_drop_off() -> None:
+def test_a_drop_off_taken_by_the_driver_is_dated_by_the_drop_off() -> None:
     assert steps("dropped_off", "collected", first_mile="drop-off") == [("Picked up", 1)]
     assert steps("dropped_off", "in_transit", first_mile="drop-off") == [("Dropped off", 0), ("On the way", 1)]

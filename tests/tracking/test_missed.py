@@ -1,4 +1,4 @@
-"""Nobody came: told by the sender's own calendar, whatever words the carrier has; the operator gets one task."""
+"""Nobody came: decided by the sender's calendar, whatever words the carrier uses; the operator gets one task."""
 
 import datetime as dt
 import uuid
@@ -44,7 +44,7 @@ def waiting(quill: Sender, alice: User) -> Waiting:
 
 
 def misses(order: Order, *, at: dt.datetime) -> int:
-    """0, 1 or 2; what the page, the guard of cancelling and the admin's queue say must agree."""
+    """Return 0, 1 or 2; the page, the cancel check and the admin's queue must agree."""
     order.refresh_from_db()
     is_missed = order.shown_progress(at) == Progress.PICKUP_MISSED
     is_twice = order.missed_twice(at)
@@ -101,7 +101,7 @@ def test_a_second_driver_is_not_expected_at_the_weekend(waiting: Waiting) -> Non
 
 
 @pytest.mark.parametrize("first_mile", ["drop-off", ""])
-def test_what_no_driver_is_to_fetch_is_never_missed(waiting: Waiting, first_mile: str) -> None:
+def test_a_drop_off_is_never_missed(waiting: Waiting, first_mile: str) -> None:
     assert misses(waiting(first_mile=first_mile), at=melbourne(THURSDAY)) == 0
 
 
@@ -180,7 +180,7 @@ def test_the_first_miss_names_the_next_driver_the_second_a_refund_and_one_task(
             assert queue.count == tasks
 
 
-def test_a_label_nobody_used_leaves_the_admin_when_polling_gives_it_up(waiting: Waiting) -> None:
+def test_an_unused_label_leaves_the_admin_when_polling_gives_up(waiting: Waiting) -> None:
     order = waiting()
     much_later = melbourne(MONDAY) + dt.timedelta(days=60)
     assert order.missed_twice(much_later)

@@ -1,4 +1,4 @@
-"""Polls check the webhook: rare while it proves itself, hourly when it doesn't, and no scan is lost (decision 49)."""
+"""Polls check the webhook: rarely while it works, hourly when it doesn't, and no scan is lost (decision 49)."""
 
 import dataclasses
 import datetime as dt
@@ -68,7 +68,7 @@ def proven() -> None:
 
 
 def scanned(carrier: SandboxCarrier, parcel: Parcel, word: str, *, is_pushed: bool) -> None:
-    """The carrier knows of a scan made now, and tells us by webhook, or not."""
+    """The carrier has a scan made now, and sends a webhook or not."""
     body = {
         "carrier_reference": parcel.reference,
         "event_id": str(uuid.uuid4()),
@@ -89,7 +89,7 @@ def polls_so_far() -> int:
 
 
 def live(parcel: Parcel, carrier: SandboxCarrier, clock: Any) -> int:
-    """Return how often the carrier is asked about an ordinary parcel whose scans are all pushed."""
+    """Return how often the carrier is polled for an ordinary parcel whose scans are all pushed."""
     coming = [(NOW + hours * HOUR, word) for hours, word in ORDINARY]
     while True:
         due_at = Poll.objects.get(parcel=parcel).due_at
@@ -108,7 +108,7 @@ def live(parcel: Parcel, carrier: SandboxCarrier, clock: Any) -> int:
 def test_an_ordinary_parcel_with_a_healthy_webhook_is_polled_ten_times_at_most(
     known: Callable[..., Parcel], carrier: SandboxCarrier, clock: Any, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And so an account follows 40,000 parcels a day with five calls a second."""
+    """So an account can track 40,000 parcels a day with five calls a second."""
     dice = random.Random(seed)  # noqa: S311  (no secret)
     monkeypatch.setattr(pace, "_random_wait", lambda: dice.expovariate(1 / pace.SAMPLE))
     parcel = known()
@@ -136,7 +136,7 @@ def test_without_a_proven_webhook_a_parcel_is_polled_hourly_from_its_pickup_day_
 def test_with_a_dead_webhook_every_scan_is_found_within_two_hours(
     known: Callable[..., Parcel], carrier: SandboxCarrier, clock: Any
 ) -> None:
-    """Dead from minute 90 on: deliveries stay away, of all parcels at once, and nothing else tells it."""
+    """Dead from minute 90 on: deliveries stop for all parcels at once, with no other sign."""
     parcels = [known(number) for number in range(20)]
     at_all = [NOW + 12 * minute * MINUTE for minute in range(1, 24)]
     dies_at, ends_at = NOW + 90 * MINUTE, NOW + 7 * HOUR
@@ -160,7 +160,7 @@ def test_with_a_dead_webhook_every_scan_is_found_within_two_hours(
     late = [event.received_at - event.scan_time for event in found]
     assert max(late) <= 2 * HOUR
     assert all(later - earlier >= HOUR for times in asked.values() for earlier, later in itertools.pairwise(times))
-    # Until it was noticed the carrier was hardly asked.
+    # Until then the carrier was hardly polled.
     assert sum(at < dies_at for times in asked.values() for at in times) <= 8
 
 
@@ -202,7 +202,7 @@ def test_a_webhook_proves_itself_by_three_scans_in_an_hour(
 
 
 @pytest.mark.parametrize(("looked_at", "is_proven"), [(4, False), (5, True)])
-def test_only_the_newest_scans_are_looked_at(
+def test_only_the_newest_scans_count(
     known: Callable[..., Parcel], monkeypatch: pytest.MonkeyPatch, looked_at: int, is_proven: bool
 ) -> None:
     parcel = known()

@@ -1,4 +1,6 @@
-"""Polling: the net under the webhook. Polled and pushed scans merge, and the carrier is never asked too fast."""
+"""Polling: the safety net under the webhook. Polled and pushed scans merge, and the carrier is never polled too
+fast.
+"""
 
 import datetime as dt
 import json
@@ -44,7 +46,7 @@ def poll(parcel: Parcel) -> Parcel:
     return parcel
 
 
-def test_an_answer_ends_the_count_of_tries(parcel: Parcel) -> None:
+def test_a_reply_resets_the_count_of_tries(parcel: Parcel) -> None:
     Poll.objects.filter(parcel=parcel).update(tries=3)
     assert poll(parcel).poll.tries == 0
 
@@ -60,7 +62,7 @@ def test_polled_scans_are_stored_once_however_often(parcel: Parcel, carrier: San
 
 @pytest.mark.parametrize("polled_ids", [True, False])
 def test_a_pushed_and_a_polled_scan_are_one(parcel: Parcel, carrier: SandboxCarrier, polled_ids: bool) -> None:
-    """By its id, which interface §2.2 requires of both; or by its kind and instant, where a poll tells none."""
+    """By its id, which interface §2.2 requires of both; or by kind and time, if a poll has none."""
     carrier.settings(polled_ids=polled_ids)
     event_id = "3f0a3d1c-2f5b-4c60-8a7d-6f0c9b0e5d21"
     when = (timezone.now() - dt.timedelta(hours=1)).replace(microsecond=0).isoformat().replace("+00:00", "Z")
@@ -99,7 +101,7 @@ def test_watching_once_more_asks_for_scans_afresh_and_for_no_second_subscription
     assert (again.poll.parked_at, again.poll.failures, again.poll.due_at is None) == (None, 0, False)
 
 
-def test_a_reference_nobody_knows_yet_is_asked_for_again(carrier: SandboxCarrier, quill: Sender, alice: User) -> None:
+def test_an_unknown_reference_is_polled_again(carrier: SandboxCarrier, quill: Sender, alice: User) -> None:
     watched = watching.follow_reference(quill, "SNOBODY1", name="", by=alice, now=timezone.now())
     parcel = poll(watched.parcel)
     assert parcel.poll.tries == 1
@@ -107,7 +109,7 @@ def test_a_reference_nobody_knows_yet_is_asked_for_again(carrier: SandboxCarrier
 
 
 @pytest.mark.parametrize("story", ["watched 400 days ago", "cancelled 300 days ago"])
-def test_polls_that_only_fail_end_when_the_parcels_story_does(
+def test_polls_that_only_fail_end_with_the_parcels_journey(
     carrier: SandboxCarrier, quill: Sender, alice: User, story: str
 ) -> None:
     now = timezone.now()
@@ -139,7 +141,7 @@ def test_no_stage_is_polled_more_often_than_hourly(quill: Sender, alice: User, p
     assert pace.poll_interval(parcel, now=timezone.now()) == hours
 
 
-def test_a_delivered_parcel_is_asked_about_three_times_more(quill: Sender, alice: User) -> None:
+def test_a_delivered_parcel_is_polled_three_more_times(quill: Sender, alice: User) -> None:
     now = timezone.now()
     order = factories.order(quill, alice, status="booked")
     parcel = factories.parcel(order, progress="delivered", last_scan_at=now)
@@ -147,7 +149,7 @@ def test_a_delivered_parcel_is_asked_about_three_times_more(quill: Sender, alice
     assert later == [1.0, 24.0, 72.0, None]
 
 
-def test_quiet_is_counted_from_the_last_scan_however_long_ago_a_parcel_began(quill: Sender, alice: User) -> None:
+def test_quiet_time_counts_from_the_last_scan_however_old_the_parcel(quill: Sender, alice: User) -> None:
     now, order = timezone.now(), factories.order(quill, alice, status="booked")
     parcel = factories.parcel(order, progress="in_transit", last_scan_at=now - dt.timedelta(days=1))
     Parcel.objects.filter(pk=parcel.pk).update(created_at=now - dt.timedelta(days=60))
@@ -191,7 +193,7 @@ def test_a_scan_of_another_reference_in_a_polls_answer_is_set_aside(
 
 
 def tracked(**fields: Any) -> Tracked:
-    """An answer without a scan."""
+    """A reply without a scan."""
     return Tracked(**{"state": "", "scans": (), "unreadable": (), "pickup_date": None, "body": b"", **fields})
 
 
@@ -204,7 +206,7 @@ def tracked(**fields: Any) -> Tracked:
         ({"is_cancellable": None}, "is_cancellable", False, False),
     ],
 )
-def test_what_a_poll_tells_of_the_order_is_written_there(
+def test_order_data_in_a_poll_is_stored_on_the_order(
     quill: Sender, alice: User, given: dict[str, Any], field: str, before: object, after: object
 ) -> None:
     order = factories.order(quill, alice, status="booked", **{field: before})
@@ -320,7 +322,7 @@ def test_watching_twice_is_one_watch(quill: Sender, alice: User) -> None:
 
 
 @pytest.mark.parametrize("typed", ["sab12cd", "SAB12CD", "Sab12cD"])
-def test_what_is_followed_in_the_carriers_case_is_known_in_any(quill: Sender, alice: User, typed: str) -> None:
+def test_a_parcel_tracked_in_the_carriers_case_is_found_in_any_case(quill: Sender, alice: User, typed: str) -> None:
     first = watching.follow_reference(quill, "Sab12cD", name="", by=alice, now=timezone.now())
     assert watching.follow_reference(quill, typed, name="again", by=alice, now=timezone.now()) == first
 
@@ -379,7 +381,7 @@ def test_at_the_limit_a_parcel_that_is_followed_already_is_shown_and_a_refused_o
     assert Parcel.objects.get() == first.parcel
 
 
-def test_a_parcel_whose_opening_died_before_the_fold_is_folded_later(
+def test_a_parcel_whose_opening_died_early_is_computed_later(
     quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     early = factories.parcel(reference="SEARLY0001")

@@ -1,4 +1,4 @@
-"""The fold: any permutation, any duplication, any lateness gives the same projection."""
+"""The projection of scans: any order, any duplicates and any delay give the same result."""
 
 import datetime as dt
 import random
@@ -55,7 +55,7 @@ def test_delivered_then_an_older_scan_stays_delivered() -> None:
     assert project_steps([at(9, "delivered"), at(3, "in_transit")]).progress == "delivered"
 
 
-def test_scans_of_one_instant_are_read_in_the_order_a_parcel_travels() -> None:
+def test_scans_at_the_same_time_are_read_in_journey_order() -> None:
     same = [
         Step(NOW, tie, word, NOW)
         for tie, word in zip("bac", ("out_for_delivery", "delivered", "collected"), strict=True)
@@ -73,15 +73,13 @@ HOUR, MINUTE, SECOND = dt.timedelta(hours=1), dt.timedelta(minutes=1), dt.timede
 
 
 def ahead(word: str, *, received: float, by: float = 10.5, tie: str = "a") -> Step:
-    """A scan received so many hours after NOW, of a clock that is so many hours ahead."""
+    """A scan received this many hours after NOW, from a clock this many hours ahead."""
     at = NOW + received * HOUR
     return Step(at + by * HOUR, tie, word, at)
 
 
 @pytest.mark.parametrize(("lead", "stated"), [(15 * MINUTE, 15 * MINUTE), (15 * MINUTE + SECOND, 0 * SECOND)])
-def test_more_than_a_quarter_of_an_hour_ahead_counts_as_of_its_receipt(
-    lead: dt.timedelta, stated: dt.timedelta
-) -> None:
+def test_more_than_a_quarter_of_an_hour_ahead_counts_from_its_receipt(lead: dt.timedelta, stated: dt.timedelta) -> None:
     assert project_steps([Step(NOW + lead, "a", "delivered", NOW)]) == Projection(
         "delivered", NOW + stated, NOW + stated
     )
@@ -105,7 +103,7 @@ def test_however_far_a_clock_is_ahead_its_scan_is_dated_by_its_receipt(by: float
     ],
 )
 def test_a_clock_that_is_ahead_takes_no_parcel_back(sound: str, later: str, stands: str) -> None:
-    """One more scan of the same kind counts, as another try of the driver's does: since then it is so."""
+    """Another scan of the same kind counts, like a driver's second try: the state starts then."""
     second = ahead(later, received=0.001)
     since = second.received_at if later == stands else NOW
     found = project_steps([Step(NOW, "s", sound, NOW), second])

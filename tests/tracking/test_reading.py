@@ -1,4 +1,4 @@
-"""Stored webhooks: many are read at once, each once, and none keeps the others waiting."""
+"""Stored webhooks: many are read at once, each once, and none holds up the others."""
 
 import datetime as dt
 import json
@@ -89,7 +89,7 @@ def test_the_first_webhook_of_an_account_makes_its_row() -> None:
         ({"scan_time": "soon"}, ("SMANY001", "00000000-0000-4000-8000-000000000001", False)),
     ],
 )
-def test_what_it_says_of_itself_is_kept_as_far_as_it_can_be_read(changes: Any, named: Any) -> None:
+def test_readable_values_of_a_webhook_are_kept(changes: Any, named: Any) -> None:
     stored(body(1, **changes))
     [(reference, event_id, scan_time)] = rows("reference", "carrier_event_id", "scan_time")
     assert (reference, str(event_id), scan_time is not None) == named
@@ -118,9 +118,7 @@ def test_many_are_read_in_as_many_statements_as_one() -> None:
     assert counts[0] <= 27
 
 
-def test_whatever_is_read_together_comes_to_the_same(
-    quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_reading_together_gives_the_same_result(quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
     """Known and unknown parcels, duplicates, ids taken by other content, other letters, new words, and nonsense."""
     for number in range(4):
         factories.parcel(factories.order(quill, alice, status="booked", carrier_reference=f"SMANY{number:03d}"))
@@ -166,7 +164,7 @@ def test_a_pushed_scan_and_its_polled_copy_in_one_batch_are_one(quill: Sender, a
     assert rows("state") == ["stored", "duplicate"]
 
 
-def test_an_order_that_gets_the_parcel_while_a_batch_waits_for_it_is_told_of_its_scans_all_the_same(
+def test_an_order_that_gets_the_parcel_during_a_batch_still_gets_its_scans(
     quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Any
 ) -> None:
     order = factories.order(quill, alice, status="booked", carrier_reference="SMANY001")
@@ -218,7 +216,7 @@ def test_each_row_is_written_as_the_orm_would() -> None:
 
 @pytest.fixture
 def poisoned(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One scan in the middle that some fault of ours can't survive."""
+    """One scan in the middle that triggers an error of ours."""
     store = scans.store_scans
 
     def breaks(arrivals: Any, held: Any) -> Any:
@@ -230,7 +228,7 @@ def poisoned(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def works_alone(*keys: int) -> None:
-    """What a worker does that the sweep has told of these."""
+    """Do what a worker does when the sweep sends it these."""
     for key in keys:
         with suppress(ZeroDivisionError):
             reading.read_due_delivery(key)
@@ -278,8 +276,8 @@ def test_the_sweep_reads_only_what_no_worker_has_taken() -> None:
     assert rows("state") == ["stored"]
 
 
-def test_a_worker_looks_until_it_is_told_to_stop(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A database that is away, and a fault of ours, end nothing."""
+def test_a_worker_keeps_checking_until_told_to_stop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A database that is down or an error of ours doesn't end it."""
     reader, looks = reading.WebhookReader(), iter([OperationalError, ZeroDivisionError, 3, reading.BATCH, 0])
 
     def read_due() -> int:
@@ -315,7 +313,7 @@ def test_it_lives_as_long_as_its_worker(monkeypatch: pytest.MonkeyPatch) -> None
 def test_a_polled_scan_that_names_another_reference_is_set_aside(
     quill: Sender, alice: User, named: str, state: str
 ) -> None:
-    """A carrier that mixes up two replies: the scan moves neither parcel, nor is it lost."""
+    """A carrier mixes up two replies: the scan changes neither parcel and isn't lost."""
     parcel = factories.parcel(factories.order(quill, alice, status="booked", carrier_reference="SMANY001"))
     factories.parcel(reference="SMANY002")
     scan = body(2, carrier_reference=named, event_type="Delivered", scan_time=just_now())

@@ -1,4 +1,4 @@
-"""Where a scan was, as one line a person reads, and in which order scans are shown."""
+"""Where a scan was, as one readable line, and in which order scans are shown."""
 
 import datetime as dt
 from zoneinfo import ZoneInfo
@@ -30,7 +30,7 @@ def test_the_place_of_a_scan_is_what_the_carrier_told_of_it_with_its_country_by_
 
 
 @pytest.mark.django_db
-def test_a_scan_that_came_late_stands_where_it_happened(quill: Sender, alice: User) -> None:
+def test_a_late_scan_is_listed_at_its_own_time(quill: Sender, alice: User) -> None:
     parcel, now = factories.parcel(factories.order(quill, alice, status="booked")), timezone.now()
     for hours, word in ((1, "Delivered"), (9, "Pickup"), (5, "Transit")):  # as they came
         at = now - dt.timedelta(hours=hours)

@@ -1,4 +1,4 @@
-"""The webhook: who is let in, what is answered, and that sent = stored + quarantined + refused."""
+"""The webhook: who is let in, what we reply, and that sent = stored + quarantined + refused."""
 
 import datetime as dt
 from typing import Any
@@ -30,7 +30,7 @@ def test_a_scan_whose_place_cannot_be_read_is_stored_with_a_remark(place: object
     assert (delivery.state, delivery.reason, delivery.due_at) == ("stored", remark, None)
 
 
-def test_a_delivery_that_was_a_duplicate_stays_one_however_often_it_is_read() -> None:
+def test_a_duplicate_delivery_stays_one_however_often_it_is_read() -> None:
     same = event()
     for _ in range(2):
         post(same)
@@ -43,7 +43,7 @@ def test_it_takes_the_older_secret_during_a_rotation() -> None:
     assert post(event(), secret=settings.WEBHOOK_SECRETS[1]).status_code == 200
 
 
-def test_a_duplicate_is_answered_well_and_stored_once() -> None:
+def test_a_duplicate_gets_a_success_and_is_stored_once() -> None:
     same = event()
     for _ in range(5):
         assert post(same).status_code == 200
@@ -69,7 +69,7 @@ def test_an_unknown_word_is_stored_shown_and_asked_about() -> None:
     assert Parcel.objects.get().progress == ""
 
 
-def test_info_is_a_word_that_says_nothing_and_nobody_is_asked_about_it() -> None:
+def test_info_means_nothing_and_needs_no_decision() -> None:
     post(event(event_type="Info"))
     assert TrackingEvent.objects.get().event_type == "Info"
     assert not EventWord.objects.exists()

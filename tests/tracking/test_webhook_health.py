@@ -43,13 +43,13 @@ def test_after_an_absence_the_active_parcels_are_polled_soon(name: str) -> None:
     assert set(due_times()) == {NOW}
 
 
-def test_a_short_silence_is_no_absence() -> None:
+def test_a_short_silence_does_not_count_as_an_absence() -> None:
     parcels(3)
     assert after(59 * SECOND) is None
     assert due_times() == [NOW + 6 * HOUR] * 3
 
 
-def test_the_first_beat_of_all_has_nothing_to_make_up_for() -> None:
+def test_the_very_first_beat_has_nothing_to_catch_up_on() -> None:
     parcels(3)
     assert webhook_health.record_beat("web", now=NOW) is None
 
@@ -75,7 +75,7 @@ def test_the_polls_are_spread_out_over_the_permitted_rate(contract: Contract) ->
     assert slots == [number // 20 * 10.0 for number in range(1000)]
 
 
-def test_nothing_is_polled_later_than_it_was_due_and_what_is_over_stays_over() -> None:
+def test_no_poll_is_later_than_it_was_due_and_finished_ones_stay_finished() -> None:
     overdue = factories.parcel(reference="SOVERDUE01", poll_due_at=NOW - HOUR)
     done = factories.parcel(reference="SDONE00001", poll_due_at=NOW)
     Poll.objects.filter(parcel=done).update(due_at=None)
@@ -87,7 +87,7 @@ def test_nothing_is_polled_later_than_it_was_due_and_what_is_over_stays_over() -
     assert not Poll.objects.filter(due_at__gt=NOW + 3 * SECOND).exists()
 
 
-def test_a_poll_that_a_worker_makes_at_this_moment_is_left_to_it() -> None:
+def test_a_poll_in_progress_is_left_alone() -> None:
     factories.parcel(reference="SPOLLED001", poll_due_at=NOW)
     held = Poll.objects.get()
     assert held.claim()
@@ -119,7 +119,7 @@ def _dies(now: dt.datetime) -> int:
     raise ZeroDivisionError
 
 
-def test_a_database_that_is_away_misses_beats_and_is_counted_as_absence(
+def test_missed_beats_while_the_database_is_down_count_as_an_absence(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     parcels(1)

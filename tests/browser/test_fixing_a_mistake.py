@@ -1,4 +1,4 @@
-"""A mistake is corrected in two presses and the edit; a parcel is cancelled in three."""
+"""A mistake is corrected with two presses and the edit; a parcel is cancelled with three."""
 
 import re
 
