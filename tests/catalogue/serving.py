@@ -59,9 +59,6 @@ class Listener:
 def serving(folder: Path) -> Iterator[Listener]:
     """A listener on a free port, until the block ends."""
     portal = Portal(folder, "http://127.0.0.1:9")
-    if not portal.is_a_copy:
-        portal.run_as_owner("manage.py", "migrate", "-v0")
-        portal.run_as_owner("manage.py", "database_roles")
     port = free_port()
     portal.start("web", *SERVER, f"--bind=127.0.0.1:{port}", "--no-control-socket")
     try:

@@ -13,7 +13,7 @@ from tests.catalogue.pushing import URL, basic, wire
 from tests.catalogue.rows import rows
 from tests.catalogue.serving import Listener, serving
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.processes, pytest.mark.xdist_group("listener")]  # one web server for all
 
 BODY = wire()
 LENGTH = len(BODY)

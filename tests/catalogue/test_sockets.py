@@ -10,7 +10,7 @@ from tests.catalogue.rows import rows
 from tests.ports import free_port
 from tests.processes.portal import Portal, until_ready
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.processes, pytest.mark.xdist_group("sockets")]  # one web server for all
 
 OURS = "Host: 127.0.0.1\r\n"
 HELP = "GET /help/ HTTP/1.1\r\n"
@@ -21,9 +21,8 @@ Say = Callable[[str], tuple[int, str]]
 
 @pytest.fixture(scope="module")
 def say(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Say]:
-    """`say(head)` sends these very bytes; the status and the words of the answer. Its database is empty."""
+    """`say(head)` sends these very bytes; the status and the words of the answer. Its database has no rows."""
     portal = Portal(tmp_path_factory.mktemp("web"), "http://127.0.0.1:9")
-    portal.run("manage.py", "migrate", "-v0")
     port = free_port()
     portal.start("web", "-m", "gunicorn", "shipping_portal.wsgi", f"--bind=127.0.0.1:{port}", "--no-control-socket")
 

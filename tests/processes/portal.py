@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from tests.template import app_in, copy_of_template, new_database, owner
+from tests.template import app_in, copy_of_template, fill, new_database, owner
 from tools.dev.ports import is_healthy
 from tools.dev.servers import app_role_url
 
@@ -48,8 +48,7 @@ class Portal:
 
     def __enter__(self) -> Self:
         if not self.is_a_copy:
-            self.run_as_owner("manage.py", "migrate", "-v0")
-            self.run_as_owner("manage.py", "database_roles")
+            self.fill()
         command = [sys.executable, "-m", "tests.processes.actor"]
         self.actor: Any = subprocess.Popen(
             command, cwd=ROOT, env=self.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -63,6 +62,12 @@ class Portal:
         for name in list(self.running):
             self.kill(name)
         self.actor.communicate(timeout=10)  # closing its input ends it
+
+    def fill(self) -> None:
+        """Make the tables in its empty database, and the app's role."""
+        if not fill(self.owner):
+            self.run_as_owner("manage.py", "migrate", "-v0")
+        self.run_as_owner("manage.py", "database_roles")
 
     def start_workers(self, *, version: Path = ROOT) -> None:
         """The worker, and the sweeper that does the work where there is no broker."""

@@ -15,6 +15,7 @@ from tools.dev.environment import package_folder
 
 pytestmark = [
     pytest.mark.processes,
+    pytest.mark.xdist_group("backups"),  # one portal for all
     pytest.mark.skipif(
         "postgresql" not in settings.DATABASES["default"]["ENGINE"], reason="the run-book is PostgreSQL's"
     ),

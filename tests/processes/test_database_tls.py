@@ -20,6 +20,7 @@ from tools.dev.servers import NOBODY, write_private
 FOUND = sorted(Path("/usr/lib/postgresql").glob("*/bin"))  # Debian's: the one we bundle is built without TLS
 pytestmark = [
     pytest.mark.processes,
+    pytest.mark.xdist_group("database tls"),  # two servers for all
     pytest.mark.skipif("postgresql" not in settings.DATABASES["default"]["ENGINE"], reason="TLS is PostgreSQL's"),
     pytest.mark.skipif(
         not FOUND and os.environ.get("CI") != "true", reason="this machine has no Debian PostgreSQL: apt-get install"

@@ -30,6 +30,7 @@ from tests.template import new_database
 
 pytestmark = [
     pytest.mark.processes,
+    pytest.mark.xdist_group("left running"),  # one server for all
     pytest.mark.skipif(
         "postgresql" not in settings.DATABASES["default"]["ENGINE"], reason="SQLite shows nothing of it in between"
     ),
@@ -87,8 +88,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     with Servers(tmp_path_factory.mktemp("server")) as servers:
         made = Server(servers)
         fresh = Portal(tmp_path_factory.mktemp("fresh"), "http://127.0.0.1:9", database=new_database(made.url, "fresh"))
-        fresh.run_as_owner("manage.py", "migrate", "-v0")
-        fresh.run_as_owner("manage.py", "database_roles")
+        fresh.fill()
         yield made
 
 

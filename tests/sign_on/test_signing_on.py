@@ -13,7 +13,7 @@ from shipping_portal.accounts.teams import team
 from tests import factories
 from tests.sign_on.partner import MIA, Partner, Person
 
-pytestmark = [pytest.mark.django_db, pytest.mark.processes]
+pytestmark = [pytest.mark.django_db, pytest.mark.processes, pytest.mark.xdist_group("sign on")]  # one provider
 Somebody = Callable[..., Person]
 
 

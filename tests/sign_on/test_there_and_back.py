@@ -24,7 +24,7 @@ from tests.accounts.forms import MIA as TYPED
 from tests.accounts.forms import code
 from tests.sign_on.partner import CLIENT, SITE, Partner, Person, query_of, with_query
 
-pytestmark = [pytest.mark.django_db, pytest.mark.processes]
+pytestmark = [pytest.mark.django_db, pytest.mark.processes, pytest.mark.xdist_group("sign on")]  # one provider
 Somebody = Callable[..., Person]
 COOKIE = configured.SESSION_COOKIE_NAME
 

@@ -215,7 +215,7 @@ def broken_copy(sabotage: Sabotage) -> Iterator[Path]:
 
 def _try(sabotage: Sabotage, copy: Path, seed: int) -> Verdict:
     command = [sys.executable, "-m", "tools.campaign", f"--seed={seed}", *sabotage.options, "--forget"]
-    env = {**os.environ, "PYTHONPATH": ""}
+    env = {**os.environ, "PYTHONPATH": "", "TEST_TEMPLATE": ""}  # it may have broken a migration, so it runs its own
     done = subprocess.run(
         command, cwd=copy, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False, env=env
     )
