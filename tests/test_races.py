@@ -60,7 +60,7 @@ def submitted(quill: Sender, alice: User) -> Order:
 
 
 def test_of_ten_returns_from_ten_tabs_one_is_booked(quill: Sender, alice: User) -> None:
-    """Each tab has its own prices and form, and none was told about another return."""
+    """Each tab has its own prices and form, and none knows of another return."""
     sent, now = factories.order(quill, alice, status="booked", progress="delivered"), timezone.now()
     quotes = [factories.quote(quill, alice, parcel=returning.return_of(sent, quill)) for _ in range(10)]
     chosen: dict[str, Any] = {"code": "STANDARD-PICKUP", "by": alice, "pickup_date": None, "now": now}
@@ -158,7 +158,7 @@ def test_one_scan_delivered_thirty_times_at_once_is_one_event() -> None:
     assert set(WebhookDelivery.objects.values_list("state", flat=True)) == {"stored", "duplicate"}
 
 
-def test_scans_that_arrive_at_once_fold_to_the_latest() -> None:
+def test_scans_that_arrive_at_once_end_in_the_latest_status() -> None:
     words = ["Pickup", "In Transit", "Out for Delivery", "Delivered"] * 3
     bodies = [scan(word, f"2026-11-18T{hour:02}:00:00Z") for hour, word in enumerate(words)]
     at_once(*[lambda body=body: factories.deliver(body) for body in bodies])
@@ -177,7 +177,7 @@ def scan(word: str, when: str) -> bytes:
     return json.dumps(event).encode()
 
 
-def test_scans_and_the_opening_of_their_parcel_never_lock_each_other_out(quill: Sender, alice: User) -> None:
+def test_scans_and_the_opening_of_their_parcel_never_deadlock(quill: Sender, alice: User) -> None:
     """Locks are taken Order, Parcel, then the rest; a deadlock would lose one of the two for a while."""
     for number in range(10):
         order = factories.order(
@@ -197,8 +197,8 @@ def test_scans_and_the_opening_of_their_parcel_never_lock_each_other_out(quill: 
         assert order.progress == Progress.DELIVERED
 
 
-def test_a_look_and_the_opening_of_its_parcel_never_lock_each_other_out(quill: Sender, alice: User) -> None:
-    """A webhook came before its order was opened: both make the parcel's poll, the parcel locked first."""
+def test_a_poll_and_the_opening_of_its_parcel_never_deadlock(quill: Sender, alice: User) -> None:
+    """A webhook came before its order was opened: both create the parcel's poll, and lock the parcel first."""
     order = factories.order(quill, alice, status="booked", carrier_reference="SLOOK01", due_at=timezone.now())
     parcel = scans.parcel_for("SLOOK01", account=order.account, at=timezone.now())
     now, is_locked = timezone.now(), threading.Event()
@@ -227,7 +227,7 @@ def test_two_cancellations_at_once_are_one(quill: Sender, alice: User) -> None:
     assert order.cancels.count() == 1
 
 
-def test_an_answer_and_its_expired_lease_at_once_end_booked(
+def test_an_answer_that_races_its_expired_lease_ends_booked(
     carrier: SandboxCarrier, quill: Sender, alice: User
 ) -> None:
     for _ in range(5):
@@ -243,7 +243,7 @@ def test_an_answer_and_its_expired_lease_at_once_end_booked(
         assert (order.status, order.carrier_reference) == ("booked", answer.reference)
 
 
-def test_of_two_operators_at_once_one_decides(carrier: SandboxCarrier, quill: Sender, alice: User, sam: User) -> None:
+def test_only_one_of_two_operators_decides(carrier: SandboxCarrier, quill: Sender, alice: User, sam: User) -> None:
     carrier.trouble("book", "commit-close")
     order = submitted(quill, alice)
     bookings.process_booking(order.pk)
@@ -260,7 +260,7 @@ def test_of_two_operators_at_once_one_decides(carrier: SandboxCarrier, quill: Se
     assert (order.carrier_reference is not None) == (order.status == "booked")
 
 
-def test_an_operator_and_the_carriers_late_answer_never_lock_each_other_out(
+def test_an_operator_and_the_carriers_late_answer_never_deadlock(
     carrier: SandboxCarrier, quill: Sender, alice: User, sam: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Both write the order and its attempt: in one order, or they would wait for each other."""
@@ -313,7 +313,7 @@ def test_a_booking_that_fails_while_its_import_ends_is_news_once(quill: Sender, 
     assert Notification.objects.filter(kind="booking").count() == 10
 
 
-def test_turns_at_the_carrier_taken_at_once_are_as_far_apart_as_the_rate_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_turns_taken_at_once_are_spaced_by_the_carriers_rate(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(turns, "APART", APART)
     account = gateway.current_account()
     take = partial(turns.take_turn, account, "book", shares=False, patience=60)
@@ -322,7 +322,7 @@ def test_turns_at_the_carrier_taken_at_once_are_as_far_apart_as_the_rate_asks(mo
     assert min(gaps) > APART / 5 - 0.001
 
 
-def test_eight_sweepers_at_one_incident_owe_one_message_at_each_turn_of_it(settings: Any) -> None:
+def test_eight_sweepers_at_one_incident_send_one_message_for_each_change(settings: Any) -> None:
     settings.ALERT_EMAILS = ["oncall@ops.example"]
     account, now = gateway.current_account(), timezone.now()
     type(account).objects.update(stopped_at=now - dt.timedelta(hours=1))

@@ -49,7 +49,7 @@ def test_every_stop_is_an_existing_file_and_name() -> None:
 
 
 def test_each_walk_enters_a_module_once() -> None:
-    """What a heading leaves it does not come back to: nobody has to jump to and fro to follow it."""
+    """A heading never returns to a module it has left, so a reader needn't jump back and forth."""
     walks = re.split(r"^\*\*.+\*\*$", WALK, flags=re.MULTILINE)[1:]
     found = [re.findall(r"^\d+\. `([\w/]+\.py): \w+` – ", walk, re.MULTILINE) for walk in walks]
     assert sum(map(len, found)) == len(STOPS + ROW_STOPS)
@@ -71,7 +71,7 @@ def test_every_setting_is_in_the_table_and_in_the_example() -> None:
 def test_an_older_accounts_settings_are_read_by_its_name_and_are_all_in_the_example(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Whichever way they are given, by .env or by compose's env_file, they are the process's environment."""
+    """Settings reach the process's environment from .env and from compose's env_file alike."""
     example = (ROOT / ".env.example").read_text()
     shown = re.findall(r"^#(CARRIER_OLD_[A-Z_]+)=", example, re.MULTILINE)
     for name in shown:

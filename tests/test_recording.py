@@ -1,4 +1,4 @@
-"""The recording rules themselves bite."""
+"""The recording rules find faults."""
 
 from typing import Any
 
@@ -44,14 +44,14 @@ def test_each_fault_is_found(changes: dict[str, Any]) -> None:
 
 
 def booking(**changes: Any) -> dict[str, Any]:
-    """A booking of which nothing came but its head."""
+    """A booking of which only the head arrived."""
     headers = {"User-Agent": "ShippingPortal/0.1 (ops@portal.example)", "content-length": "700"}
     made = request(method="POST", path="/orders", operation="book", query={}, headers=headers, status=None)
     return {**made, **changes}
 
 
 @pytest.mark.parametrize("came", ["", '{"sender": {"contact"'])
-def test_a_cut_body_is_not_asked_for_the_partner(came: str) -> None:
+def test_a_cut_off_body_need_not_name_the_partner(came: str) -> None:
     request = booking(body=came, bytes_read=len(came))
     assert improper([request]) == []
     assert cut([request]) == [request]
@@ -67,11 +67,11 @@ def test_a_cut_body_is_not_asked_for_the_partner(came: str) -> None:
         {"authenticated": False},
     ],
 )
-def test_a_cut_request_is_held_to_every_other_rule(changes: dict[str, Any]) -> None:
+def test_a_cut_off_request_follows_every_other_rule(changes: dict[str, Any]) -> None:
     assert len(improper([booking(**changes)])) == 1
 
 
-def test_a_fault_is_told_with_how_much_came_and_the_answer() -> None:
+def test_a_fault_names_how_much_arrived_and_the_answer() -> None:
     assert improper([booking(status=422)]) == [
         "POST /orders, 0 of 700 bytes of body, answered 422: partner_id is not where the interface puts it"
     ]

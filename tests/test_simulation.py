@@ -20,14 +20,14 @@ ON_THE_WIRE = {"follow redirects", "buy another shipment after a lost reply"}
 
 
 def simulated(*options: str, root: str = str(ROOT)) -> tuple[int, str]:
-    """Return its exit code and what it printed. Its database is none that the environment names."""
+    """Return its exit code and its output. It uses no database that the environment names."""
     command = [sys.executable, "-m", "tools.simulation", *options]
     env = {**os.environ, "PYTHONPATH": "", "DATABASE_URL": NOWHERE, "MIGRATE_DATABASE_URL": NOWHERE}
     done = subprocess.run(command, cwd=root, env=env, capture_output=True, text=True, timeout=3000, check=False)
     return done.returncode, done.stdout + done.stderr[-3000:]
 
 
-def test_a_few_seeds_keep_every_promise_and_tell_the_same_history_again() -> None:
+def test_a_few_seeds_keep_every_promise_and_repeat_the_same_history() -> None:
     code, said = simulated("--seed=1", "--seeds=2", "--orders=4")
     assert code == 0, said
     again = simulated("--seed=2", "--orders=4")[1]
@@ -49,7 +49,7 @@ def test_a_thousand_orders_keep_every_promise() -> None:
     assert code == 0, said
 
 
-def test_a_script_repeats_what_was_drawn_and_goes_on_dully() -> None:
+def test_a_script_repeats_what_was_drawn_and_then_uses_defaults() -> None:
     dice = Dice(7)
     drawn = [dice.below(6) for _ in range(5)]
     again = Dice(8, dice.drawn)
@@ -72,7 +72,7 @@ def test_the_simulation_notices_every_sabotage(sabotage: Sabotage) -> None:
 
 @pytest.mark.nightly
 @pytest.mark.sabotage
-def test_a_story_that_went_wrong_is_told_as_shortly_as_it_can_be() -> None:
+def test_a_failing_history_is_printed_as_short_as_possible() -> None:
     [sabotage] = [one for one in SABOTAGES if one.name.startswith("set due_at")]
     with broken_copy(sabotage) as copy:
         code, said = simulated("--seed=1", "--orders=5", root=str(copy))

@@ -1,4 +1,4 @@
-"""The size of the product, a number a room: what grows or shrinks by more than a percent is a decision.
+"""The size of the product, a number for each package. Growing or shrinking by over a percent is a decision.
 
 `python tools/count_nodes.py` prints the sizes.
 """
@@ -35,12 +35,12 @@ def rooms() -> dict[str, int]:
     return nodes_by_room(product_files())
 
 
-def test_every_room_of_the_product_has_a_budget(rooms: dict[str, int]) -> None:
+def test_every_package_of_the_product_has_a_budget(rooms: dict[str, int]) -> None:
     assert rooms.keys() == BUDGETS.keys()
 
 
 @pytest.mark.parametrize("room", BUDGETS)
-def test_no_room_exceeds_its_budget_and_no_budget_is_generous(rooms: dict[str, int], room: str) -> None:
+def test_no_package_exceeds_its_budget_and_no_budget_is_generous(rooms: dict[str, int], room: str) -> None:
     assert rooms[room] <= BUDGETS[room] <= rooms[room] * 1.02
 
 

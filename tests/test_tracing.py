@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def booked(carrier: SandboxCarrier, localities: None, alice: User, lines: Any, client: Client) -> tuple[Order, str]:
-    """An order booked from its page, and the id of the request that asked for it."""
+    """An order booked from its page, and the id of that request."""
     client.force_login(alice)
     client.post("/parcels/new/", AT_HOME)
     quote = Quote.objects.get()
@@ -37,7 +37,7 @@ def booked(carrier: SandboxCarrier, localities: None, alice: User, lines: Any, c
     return order, answer["X-Request-ID"]
 
 
-def test_the_id_of_the_press_is_on_the_order_and_in_the_workers_lines(booked: tuple[Order, str], lines: Any) -> None:
+def test_the_id_of_the_request_is_on_the_order_and_in_the_workers_lines(booked: tuple[Order, str], lines: Any) -> None:
     order, request = booked
     assert order.request_id == request
     found = [json.loads(line) for line in lines() if "order_moved" in line or '"carrier_call"' in line]
@@ -52,7 +52,7 @@ def test_the_id_of_the_press_is_on_the_order_and_in_the_workers_lines(booked: tu
     assert call["milliseconds"] >= 0
 
 
-def test_a_scan_is_told_by_its_reference(booked: tuple[Order, str], lines: Any) -> None:
+def test_a_scan_is_logged_with_its_reference(booked: tuple[Order, str], lines: Any) -> None:
     reference = booked[0].carrier_reference
     post(event(carrier_reference=reference))
     (found,) = [json.loads(line) for line in lines() if '"scan_read"' in line]
@@ -60,13 +60,13 @@ def test_a_scan_is_told_by_its_reference(booked: tuple[Order, str], lines: Any) 
     assert found["delivery"] == WebhookDelivery.objects.get().pk
 
 
-def test_an_act_has_the_id_of_the_press_that_did_it(booked: tuple[Order, str], client: Client, alice: User) -> None:
+def test_an_action_has_the_id_of_its_request(booked: tuple[Order, str], client: Client, alice: User) -> None:
     answer = client.post("/accounts/logout/")
     assert Audit.objects.get(action="logged out").request_id == answer["X-Request-ID"]
 
 
 @pytest.mark.parametrize("by", ["carrier_reference", "pk", "uuid"])
-def test_trace_tells_a_parcels_life_in_order(booked: tuple[Order, str], by: str, capsys: Any) -> None:
+def test_trace_prints_a_parcels_history_in_order(booked: tuple[Order, str], by: str, capsys: Any) -> None:
     order, request = booked
     post(event(carrier_reference=order.carrier_reference))
     Parcel.objects.update(order=order)  # as a job does a moment later

@@ -1,4 +1,4 @@
-"""Which modules a due job passes, in the order of their first call: a walk that grows is seen, and meant."""
+"""The modules that a due job passes, in the order of their first call. A walk grows only on purpose."""
 
 import sys
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Words this project has given up: the field has a term for each. A name or a sentence that brings one back fails."""
+"""Words that this project no longer uses: the field has a term for each. A name or sentence that brings one back fails."""
 
 import ast
 import io
@@ -97,7 +97,7 @@ def app(path: Path) -> str:
     return place[1] if place[0] == "shipping_portal" and len(place) > 2 else place[0]
 
 
-def test_no_public_name_is_given_in_two_apps_but_the_listed_ones() -> None:
+def test_no_public_name_is_used_in_two_apps_but_the_listed_ones() -> None:
     """What a module of each app has anyway, and is read with its module in front: `statements.page`, `keyset.page`."""
     givers: dict[str, set[str]] = {}
     for path in CODE:
@@ -169,7 +169,7 @@ def test_no_page_brings_one_back() -> None:
     assert brought_back(TEMPLATES, shown, IN_PAGES) == {}
 
 
-def test_no_message_mail_or_title_names_the_desk() -> None:
+def test_no_message_email_or_title_uses_a_retired_word() -> None:
     """In the strings of the code, too, which are pages, mails, and the output of commands and checks."""
     allowed = PROSE.keys() - {"desk"}
     said = {path: "\n".join(split(texts(path))) for path in files()}

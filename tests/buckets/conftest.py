@@ -9,7 +9,7 @@ BUCKET = "labels-of-tests"
 
 
 class Store:
-    """The server's only bucket, as somebody else sees it: by a client of their own."""
+    """The server's only bucket, seen through a client of its own."""
 
     def __init__(self, url: str) -> None:
         import boto3  # noqa: PLC0415  (an optional package)

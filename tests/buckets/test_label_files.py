@@ -45,7 +45,7 @@ def stored(label: Label, content: bytes = CONTENT) -> Label:
 
 
 def sweep() -> None:
-    """Do what is due at the files, as if its time had come."""
+    """Process the files that are due, as if their time had come."""
     BucketFile.objects.filter(due_at__isnull=False).update(due_at=timezone.now())
     for pk in BucketFile.objects.values_list("pk", flat=True):
         files.delete_unnamed(pk)
@@ -155,7 +155,7 @@ def line_of(monkeypatch: pytest.MonkeyPatch) -> Callable[[LabelFile], None]:
     return use
 
 
-def test_a_stored_label_is_not_there_yet_while_the_bucket_is_away(
+def test_a_stored_label_is_unavailable_while_the_bucket_is_down(
     order: Order, store: Store, alice: Any, visit: Visit, settings: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     label = stored(due(order))
@@ -320,7 +320,7 @@ def test_a_damaged_label_stays_where_it_is(three: list[Label], store: Store, wha
     assert is_moved == ([True, False, True] if what == "to-bucket" else [False, True, False])
 
 
-def test_a_move_that_stops_goes_on_where_it_was(
+def test_an_interrupted_move_resumes_where_it_stopped(
     three: list[Label], store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put = bucket.put_file
@@ -383,7 +383,7 @@ def recorded(*, databases: list[str] | None = None) -> Iterator[str]:
             yield str(message.id)
 
 
-def test_a_bucket_that_answers_has_nothing_to_say(store: Store) -> None:
+def test_a_bucket_that_answers_passes_the_check(store: Store) -> None:
     assert list(recorded(databases=["default"])) == []
     assert store.files() == {}
 
@@ -404,7 +404,7 @@ def test_a_bucket_that_is_away_is_a_warning(away: None) -> None:
         ("LABEL_BUCKET_PREFIX", "l" * 101, "portal.E083"),
     ],
 )
-def test_what_is_wrong_is_told_before_anything_starts(
+def test_wrong_settings_are_reported_before_anything_starts(
     bucket_settings: Any, setting: str, value: str, message: str
 ) -> None:
     setattr(bucket_settings, setting, value)
@@ -412,7 +412,7 @@ def test_what_is_wrong_is_told_before_anything_starts(
 
 
 @pytest.mark.parametrize("url", ["", "https://store.example", "http://minio:9000", "http://127.0.0.1:9000"])
-def test_addresses_that_are_fine(bucket_settings: Any, url: str) -> None:
+def test_valid_addresses_are_accepted(bucket_settings: Any, url: str) -> None:
     bucket_settings.LABEL_BUCKET_URL = url
     assert list(bucket_checks.check_bucket()) == []
 

@@ -137,7 +137,7 @@ ELSEWHERE = {
     "C15": ("tests/pages/test_imports.py", "test_from_the_file_to_the_parcels"),
     "C17": ("tests/processes/test_imports.py", "test_a_dozen_rows_survive_a_killed_worker"),
     "A6": ("tests/staff/test_resolving.py", "test_a_reference_that_cannot_be_right_is_refused"),
-    "A7": ("tests/test_races.py", "test_of_two_operators_at_once_one_decides"),
+    "A7": ("tests/test_races.py", "test_only_one_of_two_operators_decides"),
 }
 
 # Not in the portal, and why.

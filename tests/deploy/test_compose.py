@@ -28,7 +28,7 @@ def test_no_container_has_more_than_it_needs(name: str) -> None:
     assert service.get("user", "root" if "image" in service and name not in PORTAL else "the image's") != "root"
 
 
-def test_only_the_web_is_on_the_proxys_network_and_what_stores_has_no_way_out() -> None:
+def test_only_the_web_is_on_the_proxys_network_and_stores_reach_nothing_outside() -> None:
     on = {net: {name for name, one in SERVICES.items() if net in one["networks"]} for net in FILE["networks"]}
     assert on["front"] == {"proxy", "web-a", "web-b"}
     assert FILE["networks"]["back"] == {"internal": True}
@@ -72,7 +72,7 @@ def test_secrets_go_only_to_services_that_need_them() -> None:
     assert "POSTGRES" not in str(SERVICES["redis"])
 
 
-def test_files_named_in_the_environment_are_mounted_where_the_containers_are_told() -> None:
+def test_files_named_in_the_environment_are_mounted_where_containers_look() -> None:
     for name in PORTAL:
         mounts = dict(re.findall(r"\$\{(\w+):-/dev/null\}:(/\S+):ro", "\n".join(SERVICES[name]["volumes"])))
         assert mounts.pop("OLDER_CONTRACTS") == "/portal/contracts"
@@ -84,7 +84,7 @@ def test_files_named_in_the_environment_are_mounted_where_the_containers_are_tol
         assert len(mounts) == 4
 
 
-def test_the_reports_folder_is_the_sweepers_alone_and_it_alone_is_told_of_it() -> None:
+def test_only_the_sweeper_has_and_knows_the_reports_folder() -> None:
     for name in PORTAL:
         volumes, seen = SERVICES[name]["volumes"], SERVICES[name]["environment"]["REPORTS_FOLDER"]
         mounted = [volume for volume in volumes if "REPORTS_FOLDER" in volume]
@@ -95,7 +95,7 @@ def test_the_reports_folder_is_the_sweepers_alone_and_it_alone_is_told_of_it() -
         assert SERVICES["web-a"]["volumes"] == [volume for volume in volumes if volume not in mounted]
 
 
-def test_the_image_holds_no_pretend_carrier_and_says_its_version() -> None:
+def test_the_image_has_no_sandbox_carrier_and_states_its_version() -> None:
     assert re.search(r"^USER portal$", DOCKERFILE, re.MULTILINE)
     assert f'org.opencontainers.image.version="{VERSION}"' in DOCKERFILE
     kept = [line for line in (ROOT / ".dockerignore").read_text().splitlines() if line and not line.startswith("#")]

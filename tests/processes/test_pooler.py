@@ -70,7 +70,7 @@ def races(pooled: str, *which: str) -> str:
 
 FEW = (
     "tests/test_races.py::test_fifty_presses_of_one_button_make_one_order",
-    "tests/test_races.py::test_scans_and_the_opening_of_their_parcel_never_lock_each_other_out",
+    "tests/test_races.py::test_scans_and_the_opening_of_their_parcel_never_deadlock",
     "tests/jobs/test_races.py",
 )
 

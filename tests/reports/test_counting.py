@@ -1,4 +1,4 @@
-"""The days of the reports: counted by a job, of whom something happened to, and the same however they were counted."""
+"""The days of the reports: a job counts those of senders with news, with the same result whichever way it counts."""
 
 import datetime as dt
 from typing import Any
@@ -59,12 +59,12 @@ def counted(sender: Sender, *, at: dt.datetime = NOW) -> None:
 
 
 def due() -> set[int]:
-    """Whose days the next look wants to be counted."""
+    """The senders whose days the next check will count."""
     counting.mark_days_to_count(timezone.now())
     return set(Counting.objects.filter(due_at__lte=timezone.now()).values_list("pk", flat=True))
 
 
-def test_each_day_says_what_was_delivered_planned_and_charged(quill: Sender, alice: User) -> None:
+def test_each_day_has_its_deliveries_plans_and_charges(quill: Sender, alice: User) -> None:
     order = delivered(quill, alice, days_ago=3)
     factories.charge(order, "oversize", "4.00")
     counted(quill)
@@ -75,7 +75,7 @@ def test_each_day_says_what_was_delivered_planned_and_charged(quill: Sender, ali
     }
 
 
-def test_counting_again_changes_nothing_and_what_is_gone_leaves_its_day(quill: Sender, alice: User) -> None:
+def test_counting_again_changes_nothing_and_a_removed_parcel_leaves_its_day(quill: Sender, alice: User) -> None:
     order = delivered(quill, alice, days_ago=3)
     counted(quill)
     first = days_of(quill)
@@ -111,7 +111,7 @@ def test_lately_counts_the_last_fourteen_days_and_the_daily_count_those_before_t
     ]  # fmt: skip
 
 
-def test_a_sender_who_moved_to_another_zone_has_all_days_counted_anew(quill: Sender, alice: User) -> None:
+def test_a_sender_in_a_new_zone_has_all_days_counted_again(quill: Sender, alice: User) -> None:
     delivered(quill, alice, days_ago=40, progress_at=ago(40).replace(hour=14))  # past midnight in Melbourne
     counted(quill)
     assert dt.date(2026, 10, 17) in days_of(quill)
@@ -122,7 +122,7 @@ def test_a_sender_who_moved_to_another_zone_has_all_days_counted_anew(quill: Sen
     assert "promises" not in days_of(quill).get(dt.date(2026, 10, 17), {})
 
 
-def test_days_that_no_report_shows_any_more_are_gone(quill: Sender, alice: User) -> None:
+def test_days_too_old_for_any_report_are_deleted(quill: Sender, alice: User) -> None:
     delivered(quill, alice, days_ago=3)
     counted(quill)
     kept = days_of(quill)
@@ -151,7 +151,7 @@ def test_an_erased_account_has_no_days(quill: Sender, alice: User) -> None:
     assert days_of(quill) == {}
 
 
-def test_everybody_is_counted_once_and_then_whom_something_happened_to(quill: Sender, alice: User, bob: User) -> None:
+def test_every_sender_is_counted_once_and_then_those_with_news(quill: Sender, alice: User, bob: User) -> None:
     other = bob.membership.sender
     assert due() == {quill.pk, other.pk}
     for pk in (quill.pk, other.pk):
@@ -181,7 +181,7 @@ def test_a_posted_report_has_all_days_of_its_senders_counted(quill: Sender, alic
     assert days_of(quill)[ago(62).date()]["sizes"] == {"No saved size": [1, 1]}
 
 
-def test_what_happened_while_nobody_looked_is_found(quill: Sender, alice: User, clock: Any) -> None:
+def test_what_happened_between_two_checks_is_found(quill: Sender, alice: User, clock: Any) -> None:
     counted(quill, at=NOW)
     clock.shift(dt.timedelta(hours=1))
     delivered(quill, alice, days_ago=0)
@@ -198,13 +198,13 @@ def test_many_senders_take_turns(quill: Sender, monkeypatch: pytest.MonkeyPatch)
     assert waits == [0, 0, 10, 10, 20]
 
 
-def test_who_waits_already_is_not_put_behind(quill: Sender) -> None:
+def test_a_sender_already_waiting_keeps_its_place(quill: Sender) -> None:
     counting.schedule_days(quill, ago(0.1))
     due()
     assert Counting.objects.get().due_at == ago(0.1)
 
 
-def test_one_look_asks_as_little_however_many_senders(
+def test_one_check_takes_the_same_queries_for_any_number_of_senders(
     quill: Sender, alice: User, django_assert_num_queries: Any
 ) -> None:
     for number in range(5):

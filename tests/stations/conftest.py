@@ -27,12 +27,12 @@ program: Any = load()
 
 
 class Killed(BaseException):
-    """What kill -9 is to a process: no handler of the program's sees it."""
+    """Stands for kill -9: no handler of the program sees it."""
 
 
 @dataclass
 class Desk:
-    """A portal with labels to print, and what it was told of each."""
+    """A portal with labels to print, and what was reported about each."""
 
     labels: dict[str, bytes]
     reports: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
@@ -114,7 +114,7 @@ def queue() -> Queue:
 
 @pytest.fixture
 def start(tmp_path: pathlib.Path) -> Callable[..., Any]:
-    """Begin a station with the journal that the one before has left."""
+    """Start a station with the journal that the previous one left."""
 
     def begin(staff: Any, queue: Any, sleep: Callable[[float], None] = lambda _: None) -> Any:
         journal = program.Journal(tmp_path / "journal.jsonl")

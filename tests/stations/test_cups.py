@@ -240,7 +240,7 @@ def test_killed_at_any_moment_no_label_is_lost_or_printed_twice(
     assert printed() == 30
 
 
-def test_a_jam_is_told_and_printed_once_when_it_is_cleared(
+def test_a_jam_is_reported_and_the_label_prints_once_it_is_cleared(
     printers: Printers, bench: Callable[..., Bench], quill: Sender, alice: User
 ) -> None:
     station = bench()
@@ -302,7 +302,7 @@ def test_the_number_of_somebody_elses_print_is_not_the_labels(printers: Printers
     assert queue.look(number, "label 2").state is None
 
 
-def test_a_wrong_token_a_wrong_printer_and_no_portal_are_a_line_on_the_terminal(
+def test_a_wrong_token_or_printer_or_no_portal_is_one_line_on_the_terminal(
     printers: Printers, bench: Callable[..., Bench]
 ) -> None:
     station = bench()

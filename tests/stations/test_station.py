@@ -126,7 +126,7 @@ def test_what_an_lp_leaves_on_hold_after_its_station_was_killed_never_prints(
     assert program.HELD not in {job["state"] for job in queue.jobs.values()}
 
 
-def test_a_jam_is_told_and_what_comes_out_after_it_is_printed_once(start: Start, staff: Desk, queue: Queue) -> None:
+def test_a_jam_is_reported_and_later_labels_print_once(start: Start, staff: Desk, queue: Queue) -> None:
     queue.jam = "Paper jam"
 
     def clear(_: float) -> None:
@@ -166,7 +166,7 @@ def test_a_kill_in_a_jam_gives_the_printer_nothing_new(
         (None, program.UNCLEAR),
     ],
 )
-def test_what_the_queue_dropped_or_forgot_is_never_said_to_be_printed(
+def test_labels_that_the_queue_dropped_are_never_reported_as_printed(
     start: Start, staff: Desk, queue: Queue, state: Any, words: str
 ) -> None:
     queue.jam = "Off"
@@ -247,7 +247,7 @@ def test_a_portal_that_is_away_is_asked_again_with_longer_and_longer_waits(
     assert capsys.readouterr().out.count("can't be reached") == 1
 
 
-def test_the_printers_own_trouble_is_told_to_the_portal(start: Start, staff: Desk, queue: Queue) -> None:
+def test_the_printers_own_trouble_is_reported_to_the_portal(start: Start, staff: Desk, queue: Queue) -> None:
     broken = AwayNow(queue, "hold", program.Trouble("lp: The printer does not exist."), 3)
     start(staff, broken).run(once=True)
     assert staff.reports[next(iter(staff.labels))][:3] == [("stuck", "lp: The printer does not exist.")] * 3
@@ -277,7 +277,7 @@ class Viewer:
 
 
 @pytest.mark.parametrize("step", ["began", "printed, not in the journal"])
-def test_where_nobody_can_ask_the_queue_a_kill_is_reported_as_unclear(
+def test_without_a_queue_to_ask_a_kill_is_reported_as_unclear(
     start: Start, staff: Desk, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     viewer = Viewer()
@@ -380,7 +380,7 @@ def test_a_station_that_runs_for_months_keeps_a_bounded_journal(
 
 
 @pytest.mark.parametrize("text", ["[]", '"x"', "5", "null", "{", "\xff"])
-def test_settings_that_cannot_be_read_are_a_line(tmp_path: pathlib.Path, text: str) -> None:
+def test_unreadable_settings_are_one_line(tmp_path: pathlib.Path, text: str) -> None:
     path = tmp_path / "settings.json"
     path.write_bytes(text.encode("latin-1"))
     path.chmod(0o600)
@@ -391,7 +391,7 @@ def test_settings_that_cannot_be_read_are_a_line(tmp_path: pathlib.Path, text: s
 @pytest.mark.parametrize(
     "address", ["http://portal.example", "ftp://portal.example", "portal.example", "file:///x", "https://", ""]
 )
-def test_the_token_goes_to_an_encrypted_address_only(address: str) -> None:
+def test_the_token_is_sent_only_to_an_encrypted_address(address: str) -> None:
     with pytest.raises(program.Trouble, match="https"):
         program.checked_address(address)
     assert program.checked_address("https://portal.example/") == "https://portal.example"
@@ -423,7 +423,7 @@ def test_what_is_missing_is_named_and_the_environment_wins(
         program.read_settings(tmp_path)
 
 
-def test_setting_up_asks_for_the_token_unseen_and_keeps_it_for_this_person_alone(
+def test_setup_hides_the_token_and_stores_it_for_this_person_only(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     said = iter(["https://portal.example/", "Zebra"])
@@ -444,7 +444,7 @@ def test_a_second_start_on_the_same_journal_is_refused(tmp_path: pathlib.Path) -
         pass
 
 
-def test_what_a_printer_or_the_portal_says_moves_no_cursor(capsys: pytest.CaptureFixture[str]) -> None:
+def test_text_from_a_printer_or_the_portal_moves_no_cursor(capsys: pytest.CaptureFixture[str]) -> None:
     program.say("jam\x1b[2J\r\nok")
     assert "\x1b" not in capsys.readouterr().out
     assert program.plain_words("a\x1b[31m \n b" + "x" * 400) == "a [31m b" + "x" * 292

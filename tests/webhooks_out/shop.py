@@ -1,4 +1,4 @@
-"""A sender's own program: a real web server on this machine, which answers as it is told and keeps what it gets."""
+"""A sender's own program: a real web server on this machine, which answers as set and keeps what it gets."""
 
 import json
 import threading

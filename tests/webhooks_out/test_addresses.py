@@ -27,7 +27,7 @@ INSIDE = [
 OUTSIDE = ["8.8.8.8", "1.1.1.1", "172.32.0.1", "100.128.0.1", "2606:4700::1111", "2a00:1450::1", "::ffff:8.8.8.8"]
 
 
-def test_no_address_inside_is_public() -> None:
+def test_no_private_address_counts_as_public() -> None:
     assert [address for address in INSIDE if in_public(address)] == []
     assert [address for address in OUTSIDE if not in_public(address)] == []
 
@@ -50,7 +50,7 @@ TAKEN = [
 
 
 @pytest.mark.parametrize("url", REFUSED)
-def test_the_form_refuses_what_is_no_address_on_the_internet(url: str) -> None:
+def test_the_form_refuses_addresses_that_are_not_on_the_internet(url: str) -> None:
     form = EndpointForm({"url": url, "kinds": ["order"]})
     assert form.errors["url"]
     assert form["url"].value() == url
@@ -104,9 +104,7 @@ def post(url: str) -> str:
 @pytest.mark.parametrize(
     "found", [["127.0.0.1"], ["8.8.8.8", "127.0.0.1"], ["10.0.0.1", "8.8.8.8"], ["2606:4700::1", "64:ff9b::7f00:1"]]
 )
-def test_a_name_with_one_address_inside_is_not_even_knocked_at(
-    monkeypatch: pytest.MonkeyPatch, found: list[str]
-) -> None:
+def test_a_name_with_one_private_address_gets_no_connection(monkeypatch: pytest.MonkeyPatch, found: list[str]) -> None:
     connected = named(monkeypatch, *found)
     assert post("https://rebind.example/") == "the receiver is not on a public network"
     assert connected == []
@@ -129,7 +127,7 @@ def test_the_address_that_was_checked_is_the_one_that_is_reached(monkeypatch: py
 
 
 @pytest.mark.django_db
-def test_a_name_that_came_to_lie_inside_is_a_failure_that_says_so(
+def test_a_name_that_becomes_private_fails_and_says_so(
     quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = factories.webhook_endpoint(quill, alice, url="https://shop.example/")

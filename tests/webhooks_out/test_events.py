@@ -141,7 +141,7 @@ def test_a_label_that_is_there_already_is_no_event(quill: Sender, alice: User, e
     assert types() == []
 
 
-def test_scans_that_change_where_it_is_are_events_once(quill: Sender, alice: User, endpoint: WebhookEndpoint) -> None:
+def test_a_scan_that_changes_the_status_is_one_event(quill: Sender, alice: User, endpoint: WebhookEndpoint) -> None:
     order = factories.order(quill, alice, status="booked")
     parcel = factories.parcel(order)
     event = factories.event(parcel)
@@ -184,7 +184,7 @@ def test_a_charge_that_finds_its_sender_late_is_an_event(quill: Sender, alice: U
     assert [(one["data"]["amount"], one["data"]["parcel"]) for one in written()] == [("4.13", None)]
 
 
-def test_an_event_has_nothing_of_the_receivers(quill: Sender, alice: User, endpoint: WebhookEndpoint) -> None:
+def test_an_event_holds_no_receiver_data(quill: Sender, alice: User, endpoint: WebhookEndpoint) -> None:
     order = factories.order(quill, alice, status="unconfirmed", description="A secret present")
     move_to(order, Status.NOT_BOOKED, reason="x", at=timezone.now())
     (body,) = WebhookEvent.objects.values_list("body", flat=True)
@@ -224,7 +224,7 @@ def test_events_are_deleted_after_their_days(endpoint: WebhookEndpoint, settings
     assert settings.WEBHOOK_EVENT_DAYS == 30
 
 
-def test_erasing_an_account_takes_its_endpoints_along(quill: Sender, endpoint: WebhookEndpoint) -> None:
+def test_erasing_an_account_removes_its_endpoints(quill: Sender, endpoint: WebhookEndpoint) -> None:
     factories.webhook_event(endpoint)
     erasing.erase({"sender": [quill.pk]})
     assert not WebhookEndpoint.objects.exists()

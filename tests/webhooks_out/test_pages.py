@@ -53,7 +53,7 @@ def test_an_endpoints_secret_is_shown_once_and_stored_encrypted(owner: Client, a
     assert page["Cache-Control"] == "private, no-store"
 
 
-def test_what_was_typed_wrong_is_told_at_its_field_and_kept(owner: Client) -> None:
+def test_wrong_input_shows_at_its_field_and_is_kept(owner: Client) -> None:
     page = owner.post(PAGE, {"url": "http://shop.example/", "kinds": "everything"})
     assert page.status_code == 422
     assert page.context["form"].errors == {
@@ -106,7 +106,7 @@ def test_buttons_pause_resume_test_and_remove(owner: Client, endpoint: WebhookEn
     assert list(actions) == [f"webhook endpoint {word}" for word in ("paused", "resumed", "removed")]
 
 
-def test_a_button_that_nobody_made_changes_nothing(owner: Client, endpoint: WebhookEndpoint) -> None:
+def test_an_unknown_button_changes_nothing(owner: Client, endpoint: WebhookEndpoint) -> None:
     for posted in ({}, {"again": "x"}, {"again": "99999999999999999999"}, {"delete": "1"}):
         assert owner.post(f"{PAGE}{endpoint.pk}/change/", posted).status_code == 302
     assert WebhookEndpoint.objects.exists()
@@ -148,7 +148,7 @@ def test_one_event_or_all_since_a_time_are_sent_again(owner: Client, endpoint: W
 
 
 @pytest.mark.parametrize("since", ["", "yesterday", "2999-01-01T00:00", "0001-01-01T00:00"])
-def test_a_time_that_is_none_is_told_at_its_field(owner: Client, endpoint: WebhookEndpoint, since: str) -> None:
+def test_an_invalid_time_shows_at_its_field(owner: Client, endpoint: WebhookEndpoint, since: str) -> None:
     page = owner.post(f"{PAGE}{endpoint.pk}/", {"since": since})
     assert page.status_code == (302 if since.startswith("0001") else 422)
 

@@ -105,7 +105,7 @@ def test_a_second_rotation_ends_the_first_secret(endpoint: WebhookEndpoint, shop
         Webhook(endpoint.text).verify(shop.deliveries[0].body, shop.deliveries[0].headers)
 
 
-def test_many_events_leave_over_one_connection_in_order(endpoint: WebhookEndpoint, shop: Shop) -> None:
+def test_many_events_are_sent_over_one_connection_in_order(endpoint: WebhookEndpoint, shop: Shop) -> None:
     made = write([endpoint], [happened("a", number) for number in range(250)], timezone.now())
     send_due(endpoint)
     assert [one.content["data"]["number"] for one in shop.deliveries] == list(range(250))
@@ -153,7 +153,7 @@ def test_an_event_behind_a_failed_one_waits_as_long(endpoint: WebhookEndpoint, s
     assert shop.deliveries == []
 
 
-def test_a_failure_holds_its_endpoint_and_no_other(
+def test_a_failure_delays_only_its_own_endpoint(
     quill: Sender, alice: User, endpoint: WebhookEndpoint, shop: Shop
 ) -> None:
     """The dead endpoint is tried once per wait, however much is due to it."""
@@ -232,7 +232,7 @@ def test_an_endpoint_that_fails_for_days_is_switched_off_and_its_owners_know(
     assert Audit.objects.filter(action="webhook endpoint switched off", actor=None, sender=quill).exists()
 
 
-def test_one_event_that_is_never_taken_is_given_up_alone(endpoint: WebhookEndpoint, shop: Shop) -> None:
+def test_only_the_event_that_is_never_accepted_is_given_up(endpoint: WebhookEndpoint, shop: Shop) -> None:
     began = timezone.now()
     bad, good, behind = write([endpoint], [happened(a, n) for a, n in (("a", 1), ("b", 1), ("a", 2))], began)
     shop.answer = lambda delivery: (500 if bad.uuid.hex in delivery.headers["webhook-id"] else 200, b"")
@@ -274,7 +274,7 @@ def test_a_redirect_is_a_failure_and_is_not_followed(endpoint: WebhookEndpoint, 
     assert endpoint.events.get().reply_status == 307
 
 
-def test_of_a_reply_at_most_500_plain_characters_are_kept(endpoint: WebhookEndpoint, shop: Shop) -> None:
+def test_at_most_500_plain_characters_of_a_reply_are_kept(endpoint: WebhookEndpoint, shop: Shop) -> None:
     shop.answer = lambda delivery: (400, b"<b>no</b>\x00\r\n\xff\x1b[31m" + b"x" * 3000)
     write([endpoint], [happened("a", 1)], timezone.now())
     send_due(endpoint)
@@ -331,7 +331,7 @@ def test_slow_receivers_never_take_all_threads(endpoint: WebhookEndpoint, shop: 
     assert sending.AT_ONCE == 4
 
 
-def test_a_slow_receiver_has_its_turn_and_no_more(endpoint: WebhookEndpoint, shop: Shop, monkeypatch: Any) -> None:
+def test_a_slow_receiver_gets_one_turn_only(endpoint: WebhookEndpoint, shop: Shop, monkeypatch: Any) -> None:
     monkeypatch.setattr(sending, "TURN_SECONDS", 0.1)
 
     def answer(delivery: Delivery) -> tuple[int, bytes]:
