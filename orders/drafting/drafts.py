@@ -99,8 +99,9 @@ def save(draft: Draft, values: Mapping[str, Any], *, now: dt.datetime) -> Draft:
     """
     stored = {"values": _as_stored(values), "updated_at": now}
     with transaction.atomic():
-        row = _lock(draft)
-        if row is None or not row.is_saved:
+        # The sender is locked before an unsaved draft: others, who hold the sender, may delete it.
+        row = _lock(draft) if draft.is_saved else None
+        if row is None:
             row = _save_among_the_others(draft, stored)
         elif not _is_overtaken(row, values):
             Draft.objects.filter(pk=row.pk).update(**stored)

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 from django.core.management import call_command
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from orders.drafting import drafts, sizes
@@ -96,6 +98,14 @@ def test_a_post_that_arrives_after_a_newer_one_from_its_page_changes_nothing(
 def test_a_later_post_or_one_from_another_page_is_saved(listed: Client, first: str, edit: str) -> None:
     edited(listed, edit, "Priya Nair", draft=edited(listed, first, "Priya")["draft"])
     assert Draft.objects.get().values["receiver_name"] == "Priya Nair"
+
+
+def test_the_sender_is_locked_before_a_draft_that_is_not_saved(quill: Sender, alice: User) -> None:
+    made = drafts.begin(quill, alice, HALF, now=timezone.now())
+    with CaptureQueriesContext(connection) as asked:
+        drafts.save(made, HALF, now=timezone.now())
+    tables = [re.findall(r'FROM "(\w+)"', query["sql"])[0] for query in asked if "FROM" in query["sql"]]
+    assert tables[0] == "accounts_sender"
 
 
 def test_another_parcel_stays_when_an_older_save_comes_after_it(listed: Client) -> None:
