@@ -92,7 +92,7 @@ def alone(
 
 class ShareForm(OnceOnly):
     contact = forms.CharField(
-        label="Whom the receiver asks",
+        label="Contact for the receiver",
         max_length=254,
         required=False,
         help_text="Your public email or phone number. Everybody who has the link can read it.",

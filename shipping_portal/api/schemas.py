@@ -196,7 +196,7 @@ class ShareIn(Schema):
 
     contact: str | None = Field(
         None,
-        description="Whom the receiver asks: a public email or phone number. Null is the last one"
+        description="Who the receiver can ask: a public email or phone number. Null is the last one"
         " that the account stated.",
     )
 
