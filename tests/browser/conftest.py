@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Playwright, expect, sync_playwright
 
 from tests.ports import free_port
 from tests.processes.portal import ROOT, Portal, until_ready
@@ -21,6 +21,8 @@ from tests.recording import improper
 from tests.sandbox_carrier import SandboxCarrier
 
 CHROMIUM = shutil.which(os.environ.get("CHROMIUM") or "chromium")
+# Chromium without its windows, where the machine has it. It takes half the CPU, but it can't show a PDF file.
+HEADLESS = shutil.which("chromium-headless-shell") or CHROMIUM
 QUIET = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
          "--disable-component-update", "--disable-sync"]  # fmt: skip
 SECRET = "browser-webhook-secret-0123456789abcdef"
@@ -108,24 +110,35 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
 
 
 @pytest.fixture(scope="session")
-def chromium() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+def playwright() -> Iterator[Playwright]:
+    with sync_playwright() as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def chromium(playwright: Playwright) -> Iterator[Browser]:
+    with playwright.chromium.launch(executable_path=HEADLESS, args=QUIET) as browser:
         yield browser
-        browser.close()
+
+
+@pytest.fixture(scope="session")
+def full_chromium(playwright: Playwright) -> Iterator[Browser]:
+    with playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET) as browser:
+        yield browser
 
 
 Open = Callable[..., Page]
 
 
 @pytest.fixture
-def open_browser(chromium: Browser, stack: Stack) -> Iterator[Open]:
+def open_browser(stack: Stack, request: pytest.FixtureRequest) -> Iterator[Open]:
     """`open_browser(javascript=False, width=360, theme="dark")` is a new private window."""
+    browser = request.getfixturevalue("full_chromium" if request.node.get_closest_marker("pdf_viewer") else "chromium")
     contexts: list[BrowserContext] = []
     complaints: list[str] = []
 
     def opened(*, javascript: bool = True, width: int = 1280, theme: str = "light", touch: bool = False) -> Page:
-        context = chromium.new_context(
+        context = browser.new_context(
             base_url=stack.url,
             java_script_enabled=javascript,
             viewport={"width": width, "height": 900},

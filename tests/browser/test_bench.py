@@ -10,6 +10,8 @@ from tests.browser.conftest import Open, Stack, has_sideways_scroll, violations
 from tests.browser.walking import COUNT, book, counted, fill_parcel, label_files, reload_until, see_prices, sha256
 from tests.processes.portal import until
 
+pytestmark = pytest.mark.pdf_viewer
+
 # A test can't close a print window, so this records what is printed, in each frame. Like a browser that prints without
 # asking, it reports at once that printing is over.
 NOTE_PRINTS = """

@@ -12,7 +12,7 @@ from tests.browser.parcel_form import PASTED, paste, save_default_size
 from tests.browser.walking import count_clicks, counted, fill_parcel, see_prices, start_counting
 from tests.processes.portal import until
 
-pytestmark = pytest.mark.xdist_group("every page")  # in the portal that has the gallery
+pytestmark = pytest.mark.xdist_group("gallery")  # a second portal that has the gallery
 BOOKED = re.compile(r"^S[A-Z0-9]{5,} to ")
 
 
@@ -23,6 +23,7 @@ def today(walk_in: Open, gallery: Any) -> Page:
     return page
 
 
+@pytest.mark.pdf_viewer
 def test_j4_a_label_is_printed_from_today_with_one_click_and_one_key(today: Page) -> None:
     clicks = count_clicks(today)
     today.add_init_script("window.print = () => { top.printed = (top.printed || 0) + 1; };")

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Open
 
-pytestmark = pytest.mark.xdist_group("every page")  # in the portal that has the gallery
+pytestmark = pytest.mark.xdist_group("gallery")  # a second portal that has the gallery
 
 DAILY = ["today", "parcels", "new_parcel", "quotes", "parcel", "cancel not_sending", "print_queue", "settings"]
 STOPS = 400  # more than any page has: a page with more stops than this traps the focus

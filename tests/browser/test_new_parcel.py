@@ -8,7 +8,7 @@ from tests.browser.parcel_form import PASTED, book_by_keys, paste, save_default_
 from tests.browser.walking import BOOKED, counted, fill_parcel
 from tests.processes.portal import until
 
-pytestmark = pytest.mark.xdist_group("every page")  # in the portal that has the gallery
+pytestmark = pytest.mark.xdist_group("gallery")  # a second portal that has the gallery
 KNOWN = """
 from tests import factories
 from shipping_portal.accounts.models import User

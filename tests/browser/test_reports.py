@@ -10,7 +10,7 @@ from playwright.sync_api import Page
 from shipping_portal.brand import contrast_ratio
 from tests.browser.conftest import Open, has_sideways_scroll, violations
 
-pytestmark = pytest.mark.xdist_group("every page")  # in the portal that has the gallery
+pytestmark = pytest.mark.xdist_group("gallery")  # a second portal that has the gallery
 
 SHOTS = os.environ.get("SCREENSHOTS", "")
 LOOKS = [(width, theme) for width in (320, 360, 1280) for theme in ("light", "dark")]

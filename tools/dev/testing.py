@@ -56,17 +56,19 @@ class Leg(NamedTuple):
     name: str
     database: str
     marks: tuple[str, str, str]
+    workers: int
 
 
 # Races and constraints run on PostgreSQL; each night everything runs on both databases. One leg has the machine to
-# itself: next to another leg, a test that waits for a thread or a browser would depend on what else runs.
+# itself: next to another leg, a test that waits for a thread or a browser would depend on what else runs. A test with
+# a browser or other processes waits for more than half of its time, so a third worker finds the two cores idle.
 LEGS = (
-    Leg("In process, SQLite", "sqlite", (ON_SQLITE, ON_SQLITE, IN_PROCESS)),
-    Leg("In process, PostgreSQL", "postgres", (RACES, RACES, IN_PROCESS)),
-    Leg("Browser", "sqlite", ("browser", "browser", "browser")),
-    Leg("Processes and campaigns", "postgres", ("", PROCESSES, PROCESSES)),
-    Leg("Processes, SQLite", "sqlite", ("", "", "processes and not browser")),
-    Leg("Sabotages", "postgres", ("", "", "sabotage")),
+    Leg("In process, SQLite", "sqlite", (ON_SQLITE, ON_SQLITE, IN_PROCESS), 2),
+    Leg("In process, PostgreSQL", "postgres", (RACES, RACES, IN_PROCESS), 2),
+    Leg("Browser", "sqlite", ("browser", "browser", "browser"), 3),
+    Leg("Processes and campaigns", "postgres", ("", PROCESSES, PROCESSES), 3),
+    Leg("Processes, SQLite", "sqlite", ("", "", "processes and not browser"), 3),
+    Leg("Sabotages", "postgres", ("", "", "sabotage"), 2),
 )
 
 
@@ -93,7 +95,7 @@ def test(words: list[str]) -> None:
         for leg in LEGS:
             if marks := leg.marks[list(SIZES).index(size)]:
                 children.env |= databases[leg.database]
-                lines.append(run_leg(children, leg.name, f"({marks}){skip}", rest))
+                lines.append(run_leg(children, leg, f"({marks}){skip}", rest))
     print("\n" + "\n".join([f"./dev test {size}".strip(), *lines]), flush=True)
     if not browser:
         print("SKIPPED: every browser test, because this machine has no Chromium. Install one to run them.", flush=True)
@@ -149,16 +151,16 @@ def _texts(file: Path) -> Iterator[str]:
         yield conftest.read_text()
 
 
-def run_leg(children: ChildProcesses, name: str, marks: str, rest: list[str]) -> str:
+def run_leg(children: ChildProcesses, leg: Leg, marks: str, rest: list[str]) -> str:
     """Run the tests with those marks. Return the line that gives the result."""
-    print(f"\n{name}", flush=True)
+    print(f"\n{leg.name}", flush=True)
     report, began_at = children.logs / "report.xml", time.monotonic()
-    pytest = [PYTHON, "-m", "pytest", "-n", "2", "--dist=loadgroup", "-m", marks]
+    pytest = [PYTHON, "-m", "pytest", "-n", str(leg.workers), "--dist=loadgroup", "-m", marks]
     files = [] if names_a_file(rest) else files_with(marks)
     pytest += ["--durations=10", f"--junit-xml={report}", *rest, *files]
     code = children.run("pytest", pytest, stdin=None, stdout=None, stderr=None)
     ended = outcome(code, chosen=bool(rest))
-    return f"{name:<24} {ended:<22} {counts(report)} in {time.monotonic() - began_at:4.0f} s"
+    return f"{leg.name:<24} {ended:<22} {counts(report)} in {time.monotonic() - began_at:4.0f} s"
 
 
 def counts(report: Path) -> str:
