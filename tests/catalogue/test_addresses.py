@@ -1,4 +1,4 @@
-"""Made-up URLs: other people's objects, odd identifiers, query keys and searches."""
+"""Made-up URLs: other people's objects, and odd ids, query keys and searches."""
 
 import uuid
 
@@ -90,7 +90,7 @@ def test_a_get_changes_nothing(alices: Browser, order: Order, quill: Sender, ali
 
 
 @rows("", ("B38", "cancel"))
-def test_a_get_of_cancel_only_asks(alices: Browser, order: Order) -> None:
+def test_opening_the_cancel_page_cancels_nothing(alices: Browser, order: Order) -> None:
     answer = alices.get(f"/parcels/{order.uuid}/cancel/?need=not_sending")
     assert answer.status_code == 200
     order.refresh_from_db()
@@ -126,7 +126,7 @@ def test_a_page_past_the_end_is_empty(alices: Browser, order: Order, page: str) 
 
 @pytest.fixture
 def two_named(quill: Sender, alice: User) -> None:
-    """One parcel whose name holds what a database gives a meaning to, and one plain one."""
+    """A parcel with characters in its name that mean something to a database, and a plain one."""
     for name in ("Fifty % off_line 'n \\ more", "Plain Nair"):
         order = factories.order(quill, alice, receiver_name=name)
         order.search = order.search_text()
@@ -174,6 +174,6 @@ def test_an_unknown_parcel_is_not_found(alices: Browser) -> None:
     ("B40", "suggest, a country that is none", "q=fitz&country=%F0%9F%A6%98"),
 )
 @pytest.mark.postgres
-def test_nothing_is_suggested_for_text_that_starts_no_place(alices: Browser, query: str) -> None:
+def test_nothing_is_suggested_for_text_that_no_place_starts_with(alices: Browser, query: str) -> None:
     answer = alices.get(f"/suggest/localities/?{query}")
     assert (answer.status_code, answer.json()) == (200, [])

@@ -1,4 +1,4 @@
-"""Requests that no page of ours makes: forged, oversized, misaddressed. Refused with a page, never a broken one."""
+"""Requests that no page of ours makes: forged, oversized or misaddressed. They are refused with a proper page."""
 
 import pytest
 
@@ -80,7 +80,7 @@ def test_a_compressed_body_is_refused(alices: Browser, listener: ListeningCarrie
 
 
 @rows("address", ("B44", "to log in", "/accounts/login/"), ("B33", "to sign up", "/accounts/signup/"))
-def test_a_stranger_sends_no_such_body_either(db: None, address: str) -> None:
+def test_such_a_body_is_refused_before_logging_in_too(db: None, address: str) -> None:
     browser = Browser()
     compressed = browser.send(address, {"login": "a@b.example"}, HTTP_CONTENT_ENCODING="gzip")
     large = browser.send(address, {"login": "x" * 3_000_000})
@@ -96,7 +96,7 @@ def test_a_stranger_sends_no_such_body_either(db: None, address: str) -> None:
     ("B35", "with a path", "testserver/evil.com"),
     ("B35", "empty", ""),
 )
-def test_another_hosts_name_is_refused(alices: Browser, host: str) -> None:
+def test_a_request_for_another_host_is_refused(alices: Browser, host: str) -> None:
     assert alices.get(NEW, HTTP_HOST=host).status_code == 400
 
 
