@@ -69,7 +69,7 @@ def book(quote: Quote, alices: Browser) -> Callable[..., Any]:
     ("B15", "a word", "pickup_date", "tomorrow", DAY),
     ("B22", "not in the quote", "product", "EXPRESS-PICKUP", SERVICE),
     ("B22", "duties paid at home", "product", "STANDARD-DDP-PICKUP", SERVICE),
-    ("B22", "in small letters", "product", "standard-pickup", SERVICE),
+    ("B22", "in lower case", "product", "standard-pickup", SERVICE),
     ("B22", "none", "product", "", "Choose a service."),
     ("B22", "1,000 characters", "product", "X" * 1000, "Choose a service on the page."),
     ("B22", "with NUL", "product", "STANDARD-PICKUP\x00", HIDDEN),
@@ -77,7 +77,7 @@ def book(quote: Quote, alices: Browser) -> Callable[..., Any]:
     ("B30", "two days", "pickup_date", ["", "2026-11-24"], TWICE),
     ("B30", "two tokens", "form_token", [str(uuid.UUID(int=1)), str(uuid.UUID(int=2))], TWICE),
     ("B32", "no token", "form_token", "", AGAIN),
-    ("B32", "a token that is none", "form_token", "1 OR 1=1", AGAIN),
+    ("B32", "an invalid token", "form_token", "1 OR 1=1", AGAIN),
 )
 def test_a_wrong_choice_shows_an_error_and_books_nothing(
     book: Callable[..., Any], listener: ListeningCarrier, name: str, typed: Any, message: str

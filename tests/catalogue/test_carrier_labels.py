@@ -36,7 +36,7 @@ ELSEWHERE = {
     "an IPv6-mapped address": "https://[::ffff:169.254.169.254]/label.pdf",
     "a decimal address": "https://2852039166/label.pdf",
     "a hexadecimal address": "https://0xa9fea9fe/label.pdf",
-    "a dot behind the host": "http://127.0.0.1.:PORT/label.pdf",
+    "a dot after the host": "http://127.0.0.1.:PORT/label.pdf",
     "port 25": "http://127.0.0.1:25/label.pdf",
     "two lines": "http://127.0.0.1:PORT/\r\nX-Evil: 1",
     "10 kB": "http://127.0.0.1:PORT/" + "a" * 10_000,
@@ -102,7 +102,7 @@ def test_labels_in_the_reply_to_a_booking_are_fetched_without_viewing_the_order(
     assert line.asked == ["label", "file", "label", "file"]
 
 
-@rows("url", *(("R5", f"told with the booking: {words}", url) for words, url in ELSEWHERE.items()))
+@rows("url", *(("R5", f"in the booking's reply: {words}", url) for words, url in ELSEWHERE.items()))
 def test_a_label_on_another_host_in_the_reply_to_a_booking_is_not_fetched(
     book: Book, reads: Read, line: Meddler, knocked: list[Any], url: str
 ) -> None:
@@ -117,9 +117,9 @@ def test_a_label_on_another_host_in_the_reply_to_a_booking_is_not_fetched(
 
 @rows(
     "verb",
-    ("R6", "told with the booking, and out of order", "500"),
-    ("R6", "told with the booking, and HTML", "html"),
-    ("R6", "told with the booking, and cut short", "truncated"),
+    ("R6", "in the booking's reply, and out of order", "500"),
+    ("R6", "in the booking's reply, and HTML", "html"),
+    ("R6", "in the booking's reply, and cut short", "truncated"),
 )
 def test_a_label_missing_at_the_bookings_address_is_looked_up(
     book: Book, line: Meddler, carrier: SandboxCarrier, verb: str
@@ -201,7 +201,7 @@ def test_a_size_listed_seconds_after_the_other_is_stored(book_unlabelled: Book, 
     assert fetch(order).state == "stored"
 
 
-@rows("", ("R6", "a size that this carrier has not"))
+@rows("", ("R6", "a size this carrier doesn't have"))
 def test_a_size_still_missing_after_some_tries_is_not_offered(book_unlabelled: Book, line: Meddler) -> None:
     order = book_unlabelled()
     line.edits("view", without_full_page)
@@ -210,7 +210,7 @@ def test_a_size_still_missing_after_some_tries_is_not_offered(book_unlabelled: B
     assert waiting("label-fetching") == 0  # the cropped one may still come
 
 
-@rows("", ("R6", "sizes in words nobody knows"))
+@rows("", ("R6", "unknown words for sizes"))
 def test_a_parcel_without_labels_is_a_case_and_its_sender_reads_whom_to_contact(
     book_unlabelled: Book, reads: Read, line: Meddler
 ) -> None:
@@ -246,7 +246,7 @@ def test_the_last_try_is_three_days_after_the_first() -> None:
     )
 
 
-@rows("", ("R6", "more tries than a small number holds"))
+@rows("", ("R6", "more tries than a small integer holds"))
 def test_the_number_of_tries_is_limited(book_unlabelled: Book, line: Meddler) -> None:
     order = book_unlabelled()
     line.says("file", pdf(HTML))
@@ -301,7 +301,7 @@ def test_a_worker_that_outlived_its_lease_changes_nothing(
     assert (label.state, label.tries, label.due_at is not None) == ("pending", 0, True)
 
 
-@rows("", ("R6", "what was stored is never replaced"))
+@rows("", ("R6", "a stored label is never replaced"))
 def test_a_file_that_changes_later_does_not_replace_the_first(book_unlabelled: Book, carrier: SandboxCarrier) -> None:
     order = book_unlabelled()
     first = fetch(order)

@@ -53,7 +53,7 @@ def test_a_reference_of_another_order_is_a_conflict_and_never_adopted(
     ("R2", "null", None),
     ("R2", "empty", ""),
     ("R2", "markup", "S<script>alert(1)</script>"),
-    ("R2", "a line behind it", "SQ7K2M\n"),
+    ("R2", "a line break after it", "SQ7K2M\n"),
     ("R2", "101 characters", "S" + "x" * 100),
     ("R2", "half a megabyte", "S" + "x" * 500_000),
     ("R2", "1 MB", "S" + "x" * 1_048_576),
@@ -107,7 +107,7 @@ def priced(gross: Any) -> Callable[[Any], None]:
     ("R4", "a word", {"amount": "free of charge", "currency": "AUD"}, "free of charge"),
     ("R4", "a comma", {"amount": "9,99", "currency": "AUD"}, "9,99"),
     ("R4", "true", {"amount": True, "currency": "AUD"}, "True"),
-    ("R4", "a currency nobody knows", {"amount": 7.77, "currency": "dollars"}, "7.77"),
+    ("R4", "an unknown currency", {"amount": 7.77, "currency": "dollars"}, "7.77"),
     ("R4", "10^12", {"amount": 10**12, "currency": "AUD"}, "1000000000000"),
     ("R4", "10^400 as a number", {"amount": 10**400, "currency": "AUD"}, "1000000000000"),
     ("R4", "a list", [5.55], "5.55"),
@@ -182,7 +182,7 @@ def test_markup_in_an_error_is_text_for_the_sender_and_the_operator(
     assert (escape(SCRIPT) in for_alice) == (status == "rejected")
 
 
-@rows("", ("R7", "422 for a field nobody knows"))
+@rows("", ("R7", "422 for an unknown field"))
 def test_markup_about_an_unknown_field_is_text_for_the_operator_only(
     book: Book, line: Meddler, alice: User, sam: User, visit: Callable[[User], Client]
 ) -> None:
@@ -212,13 +212,13 @@ def bombed(count: int, size: int) -> bytes:
 
 @rows(
     "answer, status",
-    ("R10", "90 headers more", bombed(90, 10), "booked"),
+    ("R10", "90 extra headers", bombed(90, 10), "booked"),
     ("R10", "a header of 60 kB", bombed(1, 60_000), "booked"),
     ("R10", "a header of 100 kB", bombed(1, 100_000), "unconfirmed"),
     ("R10", "1,000 headers", bombed(1_000, 10), "unconfirmed"),
     ("R10", "30 MB of headers", bombed(500, 60_000), "unconfirmed"),
-    ("R10", "header lines without end", b"HTTP/1.1 201 Said\r\n" + b"X-Bomb: 1\r\n" * 200_000, "unconfirmed"),
-    ("R10", "a status nobody knows", b"HTTP/1.1 999 Said\r\nContent-Length: 0\r\n\r\n", "unconfirmed"),
+    ("R10", "endless header lines", b"HTTP/1.1 201 Said\r\n" + b"X-Bomb: 1\r\n" * 200_000, "unconfirmed"),
+    ("R10", "an unknown status", b"HTTP/1.1 999 Said\r\nContent-Length: 0\r\n\r\n", "unconfirmed"),
 )
 def test_headers_are_read_only_up_to_a_limit(book: Book, line: Meddler, answer: bytes, status: str) -> None:
     line.says("book", answer)

@@ -55,7 +55,7 @@ SHARED = "This looks like a shared mailbox. Drivers and the carrier write here. 
         "Contact and company are the same. Clear company so it prints once.",
     ),
     ("B18", "sender's suburb", "suburb", "Brunswick", PAIR),
-    ("B23", "support@ of one's own", "email", "support@quill.example", EMAIL),
+    ("B23", "the sender's own support@", "email", "support@quill.example", EMAIL),
     ("B23", "noreply@", "email", "noreply@quill.example", EMAIL),
     ("B23", "somebody else's", "email", "bob@bolts.example", EMAIL),
     ("B24", "sender's phone", "phone", "<script>", PHONE),

@@ -35,7 +35,7 @@ def send(alices: Browser) -> Any:
 @rows(
     "changes, part, sent",
     ("B16", "0800", DARWIN, "postcode", "0800"),
-    ("B17", "a blank behind", {**SYDNEY, "receiver_postcode": "2000 "}, "postcode", "2000"),
+    ("B17", "a blank at the end", {**SYDNEY, "receiver_postcode": "2000 "}, "postcode", "2000"),
     ("B17", "a blank inside", {**SYDNEY, "receiver_postcode": " 20 00"}, "postcode", "2000"),
     ("B19", "au", {"receiver_country": "au"}, "country", "AU"),
     ("B2", "a no-break space", {"receiver_name": "Priya\u00a0 Nair"}, "name", "Priya Nair"),

@@ -119,7 +119,7 @@ MARKUP = '<script>alert(1)</script><img src=x onerror="alert(2)">'
     ("W23", "markup on the pages", {"event_type": MARKUP}),
     ("W26", "HTML on the pages", {"description": MARKUP}),
     ("W26", "HTML in the place", {"location_data": {"suburb": MARKUP, "country": MARKUP}}),
-    ("W26", "HTML in a member nobody knows", {"<script>": MARKUP}),
+    ("W26", "HTML in an unknown member", {"<script>": MARKUP}),
 )
 def test_the_carriers_text_is_only_ever_text(
     order: Order, alice: User, sam: User, visit: Visit, changes: dict[str, Any]
