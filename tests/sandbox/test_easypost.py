@@ -116,7 +116,7 @@ def test_another_shipments_rate_buys_nothing(easypost):
     assert easypost.effects("bought") == []
 
 
-def test_a_second_purchase_waits_while_the_first_is_in_progress(easypost, in_thread):
+def test_a_second_purchase_is_refused_while_the_first_is_in_progress(easypost, in_thread):
     shipment = easypost.create()
     easypost.control("trouble", operation="book", verb="sleep-commit", arg=0.5)
     first = in_thread(easypost.buy, shipment)

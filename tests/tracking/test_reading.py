@@ -34,7 +34,7 @@ def body(number: int, **changes: Any) -> bytes:
 
 
 def just_now() -> str:
-    """Set the clock: a scan from over a month before the booking would change nothing."""
+    """Return the current time as a scan time. A scan from over a month before the booking would change nothing."""
     return f"{timezone.now():%Y-%m-%dT%H:%M:%SZ}"
 
 
