@@ -85,7 +85,7 @@ def test_another_nonce_is_refused(mia: Person) -> None:
 
 
 def test_a_code_for_another_challenge_is_refused(mia: Person) -> None:
-    """The provider refuses it: the verifier proves that the code went back to whoever asked for it."""
+    """The provider refuses it: the verifier proves that the code went back to the browser that asked for it."""
     stolen = with_query(mia.begin(), code_challenge="E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM")
     assert is_refused(mia, mia.go_there(stolen))
 
