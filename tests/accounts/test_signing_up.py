@@ -242,7 +242,7 @@ def test_an_address_on_labels_cannot_be_removed_from_the_login(alice_with_passwo
     log_in(browser, alice_with_password)
     say_the_password_again(browser)
     remove = {"action_remove": "", "email": "second@quill.example"}
-    assert "stands on your labels" in browser.post("/accounts/email/", remove, follow=True).content.decode()
+    assert "is on your labels" in browser.post("/accounts/email/", remove, follow=True).content.decode()
     alice_with_password.membership.sender.pickup_addresses.update(email="alice@quill.example")
     browser.post("/accounts/email/", remove)
     assert not EmailAddress.objects.filter(email="second@quill.example").exists()

@@ -118,7 +118,7 @@ def test_an_unreadable_line_below_the_header_is_reported() -> None:
 
 def test_a_character_that_cannot_be_stored_is_reported_but_not_quoted() -> None:
     [problem] = read_report(written(line("SA\x0000001")), PROFILE)
-    assert problem == Problem(2, "It holds a character that is no text.")
+    assert problem == Problem(2, "It has a character that isn't text.")
 
 
 def test_invalid_bytes_are_reported_if_they_spoil_a_number() -> None:

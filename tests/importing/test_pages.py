@@ -49,7 +49,7 @@ def test_the_check_shows_what_is_left_out_joined_and_not_used(listed: Client, fi
     assert "2 left out: Already shipped in your shop." in page
     assert "1 left out: Not paid yet in your shop." in page
     assert "2 rows of order #1001 are one parcel." in page
-    assert "Of no matter for a parcel: Lineitem fulfillment status, Shipping Street, Note Attributes, Vendor." in page
+    assert "Not needed for a parcel: Lineitem fulfillment status, Shipping Street, Note Attributes, Vendor." in page
     assert "Book 1 parcel" in page
     assert "To fix" not in page
 
@@ -58,7 +58,7 @@ def test_one_click_puts_back_all_shipped_orders(listed: Client, file: Import) ->
     skipped = text(listed.get(f"{check_page(file)}?show=skipped"))
     assert "Import all 2 anyway: Already shipped in your shop" in skipped
     answer = listed.post(reverse("take_left_out", args=[file.uuid]), {"why": shop_words.SHIPPED}, follow=True)
-    assert "2 rows taken. Nothing is booked by this." in text(answer)
+    assert "2 rows put back. Nothing is booked yet." in text(answer)
     work_off(file)
     assert "Book 3 parcels" in text(listed.get(check_page(file)))
 

@@ -43,8 +43,8 @@ class Config:
 class Settings:
     """What POST /_sandbox/settings may change.
 
-    A refund that was asked for ends after ``refund_days`` as ``refund_end`` says. Labels are made
-    as ``label_type``, whatever was asked for, unless that is blank. ``requests_per_second`` 0 sets
+    A requested refund ends after ``refund_days`` as ``refund_end`` says. Labels are made as
+    ``label_type`` instead of the requested type, unless that is blank. ``requests_per_second`` 0 sets
     no limit.
     """
 
