@@ -95,8 +95,8 @@ class OwnLimitsForm(SettingsForm):
             "own_money_a_day": "Most money a day",
         }
         help_texts: ClassVar[dict[str, str]] = {
-            "own_bookings_a_day": "For your whole team. Leave it empty if you don't want your own limit.",
-            "own_money_a_day": "Leave it empty if you don't want your own limit.",
+            "own_bookings_a_day": "For your whole team. Leave it empty for no limit.",
+            "own_money_a_day": "Leave it empty for no limit.",
         }
 
     def __init__(self, *args: Any, **options: Any) -> None:

@@ -231,7 +231,7 @@ def test_invitations_of_a_former_owner_no_longer_work(
 
 
 @pytest.mark.parametrize("change", [{"remove": "1"}, {"role": "viewer"}])
-def test_a_former_owners_link_stays_dead_when_they_are_an_owner_again(
+def test_a_former_owners_link_stays_invalid_when_they_become_an_owner_again(
     page: Client, quill: Sender, ana: User, visit: Callable[[User], Client], change: dict[str, str]
 ) -> None:
     page.post(f"{URL}members/{ana.membership.pk}/", {"role": "owner"})
@@ -241,7 +241,7 @@ def test_a_former_owners_link_stays_dead_when_they_are_an_owner_again(
     assert Client().get(link).status_code == 410
 
 
-def test_a_link_of_an_owner_with_a_disabled_login_is_dead(
+def test_a_link_of_an_owner_with_a_disabled_login_is_invalid(
     page: Client, alice: User, ana: User, sam: User, visit: Callable[[User], Client]
 ) -> None:
     page.post(f"{URL}members/{ana.membership.pk}/", {"role": "owner"})

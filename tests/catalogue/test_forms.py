@@ -193,6 +193,6 @@ def test_zeros_at_the_end_do_not_count_as_decimals(typed: str, places: int, read
 
 
 @pytest.mark.parametrize(("typed", "places"), [("9.5001", 3), ("2.5", 0), ("0.00010", 3)])
-def test_one_decimal_too_many_is_refused(typed: str, places: int) -> None:
+def test_an_extra_decimal_is_refused(typed: str, places: int) -> None:
     with pytest.raises(ValidationError):
         PlainDecimalField(example="1", places=places).clean(typed)

@@ -52,7 +52,9 @@ def test_one_of_eight_workers_with_the_same_copy_of_a_row_changes_it(waiting: Wa
     assert done.count(True) == (8 if change == "give_up" else 1)
 
 
-def test_sweepers_and_workers_at_once_do_each_row_once(waiting: Waiting, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_simultaneous_sweepers_and_workers_process_each_row_once(
+    waiting: Waiting, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rows, done, messages = [waiting().pk for _ in range(40)], Counter[int](), Queue[int]()
     monkeypatch.setattr(sweep, "publish_task", lambda task, pk: messages.put(pk) is None)
     stop = threading.Event()

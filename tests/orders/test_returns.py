@@ -99,7 +99,7 @@ def test_the_bench_doesnt_print_or_hand_over_a_return(
     assert page.get(f"/parcels/print/?order={made.uuid}").context["rows"]
 
 
-def test_a_late_return_counts_as_no_late_parcel_or_delivery_but_may_be_refunded(
+def test_a_late_return_is_no_late_parcel_or_delivery_in_reports_but_may_be_refunded(
     made: Order, sent: Order, quill: Sender, alice: User
 ) -> None:
     now = timezone.now()

@@ -650,7 +650,7 @@ def test_a_header_in_millimetres_is_shown_and_choosing_centimetres_is_refused(li
     assert "“Length (mm)” says mm. Choose mm, or rename that column" in text(answer)
 
 
-def test_one_file_too_many_in_an_hour_is_refused_and_taken_the_next_hour(
+def test_a_file_beyond_the_hourly_limit_is_refused_and_accepted_the_next_hour(
     listed: Client, quill: Sender, alice: User, settings: Any
 ) -> None:
     settings.IMPORTS_AN_HOUR = 2

@@ -67,7 +67,7 @@ def test_mark_printed_takes_it_off_the_queue_and_names_who(order: Order, ana: Us
 @pytest.mark.parametrize(
     ("opened", "asked"), [(0, "is not asked"), (1, "Did it come out?"), (2, "Did all 2 come out?")]
 )
-def test_only_a_label_that_was_opened_is_asked_about(
+def test_the_page_asks_only_about_opened_labels(
     order: Order, quill: Sender, alice: User, visit: Visit, opened: int, asked: str
 ) -> None:
     client, orders = visit(alice), [order, ready(quill, alice), ready(quill, alice)]

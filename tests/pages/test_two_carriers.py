@@ -142,7 +142,7 @@ def test_with_one_account_no_carrier_is_named(page, carrier, localities, setting
     assert other.FIRST not in text(page.post("/parcels/new/", AT_HOME, follow=True))
 
 
-def test_a_pause_of_one_carrier_shows_no_banner_and_of_both_does(page, quill, alice, settings):
+def test_the_pause_banner_shows_only_if_both_carriers_are_paused(page, quill, alice, settings):
     two_offers(quill, alice, settings)
     now = timezone.now()
     rows = type(other.account()).objects
