@@ -1,4 +1,4 @@
-"""The access matrix, page by page, and a world with an object for each of its addresses."""
+"""The access matrix, page by page, and a world with an object for each of its URLs."""
 
 import re
 import uuid
@@ -90,7 +90,7 @@ def audience(entry: URLPattern) -> frozenset[str]:
 
 @dataclass
 class World:
-    """One of everything of Alice's, and the cookies of somebody of each kind who has logged in."""
+    """Alice's account with one of everything, and the cookies of one logged-in person of each kind."""
 
     things: dict[str, Any]
     cookies: dict[str, str]
@@ -101,7 +101,7 @@ class World:
 
 @pytest.fixture(scope="module")
 def world(django_db_setup: None, django_db_blocker: Any) -> Iterator[World]:
-    """Made once: each test is a savepoint inside this transaction."""
+    """The world, created once. Each test is a savepoint inside this transaction."""
     with django_db_blocker.unblock(), transaction.atomic():
         quill, bolts = factories.sender(name="Quill & Co"), factories.sender(name="Bob's Bolts")
         alice, bob = factories.user("alice@quill.example"), factories.user("bob@bolts.example")
@@ -125,7 +125,7 @@ def _logged_in(person: User) -> str:
 
 
 def things_of(sender: Any, person: User) -> dict[str, Any]:
-    """One of everything that has an address, by the name its address gives it."""
+    """Create one of everything that has a URL. Return them by their names in the URLs."""
     order = factories.order(sender, person, status="booked")
     factories.parcel(order)
     row = factories.import_row(sender, person)
@@ -154,7 +154,7 @@ def things_of(sender: Any, person: User) -> dict[str, Any]:
 
 
 def address(route: str, things: dict[str, Any], *, foreign: bool = False) -> str:
-    """The route with Alice's own objects in it, each by the name it has there; `foreign` ones exist nowhere."""
+    """Return the route's URL with Alice's own objects. With `foreign`, the objects don't exist."""
     fixed = {
         "str:size": "full",
         "str:token": "no-such-token",

@@ -16,7 +16,7 @@ def campaign(*options: str) -> "subprocess.CompletedProcess[str]":
 
 
 def holds(done: "subprocess.CompletedProcess[str]") -> None:
-    """A failed campaign prints the worst first, on separate lines, so a truncated log still shows it."""
+    """Fail if the campaign failed. The worst comes first, on its own lines, so a shortened log still shows it."""
     if done.returncode:
         said = done.stdout.splitlines()
         broken = [line for line in said if "BROKEN" in line or "VOID" in line or line.startswith("      ")]

@@ -1,4 +1,4 @@
-"""Certificates made for a test: only the test itself trusts them."""
+"""Certificates made for a test. Only the test trusts them."""
 
 import ipaddress
 from datetime import UTC, datetime, timedelta
@@ -12,14 +12,14 @@ from cryptography.x509.oid import NameOID
 
 
 class Certificate(NamedTuple):
-    """The two files a TLS server needs; the first is also what a client would have to trust."""
+    """The two files a TLS server needs. A client has to trust the first one."""
 
     bundle: Path
     key: Path
 
 
 def own_certificate(folder: Path, *, days: float = 1) -> Certificate:
-    """A self-signed certificate for 127.0.0.1, good for so many days."""
+    """Make a self-signed certificate for 127.0.0.1 that is valid for this many days."""
     key = ec.generate_private_key(ec.SECP256R1())
     who = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "carrier.test")])
     names = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])

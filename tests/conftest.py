@@ -1,4 +1,4 @@
-"""The cast, the sandbox carrier, a closed network. Alice owns, Ana ships for her, Bob is a stranger, Sam is staff."""
+"""The cast, the sandbox carrier and a closed network. Alice is an owner, Ana ships for her, Bob is a stranger, Sam is staff."""
 
 import datetime as dt
 import gc
@@ -62,7 +62,7 @@ def _needs_a_database(item: pytest.Item) -> bool:
 
 @pytest.fixture
 def say(capfd: pytest.CaptureFixture[str]) -> Callable[[str], None]:
-    """Print what was measured, in a green run too: xdist drops what its workers print, but for standard error."""
+    """Print a measurement even if the test passes. xdist drops what its workers print, except on standard error."""
 
     def write(text: str) -> None:
         with capfd.disabled():
@@ -85,13 +85,13 @@ def django_db_modify_db_settings(
 
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None) -> None:
-    """Work as the role that the portal works as: the owner has made the test database, and is done."""
+    """Work as the portal's own role. The owner has created the test database and has nothing more to do."""
     _work_as(settings.APP_DATABASE)
 
 
 @pytest.fixture(scope="module")
 def as_the_owner(django_db_setup: None) -> Iterator[None]:
-    """Work as the owner, as commands do that change more than rows."""
+    """Work as the owner, like commands that change more than rows."""
     _work_as(OWNERS)
     yield
     _work_as(settings.APP_DATABASE)
@@ -101,7 +101,7 @@ OWNERS = dict(settings.DATABASES["default"])
 
 
 def _work_as(role: dict[str, Any]) -> None:
-    """Connect with another role's address from here on, in place: other threads use it too."""
+    """Connect as another role from here on. The change is in place, so other threads use it too."""
     if settings.IS_OWNER:
         connection.close()
         connection.settings_dict.update({**role, "NAME": connection.settings_dict["NAME"]})
@@ -109,7 +109,7 @@ def _work_as(role: dict[str, Any]) -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def _nobody_sleeps_for_a_turn() -> None:
-    """Calls still take their turns. See `clock` in tests/orders/test_turns.py."""
+    """Let calls take turns without waiting. See `clock` in tests/orders/test_turns.py."""
     turns.APART = 0.0
 
 
@@ -121,19 +121,19 @@ def _no_connection_is_kept_from_test_to_test() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _nothing_has_begun(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A test that begins as a worker does leaves no process behind that ends itself at another test's restore."""
+    """Forget that a test began work: otherwise the process would end itself at another test's restore."""
     monkeypatch.setattr(starting, "_begun", False)
 
 
 @pytest.fixture(autouse=True, scope="session")
 def _static_files_are_found_when_asked_for() -> None:
-    """Otherwise WhiteNoise reads every static file for each new test client, a quarter of the time of page tests."""
+    """Find static files only when asked. WhiteNoise would read them all for each test client: a quarter of page tests' time."""
     settings.WHITENOISE_AUTOREFRESH = True
 
 
 @pytest.fixture(autouse=True, scope="session")
 def _widgets_are_not_noted(django_test_environment: None) -> None:
-    """A test client notes each template that a page renders, with a copy of its context. A form's options are hundreds."""
+    """Keep the test client from copying the context of each template of a widget: a form has hundreds of options."""
     noted = Template._render
 
     def render(self: Template, context: Context) -> str:
@@ -145,13 +145,13 @@ def _widgets_are_not_noted(django_test_environment: None) -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def _passwords_are_hashed_cheaply() -> None:
-    """At its production cost, Argon2 takes a quarter of a second of CPU for each password, on purpose."""
+    """Make hashing cheap. In production Argon2 takes a quarter of a second of CPU for each password on purpose."""
     Argon2PasswordHasher.time_cost, Argon2PasswordHasher.memory_cost = 1, 8
     Argon2PasswordHasher.parallelism = 1
 
 
 def pytest_collection_finish() -> None:
-    """Spare the garbage collector the collected tests: they stay until the end."""
+    """Keep the garbage collector from scanning the collected tests, which stay until the end."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
@@ -159,7 +159,7 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def _closed_network() -> Iterator[None]:
-    """Allow only loopback connections; a test that tries anything else fails."""
+    """Allow only loopback connections. A test that tries any other fails."""
     connect = socket.socket.connect
 
     def guarded(self: socket.socket, address: Any) -> None:
@@ -183,7 +183,7 @@ def carrier(tmp_path: Path, settings: Any) -> Iterator[SandboxCarrier]:
 
 @pytest.fixture
 def line(carrier: SandboxCarrier, settings: Any) -> Iterator[Meddler]:
-    """The connection to the sandbox carrier, on which a test can change replies."""
+    """The connection to the sandbox carrier, where a test can change replies."""
     with Meddler(carrier.url) as it:
         settings.CARRIER_BASE_URL = it.url
         yield it
@@ -191,7 +191,7 @@ def line(carrier: SandboxCarrier, settings: Any) -> Iterator[Meddler]:
 
 @pytest.fixture
 def contract(tmp_path: Path, settings: Any) -> Callable[[str], None]:
-    """Gives the portal a contract file: `contract("replays = true")`."""
+    """`contract("replays = true")` gives the portal a contract file."""
 
     def use(toml: str) -> None:
         path = tmp_path / f"contract-{abs(hash(toml))}.toml"
@@ -203,7 +203,7 @@ def contract(tmp_path: Path, settings: Any) -> Callable[[str], None]:
 
 @pytest.fixture
 def carrier_with(tmp_path: Path, settings: Any) -> Iterator[Callable[..., SandboxCarrier]]:
-    """`told('view = ""')` is a carrier whose contract file says just that."""
+    """`carrier_with('view = ""')` is a carrier with only this in its contract file."""
     running: list[SandboxCarrier] = []
 
     def start(toml: str, **choices: Any) -> SandboxCarrier:
@@ -271,7 +271,7 @@ def _member(sender: Sender, name: str, role: str) -> User:
 
 @pytest.fixture
 def bob(db: None) -> User:
-    """A stranger with an account of his own."""
+    """A stranger with his own account."""
     business = factories.sender(name="Bob's Bolts")
     user = factories.user("bob@bolts.example", name="Bob Stranger")
     factories.member(business, user, role=Role.OWNER, since=LONG_AGO)
@@ -289,7 +289,7 @@ def sam(db: None) -> User:
 
 @pytest.fixture
 def visit() -> Callable[[User], Client]:
-    """`visit(alice)` is her browser: a client that is logged in and checks CSRF."""
+    """`visit(alice)` is Alice's browser: a client that is logged in and checks CSRF."""
 
     def logged_in(user: User) -> Client:
         client = Client()

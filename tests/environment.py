@@ -1,4 +1,4 @@
-"""The settings' environment for tests; loaded by `-p tests.environment` before Django reads it."""
+"""The environment variables for tests, loaded by `-p tests.environment` before Django reads its settings."""
 
 import os
 

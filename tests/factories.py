@@ -1,4 +1,4 @@
-"""Plain functions that create what a test needs; every default is a realistic value."""
+"""Plain functions that create what a test needs. Every default is a realistic value."""
 
 import copy
 import datetime as dt
@@ -76,14 +76,14 @@ def user(email: str, *, name: str = "", **fields: Any) -> User:
 
 
 def second_factor(person: User) -> str:
-    """Enrols a TOTP secret and returns it."""
+    """Enrol a TOTP secret and return it."""
     secret = generate_totp_secret()
     TOTP.activate(person, secret)
     return secret
 
 
 def gave_password(client: Any, person: User, *, minutes: float = 0) -> Any:
-    """The browser of a logged-in user who gave the password this long ago."""
+    """Return the browser of a logged-in user who entered the password this long ago."""
     session = client.session
     session["account_authentication_methods"] = [
         {"method": "password", "at": time.time() - 60 * minutes, "reauthenticated": True}
@@ -109,7 +109,7 @@ def member(of: Sender, person: User, *, role: str = Role.OWNER, since: dt.dateti
 
 
 def webhook_endpoint(sender: Sender, person: User, **fields: Any) -> WebhookEndpoint:
-    """An endpoint that wants everything. Its secret is `made.text`, which no database holds."""
+    """Create an endpoint for every kind of event. Its secret is `made.text`, which isn't in the database."""
     text = new_secret()
     values: dict[str, Any] = {
         "url": "https://shop.example/hooks",
@@ -138,7 +138,7 @@ ADDRESSES = {
 
 
 def api_token(person: User | None = None, *, scopes: Collection[str] = SCOPES, **fields: Any) -> ApiToken:
-    """A member's token, or a partner's. Its text is `made.text`, which no database holds."""
+    """Create a member's token, or a partner's. Its text is `made.text`, which isn't in the database."""
     number, now = ApiToken.objects.count(), timezone.now()
     text = f"portal_{number:04d}{uuid.uuid4().hex}"
     by = person or user(f"ops{number}@portal.example", is_staff=True)
@@ -251,7 +251,7 @@ OFFER: dict[str, Any] = {
 def quote(
     of: Sender, by: User, *, parcel: ParcelDetails | None = None, at: dt.datetime | None = None, **offer: Any
 ) -> Quote:
-    """A stored quote made without a carrier."""
+    """Create a stored quote without a carrier."""
     parcel = parcel or details(of)
     return Quote.objects.create(
         sender=of,
@@ -265,7 +265,7 @@ def quote(
 
 
 def order(of: Sender, by: User, *, status: str = "draft", **fields: Any) -> Order:
-    """An order written straight into the status a test needs, as the constraints allow it."""
+    """Create an order directly in the status a test needs, as far as the constraints allow."""
     now = timezone.now()
     made_from = quote(of, by)
     made = _from_quote(made_from, made_from.products[0], by=by, pickup_date=None, now=now)
@@ -291,7 +291,7 @@ def order(of: Sender, by: User, *, status: str = "draft", **fields: Any) -> Orde
 def parcel(
     of: Order | None = None, *, reference: str = "", poll_due_at: dt.datetime | None = None, **fields: Any
 ) -> Parcel:
-    """A parcel, and its poll if that is due at any time."""
+    """Create a parcel, and its poll if one is due at some time."""
     name = reference or (of.carrier_reference if of else None) or f"SLOOSE{Parcel.objects.count():03d}"
     fields = {"account": of.account if of else account(), "created_at": timezone.now()} | fields
     made = Parcel.objects.create(reference=name, order=of, **fields)
@@ -303,7 +303,7 @@ def parcel(
 def scan(
     at: Parcel, *, event_type: str = "Pickup", scan_time: dt.datetime | None = None, **fields: Any
 ) -> TrackingEvent:
-    """A scan of this parcel, not saved."""
+    """Return a scan of this parcel without saving it."""
     when = scan_time or timezone.now()
     values = {
         "account_id": at.account_id,
@@ -332,13 +332,13 @@ def account() -> Any:
 
 
 def delivery(*, body: bytes = b"{", **fields: Any) -> WebhookDelivery:
-    """A webhook's body as it is stored, at the account that takes new orders."""
+    """Create a stored webhook body at the account that takes new orders."""
     values: dict[str, Any] = {"account": account(), "received_at": timezone.now(), "sha256": "0" * 64}
     return WebhookDelivery.objects.create(body=body, **{**values, **fields})
 
 
 def deliver(body: bytes, *, at: CarrierAccount | None = None, now: dt.datetime | None = None) -> WebhookDelivery:
-    """A webhook as the carrier of this account brings it, stored and read."""
+    """Store and read a webhook from the carrier of this account."""
     configured = settings_of(at or account())
     assert configured
     pk = intake.receive_delivery(body, configured, now=now or timezone.now())
@@ -367,7 +367,7 @@ def stored_label(of: Order, *, size: str = "full", content: bytes = b"%PDF-1.4 a
 
 
 def print_station(person: User, name: str = "Bench 1", **fields: Any) -> PrintStation:
-    """A station that just called. The text of its token is `made.text`, which no database holds."""
+    """Create a station that just called. Its token's text is `made.text`, which isn't in the database."""
     now = timezone.now()
     made, text = stations.add_station(name, member=person.membership, now=now)
     PrintStation.objects.filter(pk=made.pk).update(**{"seen_at": now, "printer": "Zebra", **fields})
@@ -382,7 +382,7 @@ def print_job(station: PrintStation, order: Order, **fields: Any) -> PrintJob:
 
 
 def copy_of(made: Order, number: int) -> Order:
-    """Another order like this one, not saved."""
+    """Return another order like this one without saving it."""
     another = copy.copy(made)
     another.pk, another.uuid, another.form_token = None, uuid.uuid4(), uuid.uuid4()
     another.carrier_reference = f"SCOPY{number:06d}"
@@ -415,7 +415,7 @@ def draft(of: Sender, by: User, quote: Quote | None = None, **values: str) -> Dr
 
 
 def prices_of(quote: Quote) -> str:
-    """The address of the prices of a draft with this quote."""
+    """Return the URL of the prices of a draft with this quote."""
     details = ParcelDetails.from_json(quote.details)
     values = {name: str(value) for name, value in initial_from(details, quote.sender).items() if value is not None}
     made = Draft.objects.filter(quote=quote).first() or Draft.objects.create(
@@ -430,7 +430,7 @@ IMPORT_COLUMNS = ("receiver_name", "receiver_email", "receiver_line1", "receiver
 
 
 def taken(content: bytes, of: Sender, by: User) -> Import:
-    """An import of these bytes, its columns matched by their names where nobody had matched them before."""
+    """Import these bytes. Columns are matched by their names, unless somebody matched them before."""
     now = timezone.now()
     file = uploads.take(read_file(content), name="orders.csv", sender=of, by=by, now=now)
     if file.state == Import.State.MATCHING:
@@ -441,7 +441,7 @@ def taken(content: bytes, of: Sender, by: User) -> Import:
 
 
 def import_file(of: Sender, by: User, **fields: Any) -> Import:
-    """A file whose columns are matched."""
+    """Create a file with matched columns."""
     values: dict[str, Any] = {
         "created_at": timezone.now(),
         "file_name": "orders.csv",
@@ -457,7 +457,7 @@ def import_file(of: Sender, by: User, **fields: Any) -> Import:
 
 
 def import_row(of: Sender, by: User, *, file: Import | None = None, **fields: Any) -> ImportRow:
-    """A row whose weight is to be fixed."""
+    """Create a row whose weight has to be fixed."""
     file = file or import_file(of, by)
     number = file.rows.count() + 2
     cells = ["Noor Tamsin", "noor@example.net", "4 Sample Street", "Hobart", "7000", "Mugs", "0", "32", "24", "11"]
@@ -471,7 +471,7 @@ def import_row(of: Sender, by: User, *, file: Import | None = None, **fields: An
 
 
 def export(of: Sender, by: User, *, order: Order | None = None, content: bytes = b"", **fields: Any) -> Export:
-    """A proof pack of an order, or everything of an account, packed and still there."""
+    """Create a packed export that hasn't expired: an order's proof pack, or an account's full export."""
     now = timezone.now()
     content = content or b"PK" + bytes(20)
     values: dict[str, Any] = {
@@ -491,7 +491,7 @@ def export(of: Sender, by: User, *, order: Order | None = None, content: bytes =
 
 
 def billing_report(*, week: dt.date | None = None, state: str = "posted", **fields: Any) -> BillingReport:
-    """One of the carrier's weekly files, as it stands after its reading; its lines are made by `charge`."""
+    """Create one of the carrier's weekly files after it was read. `charge` creates its lines."""
     now = timezone.now()
     values: dict[str, Any] = {
         "account": gateway.current_account(),
@@ -505,7 +505,7 @@ def billing_report(*, week: dt.date | None = None, state: str = "posted", **fiel
 
 
 def charge(of: Order | None, kind: str = "order", amount: str = "12.08", **fields: Any) -> Charge:
-    """A posted line; a refund has a negative amount. Without an order it is nobody's, unless `sender` says."""
+    """Create a posted line. A refund has a negative amount. Without an order or `sender`, it is unassigned."""
     report = fields.pop("report", None) or billing_report(week=fields.get("week"))
     values: dict[str, Any] = {
         "account": report.account,
@@ -527,7 +527,7 @@ def charge(of: Order | None, kind: str = "order", amount: str = "12.08", **field
 
 
 def restore(**fields: Any) -> Restore:
-    """A restore from a backup of an hour ago, whose gap is open."""
+    """Create a restore from an hour-old backup, with its gap still open."""
     now = timezone.now()
     values = {"backup_at": now - dt.timedelta(hours=1), "restored_at": now}
     return Restore.objects.create(**{**values, **fields})

@@ -1,8 +1,8 @@
 """Allow emptying a test database although its audit rows refuse to be deleted.
 
-Between transactional tests Django empties SQLite by DELETE and PostgreSQL by TRUNCATE, which triggers refuse. So on
-SQLite they step aside for that moment and no other, and come back word for word; on PostgreSQL the owner does it, past
-them.
+Between transactional tests Django empties SQLite with DELETE and PostgreSQL with TRUNCATE, which triggers refuse. So
+on SQLite the triggers are dropped for that moment only, then created again unchanged. On PostgreSQL the owner does it,
+and they don't apply.
 """
 
 from collections.abc import Iterator

@@ -11,7 +11,7 @@ from shipping_portal.ops import logs
 
 @pytest.fixture
 def lines() -> Any:
-    """Everything written to the root logger while the test runs, as it reaches standard error."""
+    """Everything the root logger writes while the test runs, as it would appear on standard error."""
     stream = io.StringIO()
     handler = logging.StreamHandler(stream)
     handler.setFormatter(logs._json_formatter())

@@ -1,4 +1,4 @@
-"""An older carrier account beside the one that takes new orders, as OLDER_CARRIERS describes it."""
+"""An older carrier account next to the one that takes new orders, as in OLDER_CARRIERS."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ LINKED = 'link = "signed"\nlink_page = "https://track.older.example/t/"\nlink_ho
 
 
 def described(**parts: Any) -> dict[str, Any]:
-    """The settings CARRIER_OLD_…, as settings.py reads them."""
+    """Return the settings CARRIER_OLD_…, as settings.py reads them."""
     return {
         "BASE_URL": "https://older.example/api",
         "ACCOUNT": "older-account",
@@ -30,11 +30,11 @@ def described(**parts: Any) -> dict[str, Any]:
 
 
 def named(settings: Any, **parts: Any) -> CarrierAccount:
-    """Make an account an older one in the settings, and return its row; needs a database."""
+    """Make an account an older one in the settings, and return its row. This needs a database."""
     settings.OLDER_CARRIERS = {"OLD": described(**parts)}
     return gateway.account_of(carrier_settings.all_settings()[1])
 
 
 def unnamed() -> CarrierAccount:
-    """The row of an account without settings."""
+    """Return the row of an account without settings."""
     return CarrierAccount.objects.create(name="gone-account at https://gone.example", fingerprint="0" * 64)

@@ -1,4 +1,4 @@
-"""Debian's PgBouncer before a test's PostgreSQL, by the very file of `deploy/`, with the addresses of the test."""
+"""Debian's PgBouncer in front of a test's PostgreSQL, with the same file as in `deploy/` and the test's addresses."""
 
 import os
 import re
@@ -23,7 +23,7 @@ needs_pgbouncer = pytest.mark.skipif(
 
 
 def start_pgbouncer(children: ChildProcesses, database: str) -> str:
-    """Start it as "pgbouncer"; the address of the same database, for the same role, through it."""
+    """Start it as "pgbouncer". Return the address of the same database through it, for the same role."""
     to, port = urlsplit(database), free_port()
     folder = Path(tempfile.mkdtemp(prefix="portal-pgbouncer-"))
     children.remove_at_end(folder)

@@ -8,7 +8,7 @@ _reserved: list[socket.socket] = []
 
 
 def free_port() -> int:
-    """A port that no other test is given while this process lives. Its server may be stopped and started again.
+    """Return a port that no other test gets while this process lives. Its server may be stopped and restarted.
 
     Linux lets a server bind a port that is bound already, as long as nobody listens and both allow it. A search
     for a port allows that only afterwards, so the same port is never found twice.

@@ -6,5 +6,5 @@ PLANNED = "PLANNED"
 
 
 def sql_of(queries: CaptureQueriesContext) -> list[str]:
-    """Return each statement's text; PLANNED for a planned one, of which PostgreSQL's driver keeps none."""
+    """Return each statement's text, or PLANNED for a planned one, whose text PostgreSQL's driver doesn't keep."""
     return [query["sql"] or PLANNED for query in queries.captured_queries]

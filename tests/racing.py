@@ -9,7 +9,7 @@ from django.db import connections
 
 
 def at_once(*acts: Callable[[], Any]) -> list[Any]:
-    """Start all of them at once, each on its own connection; return what each returned or raised."""
+    """Start all at once, each on its own connection. Return what each one returned or raised."""
     gate = threading.Barrier(len(acts))
 
     def run(act: Callable[[], Any]) -> Any:

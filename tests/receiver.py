@@ -1,4 +1,4 @@
-"""A receiver of alerts and heartbeats: a real web server over TLS, which stores what it gets."""
+"""A receiver of alerts and heartbeats: a real web server over TLS that keeps what it gets."""
 
 import ssl
 import threading

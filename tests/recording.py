@@ -1,4 +1,4 @@
-"""What every request to the carrier must look like (interface §4, §5); checked for each sandbox a test was given."""
+"""The rules for every request to the carrier (interface §4, §5), checked for each sandbox a test uses."""
 
 import json
 from typing import Any
@@ -8,18 +8,18 @@ FOR_PEOPLE = ("/t/", "/tracking-page")  # the carrier's own pages, which a perso
 
 
 def improper(requests: list[dict[str, Any]]) -> list[str]:
-    """A sentence for each recorded request that breaks a rule of the interface."""
+    """Return a sentence for each recorded request that breaks a rule of the interface."""
     ours = [request for request in requests if not request["path"].startswith(FOR_PEOPLE)]
     return [f"{describe(request)}: {fault}" for request in ours for fault in _faults(request)]
 
 
 def cut(requests: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The requests whose body never arrived completely, and which the carrier did not answer."""
+    """Return the requests whose body never arrived completely and that got no reply."""
     return [request for request in requests if _is_cut(request)]
 
 
 def _is_cut(request: dict[str, Any]) -> bool:
-    """Whether the client went away too early: one killed in its call sends the head and part of the body."""
+    """Return whether the client disconnected too early: if killed during its call, it sends the head and part of the body."""
     announced = _headers(request).get("content-length", "")
     return announced.isdigit() and request["bytes_read"] < int(announced) and request["status"] is None
 
@@ -49,7 +49,7 @@ def _faults(request: dict[str, Any]) -> list[str]:
 
 
 def _has_partner(request: dict[str, Any]) -> bool:
-    """In the query of a read, in the body of a booking, nowhere else. The missing part of a cut body is unknown."""
+    """Return whether the partner is in a read's query or a booking's body. The missing part of a cut body is unknown."""
     in_query = bool(request["query"].get("partner_id")) == (request["operation"] in READS_WITH_PARTNER)
     in_body = _is_cut(request) or _names_partner(request["body"]) == (request["operation"] == "book")
     return in_query and in_body

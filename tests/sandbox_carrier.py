@@ -1,4 +1,4 @@
-"""The bundled sandbox carrier for tests: started over real HTTP, controlled and read through its control pages."""
+"""The bundled sandbox carrier for tests, served over real HTTP and controlled through its control pages."""
 
 import json
 import urllib.request
@@ -57,19 +57,19 @@ class SandboxCarrier:
         self._control("POST", "foreign", {"reference": reference})
 
     def charge(self, reference: str, kind: str, amount: str, **more: str) -> None:
-        """An adjustment or a refund on the next billing report."""
+        """Put an adjustment or a refund on the next billing report."""
         self._control("POST", "charge", {"reference": reference, "kind": kind, "amount": amount, **more})
 
     def refund(self, reference: str, *, granted: bool) -> None:
-        """Decide about a cancellation that was asked for."""
+        """Decide a cancellation that was requested."""
         self._control("POST", "refund", {"reference": reference, "granted": granted})
 
     def stray(self, reference: str, amount: str) -> None:
-        """A line for another sender's parcel on the next billing report."""
+        """Put a line for an unknown parcel on the next billing report."""
         self._control("POST", "stray", {"reference": reference, "amount": amount})
 
     def report(self) -> tuple[str, bytes]:
-        """The billing report of everything since the last one: its name, its bytes."""
+        """Return the name and bytes of a billing report of everything since the last one."""
         path = Path(self._control("POST", "report", {})["path"])
         return path.name, path.read_bytes()
 
@@ -77,12 +77,12 @@ class SandboxCarrier:
         self._control("POST", "listener", {"url": url})
 
     def ledger(self, effect: str = "") -> list[dict[str, Any]]:
-        """Every effect in order, or those of one kind, such as `booked`."""
+        """Return every effect in order, or those of one kind, such as `booked`."""
         lines = self._control("GET", "ledger")
         return [line for line in lines if not effect or line["effect"] == effect]
 
     def deliveries(self) -> list[dict[str, Any]]:
-        """Every try to send a scan to the listener, with its reply."""
+        """Return every try to send a scan to the listener, with the reply."""
         found: list[dict[str, Any]] = self._control("GET", "deliveries")
         return found
 

@@ -1,4 +1,4 @@
-"""A part of a test that leaves the database unchanged."""
+"""Run a part of a test that leaves the database unchanged."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ from django.db import transaction
 
 @contextmanager
 def undone() -> Iterator[None]:
-    """Undo what happens inside. Durable transactions may begin in it, as they may inside a test."""
+    """Undo everything inside the block. Durable transactions may begin in it, as in a test."""
     part = transaction.atomic()
     part._from_testcase = True
     with part:

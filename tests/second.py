@@ -1,4 +1,4 @@
-"""A second account that takes new orders, at a sandbox EasyPost beside the interface's own sandbox carrier."""
+"""A second account that takes new orders, at a sandbox EasyPost next to the interface's own sandbox carrier."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +20,7 @@ EASYPOST = "shipping_portal.carrier.easypost.EasyPost"
 
 
 def named(settings: Any, **parts: Any) -> CarrierAccount:
-    """Make an account the second one in the settings, and return its row; needs a database."""
+    """Make an account the second one in the settings, and return its row. This needs a database."""
     secrets = [f"carrier:{WEBHOOK_SECRET}"]
     settings.CARRIER_TITLE = FIRST
     settings.SECOND_CARRIER = {"TWO": older.described(WEBHOOK_SECRETS=secrets, **{"TITLE": SECOND, **parts})}
@@ -34,13 +34,13 @@ def account() -> CarrierAccount:
 
 
 def key(code: str = CODE) -> str:
-    """What identifies an offer of the second account."""
+    """Return the key of an offer of the second account."""
     return f"{code}@{account().pk}"
 
 
 @pytest.fixture
 def second(tmp_path: Path, settings: Any, db: None) -> Iterator[Client]:
-    """A sandbox EasyPost, where the second account is."""
+    """A sandbox EasyPost, which has the second account."""
     running = start(Config(state=tmp_path / "second"))
     named(settings, CLIENT=EASYPOST, BASE_URL=running.url, ACCOUNT="easypost-test", KEY=Config.key)
     yield Client(running.url)

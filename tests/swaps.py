@@ -1,4 +1,4 @@
-"""A compare-and-swap on a row that changed since it was read."""
+"""Compare-and-swaps on a row that changed since it was read."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +16,7 @@ SAID_NO = (Order.WrongStatus, Refused, NoLongerParked, NotReversible, NotReady, 
 
 
 def row(of: Model) -> dict[str, Any]:
-    """The row as the database has it."""
+    """Return the row as it is in the database."""
     return type(of)._default_manager.filter(pk=of.pk).values().get()  # type: ignore[attr-defined]
 
 

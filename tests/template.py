@@ -1,11 +1,11 @@
-"""A migrated database; every test database starts as a copy of it.
+"""A migrated database. Every test database starts as a copy of it.
 
 On SQLite it is a file in .run/templates, made by `./dev test` or by the first test that needs it, and reused until a
 migration or a model changes. On PostgreSQL `./dev test` runs `python -m tests.template` and passes the name of the
 database that it prints as TEST_TEMPLATE.
 
-On PostgreSQL the owner of MIGRATE_DATABASE_URL makes each database, and the tests work in it as the app's role. A
-database on a server of a test's own is filled from a dump of the template.
+On PostgreSQL the owner in MIGRATE_DATABASE_URL makes each database, and the tests work in it as the app's role. A
+database on a test's own server is filled from a dump of the template.
 """
 
 import fcntl
@@ -64,7 +64,7 @@ def migrated_file() -> Path:
 
 
 def _digest() -> str:
-    """Return a digest of all that a migrated database follows from: migrations, models, and the packages' own."""
+    """Return a digest of everything a migrated database depends on: our migrations and models, and the packages' own."""
     whole = hashlib.sha256((ROOT / "requirements" / "dev.txt").read_bytes())
     for pattern in ("migrations/*.py", "models/*.py", "models.py"):
         files = [*ROOT.glob(f"*/{pattern}"), *ROOT.glob(f"shipping_portal/*/{pattern}")]
@@ -74,23 +74,23 @@ def _digest() -> str:
 
 
 def owner() -> str:
-    """The address of the role that creates databases on PostgreSQL: the owner, or the only role."""
+    """Return the address for the role that creates databases on PostgreSQL: the owner, or the only role."""
     return os.environ.get("MIGRATE_DATABASE_URL") or os.environ["DATABASE_URL"]
 
 
 def owner_of(name: str) -> psycopg.Connection:
-    """A connection of the owner's to the database of that name."""
+    """Connect to the database of that name as the owner."""
     return psycopg.connect(f"{owner().rpartition('/')[0]}/{name}")
 
 
 def app_in(database: str) -> str:
-    """The address of a database for the role that the portal works as, where the owner's is given."""
+    """Return a database's address for the portal's role, given the owner's address."""
     server, _, options = os.environ["DATABASE_URL"].partition("?")
     return f"{server.rpartition('/')[0]}/{database.rpartition('/')[2]}" + (f"?{options}" if options else "")
 
 
 def new_database(server: str, name: str, *, like: str = "") -> str:
-    """Create a database on a PostgreSQL server, a copy of `like` where given; its address."""
+    """Create a database on a PostgreSQL server, as a copy of `like` if given. Return its address."""
     copied = sql.SQL(" TEMPLATE {}").format(sql.Identifier(like)) if like else sql.SQL("")
     with psycopg.connect(server, autocommit=True) as connection:
         connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)) + copied)
@@ -98,7 +98,7 @@ def new_database(server: str, name: str, *, like: str = "") -> str:
 
 
 def fill(address: str) -> bool:
-    """Fill an empty database on any server with what the template has, but for the roles' rights.
+    """Fill an empty database on any server with the template's content, except for the roles' rights.
 
     It takes a second, and the migrations fifteen. Return whether it was done: outside of the tests, and where they run
     on SQLite, there is no template on a server.
@@ -118,9 +118,9 @@ def fill(address: str) -> bool:
 
 
 def main() -> None:
-    """Migrate the database of DATABASE_URL; on PostgreSQL a new one beside it, as one in use can't be copied.
+    """Migrate the database of DATABASE_URL, or on PostgreSQL a new one, because one in use can't be copied.
 
-    With the word `kept`, only see to it that the migrated SQLite file is there.
+    With the word `kept`, only make sure that the migrated SQLite file exists.
     """
     if sys.argv[1:] == ["kept"]:
         migrated_file()

@@ -1,4 +1,4 @@
-"""docs/checks.md names a test for every acceptance check, and each of these tests exists."""
+"""docs/checks.md names a test for every acceptance check, and all these tests exist."""
 
 import re
 
@@ -13,7 +13,7 @@ def test_every_check_is_listed_once() -> None:
     assert sorted(listed) == sorted(f"{kind}{n + 1}" for kind, most in CHECKS.items() for n in range(most))
 
 
-def test_every_test_that_is_named_exists() -> None:
+def test_every_named_test_exists() -> None:
     code = "\n".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
     there = set(re.findall(r"^def (test_\w+)", code, re.MULTILINE))
     for checks, _, shown_by in ROWS:

@@ -1,4 +1,4 @@
-"""The access matrix: every address of the portal, and who gets what. A new address without a row fails here."""
+"""The access matrix: every URL of the portal, and who gets what. A new URL without a row fails here."""
 
 import re
 
@@ -19,12 +19,12 @@ from tests.savepoints import undone
 pytestmark = pytest.mark.django_db
 
 
-def test_every_page_is_for_those_in_the_matrix() -> None:
+def test_every_page_is_only_for_the_roles_in_the_matrix() -> None:
     declared = {str(entry.name): audience(entry) for _, entry in OURS if "public" not in audience(entry)}
     assert declared == {name: frozenset(roles) for roles, names in ACCESS.items() for name in names.split()}
 
 
-def test_every_address_declares_its_audience() -> None:
+def test_every_url_declares_its_audience() -> None:
     for route, entry in OURS:
         assert audience(entry), f"{route} says nothing about who it is for"
         assert audience(entry) <= {"public", *ROLES}, route
@@ -33,7 +33,7 @@ def test_every_address_declares_its_audience() -> None:
 
 
 def answers(client: Client, url: str) -> set[int]:
-    """What GET and POST answer: 401 for the way to the login; 405, which leaks nothing, is left out."""
+    """Return the statuses of GET and POST. A redirect to the login counts as 401; 405, which leaks nothing, is left out."""
     both = (client.get(url), client.post(url, {}))
     asked_in = [answer.get("Location", "").startswith("/accounts/login/") for answer in both]
     return {401 if asked else answer.status_code for asked, answer in zip(asked_in, both, strict=True)} - {405}
@@ -45,7 +45,7 @@ WITH_OBJECT = [
 
 
 def all_answers(world: World, who: str, routes: list[tuple[str, URLPattern]]) -> dict[str, set[int]]:
-    """What each URL returns to somebody. After each one, the database is as before."""
+    """Return the response of each URL to somebody. After each one the database is as before."""
     found = {}
     for route, _ in routes:
         with undone():
@@ -54,7 +54,7 @@ def all_answers(world: World, who: str, routes: list[tuple[str, URLPattern]]) ->
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_a_role_that_a_page_is_not_for_gets_404(role: str, world: World) -> None:
+def test_a_role_gets_404_for_pages_not_meant_for_it(role: str, world: World) -> None:
     found = all_answers(world, role, MEMBERS)
     for route, entry in MEMBERS:
         if role not in audience(entry):

@@ -1,4 +1,4 @@
-"""`./dev bench`: its goals, its ratios, whose CPU it counts, and the data it creates."""
+"""`./dev bench`: its goals, its ratios, which processes' CPU it counts, and the data it creates."""
 
 import datetime as dt
 import os
@@ -72,7 +72,7 @@ def test_cpu_of_a_process_that_has_ended_counts() -> None:
 )
 @pytest.mark.usefixtures("as_the_owner")  # who may ANALYZE
 def test_the_bench_fills_the_same_tables_as_real_use(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of each account: what is asked for, and beside each order what booking and following it leaves."""
+    """Each account has the requested rows, and each order has everything that booking and tracking it would leave."""
     monkeypatch.setattr(filling, "FILES", 1)
     cast = filling.fill(100, accounts=2)
     orders = Order.objects.filter(pk__gt=cast.key)
@@ -92,6 +92,6 @@ def test_the_bench_fills_the_same_tables_as_real_use(monkeypatch: pytest.MonkeyP
     assert not any(kind.due(timezone.now() + dt.timedelta(hours=1)).exists() for kind in all_kinds())
 
 
-def test_a_column_that_a_model_has_not_is_refused() -> None:
+def test_a_column_the_model_does_not_have_is_refused() -> None:
     with pytest.raises(ValueError, match="no column weight"):
         insert(OrderChange(pk=1), "SELECT 1", {"weight": "new.weight"})

@@ -13,14 +13,14 @@ DOT = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"><circle r="1"/>
 pytestmark = pytest.mark.django_db
 
 
-def test_a_page_carries_the_partners_name_and_asks_for_one_stylesheet(settings: Any) -> None:
+def test_a_page_has_the_partners_name_and_one_stylesheet(settings: Any) -> None:
     settings.BRAND_NAME = "Saltbush & Post"
     body = render_to_string("base.html")
     assert "Saltbush &amp; Post" in body
     assert body.count('rel="stylesheet"') == 1
 
 
-def test_the_two_colours_come_as_a_stylesheet_whose_address_changes_with_them(settings: Any) -> None:
+def test_the_two_colours_are_a_stylesheet_with_a_url_that_changes_with_them(settings: Any) -> None:
     settings.BRAND_COLOUR, settings.BRAND_INK = "#6b2d5c", "#ffffff"
     before = brand.asset_address("brand_style")
     answer = Client().get(before)

@@ -22,7 +22,7 @@ def test_the_same_seed_plans_the_same_faults(carriers: tuple[Kind, ...]) -> None
     assert {strike.kind for strike in draw(5, 20, carriers).strikes} == {"kill in call", "trouble"}
 
 
-def test_a_campaign_at_another_carrier_is_another_plan() -> None:
+def test_a_campaign_with_another_carrier_has_another_plan() -> None:
     assert draw(5, 300, (EASYPOST,)).digest != draw(5, 300).digest
 
 
@@ -53,7 +53,7 @@ OF_IT = {"t": 1.0, "order_key": KEY, "reference": "9400"}
     ],
     ids=["easypost", "shipstation"],
 )  # fmt: skip
-def test_each_ledger_is_read_in_one_form(
+def test_each_carriers_ledger_is_read_into_one_format(
     read: Callable[..., Any], lines: list[dict[str, Any]], order_id: str, word: str
 ) -> None:
     common = EASYPOSTS if read is read_easypost else SHIPSTATIONS
@@ -68,7 +68,7 @@ def test_each_ledger_is_read_in_one_form(
 
 
 @pytest.mark.parametrize("sabotage", SABOTAGES, ids=lambda sabotage: sabotage.name)
-def test_every_sabotage_still_fits_the_code(sabotage: Sabotage) -> None:
+def test_every_sabotage_still_applies_to_the_code(sabotage: Sabotage) -> None:
     for file in {file for file, _, _ in sabotage.changes}:
         broken = (ROOT / file).read_text()
         for old, new in [change[1:] for change in sabotage.changes if change[0] == file]:
@@ -86,12 +86,12 @@ LONG = [["--seed=1", "--orders=400"], ["--seed=90210", "--orders=1000"]]
 
 
 @pytest.mark.campaign
-def test_no_fault_of_a_small_campaign_loses_a_parcel() -> None:
+def test_a_small_campaign_of_faults_loses_no_parcel() -> None:
     holds(campaign("--seed=1", *SMALL))
 
 
 @pytest.mark.campaign
-def test_no_lost_reply_of_a_small_campaign_at_easypost_loses_a_parcel() -> None:
+def test_a_small_campaign_with_easypost_loses_no_parcel() -> None:
     holds(campaign("--seed=1", "--orders=20", "--carrier=easypost"))
 
 
@@ -101,7 +101,7 @@ CLASSES = [["--seed=2", "--orders=200", f"--carrier={name}"] for name in CHOICES
 @pytest.mark.nightly
 @pytest.mark.campaign
 @pytest.mark.parametrize("options", [*LONG, ["--seed=2", "--orders=200", "--replays=off"], *CLASSES], ids=" ".join)
-def test_no_fault_of_a_long_campaign_loses_a_parcel(say: Callable[[str], None], options: list[str]) -> None:
+def test_a_long_campaign_of_faults_loses_no_parcel(say: Callable[[str], None], options: list[str]) -> None:
     done = campaign(*options)
     say(done.stdout)
     holds(done)

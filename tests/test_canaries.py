@@ -1,4 +1,4 @@
-"""R2: signed links and secrets: shown on the one page where they belong, then found nowhere else."""
+"""R2: a signed link is shown on its one page, and links and secrets are found nowhere else."""
 
 import io
 import logging
@@ -40,7 +40,7 @@ SECRETS = [
 
 @pytest.fixture(params=["response", "signed"])
 def linked(request: Any, tmp_path: Any, settings: Any) -> Iterator[SandboxCarrier]:
-    """A carrier whose links are on, in each of the two ways."""
+    """A carrier that gives signed links, in each of the two ways."""
     toml = f'link = "{request.param}"\nlink_page = "http://127.0.0.1:9/t/"\n'
     path = tmp_path / "links.toml"
     path.write_text(toml)
@@ -54,7 +54,7 @@ def linked(request: Any, tmp_path: Any, settings: Any) -> Iterator[SandboxCarrie
 
 @pytest.fixture
 def order(linked: SandboxCarrier, quill: Sender, alice: User, caplog: pytest.LogCaptureFixture) -> Order:
-    """A booked order with its labels and its parcel, everything logged."""
+    """A booked order with its labels and parcel. Everything is logged."""
     caplog.set_level(logging.DEBUG)
     made = factories.order(quill, alice)
     move_to(made, "booking", by=alice, reason="-", at=timezone.now(), due_at=timezone.now())
@@ -69,12 +69,12 @@ def order(linked: SandboxCarrier, quill: Sender, alice: User, caplog: pytest.Log
 
 @pytest.fixture
 def things(order: Order) -> dict[str, Any]:
-    """What the pages are about: this order, and one of everything else."""
+    """One of each thing that pages show, including this order."""
     return things_of(order.sender, order.made_by) | {"order": order, "quote": order.quote}
 
 
 def pages_of(who: User, client: Client, things: dict[str, Any]) -> Iterator[tuple[str, bytes]]:
-    """The bytes and headers of every page that is for this role, those of streamed files too."""
+    """Yield the bytes and headers of every page this role may open, streamed files included."""
     for route, details in MEMBERS:
         if details.name != "tracking_page" and who.membership.role in audience(details):
             url = address(route, things)
@@ -83,7 +83,7 @@ def pages_of(who: User, client: Client, things: dict[str, Any]) -> Iterator[tupl
 
 
 def every_row() -> str:
-    """All text of the database, as a thief of a dump would read it."""
+    """Return all text in the database, as somebody with a stolen dump would read it."""
     found = []
     for model in apps.get_models():
         for row in model._default_manager.all():
@@ -106,7 +106,9 @@ def test_no_link_is_made_for_a_parcel_of_another_carrier_account(
     assert len(linked.requests()) == before
 
 
-def test_the_link_is_shown_to_its_owner_and_audited(order: Order, alice: User, visit: Callable[[User], Client]) -> None:
+def test_the_link_is_shown_to_its_owner_and_that_is_audited(
+    order: Order, alice: User, visit: Callable[[User], Client]
+) -> None:
     answer = visit(alice).get(reverse("tracking_page", args=[order.uuid]))
     assert TOKEN in answer.content.decode()
     assert "no-store" in answer["Cache-Control"]
@@ -114,7 +116,7 @@ def test_the_link_is_shown_to_its_owner_and_audited(order: Order, alice: User, v
     assert Audit.objects.get(action="link shown").actor == alice
 
 
-def test_the_link_and_the_secrets_are_found_nowhere_else(
+def test_the_link_and_the_secrets_appear_nowhere_else(
     order: Order,
     things: dict[str, Any],
     alice: User,
@@ -125,7 +127,7 @@ def test_the_link_and_the_secrets_are_found_nowhere_else(
     visit: Callable[[User], Client],
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """On no page of any role, in the database, in the log or in a mail."""
+    """They are on no page of any role, and not in the database, the log or an email."""
     assert TOKEN in visit(alice).get(reverse("tracking_page", args=[order.uuid])).content.decode()
     private = [TOKEN, *SECRETS]
     seen = [page for who in (alice, ana, bea, vic) for page in pages_of(who, visit(who), things)]
@@ -136,7 +138,7 @@ def test_the_link_and_the_secrets_are_found_nowhere_else(
     assert not [(where, word) for where, text in texts for word in private if word in text]
 
 
-def test_the_link_is_in_no_mail_and_no_export(order: Order, alice: User, visit: Callable[[User], Client]) -> None:
+def test_the_link_is_in_no_email_and_no_export(order: Order, alice: User, visit: Callable[[User], Client]) -> None:
     client = visit(alice)
     assert TOKEN in client.get(reverse("tracking_page", args=[order.uuid])).content.decode()
     advance(order, "pickup_futile", at=timezone.now())
@@ -156,7 +158,7 @@ def test_the_link_is_in_no_mail_and_no_export(order: Order, alice: User, visit: 
 def test_no_export_has_a_link_or_the_labels_address(
     order: Order, linked: SandboxCarrier, alice: User, visit: Callable[[User], Client], what: str
 ) -> None:
-    """Even though a scan and a charge came with one."""
+    """Not even if a scan and a charge contained one."""
     client = visit(alice)
     link = f"{linked.url}/t/?{TOKEN}canary"
     assert TOKEN in client.get(reverse("tracking_page", args=[order.uuid])).content.decode()
@@ -183,8 +185,8 @@ def test_nobody_else_is_shown_the_link(
         assert TOKEN not in answer.content.decode(), who.name
 
 
-def test_a_visitor_sees_neither_link_nor_person(order: Order, things: dict[str, Any]) -> None:
-    """Neither on the way to the login page, where every URL redirects, nor there."""
+def test_a_visitor_sees_no_link_and_no_personal_data(order: Order, things: dict[str, Any]) -> None:
+    """Not in the redirects to the login page, and not on it."""
     client = Client()
     answers = [client.get(address(route, things)) for route, _ in MEMBERS]
     answers.append(client.get(answers[0]["Location"]))
@@ -195,7 +197,7 @@ def test_a_visitor_sees_neither_link_nor_person(order: Order, things: dict[str, 
     assert {answer["Location"].partition("?")[0] for answer in answers[:-1]} == {reverse("account_login")}
 
 
-def test_after_cancelling_there_is_no_link(order: Order, alice: User, visit: Callable[[User], Client]) -> None:
+def test_there_is_no_link_after_a_cancellation(order: Order, alice: User, visit: Callable[[User], Client]) -> None:
     now = timezone.now()
     move_to(order, "cancelling", reason="-", at=now)
     move_to(order, "cancelled", reason="-", at=now, cancelled_at=now)
@@ -203,7 +205,7 @@ def test_after_cancelling_there_is_no_link(order: Order, alice: User, visit: Cal
 
 
 def admin_pages(client: Client) -> Iterator[tuple[str, bytes]]:
-    """The index, every list, and the page of the newest row of everything."""
+    """Yield the index, every list, and the page of the newest row in each."""
     yield "/admin/", client.get("/admin/").content
     for model in admin.site._registry:
         name = f"admin:{model._meta.app_label}_{model._meta.model_name}"

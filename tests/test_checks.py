@@ -25,7 +25,7 @@ LINKED = 'link = "signed"\nlink_page = "https://track.example/t/"\nlink_hosts = 
 
 @pytest.fixture
 def production(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The settings of a well set up installation."""
+    """The settings of a well configured installation."""
     file = tmp_path / "named.toml"
     file.write_text(NAMED + LINKED)
     settings.TESTING = settings.DEMO = False
@@ -53,7 +53,7 @@ def production(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.fixture
 def two(production: Any) -> Any:
-    """A well set up installation that still tracks an older account."""
+    """A well configured installation that still tracks an older account."""
     production.OLDER_CARRIERS = {"OLD": older.described(CONTRACT=production.CARRIER_CONTRACT)}
     return production
 
@@ -89,7 +89,7 @@ def found() -> list[str]:
     return [str(message.id) for message in messages()]
 
 
-def test_a_good_installation_has_nothing_to_say(production: Any) -> None:
+def test_a_well_configured_installation_has_no_messages(production: Any) -> None:
     assert found() == []
 
 
@@ -174,7 +174,7 @@ def test_alerts_without_a_recipient_are_reported_and_one_way_is_enough(productio
         ("MAIN_DATABASE", {"ENGINE": "django.db.backends.sqlite3"}, "portal.E030"),
     ],
 )
-def test_a_few_risks_may_be_accepted_and_say_so(production: Any, setting: str, value: Any, risk: str) -> None:
+def test_an_accepted_risk_has_its_own_message(production: Any, setting: str, value: Any, risk: str) -> None:
     setattr(production, setting, value)
     assert "ACCEPTED_RISKS" in messages()[0].hint
     production.ACCEPTED_RISKS = [risk]
@@ -189,7 +189,7 @@ def test_a_few_risks_may_be_accepted_and_say_so(production: Any, setting: str, v
         ("MAIN_DATABASE", DATABASE | {"HOST": "127.0.0.1"}),
     ],
 )
-def test_what_goes_in_tls_or_stays_here_is_fine(production: Any, setting: str, value: Any) -> None:
+def test_connections_over_tls_or_on_this_machine_are_fine(production: Any, setting: str, value: Any) -> None:
     setattr(production, setting, value)
     assert found() == []
 
@@ -218,7 +218,7 @@ def test_keys_that_read_no_second_factor_stop_the_migration(settings: Any) -> No
     assert ids() == ["portal.E017"]
 
 
-def test_an_installation_with_an_older_account_has_nothing_to_say(two: Any) -> None:
+def test_an_installation_with_an_older_account_has_no_messages(two: Any) -> None:
     assert found() == []
 
 
@@ -235,7 +235,7 @@ def test_an_installation_with_an_older_account_has_nothing_to_say(two: Any) -> N
         ("WEBHOOK_SECRETS", ["carrier:short"], "portal.E007", "CARRIER_OLD_WEBHOOK_SECRETS"),
     ],
 )
-def test_what_is_wrong_with_an_older_account_names_its_own_setting(
+def test_a_problem_with_an_older_account_names_its_own_setting(
     two: Any, part: str, value: Any, message: str, setting: str
 ) -> None:
     two.OLDER_CARRIERS["OLD"][part] = value
@@ -259,7 +259,7 @@ def test_an_older_contract_is_checked_like_the_new_one(two: Any, tmp_path: Path)
     assert all("CARRIER_OLD_CONTRACT" in f"{seen.msg} {seen.hint}" for seen in messages())
 
 
-def test_a_class_that_names_the_reference_needs_no_file_and_one_that_checks_signatures_a_key(production: Any) -> None:
+def test_a_carrier_class_may_need_no_contract_file_but_a_webhook_key(production: Any) -> None:
     production.CARRIER_CLIENT, production.CARRIER_CONTRACT = "shipping_portal.carrier.easypost.EasyPost", ""
     assert "portal.E012" not in found()
     assert "portal.E019" in found()
@@ -268,7 +268,7 @@ def test_a_class_that_names_the_reference_needs_no_file_and_one_that_checks_sign
 
 
 @pytest.mark.parametrize("address", ["https://carrier.example/api", "https://carrier.example/api/"])
-def test_two_accounts_of_one_address_and_id_are_refused(two: Any, address: str) -> None:
+def test_two_accounts_with_the_same_address_and_id_are_refused(two: Any, address: str) -> None:
     two.OLDER_CARRIERS["OLD"] |= {"BASE_URL": address, "ACCOUNT": "another"}
     assert found() == []
     two.OLDER_CARRIERS["OLD"]["ACCOUNT"] = two.CARRIER_ACCOUNT
@@ -278,8 +278,8 @@ def test_two_accounts_of_one_address_and_id_are_refused(two: Any, address: str) 
 
 
 @pytest.mark.parametrize("user", ["carrier", "older"])
-def test_a_webhook_secret_of_two_accounts_is_refused_without_showing_it(two: Any, user: str) -> None:
-    """The address with the secret in its path names no user, so another user doesn't tell two deliveries apart."""
+def test_a_webhook_secret_shared_by_two_accounts_is_refused_without_showing_it(two: Any, user: str) -> None:
+    """The URL with the secret in its path has no user, so a different user wouldn't tell their deliveries apart."""
     two.OLDER_CARRIERS["OLD"]["WEBHOOK_SECRETS"] = [f"{user}:{GOOD_SECRET.partition(':')[2]}"]
     (seen,) = messages()
     assert seen.id == "portal.E014"
@@ -289,7 +289,7 @@ def test_a_webhook_secret_of_two_accounts_is_refused_without_showing_it(two: Any
 
 @pytest.mark.parametrize("name", ["old", "OLD-1", "OLD CARRIER", "ÄLT", "LINK"])
 def test_an_older_account_whose_settings_cannot_be_its_own_is_refused(two: Any, name: str) -> None:
-    """CARRIER_LINK_KEY is the key that signs links already, so no account is called LINK."""
+    """CARRIER_LINK_KEY is already the key that signs links, so no account can be called LINK."""
     two.OLDER_CARRIERS = {name: two.OLDER_CARRIERS["OLD"]}
     (seen,) = messages()
     assert seen.id == "portal.E015"
@@ -298,7 +298,7 @@ def test_an_older_account_whose_settings_cannot_be_its_own_is_refused(two: Any, 
 
 @pytest.fixture
 def second(production: Any) -> Any:
-    """A well set up installation of which two accounts take new orders."""
+    """A well configured installation with two accounts that take new orders."""
     production.SECOND_CARRIER = {"TWO": older.described(CONTRACT=production.CARRIER_CONTRACT)}
     return production
 
@@ -317,18 +317,18 @@ def test_two_accounts_may_take_new_orders(second: Any) -> None:
         ({"WEBHOOK_SECRETS": []}, "portal.E006"),
     ],
 )
-def test_what_is_wrong_with_the_second_account_is_refused(second: Any, parts: Any, message: str) -> None:
+def test_a_problem_with_the_second_account_is_refused(second: Any, parts: Any, message: str) -> None:
     second.SECOND_CARRIER["TWO"] |= parts
     assert found() == [message]
 
 
-def test_no_third_account_takes_new_orders(second: Any) -> None:
+def test_a_third_account_for_new_orders_is_refused(second: Any) -> None:
     parts = {"CONTRACT": second.CARRIER_CONTRACT, "ACCOUNT": "third", "WEBHOOK_SECRETS": [OTHER_SECRET]}
     second.SECOND_CARRIER["THREE"] = older.described(**parts)
     assert found() == ["portal.E066"]
 
 
-def test_an_account_that_takes_new_orders_is_no_older_one(second: Any) -> None:
+def test_an_account_that_takes_new_orders_cannot_be_an_older_one(second: Any) -> None:
     second.OLDER_CARRIERS = dict(second.SECOND_CARRIER)
     assert "portal.E013" in found()
     second.OLDER_CARRIERS = {"OLD": second.SECOND_CARRIER["TWO"] | {"WEBHOOK_SECRETS": [OTHER_SECRET]}}

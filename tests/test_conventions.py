@@ -46,7 +46,7 @@ def test_the_sandbox_shares_no_code_with_the_rest() -> None:
 
 
 def test_only_pages_and_admin_import_from_template_tags() -> None:
-    """What writes money and days is a plain module, `accounts/formatting.py`: the tags import it, like everybody."""
+    """Money and days are formatted in a plain module, `accounts/formatting.py`, which the tags import like everybody else."""
     pages = ("/templatetags/", "/views/", "/views.py", "/admin/", "/admin.py")
     for name, tree in trees():
         if any(part in f"/{name}" for part in pages):
@@ -56,7 +56,7 @@ def test_only_pages_and_admin_import_from_template_tags() -> None:
 
 
 def test_there_is_no_import_cycle() -> None:
-    """Nor one that only a type checker follows. TopologicalSorter raises with the circle."""
+    """Not even one that only a type checker follows. TopologicalSorter raises an error with the cycle."""
     modules = {name[:-3].replace("/", ".").removesuffix(".__init__"): tree for name, tree in trees()}
     imports: dict[str, set[str]] = {module: set() for module in modules}
     for module in imports:
@@ -68,7 +68,7 @@ def test_there_is_no_import_cycle() -> None:
 
 
 def test_every_point_of_the_contract_is_read_somewhere() -> None:
-    """A point that nothing reads asks an integrator a question whose answer is ignored."""
+    """A point that nothing reads would ask an integrator a question and ignore the answer."""
     code = "\n".join(path.read_text() for path in CODE if path.parent.name != "sandbox")
     by_side = ("query_", "sender_", "receiver_")  # read by the names of a party's parts and of a query's values
     ours = {point.name for point in dataclasses.fields(Fields) if not point.name.startswith(by_side)}
@@ -144,7 +144,7 @@ def test_templates_hold_no_inline_script_or_style_and_mark_nothing_safe() -> Non
 
 
 def test_no_line_of_a_template_is_longer_than_160_characters() -> None:
-    """One tag a line; a sentence that depends on something is decided in Python."""
+    """One tag a line. If a sentence depends on something, Python decides it."""
     for path in (ROOT / "templates").rglob("*.*"):
         long = [number for number, line in enumerate(path.read_text().splitlines(), 1) if len(line) > LONGEST_LINE]
         assert long == [], named(path)

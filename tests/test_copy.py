@@ -1,4 +1,4 @@
-"""T1: texts for people are calm, plain and ours: templates, emails, sentences in the code, and documents."""
+"""T1: texts for people are calm, plain and in our own words: templates, emails, sentences in the code, and documents."""
 
 import re
 from collections.abc import Iterable
@@ -23,7 +23,7 @@ HARDEST = 8.0  # years at school
 
 
 def years(said: Iterable[str]) -> float:
-    """The grade of Flesch and Kincaid of sentences of five words and more, by counting groups of vowels."""
+    """Return the Flesch-Kincaid grade of sentences of at least five words, counting groups of vowels as syllables."""
     lines = [words for line in said if len(words := re.findall(r"[A-Za-z'’]+", line)) >= 5]
     words = [word for line in lines for word in line]
     syllables = sum(

@@ -1,4 +1,4 @@
-"""What the owner of the database does for the portal's role, and what even the owner does not do by accident."""
+"""What the database owner does for the portal's role, and what even the owner can't do by accident."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ def run(*statements: str) -> None:
 
 
 def rights_too_many() -> list[str]:
-    """Of the portal's role, asked as that role."""
+    """Return the excessive rights of the portal's role, checked as that role."""
     run(f"SET LOCAL ROLE {APP}", "SET LOCAL statement_timeout = '15s'")
     found = roles.too_many()
     run("RESET ROLE")

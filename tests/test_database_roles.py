@@ -1,4 +1,4 @@
-"""The portal works as a role that reads and writes rows, and may do nothing else; a check says when it may."""
+"""The portal works as a role that may only read and write rows. A check reports any other right."""
 
 import pytest
 from django.conf import settings
@@ -53,7 +53,7 @@ def test_the_portals_role_is_refused(statement: str) -> None:
         connection.cursor().execute(statement)
 
 
-def test_it_has_no_excessive_right_and_can_add_to_the_audit_log() -> None:
+def test_the_portals_role_has_no_excessive_right_and_can_add_to_the_audit_log() -> None:
     assert roles.too_many() == []
     assert list(deploy_checks.check_database_role(databases=["default"])) == []
     Audit.write("database restored", "nothing", by=None, at=timezone.now())

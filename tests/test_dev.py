@@ -1,4 +1,4 @@
-"""./dev itself: what its locks contain, and that nothing it starts outlives it."""
+"""./dev itself: what its lock files contain, and that nothing it starts outlives it."""
 
 import contextlib
 import json
@@ -43,7 +43,7 @@ SHORT_LIVED = "sleep 0.5; echo out of paper"
 
 
 def locked(lock: Path) -> dict[str, Requirement]:
-    """Every package of a lock by name."""
+    """Return every package in a lock file by name."""
     lines = re.findall(r"^(\S+==[^\\\n]+)", lock.read_text(), re.M)
     return {requirement.name: requirement for requirement in map(Requirement, lines)}
 
@@ -58,7 +58,7 @@ def test_a_lock_has_packages_and_hashes_and_no_url(lock: Path) -> None:
 
 
 @pytest.mark.parametrize("lock", LOCKS, ids=lambda lock: lock.name)
-def test_a_lock_serves_the_oldest_python_and_its_newer_ones(lock: Path) -> None:
+def test_a_lock_works_for_the_oldest_python_and_newer_ones(lock: Path) -> None:
     marker = locked(lock)["async-timeout"].marker
     assert marker
     assert marker.evaluate({"python_full_version": "3.11.2"})
@@ -92,7 +92,7 @@ Supervised = tuple["subprocess.Popen[str]", list[int]]
 
 @pytest.fixture
 def supervise(tmp_path: Path) -> Iterator[Callable[..., Supervised]]:
-    """`supervise(FAMILY)` starts a supervisor with such a child: its process, and its children's groups."""
+    """`supervise(FAMILY)` starts a supervisor with such a child. Returns its process and its children's groups."""
     started: list[subprocess.Popen[str]] = []
     groups: list[int] = []
 
@@ -114,7 +114,7 @@ def supervise(tmp_path: Path) -> Iterator[Callable[..., Supervised]]:
 
 
 def is_there(group: int) -> bool:
-    """Whether a process group has a member that is more than a zombie."""
+    """Return whether a process group has a member other than a zombie."""
     table = subprocess.check_output(["ps", "-eo", "pgid=,stat="], text=True)  # noqa: S607
     rows = [row.split() for row in table.splitlines()]
     return any(int(pgid) == group and not state.startswith("Z") for pgid, state in rows)
@@ -159,7 +159,7 @@ def test_a_child_that_stops_stops_the_rest_and_its_last_output_is_shown(supervis
 # -- Small things ---------------------------------------------------------------------------------
 
 
-def test_an_older_python_gets_a_sentence() -> None:
+def test_an_older_python_gets_a_clear_message() -> None:
     source = (ROOT / "dev").read_text()
     pretend = source.replace("sys.version_info < (3, 11)", "sys.version_info < (9, 9)")
     answer = subprocess.run([sys.executable, "-c", pretend], capture_output=True, text=True)
@@ -179,7 +179,7 @@ def test_a_demo_keeps_its_secrets_and_renews_its_addresses(monkeypatch: pytest.M
     assert (tmp_path / "demo.env").stat().st_mode & 0o777 == 0o600
 
 
-def test_another_carrier_may_be_given_and_is_not_written_down(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_another_carrier_can_be_given_and_is_not_stored(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("CARRIER_KEY", "canary-of-another-carrier")
     monkeypatch.setenv("DATABASE_URL", "postgres://production")
     monkeypatch.setenv("MIGRATE_DATABASE_URL", "postgres://production")
@@ -256,7 +256,7 @@ def test_the_help_says_how_to_run_with_another_carrier(capsys: pytest.CaptureFix
     ],
     ids=["a migration is new", "one was changed", "one has gone", "no stamp yet"],
 )
-def test_a_demo_of_other_migrations_is_set_aside_with_its_carrier(
+def test_a_demo_from_other_migrations_is_set_aside_with_its_carrier(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, applied: dict[str, str] | None, is_kept: bool
 ) -> None:
     now = {"orders/migrations/0001_initial.py": "as it is", "orders/migrations/0002_new.py": "new"}
@@ -285,7 +285,7 @@ def test_a_demo_of_other_migrations_is_set_aside_with_its_carrier(
     ],
     ids=["nothing", "code", "a new file", "packages", "no database", "never prepared"],
 )
-def test_a_demo_is_prepared_once_by_the_same_code(
+def test_a_demo_is_prepared_only_once_for_the_same_code(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, change: Callable[[Path, Path], object], is_prepared: bool
 ) -> None:
     state, people = tmp_path / ".run", {"sender": {"email": "mia@demo.example"}}
@@ -307,7 +307,7 @@ def test_a_demo_is_prepared_once_by_the_same_code(
 # -- Ports ----------------------------------------------------------------------------------------
 
 
-def test_a_port_is_held_from_the_moment_it_is_chosen() -> None:
+def test_a_port_is_reserved_from_the_moment_it_is_chosen() -> None:
     first = ports.random_port()
     some = range(first, first + 50)
     with ports.listen_on_first_free(*some) as one, ports.listen_on_first_free(*some) as another:
@@ -319,7 +319,7 @@ def test_a_port_is_held_from_the_moment_it_is_chosen() -> None:
 
 
 def test_a_server_that_takes_no_socket_finds_a_port_for_itself(tmp_path: Path) -> None:
-    """Each of them looks for itself from the same port on, at which somebody else listens already."""
+    """Each server searches from the same port, where something else already listens."""
     first = ports.random_port()
     held = ports.listen_on_first_free(*range(first, first + 50))
     with held, ChildProcesses(tmp_path / "one") as one, ChildProcesses(tmp_path / "two") as two:
@@ -335,7 +335,7 @@ def test_a_server_that_fails_for_another_reason_is_not_tried_again(tmp_path: Pat
         children.start_at_free_port("it", lambda port: ["sh", "-c", f"echo port {port}: out of paper"], 5)
 
 
-def test_a_taken_port_ends_a_run_before_anything_is_made(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_taken_port_ends_a_run_before_anything_is_created(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(demo, "prepare", lambda what: pytest.fail("something was installed"))
     first = ports.random_port()
     with (
@@ -444,7 +444,7 @@ def test_naming_a_file_runs_its_full_tests_too(words: list[str], size: str) -> N
         (f"({testing.RACES}) and not (full or nightly)", "tests/jobs/test_races.py", "tests/test_dev.py"),
     ],
 )
-def test_a_leg_reads_the_files_that_have_its_marks(marks: str, held: str, left_out: str) -> None:
+def test_a_leg_reads_only_the_files_with_its_marks(marks: str, held: str, left_out: str) -> None:
     files = testing.files_with(marks)
     assert (held in files, left_out in files) == (True, False)
 
@@ -462,7 +462,7 @@ def test_a_leg_without_marks_reads_everything_except_the_browser_tests() -> None
 # -- ./dev bill ----------------------------------------------------------------------------------
 
 
-def test_the_bill_of_the_demo_is_a_file_that_the_portal_can_take(
+def test_the_demos_bill_is_a_file_the_portal_can_import(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with SandboxCarrier(tmp_path / "carrier") as carrier:

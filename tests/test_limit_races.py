@@ -1,4 +1,4 @@
-"""Limits while many press at once: on PostgreSQL, and on SQLite in a file, since in-memory threads lock tables."""
+"""Limits while many people press Book at once: on PostgreSQL, or SQLite in a file, since in-memory threads lock tables."""
 
 import threading
 import uuid
@@ -45,7 +45,7 @@ def _threads_have_connections_of_their_own(db: None) -> None:
 
 
 def presses(sender: Sender, by: User, count: int) -> list[Callable[[], Order]]:
-    """Book buttons of so many pages, all opened before the first of them is pressed."""
+    """Return the Book buttons of this many pages, all opened before the first one is pressed."""
     quote, now = factories.quote(sender, by), timezone.now()
     submit = partial(bookings.submit, code="STANDARD-PICKUP", by=by, pickup_date=None, now=now)
     return [partial(submit, quote=type(quote).objects.get(pk=quote.pk), form_token=uuid.uuid4()) for _ in range(count)]
@@ -62,7 +62,9 @@ def presses(sender: Sender, by: User, count: int) -> list[Callable[[], Order]]:
     ],
     ids=lambda most: next(iter(most)),
 )
-def test_of_fifty_presses_with_room_for_two_exactly_two_book(quill: Sender, alice: User, most: dict[str, Any]) -> None:
+def test_fifty_simultaneous_presses_with_room_for_two_book_exactly_two(
+    quill: Sender, alice: User, most: dict[str, Any]
+) -> None:
     Sender.objects.update(**most)
     found = at_once(*presses(quill, alice, 50))
     assert Counter(type(one) for one in found) == {Order: 2, LimitReached: 48}, found
@@ -72,7 +74,7 @@ def test_of_fifty_presses_with_room_for_two_exactly_two_book(quill: Sender, alic
 
 
 @pytest.mark.parametrize("before", [{"booked_in_all": 3}, {"spent_in_all": Decimal("75.84")}], ids=["parcels", "money"])
-def test_of_fifty_presses_of_a_new_account_with_room_for_two_exactly_two_book(
+def test_fifty_presses_of_a_new_account_with_room_for_two_book_exactly_two(
     quill: Sender, alice: User, settings: Any, before: dict[str, Any]
 ) -> None:
     settings.SIGN_UP = "first_limit"
@@ -83,7 +85,7 @@ def test_of_fifty_presses_of_a_new_account_with_room_for_two_exactly_two_book(
     assert Order.objects.filter(status="booking").count() == Order.objects.count() == 2
 
 
-def test_of_fifty_presses_of_two_senders_with_room_for_two_together_exactly_two_book(
+def test_fifty_presses_of_two_senders_with_shared_room_for_two_book_exactly_two(
     quill: Sender, alice: User, bob: User, settings: Any
 ) -> None:
     settings.DAILY_MONEY_LIMIT = 2 * PRICE
@@ -94,14 +96,14 @@ def test_of_fifty_presses_of_two_senders_with_room_for_two_together_exactly_two_
     assert recounting.miscounted_rows(timezone.now()) == []
 
 
-def test_of_fifty_requests_for_prices_with_room_for_five_five_are_sent(quill: Sender) -> None:
+def test_fifty_requests_for_prices_with_room_for_five_send_exactly_five(quill: Sender) -> None:
     Sender.objects.update(quotes_a_minute=5)
     now = timezone.now()
     found = at_once(*[partial(limits.take_quote, quill, now)] * 50)
     assert Counter(found) == {True: 5, False: 45}
 
 
-def test_an_attempt_that_is_resolved_eight_times_at_once_is_given_back_once(quill: Sender, alice: User) -> None:
+def test_an_attempt_resolved_eight_times_at_once_is_given_back_once(quill: Sender, alice: User) -> None:
     orders = [press() for press in presses(quill, alice, 2)]
     attempt = bookings._write_down(Order.objects.get(pk=orders[0].pk), timezone.now())
     assert attempt
@@ -118,7 +120,7 @@ def test_simultaneous_bookings_replies_cancellations_and_a_bill_never_deadlock(
     alice: User,
     take: Callable[..., Any],  # noqa: F811
 ) -> None:
-    """All of them write the sender's row, and all of them lock it before their orders."""
+    """All of them write the sender's row, and all lock it before their orders."""
     now = timezone.now()
     orders = [press() for press in presses(quill, alice, 12)]
     for number, order in enumerate(orders[:8]):
@@ -145,7 +147,7 @@ def test_simultaneous_bookings_replies_cancellations_and_a_bill_never_deadlock(
     assert (quill.booked_today, quill.unbilled) == (4 + 6, 6 * PRICE)
 
 
-def test_of_ten_pages_of_one_person_two_wait_for_the_carrier(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_two_of_one_persons_ten_pages_wait_for_the_carrier(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(waiting, "PLACES", threading.BoundedSemaphore(10))  # as in separate processes
     together = threading.Barrier(10)
 
@@ -163,7 +165,7 @@ def test_of_ten_pages_of_one_person_two_wait_for_the_carrier(alice: User, monkey
     assert Counter(one if isinstance(one, str) else type(one) for one in found) == {"waited": 2, waiting.Full: 8}
 
 
-def test_of_thirty_invitations_at_once_twenty_are_sent(quill: Sender, alice: User, mailoutbox: list[Any]) -> None:
+def test_twenty_of_thirty_simultaneous_invitations_are_sent(quill: Sender, alice: User, mailoutbox: list[Any]) -> None:
     now = timezone.now()
     found = at_once(
         *[
@@ -175,7 +177,7 @@ def test_of_thirty_invitations_at_once_twenty_are_sent(quill: Sender, alice: Use
     assert Invitation.objects.good(now).count() == len(mailoutbox) == 20
 
 
-def test_of_thirty_more_invitations_with_room_for_three_that_day_three_are_sent(
+def test_thirty_invitations_with_room_for_three_that_day_send_three(
     quill: Sender, alice: User, mailoutbox: list[Any]
 ) -> None:
     now = timezone.now()
@@ -193,7 +195,7 @@ def test_of_thirty_more_invitations_with_room_for_three_that_day_three_are_sent(
     assert len(mailoutbox) == 3
 
 
-def test_of_ten_drafts_and_ten_watches_with_room_for_two_two_are_kept(
+def test_ten_drafts_and_ten_watches_with_room_for_two_keep_two_each(
     quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = timezone.now()
@@ -210,7 +212,7 @@ def test_of_ten_drafts_and_ten_watches_with_room_for_two_two_are_kept(
     assert Watch.objects.count() == 2
 
 
-def test_of_ten_views_with_room_for_two_two_are_kept(
+def test_ten_saved_views_with_room_for_two_keep_two(
     quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(parcels, "MOST_SAVED", 2)
@@ -220,6 +222,6 @@ def test_of_ten_views_with_room_for_two_two_are_kept(
     assert SavedView.objects.count() == 2
 
 
-def test_of_thirty_simultaneous_password_guesses_five_are_checked() -> None:
+def test_five_of_thirty_simultaneous_password_guesses_are_checked() -> None:
     guess = partial(guesses.take_slots, "alice@quill.example", "203.0.113.1", is_known=False)
     assert sum(bool(slots) for slots in at_once(*[guess] * 30)) == 5

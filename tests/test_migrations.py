@@ -1,4 +1,4 @@
-"""Migrations stay as they were merged, and none blocks the people who use its table."""
+"""Migrations stay as they were merged, and none blocks people who use the table."""
 
 import hashlib
 import threading
@@ -31,7 +31,7 @@ def test_no_merged_migration_is_edited() -> None:
 
 
 def holding_up(migration: Migration) -> list[str]:
-    """What of a migration builds an index while nobody may write to a table that is in use."""
+    """Return the operations of a migration that build an index and block writes to a table in use."""
     new = {operation.name_lower for operation in migration.operations if isinstance(operation, CreateModel)}
     found = []
     for operation in migration.operations:
@@ -111,7 +111,7 @@ def test_an_index_exists_afterwards_and_is_dropped_when_undone(states: tuple[Pro
 
 @pytest.mark.postgres
 @pytest.mark.skipif("connection.vendor == 'sqlite'", reason="SQLite has one writer")
-def test_it_waits_for_a_writer_while_others_write_and_repairs_a_broken_build(
+def test_building_an_index_waits_for_writers_and_repairs_a_broken_build(
     states: tuple[ProjectState, ProjectState],
 ) -> None:
     name = connection.settings_dict["NAME"]
@@ -149,8 +149,8 @@ def is_valid(other: Any) -> bool:
 @pytest.mark.postgres
 @pytest.mark.skipif("connection.vendor == 'sqlite'", reason="SQLite plans without")
 @pytest.mark.django_db
-def test_postgresql_knows_which_states_go_together() -> None:
-    """Without, it expects nine times the pickups that wait, and reads every open parcel for them."""
+def test_postgresql_has_statistics_on_which_states_go_together() -> None:
+    """Without them it expects nine times as many waiting pickups and reads every open parcel."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT stxkeys FROM pg_statistic_ext WHERE stxname = 'orders_standing'")
         assert cursor.fetchone()

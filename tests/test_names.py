@@ -1,4 +1,4 @@
-"""Each name, path and link in a document exists, and each name in a docstring."""
+"""Each name, path and link in a document exists, and so does each name in a docstring."""
 
 import ast
 import functools
@@ -79,7 +79,7 @@ def words_of(tree: ast.AST) -> frozenset[str]:
 
 
 def test_a_docstring_names_only_what_exists() -> None:
-    """A word of small letters alone, such as a parameter, must be used by the module itself."""
+    """A word in lower case, such as a parameter, must be used in the module itself."""
     found = {named(path): missing_names(path) for path in CODE}
     assert {name: missing for name, missing in found.items() if missing} == {}
 

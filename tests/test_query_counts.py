@@ -1,4 +1,4 @@
-"""Pages cost the same at 1, 3 and 300 rows, and never more than twelve queries."""
+"""Pages take the same number of queries for 1, 3 and 300 rows, and never more than twelve."""
 
 import uuid
 from collections.abc import Callable
@@ -24,7 +24,7 @@ Visit = Callable[[User], Client]
 
 
 def queries(client: Client, url: str) -> int:
-    """Queries of a second visit: the first one may have to fill in content types."""
+    """Return the queries of a second visit, since the first may have to fill in content types."""
     client.get(url)
     with CaptureQueriesContext(connection) as seen:
         assert client.get(url).status_code == 200
@@ -32,7 +32,7 @@ def queries(client: Client, url: str) -> int:
 
 
 def orders(count: int, sender: Sender, by: User) -> None:
-    """Booked orders with a parcel, a label, a scan and a change each."""
+    """Create booked orders, each with a parcel, a label, a scan and a change."""
     for _ in range(count):
         order = factories.order(sender, by, status="booked")
         factories.stored_label(order)
@@ -40,12 +40,12 @@ def orders(count: int, sender: Sender, by: User) -> None:
 
 
 def many_more(count: int) -> None:
-    """`count` more copies of the newest order, in a few statements."""
+    """Create `count` more copies of the newest order in a few statements."""
     last = Order.objects.latest("pk")
     Order.objects.bulk_create(factories.copy_of(last, number) for number in range(count))
 
 
-def test_the_parcels_list(quill: Sender, alice: User, visit: Visit) -> None:
+def test_the_parcels_list_takes_few_queries(quill: Sender, alice: User, visit: Visit) -> None:
     client, found = visit(alice), []
     for more in (1, 2):
         orders(more, quill, alice)
@@ -55,13 +55,13 @@ def test_the_parcels_list(quill: Sender, alice: User, visit: Visit) -> None:
     assert found[0] == found[1] == found[2] <= MOST_OF_THE_LIST
 
 
-def test_the_first_pages(quill: Sender, alice: User, sam: User, visit: Visit) -> None:
+def test_the_first_pages_take_few_queries(quill: Sender, alice: User, sam: User, visit: Visit) -> None:
     orders(3, quill, alice)
     assert queries(visit(alice), reverse("today")) <= 10
     assert queries(visit(sam), reverse("admin:index")) <= MOST_OF_THE_ADMIN
 
 
-def test_the_list_of_drafts(quill: Sender, alice: User, ana: User, visit: Visit) -> None:
+def test_the_list_of_drafts_takes_few_queries(quill: Sender, alice: User, ana: User, visit: Visit) -> None:
     client, found = visit(alice), []
     for more in (1, 2, 40):
         for _ in range(more):
@@ -70,7 +70,7 @@ def test_the_list_of_drafts(quill: Sender, alice: User, ana: User, visit: Visit)
     assert found[0] == found[1] == found[2] <= MOST
 
 
-def test_the_parcels_page_with_many_scans(quill: Sender, alice: User, visit: Visit) -> None:
+def test_a_parcels_page_with_many_scans_takes_few_queries(quill: Sender, alice: User, visit: Visit) -> None:
     orders(1, quill, alice)
     order, client, found = Order.objects.get(), visit(alice), []
     for scans in (0, 2, 297):
@@ -80,7 +80,7 @@ def test_the_parcels_page_with_many_scans(quill: Sender, alice: User, visit: Vis
     assert found[0] == found[1] == found[2] <= MOST
 
 
-def test_the_operators_lists(quill: Sender, alice: User, sam: User, visit: Visit) -> None:
+def test_the_operators_lists_take_few_queries(quill: Sender, alice: User, sam: User, visit: Visit) -> None:
     client, found = visit(sam), []
     names = [f"{model._meta.app_label}_{model._meta.model_name}" for model in admin.site._registry]
     urls = [reverse(f"admin:{name}_changelist") for name in names]
@@ -93,7 +93,7 @@ def test_the_operators_lists(quill: Sender, alice: User, sam: User, visit: Visit
     assert not {url: count for url, count in found[0].items() if count > MOST}
 
 
-def test_a_parcel_of_an_order_of_several(quill: Sender, alice: User, visit: Visit) -> None:
+def test_a_parcel_of_an_order_of_several_takes_few_queries(quill: Sender, alice: User, visit: Visit) -> None:
     client, found = visit(alice), []
     for count in (2, 10):
         together = {"consignment": uuid.uuid4(), "parcel_count": count}

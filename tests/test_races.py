@@ -59,8 +59,8 @@ def submitted(quill: Sender, alice: User) -> Order:
     )
 
 
-def test_of_ten_returns_from_ten_tabs_one_is_booked(quill: Sender, alice: User) -> None:
-    """Each tab has its own prices and form, and none knows of another return."""
+def test_ten_tabs_that_return_one_parcel_book_one_return(quill: Sender, alice: User) -> None:
+    """Each tab has its own prices and form, and none knows about another return."""
     sent, now = factories.order(quill, alice, status="booked", progress="delivered"), timezone.now()
     quotes = [factories.quote(quill, alice, parcel=returning.return_of(sent, quill)) for _ in range(10)]
     chosen: dict[str, Any] = {"code": "STANDARD-PICKUP", "by": alice, "pickup_date": None, "now": now}
@@ -71,7 +71,7 @@ def test_of_ten_returns_from_ten_tabs_one_is_booked(quill: Sender, alice: User) 
     assert sent.sent_back.count() == 1
 
 
-def test_of_ten_tabs_with_three_parcels_one_set_is_booked(carrier: SandboxCarrier, quill: Sender, alice: User) -> None:
+def test_ten_tabs_with_the_same_three_parcels_book_one_set(carrier: SandboxCarrier, quill: Sender, alice: User) -> None:
     """The same prices in ten tabs, and two workers on each order."""
     details = factories.details(quill)
     parcels = replace(details, more=(Box(details.measures), Box(details.measures)))
@@ -87,8 +87,8 @@ def test_of_ten_tabs_with_three_parcels_one_set_is_booked(carrier: SandboxCarrie
     assert Sender.objects.get(pk=quill.pk).booked_today == 3
 
 
-def test_ten_sets_of_three_pass_no_limit(quill: Sender, alice: User) -> None:
-    """Each tab has its own form, and the limit has room for seven parcels: two sets."""
+def test_ten_sets_of_three_parcels_exceed_no_limit(quill: Sender, alice: User) -> None:
+    """Each tab has its own form. The limit has room for seven parcels, so for two sets."""
     Sender.objects.filter(pk=quill.pk).update(bookings_a_day=7)
     quill.refresh_from_db()
     details = factories.details(quill)
@@ -105,7 +105,7 @@ def test_ten_sets_of_three_pass_no_limit(quill: Sender, alice: User) -> None:
 def test_fifty_presses_of_one_button_make_one_order(
     quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No constraint fails on the way: the database's log would quote the receiver (docs/database.md)."""
+    """No constraint fails, since the database's log would quote the receiver (docs/database.md)."""
     saved: list[str] = []
     save = Order.save
 
@@ -227,7 +227,7 @@ def test_two_cancellations_at_once_are_one(quill: Sender, alice: User) -> None:
     assert order.cancels.count() == 1
 
 
-def test_an_answer_that_races_its_expired_lease_ends_booked(
+def test_a_reply_that_races_its_expired_lease_books_the_order(
     carrier: SandboxCarrier, quill: Sender, alice: User
 ) -> None:
     for _ in range(5):
@@ -260,10 +260,10 @@ def test_only_one_of_two_operators_decides(carrier: SandboxCarrier, quill: Sende
     assert (order.carrier_reference is not None) == (order.status == "booked")
 
 
-def test_an_operator_and_the_carriers_late_answer_never_deadlock(
+def test_an_operator_and_the_carriers_late_reply_never_deadlock(
     carrier: SandboxCarrier, quill: Sender, alice: User, sam: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Both write the order and its attempt: in one order, or they would wait for each other."""
+    """Both write the order and its attempt in the same sequence, or they would wait for each other."""
     monkeypatch.setattr(verifying, "confirm_reference", lambda order, reference, *more, **heard: Confirmed(reference))
     why = "seen in the carrier's dashboard"
     for _ in range(10):
@@ -301,8 +301,8 @@ def test_eight_workers_on_one_export_pack_it_once(quill: Sender, alice: User) ->
     assert hashlib.sha256(content).hexdigest() == export.sha256
 
 
-def test_a_booking_that_fails_while_its_import_ends_is_news_once(quill: Sender, alice: User) -> None:
-    """In the import's counts, or by itself."""
+def test_a_booking_that_fails_while_its_import_ends_is_reported_once(quill: Sender, alice: User) -> None:
+    """It is reported in the import's counts or on its own."""
     now = timezone.now()
     for _ in range(10):
         file = factories.import_file(quill, alice, state="booking", begun_at=now, begun_by=alice)

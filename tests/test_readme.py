@@ -49,7 +49,7 @@ def test_every_stop_is_an_existing_file_and_name() -> None:
 
 
 def test_each_walk_enters_a_module_once() -> None:
-    """A heading never returns to a module it has left, so a reader needn't jump back and forth."""
+    """A walk never returns to a module it has left, so a reader needn't jump back and forth."""
     walks = re.split(r"^\*\*.+\*\*$", WALK, flags=re.MULTILINE)[1:]
     found = [re.findall(r"^\d+\. `([\w/]+\.py): \w+` – ", walk, re.MULTILINE) for walk in walks]
     assert sum(map(len, found)) == len(STOPS + ROW_STOPS)
@@ -112,7 +112,7 @@ def test_the_readme_is_short() -> None:
 
 @contextmanager
 def first_calls(of: list[tuple[str, str]]) -> Iterator[list[tuple[str, str]]]:
-    """(file, function) of these stops in the order of their first call, in every thread."""
+    """Record (file, function) of these stops in the order of their first call, in every thread."""
     seen: dict[tuple[str, str], None] = {}
     wanted = set(of)
 

@@ -22,7 +22,7 @@ def request(**changes: Any) -> dict[str, Any]:
     return {**made, **changes}
 
 
-def test_a_proper_request_passes() -> None:
+def test_a_correct_request_passes() -> None:
     assert improper([request()]) == []
 
 
@@ -44,7 +44,7 @@ def test_each_fault_is_found(changes: dict[str, Any]) -> None:
 
 
 def booking(**changes: Any) -> dict[str, Any]:
-    """A booking of which only the head arrived."""
+    """Return a booking of which only the head arrived."""
     headers = {"User-Agent": "ShippingPortal/0.1 (ops@portal.example)", "content-length": "700"}
     made = request(method="POST", path="/orders", operation="book", query={}, headers=headers, status=None)
     return {**made, **changes}

@@ -1,4 +1,4 @@
-"""The simulation as the tests have it: a few seeds always, more at every landing, and proven by sabotage."""
+"""The simulation in the tests: a few seeds always, more before every merge, and verified by sabotage."""
 
 import os
 import re
@@ -20,7 +20,7 @@ ON_THE_WIRE = {"follow redirects", "buy another shipment after a lost reply"}
 
 
 def simulated(*options: str, root: str = str(ROOT)) -> tuple[int, str]:
-    """Return its exit code and its output. It uses no database that the environment names."""
+    """Return the exit code and output of a simulation. It never uses a database named in the environment."""
     command = [sys.executable, "-m", "tools.simulation", *options]
     env = {**os.environ, "PYTHONPATH": "", "DATABASE_URL": NOWHERE, "MIGRATE_DATABASE_URL": NOWHERE}
     done = subprocess.run(command, cwd=root, env=env, capture_output=True, text=True, timeout=3000, check=False)
@@ -49,7 +49,7 @@ def test_a_thousand_orders_keep_every_promise() -> None:
     assert code == 0, said
 
 
-def test_a_script_repeats_what_was_drawn_and_then_uses_defaults() -> None:
+def test_dice_repeat_their_script_and_then_use_defaults() -> None:
     dice = Dice(7)
     drawn = [dice.below(6) for _ in range(5)]
     again = Dice(8, dice.drawn)

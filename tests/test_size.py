@@ -1,4 +1,4 @@
-"""The size of the product, a number for each package. Growing or shrinking by over a percent is a decision.
+"""The size of the product, with a number for each package. Growing or shrinking by over one per cent is a decision.
 
 `python tools/count_nodes.py` prints the sizes.
 """

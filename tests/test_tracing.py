@@ -1,4 +1,4 @@
-"""One booking is found by one id: on the order, in the audit, in the lines of web, worker and webhook."""
+"""A booking can be traced by one id: on the order, in the audit log, and in the logs of web, worker and webhook."""
 
 import json
 from typing import Any
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def booked(carrier: SandboxCarrier, localities: None, alice: User, lines: Any, client: Client) -> tuple[Order, str]:
-    """An order booked from its page, and the id of that request."""
+    """Book an order from its page. Return it and the id of that request."""
     client.force_login(alice)
     client.post("/parcels/new/", AT_HOME)
     quote = Quote.objects.get()
@@ -83,6 +83,6 @@ def test_trace_prints_a_parcels_history_in_order(booked: tuple[Order, str], by: 
 
 
 @pytest.mark.parametrize("typed", ["S0NOSUCH", "999", "not an order", "00000000-0000-4000-8000-000000000000"])
-def test_trace_of_nothing_says_so(typed: str) -> None:
+def test_trace_reports_an_unknown_parcel(typed: str) -> None:
     with pytest.raises(CommandError, match="No order matches"):
         call_command("trace", typed)

@@ -1,4 +1,4 @@
-"""The modules that a due job passes, in the order of their first call. A walk grows only on purpose."""
+"""The modules a due job goes through, in the order of their first call. A walk grows only on purpose."""
 
 import sys
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.django_db
 
 @contextmanager
 def rooms() -> Iterator[list[str]]:
-    """The modules of orders and tracking that this thread enters, without models, each once."""
+    """Record the modules of orders and tracking that this thread enters, without models, each once."""
     seen: dict[str, None] = {}
 
     def note(frame: FrameType, event: str, _: Any) -> None:
@@ -58,7 +58,7 @@ def booked(due: Order) -> Order:
     return due
 
 
-def test_booking(due: Order) -> None:
+def test_a_booking_goes_through_the_expected_modules(due: Order) -> None:
     with rooms() as found:
         bookings.process_booking(due.pk)
     assert found == [
@@ -85,7 +85,7 @@ def test_booking(due: Order) -> None:
     ]
 
 
-def test_cancelling(booked: Order, alice: User) -> None:
+def test_a_cancellation_goes_through_the_expected_modules(booked: Order, alice: User) -> None:
     cancels.ask_to_cancel(booked, by=alice, why="not sending it", now=timezone.now())
     with rooms() as found:
         cancels.process_cancel(booked.pk)
@@ -107,7 +107,7 @@ def test_cancelling(booked: Order, alice: User) -> None:
     ]
 
 
-def test_polling(booked: Order, carrier: SandboxCarrier) -> None:
+def test_a_poll_goes_through_the_expected_modules(booked: Order, carrier: SandboxCarrier) -> None:
     carrier.scan(booked.carrier_reference, "Pickup", push=False)
     Poll.objects.update(due_at=timezone.now())
     with rooms() as found:
@@ -132,7 +132,7 @@ def test_polling(booked: Order, carrier: SandboxCarrier) -> None:
     ]
 
 
-def test_fetching_a_label(booked: Order) -> None:
+def test_fetching_a_label_goes_through_the_expected_modules(booked: Order) -> None:
     with rooms() as found:
         fetching.fetch_due_label(booked.labels.get(size="full").pk)
     assert found == [

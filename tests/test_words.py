@@ -1,4 +1,4 @@
-"""Words that this project no longer uses: the field has a term for each. A name or sentence that brings one back fails."""
+"""Words this project no longer uses, because the field has a proper term. A name or sentence with one of them fails."""
 
 import ast
 import io
@@ -70,12 +70,12 @@ watched
 
 
 def parts(name: str) -> str:
-    """The words of a name, in small letters, with a bar at each end: `NoticeChoice` is `_notice_choice_`."""
+    """Return the words of a name in lower case with an underscore at each end: `NoticeChoice` is `_notice_choice_`."""
     return f"_{re.sub(r'(?<=[a-z0-9])(?=[A-Z])', '_', name).lower().strip('_')}_"
 
 
 def named(path: Path) -> set[str]:
-    """Every name that a module gives: its own, its functions', classes', parameters' and variables'."""
+    """Return every name a module defines: its own, and those of functions, classes, parameters and variables."""
     found = {path.stem}
     for node in ast.walk(ast.parse(path.read_text())):
         match node:
@@ -97,8 +97,8 @@ def app(path: Path) -> str:
     return place[1] if place[0] == "shipping_portal" and len(place) > 2 else place[0]
 
 
-def test_no_public_name_is_used_in_two_apps_but_the_listed_ones() -> None:
-    """What a module of each app has anyway, and is read with its module in front: `statements.page`, `keyset.page`."""
+def test_no_public_name_is_used_in_two_apps_except_listed_ones() -> None:
+    """Listed names are normal in any app and are read with their module: `statements.page`, `keyset.page`."""
     givers: dict[str, set[str]] = {}
     for path in CODE:
         for node in ast.parse(path.read_text()).body:
@@ -170,7 +170,7 @@ def test_no_page_brings_one_back() -> None:
 
 
 def test_no_message_email_or_title_uses_a_retired_word() -> None:
-    """In the strings of the code, too, which are pages, mails, and the output of commands and checks."""
+    """This covers strings in the code: pages, emails, and the output of commands and checks."""
     allowed = PROSE.keys() - {"desk"}
     said = {path: "\n".join(split(texts(path))) for path in files()}
     assert {str(path): words for path, text in said.items() if (words := in_prose(text, allowed))} == {}

@@ -1,4 +1,4 @@
-"""A carrier whose booking takes two calls, over real HTTP, and the client's class that speaks to it."""
+"""A carrier that needs two calls for a booking, over real HTTP, and the client class for it."""
 
 import json
 import threading
@@ -77,10 +77,10 @@ def _read_found(reply: Reply, contract: Contract) -> Booked | None:
 
 @dataclass
 class TwoCallCarrier:
-    """`with TwoCallCarrier() as carrier:` keeps what it is asked, and what was bought by draft.
+    """`with TwoCallCarrier() as carrier:` records its requests, and what was bought by draft.
 
-    `troubles["book"]` are its next answers to a purchase: a status with a body; "lost", where it
-    acts and says nothing; "never came".
+    `troubles["book"]` are its next replies to a purchase: a status with a body; "lost", if it acts
+    and doesn't reply; or "never came".
     """
 
     surcharge: Decimal = Decimal(0)
@@ -178,7 +178,7 @@ class TwoCallCarrier:
 
 
 def operation_of(method: str, path: str) -> str:
-    """Return the name of the operation that a request is, or "" for another carrier's."""
+    """Return the name of a request's operation, or "" for another carrier's."""
     return _split(method, path)[0]
 
 

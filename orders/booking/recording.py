@@ -1,9 +1,11 @@
 """Store a booking call's outcome on its attempt and its order. Each outcome says who acts next.
 
-accepted booked; label and tracking rows are due now rejected the sender reads why and corrects it
-not sent this order is due again after a back-off account stopped every booking waits for one test
-in five minutes; an operator is alerted unknown looked for, or the same key again where that is
-safe; else an operator; never a new key
+accepted         booked; label and tracking rows are due now
+rejected         the sender reads why and corrects it
+not sent         this order is due again after a back-off
+account stopped  every booking waits for one test in five minutes; an operator is alerted
+unknown          looked for, or sent again under the same key if that is safe; otherwise an operator
+                 decides; never a new key
 """
 
 import datetime as dt

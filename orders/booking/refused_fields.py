@@ -22,7 +22,7 @@ LABELS = {
     "item_description": "Item",
     "item_value": "Value of one",
 }
-# A sentence that begins with one of these has no subject of its own.
+# A sentence that begins with one of these has no subject.
 VERB = re.compile(
     r"(?:(?:are|could|does|did|had|has|have|is|must|should|was|were|would)(?:n['’]t)?|can(?:not|['’]t)?|won['’]t|will"
     r"|may (?:be|not|only)|exceeds|lacks|needs|requires) \S",

@@ -175,7 +175,7 @@ def can_find(row: CarrierAccount) -> bool:
 def replay_window(row: CarrierAccount) -> dt.timedelta:
     """Return how long a booking may be sent again, by its key or as prepared; zero for never.
 
-    It is also never once a replay was answered with a second reference.
+    It is also zero once a replay was answered with a second reference.
     """
     if row.replays_off_at:
         return dt.timedelta(0)

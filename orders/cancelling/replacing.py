@@ -2,7 +2,7 @@
 
 ask   (web)     the cancellation is due, the replacement stored; nothing new is booked
 work  (worker)  the carrier cancelled it, or noted the request for a refund → the new order is due;
-it refused → the replacement ends with a reason
+                it refused → the replacement ends with a reason
 """
 
 import datetime as dt

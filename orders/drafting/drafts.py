@@ -3,8 +3,8 @@
 Pages and programs use the same entry points.
 
 begin       makes the row of a copy, a correction or a price check
-save stores the form as typed, valid or not
-ask_prices returns the quote of a valid form, and keeps it in the draft
+save        stores the form as typed, valid or not
+ask_prices  returns the quote of a valid form, and keeps it in the draft
 submit      books one of the offers, which ends the draft
 """
 
@@ -144,7 +144,7 @@ def _lock(draft: Draft) -> Draft | None:
 
 
 def _is_overtaken(stored: Draft, values: Mapping[str, Any]) -> bool:
-    """Whether the page that sent these values sent the stored ones later."""
+    """Return whether the page that sent these values sent the stored ones later."""
     page, number = _edit_in(values)
     newest_page, newest = _edit_in(stored.values)
     return page == newest_page and number < newest

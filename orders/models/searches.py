@@ -1,4 +1,4 @@
-"""Keep the orders' search texts, in pieces, in a table of their own: docs/decisions/0056."""
+"""Keep the orders' search texts, in pieces, in a separate table: docs/decisions/0056."""
 
 from typing import Any
 

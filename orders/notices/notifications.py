@@ -148,7 +148,7 @@ def _words_of_move(change: OrderChange) -> str | None:
 
 
 def notify_booking(order: Order, at: dt.datetime) -> None:
-    """Notify of a booking at a price without consent, until the next change.
+    """Notify of a booking at a price that the sender didn't agree to, until the next change.
 
     Other bookings cost no query.
     """

@@ -12,7 +12,7 @@ from django.utils import timezone
 from shipping_portal.carrier.writing import KILOGRAMS
 from shipping_portal.db.keyset import MOST_COUNTED
 
-ELSEWHERE = ""  # any country without a word of its own
+ELSEWHERE = ""  # any country without its own word
 WORDS = {
     "suburb": {"AU": "suburb", "GB": "town or city", ELSEWHERE: "city"},
     "state": {

@@ -1,4 +1,4 @@
-"""Define the forms of Settings, each with a page of its own."""
+"""Define the forms of Settings, each with its own page."""
 
 from typing import Any, ClassVar
 from zoneinfo import available_timezones
@@ -95,8 +95,8 @@ class OwnLimitsForm(SettingsForm):
             "own_money_a_day": "Most money a day",
         }
         help_texts: ClassVar[dict[str, str]] = {
-            "own_bookings_a_day": "For your whole team. Leave it empty for no limit of your own.",
-            "own_money_a_day": "Leave it empty for no limit of your own.",
+            "own_bookings_a_day": "For your whole team. Leave it empty for no limit.",
+            "own_money_a_day": "Leave it empty for no limit.",
         }
 
     def __init__(self, *args: Any, **options: Any) -> None:

@@ -76,7 +76,7 @@ def rates_body(shipment: Shipment, carrier_ids: list[str], external_id: str) -> 
 
 
 def purchase_body(rate_id: str, external_id: str) -> bytes:
-    """Return the exact bytes of the purchase. Fields of its own store what they are about."""
+    """Return the exact bytes of the purchase. Separate fields store what they are about."""
     label = {"label_format": "pdf", "label_layout": "4x6", "label_download_type": "url"}
     return write_bytes(label | {"custom_field1": external_id, "custom_field2": rate_id})
 

@@ -124,11 +124,10 @@ def _set_path(body: dict[str, Any], path: str, value: Any) -> None:
 def _write_measures(
     measures: Measures, contract: Contract, prefix: str
 ) -> dict[str, Decimal | str]:
-    """Return weight and sizes with units, converted and rounded up if the contract says so.
+    """Return weight and sizes with units, converted to metric and rounded up if needed.
 
-    They are converted to metric.
-
-    Also converted if no unit is sent: such a carrier assumes kilograms and centimetres.
+    That is if the contract says so, or if no unit is sent: such a carrier assumes kilograms and
+    centimetres.
     """
     weight, units, sizes = measures.weight, measures.weight_units, measures.dimension_units
     scale, is_metric = Decimal(1), contract.units == "metric"

@@ -120,7 +120,7 @@ def _may_be_zipped(request: HttpRequest, response: HttpResponseBase) -> bool:
 FORMS = {"application/x-www-form-urlencoded", "multipart/form-data"}
 BODILESS = {"GET", "HEAD"}
 METHODS = ["GET", "HEAD", "POST"]
-# read unchanged, whatever it is, within limits of its own
+# read unchanged, whatever it is, within its own limits
 KEPT_RAW = ("/webhooks/", "/csp-reports/", "/api/")
 
 

@@ -91,7 +91,7 @@ def _read_decimal_commas(line: CellsOfRow) -> None:
 
 
 def _read_whole_address(line: CellsOfRow) -> None:
-    """Read the parts of an address in one cell, if they have no columns of their own."""
+    """Read the parts of an address in one cell, if they have no separate columns."""
     if text := line.values.pop(ADDRESS, ""):
         typed = line.row.cells[line.file.columns[ADDRESS]]
         parts = split_address(text, typed, line.file.sender.country)
@@ -108,7 +108,7 @@ def _read_weight(line: CellsOfRow) -> None:
 
 
 def _read_three_sides(line: CellsOfRow) -> None:
-    """Read three sides in one cell, if no side has a column of its own."""
+    """Read three sides in one cell, if no side has its own column."""
     text = line.values.pop(DIMENSIONS, "")
     if text and line.values.keys().isdisjoint(SIZES):
         unit = units.of_cell(DIMENSIONS, line.row, line.file)

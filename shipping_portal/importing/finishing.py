@@ -58,7 +58,7 @@ def paused(file: Import, now: dt.datetime) -> None:
 
 
 def _notify_of_failures(file: Import, counts: progress.Counts, now: dt.datetime) -> None:
-    """Notify everybody: failed bookings wrote no notifications of their own."""
+    """Notify everybody: failed bookings wrote no separate notifications."""
     outbox.notify(replace(_event(file, counts, now), kind="booking", only=None), now=now)
 
 

@@ -103,8 +103,6 @@ def save(
     """Schedule a check of the row with these values; return how many rows are checked.
 
     If asked, every row with the same problem is checked too.
-
-    Returns how many rows.
     """
     about = {*row.problems, *PLACE, *map(street_of, LINES)}
     rows, shared = [row], {name: text for name, text in corrected.items() if name in about}

@@ -214,7 +214,7 @@ def _columns_that_matter(row: ImportRow, file: Import) -> tuple[tuple[int, str, 
     """Return the columns that may say what no field holds: place, name, whether it is read."""
     read = _read(file)
     if any(row.cell(file.columns.get(side)).strip() for side in units.SIZES):
-        # the sides have columns of their own
+        # the sides have separate columns
         read = read - {file.columns.get(columns.DIMENSIONS, -1)}
     names = headings.plain_names(file.header)
     street = file.columns.get("receiver_line1", file.columns.get(columns.ADDRESS))

@@ -20,7 +20,7 @@ SIGNATURE = b"PK\x03\x04"
 ENTRY = b"PK\x01\x02"  # begins each file's entry in a ZIP's directory
 MOST_FILES = 1_000
 MOST_UNPACKED = 20 * 1024 * 1024
-# 2,000 rows of 70 columns have 282,000, and two more for each text of its own
+# 2,000 rows of 70 columns have 282,000, and two more for each separate text
 MOST_ELEMENTS = 450_000
 MOST_ATTRIBUTES = 1_000_000  # these have 430,000
 MOST_SHEETS = 5  # sheets read to find the first that isn't empty

@@ -276,7 +276,7 @@ def _view_lines(
 
 
 def _first_rows(scope: SenderScope) -> list[tuple[Order, str, int, int]]:
-    """Return the newest few of each view and reason, with view, position and number of equals.
+    """Return the newest few of each view and reason, with view, position and group size.
 
     The newest of all come first, and before them the few that are due or late.
     """

@@ -1,4 +1,4 @@
-"""``python -m shipping_portal.sandbox``: the carrier as a process of its own."""
+"""``python -m shipping_portal.sandbox``: run the carrier as a separate process."""
 
 import argparse
 import errno
@@ -70,7 +70,7 @@ def _options() -> argparse.ArgumentParser:
     parser.add_argument(
         "--files-host",
         default="",
-        help="where label files are, such as http://localhost:8100: a host of their own",
+        help="where label files are, such as http://localhost:8100: their own host",
     )
     parser.add_argument("--certificate", type=Path, help="speak TLS with this certificate (PEM)")
     parser.add_argument(

@@ -22,8 +22,8 @@ class Config:
     ``fd`` is a socket that already listens, instead of host and port.
     ``driver_after``: the seconds a parcel waits for its driver, or to be dropped off.
     ``number_ids`` sends order ids, and references of digits only, as JSON numbers.
-    With ``certificate`` and ``key_file`` (PEM) it speaks TLS. An untrusted certificate is a fault
-    of its own.
+    With ``certificate`` and ``key_file`` (PEM) it speaks TLS. An untrusted certificate is a
+    separate fault.
     """
 
     state: Path

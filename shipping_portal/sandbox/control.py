@@ -177,7 +177,7 @@ class Control:
         return {"path": str(path), "csv": path.read_text(encoding="utf-8")}
 
     def refund(self, reference: str, *, granted: bool) -> None:
-        """Decide about a cancellation that was asked for: cancelled, or it stays booked."""
+        """Decide about a requested cancellation: cancel the order, or leave it booked."""
         parcel = self._parcel(reference)
         if parcel.refund != "asked":
             raise ValueError(f"No cancellation of {reference} is asked for.")

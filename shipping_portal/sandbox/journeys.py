@@ -70,7 +70,11 @@ JOURNEYS: dict[str, tuple[Step, ...]] = {
         Step(80, "delivered", "Parcel delivered", "receiver"),
     ),
 }
-LEAVES = ("collected", "pickup_missed", "pickup_futile")  # the sender's hands, or should have
+LEAVES = (
+    "collected",
+    "pickup_missed",
+    "pickup_futile",
+)  # the parcel leaves the sender, or should have
 PREFIXES = {f"SIM-{name.upper()}": name for name in JOURNEYS}
 
 

@@ -34,9 +34,9 @@ def check_places(
     contract: Contract,
     prefix: str = "",
 ) -> None:
-    """Both ends: in letters a label can show.
+    """Check both ends: their letters, which a label must be able to show, and their place.
 
-    Suburb and postcode given, well formed and a published pair.
+    Suburb and postcode must be given, well formed and a published pair.
     """
     for side in ("sender", "receiver"):
         party: Party = getattr(asked, side)

@@ -122,7 +122,7 @@ class Locality(NamedTuple):
 def country_code(text: str) -> str:
     """Return the two-letter code for a code or a name.
 
-    "" for a country this carrier has not heard of.
+    "" for a country this carrier doesn't know.
     """
     code = text.strip().upper()
     return code if code in COUNTRIES else _CODES.get(text.strip().casefold(), "")

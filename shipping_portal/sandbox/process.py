@@ -1,4 +1,4 @@
-"""Run a sandbox carrier as a process of its own: the options they share, and until when it runs."""
+"""Run a sandbox carrier as a separate process: the shared options, and when it stops."""
 
 import argparse
 import os

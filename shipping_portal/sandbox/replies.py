@@ -249,7 +249,7 @@ def _plant_booked_price(
 def _plant_gross_net_tax(
     document: dict[str, Any], path: str, facts: dict[str, Any], currency: str
 ) -> None:
-    """The price at its path; where that names the gross amount, net and tax beside it."""
+    """Put the price at its path. If the path names the gross amount, add net and tax beside it."""
     for ours in ("gross", "net", "tax"):
         if ours == "gross" or ".gross." in path:
             _plant_money(document, path.replace(".gross.", f".{ours}."), facts[ours], currency)

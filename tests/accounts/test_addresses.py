@@ -37,7 +37,7 @@ OTTAWA = {"suburb": "Ottawa", "postcode": "K1P 5M7", "state": "ON", "country": "
         ("12 Fitzroy Victoria Lane", "Fitzroy Victoria"),
     ],
 )
-def test_a_line_may_not_repeat_the_place_but_a_street_may_be_called_after_it(line: str, words: str) -> None:
+def test_a_line_must_not_repeat_the_place_but_a_street_may_be_named_after_it(line: str, words: str) -> None:
     assert repeats_place(line, **FITZROY) == words
 
 
@@ -69,7 +69,7 @@ def test_a_line_may_not_repeat_the_place_but_a_street_may_be_called_after_it(lin
         ("1 Esplanade Victoria", ("Fitzroy", "3065", "VIC", "AU"), ""),
     ],
 )
-def test_a_street_may_be_called_like_its_place_or_end_like_its_state(
+def test_a_street_may_share_its_places_name_or_end_like_its_state(
     line: str, place: tuple[str, str, str, str], words: str
 ) -> None:
     assert repeats_place(line, *place) == words
@@ -141,7 +141,7 @@ def test_a_line_keeps_its_accents_and_loses_stray_spaces() -> None:
     assert clean_line("  Zoe\u0308’s   Café, Nº 5 & Co. ") == "Zoë’s Café, Nº 5 & Co."
 
 
-def test_a_line_needs_a_letter_or_a_digit_and_an_end() -> None:
+def test_a_line_needs_a_letter_or_digit_and_has_a_maximum_length() -> None:
     with pytest.raises(ValidationError, match="at least one letter"):
         clean_line("- .")
     with pytest.raises(ValidationError, match="this has 256"):
@@ -191,7 +191,7 @@ def test_another_countrys_freephone_number_is_accepted_in_australia() -> None:
     assert clean_phone("+1 800 234 5678", "AU") == "+1 800-234-5678"
 
 
-def test_a_number_of_another_country_is_not_one_of_this_country() -> None:
+def test_another_countrys_phone_number_is_not_read_as_a_local_one() -> None:
     """Ten digits is a valid length in the United States, but no number there starts with 0."""
     with pytest.raises(ValidationError, match="with \\+ and the country's code"):
         clean_phone("0491 570 156", "US")

@@ -35,7 +35,7 @@ def approving(settings: Any) -> Any:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_who_may_sign_up(settings: Any, mode: str) -> None:
+def test_the_setting_decides_who_may_sign_up(settings: Any, mode: str) -> None:
     settings.SIGN_UP = mode
     page = text(Client().get("/accounts/signup/"))
     answer = sign_up()
@@ -81,7 +81,7 @@ def test_the_operators_get_one_email_queued_with_the_account(approving: Any) -> 
 
 
 def confirm(email: str = MIA["email"]) -> None:
-    """Press the button on the page that the email to this address links to."""
+    """Press the button on the page that this address's email links to."""
     link = reverse("account_confirm_email", args=[EmailConfirmationHMAC(found(email)).key])
     assert Client().post(link, follow=True).status_code == 200
     assert found(email).verified
@@ -187,7 +187,7 @@ def test_an_approval_is_audited_and_emailed_to_the_accounts_members(
     assert Notification.objects.count() == 1
 
 
-def test_two_operators_who_approve_at_once_approve_once(quill: Sender, alice: User, sam: User) -> None:
+def test_two_operators_at_once_approve_an_account_once(quill: Sender, alice: User, sam: User) -> None:
     Sender.objects.update(approved_at=None)
     signing_up.approve_account(quill, by=sam, note=REASON, now=timezone.now())
     with pytest.raises(Sender.NotAllowed):

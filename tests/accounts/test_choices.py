@@ -85,7 +85,7 @@ def test_the_booking_rule_and_the_first_size_are_chosen(browser: Client, quill: 
     assert (quill.service_rule, quill.default_size) == ("last", None)
 
 
-def test_the_owner_sets_limits_of_their_own_and_sees_what_is_used(browser: Client, quill: Sender, alice: User) -> None:
+def test_the_owner_sets_their_own_limits_and_sees_what_is_used(browser: Client, quill: Sender, alice: User) -> None:
     today = timezone.now().astimezone(quill.tzinfo).date()
     Sender.objects.update(counted_on=today, booked_today=3, spent_today="36.24", unbilled="99.50")
     page = text(browser.get("/settings/limits/"))
@@ -103,7 +103,7 @@ def test_the_owner_sets_limits_of_their_own_and_sees_what_is_used(browser: Clien
     assert (quill.own_bookings_a_day, quill.own_money_a_day) == (None, None)
 
 
-def test_yesterdays_use_is_not_todays(browser: Client, quill: Sender) -> None:
+def test_yesterdays_use_does_not_count_today(browser: Client, quill: Sender) -> None:
     Sender.objects.update(counted_on="2026-01-01", booked_today=3, spent_today="36.24", unbilled="36.24")
     page = text(browser.get("/settings/limits/"))
     assert "0 of 2,000" in page
@@ -116,7 +116,7 @@ def test_labels_open_the_print_window_only_if_asked_to(browser: Client, quill: S
     assert (quill.label_size, quill.prints_at_once) == ("cropped", True)
 
 
-def test_the_page_of_ones_data_links_to_closing_the_account(browser: Client) -> None:
+def test_the_page_about_your_data_links_to_closing_the_account(browser: Client) -> None:
     page = browser.get("/settings/data/")
     assert 'href="/settings/data/close/"' in page.content.decode()
     assert "Original labels (ZIP)" in text(page)
@@ -142,7 +142,7 @@ def test_the_more_menu_lists_what_each_role_may_open(alice: User, ana: User, vic
 
 
 @pytest.mark.parametrize("page", [*OWN, *OF_THE_ACCOUNT])
-def test_a_page_costs_few_queries_and_asks_a_visitor_to_log_in(browser: Client, page: str) -> None:
+def test_a_page_takes_few_queries_and_asks_a_visitor_to_log_in(browser: Client, page: str) -> None:
     address = f"/settings/{page}/"
     browser.get(address)
     with CaptureQueriesContext(connection) as seen:
@@ -163,7 +163,7 @@ def test_a_page_costs_few_queries_and_asks_a_visitor_to_log_in(browser: Client, 
         ("label-size", {"label_size": "cropped", "prints_at_once": "on"}),
     ],
 )
-def test_saving_a_setting_changes_nobody_elses(
+def test_saving_a_setting_does_not_change_anybody_elses(
     browser: Client, ana: User, bob: User, page: str, typed: dict[str, str]
 ) -> None:
     def others() -> list[object]:

@@ -29,7 +29,7 @@ PAST = dt.timedelta(days=31)
 
 @pytest.fixture
 def browser(alice: User, visit: Callable[[User], Client]) -> Client:
-    """Alice's browser, just after she gave her password."""
+    """Alice's browser, just after she entered her password."""
     client = visit(alice)
     session = client.session
     session["account_authentication_methods"] = [{"method": "password", "at": timezone.now().timestamp()}]
@@ -46,7 +46,7 @@ def delivered(sender: Sender, by: User, **fields: Any) -> Order:
     return factories.order(sender, by, status="booked", progress="delivered", progress_at=timezone.now(), **fields)
 
 
-def test_an_owner_gives_the_password_again_first(alice: User, visit: Callable[[User], Client]) -> None:
+def test_an_owner_must_enter_the_password_again_first(alice: User, visit: Callable[[User], Client]) -> None:
     alice.set_password(factories.PASSWORD)
     alice.save()
     answer = visit(alice).get(URL)
@@ -152,7 +152,7 @@ def test_an_account_that_was_erased_is_erased_again_after_a_restore(
     assert not User.objects.get(pk=alice.pk).is_active
 
 
-def test_until_then_an_operator_can_undo_it(quill: Sender, alice: User, sam: User) -> None:
+def test_an_operator_can_reopen_a_closed_account_until_it_is_erased(quill: Sender, alice: User, sam: User) -> None:
     close(quill, alice)
     quill.reinstate(by=sam, reason="the owner changed their mind", at=timezone.now())
     assert not quill.is_suspended

@@ -1,4 +1,4 @@
-"""The counters behind a sender's limits: each sender has its own, and each day its own."""
+"""The counters behind a sender's limits: each sender and each day has its own."""
 
 import datetime as dt
 from decimal import Decimal

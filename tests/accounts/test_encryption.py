@@ -1,4 +1,4 @@
-"""Second factors are encrypted in the database, by keys that can be changed."""
+"""Second factors are encrypted in the database with keys that can be changed."""
 
 from typing import Any
 

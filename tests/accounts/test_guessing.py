@@ -55,7 +55,7 @@ def test_an_ipv6_network_counts_as_one_address() -> None:
 
 
 @pytest.mark.parametrize("address", ["", "unknown", "203.0.113.1:50112"])
-def test_an_invalid_address_is_counted_as_it_is(alice: User, address: str) -> None:
+def test_an_invalid_address_is_counted_unchanged(alice: User, address: str) -> None:
     """A server behind a Unix socket gives no address, and some proxies add a port."""
     for _ in range(5):
         assert SLOW not in try_it(alice, address=address).content.decode()
@@ -121,12 +121,12 @@ def test_an_office_behind_one_address_logs_in_in_the_same_minute(quill: Any) -> 
         assert try_it(person, right=True).status_code == 302
 
 
-def test_right_passwords_never_count_however_many_browsers(alice: User) -> None:
+def test_correct_passwords_never_count_however_many_browsers_there_are(alice: User) -> None:
     for number in range(30):
         assert try_it(alice, address=f"198.51.100.{number}", right=True).status_code == 302
 
 
-def test_a_refused_address_gets_a_page_of_ours(alice: User, settings: Any) -> None:
+def test_a_refused_address_gets_one_of_our_pages(alice: User, settings: Any) -> None:
     settings.ACCOUNT_RATE_LIMITS = {"login": "1/m/ip"}
     try_it(alice)
     page = try_it(alice)

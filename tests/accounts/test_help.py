@@ -1,4 +1,4 @@
-"""Help is open to everybody, searchable, and about what the pages really do."""
+"""Help is open to everybody, can be searched, and describes what the pages really do."""
 
 import re
 from pathlib import Path
@@ -22,7 +22,7 @@ def test_every_article_opens_without_logging_in(client: Client, slug: str) -> No
     assert f"<h1>{ARTICLES[slug]}</h1>".replace("'", "&#x27;") in answer.content.decode()
 
 
-def test_the_index_lists_them_all(client: Client) -> None:
+def test_the_index_lists_every_article(client: Client) -> None:
     assert titles(client) == list(ARTICLES.values())
 
 
@@ -30,7 +30,7 @@ def test_an_article_is_found_by_words_inside_it_in_any_case(client: Client) -> N
     assert titles(client, "FIT to Page") == ["Print labels that scan"]
 
 
-def test_a_search_without_an_article_says_so(client: Client) -> None:
+def test_a_search_without_results_says_so(client: Client) -> None:
     answer = client.get("/help/", {"q": "zeppelin %"})
     assert "No article has all of these words" in answer.content.decode()
 

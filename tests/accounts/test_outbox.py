@@ -1,4 +1,4 @@
-"""Notifications by email: what goes to whom, what goes into one email, and what is never in it."""
+"""Notifications by email: who gets what, what goes into one email, and what is never in it."""
 
 import datetime as dt
 import re
@@ -29,7 +29,7 @@ def fact(of: Sender, once: str = "a", *, kind: str = "pickup", **changes: Any) -
 
 
 def leave(now: dt.datetime | None = None) -> list[str]:
-    """Send everything that is due; return the emails' bodies."""
+    """Send everything that is due. Return the emails' bodies."""
     mail.outbox.clear()
     Notification.objects.filter(sent_at=None).update(due_at=(now or timezone.now()) - dt.timedelta(seconds=1))
     for pk in Notification.objects.filter(sent_at=None).values_list("pk", flat=True):
@@ -42,7 +42,7 @@ def test_bookers_are_emailed_and_others_are_not(alice: User, ana: User, bea: Use
     assert set(Notification.objects.values_list("user__email", flat=True)) == {alice.email, ana.email}
 
 
-def test_each_person_gets_a_fact_once(alice: User, quill: Sender) -> None:
+def test_each_person_is_notified_once(alice: User, quill: Sender) -> None:
     for _ in range(3):
         outbox.notify(fact(quill), now=NOON)
     assert Notification.objects.count() == 1
@@ -232,7 +232,7 @@ MONEY = {"charge", "answer", "statement"}
 
 
 @pytest.mark.parametrize("kind", outbox.KINDS)
-def test_each_role_gets_the_kinds_that_are_for_it_and_no_others(
+def test_each_role_gets_only_the_kinds_meant_for_it(
     alice: User, ana: User, bea: User, vic: User, quill: Sender, kind: str
 ) -> None:
     on = "weekly" if kind == "statement" else "now"
@@ -275,7 +275,7 @@ def test_the_page_saves_the_choices(alice: User, visit: Callable[[User], Client]
     }
 
 
-def test_the_link_in_an_email_stops_its_kind_with_one_press_without_logging_in(alice: User, quill: Sender) -> None:
+def test_the_link_in_an_email_stops_its_kind_with_one_click_without_logging_in(alice: User, quill: Sender) -> None:
     outbox.notify(fact(quill), now=NOON)
     [body] = leave()
     path = LINK.findall(body)[-1].removeprefix(settings.SITE_URL)
@@ -381,7 +381,7 @@ def test_turning_a_kind_on_covers_only_later_events(alice: User, quill: Sender) 
     assert [row.dedupe_key for row in Notification.objects.all()] == ["after"]
 
 
-def test_another_time_for_a_kind_that_was_on_keeps_what_happened_before(alice: User, quill: Sender) -> None:
+def test_changing_the_time_of_a_kind_keeps_its_pending_events(alice: User, quill: Sender) -> None:
     outbox.choose_when(alice, "pickup", "daily", now=NOON + dt.timedelta(hours=2))
     outbox.notify(fact(quill, happened_at=NOON), now=NOON + dt.timedelta(hours=4))
     assert Notification.objects.count() == 1
@@ -398,7 +398,7 @@ def test_a_notice_for_one_person_reaches_nobody_else(alice: User, ana: User, qui
     assert [row.user for row in Notification.objects.all()] == [ana]
 
 
-def test_a_link_that_stops_email_stops_only_that_persons(alice: User, ana: User, quill: Sender) -> None:
+def test_a_link_that_stops_emails_stops_only_that_persons(alice: User, ana: User, quill: Sender) -> None:
     outbox.notify(fact(quill, only=ana.pk), now=NOON)
     [body] = leave()
     Client().post(LINK.findall(body)[-1].removeprefix(settings.SITE_URL))

@@ -1,4 +1,4 @@
-"""Several pickup addresses: one is the default, the last one stays."""
+"""Several pickup addresses: one is the default, and the last one can't be deleted."""
 
 from collections.abc import Callable
 
@@ -22,7 +22,7 @@ def browser(alice: User, visit: Callable[[User], Client]) -> Client:
 
 @pytest.fixture
 def second(quill: Sender, alice: User) -> PickupAddress:
-    """In Darwin, and not the default."""
+    """A second address, in Darwin, which isn't the default."""
     place = {"suburb": "DARWIN", "state": "NT", "postcode": "0800", "line1": "1 Far Road"}
     return factories.pickup_address(quill, email=alice.email, is_default=False, **place)
 

@@ -72,7 +72,7 @@ def test_a_mismatch_suggests_the_suburb_elsewhere_and_others_with_the_postcode()
 
 
 @pytest.mark.usefixtures("listed")
-def test_a_typo_suggests_the_right_place() -> None:
+def test_a_typo_gets_the_right_place_suggested() -> None:
     assert names(places.check_pair("AU", "Brunswik", "3000").near)[0] == "Brunswick VIC 3056"
 
 
@@ -206,7 +206,7 @@ def test_an_unknown_state_has_the_countrys_holidays() -> None:
 
 
 @pytest.mark.usefixtures("listed")
-def test_members_get_suggestions_as_json_and_strangers_none(alice: User, sam: User, visit: Any) -> None:
+def test_members_get_suggestions_as_json_and_strangers_get_none(alice: User, sam: User, visit: Any) -> None:
     address = "/suggest/localities/?country=au&q=bru"
     assert visit(alice).get(address).json()[0] == {"suburb": "Brunswick", "state": "VIC", "postcode": "3056"}
     assert visit(sam).get(address).status_code == 404

@@ -32,7 +32,7 @@ def log_in(person: User, **fields: str) -> tuple[Client, Any]:
 
 
 def say_the_password_again(browser: Client) -> None:
-    """Needed before changing how one logs in."""
+    """Enter the password again, which is needed before changing how you log in."""
     assert browser.post("/accounts/reauthenticate/", {"password": factories.PASSWORD}).status_code == 302
 
 
@@ -201,12 +201,12 @@ def test_the_admin_is_for_active_operators_with_a_second_factor(
     assert access.require_second_factor(person) == may
 
 
-def test_a_member_with_a_second_factor_finds_no_admin(alice: User, visit: Any) -> None:
+def test_a_member_with_a_second_factor_cannot_find_the_admin(alice: User, visit: Any) -> None:
     factories.second_factor(alice)
     assert visit(alice).get("/admin/", follow=True).status_code == 404
 
 
-def test_an_operator_is_told_why_a_second_factor_is_asked_for(oz: User) -> None:
+def test_an_operator_reads_why_a_second_factor_is_needed(oz: User) -> None:
     browser, _ = log_in(oz)
     page = browser.get("/admin/", follow=True).content.decode()
     assert "The admin requires two-step verification. Set it up, then come back." in page

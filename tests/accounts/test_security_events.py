@@ -1,4 +1,4 @@
-"""Every change to somebody's login is one log line and one audit row."""
+"""Every change to somebody's login writes one log line and one audit row."""
 
 import json
 import re
@@ -42,7 +42,7 @@ def audited() -> list[str]:
     return list(Audit.objects.order_by("pk").values_list("action", flat=True))
 
 
-def test_logging_in_and_out(browser: Client, alice: User, recorded: Recorded) -> None:
+def test_logging_in_and_out_is_recorded(browser: Client, alice: User, recorded: Recorded) -> None:
     browser.post("/accounts/logout/")
     assert audited()[-2:] == ["logged in", "logged out"]
     assert (recorded()[-1]["kind"], recorded()[-1]["user"]) == ("logged out", alice.pk)
@@ -81,7 +81,7 @@ def test_adding_changing_and_removing_an_address_emails_the_old_one(
     assert not Audit.objects.filter(reason__contains="@").exists()
 
 
-def test_changing_how_one_logs_in_asks_for_the_password_again(browser: Client, alice: User) -> None:
+def test_changing_how_you_log_in_needs_the_password_again(browser: Client, alice: User) -> None:
     EmailAddress.objects.create(user=alice, email=NEW, verified=True)
     for action, email in (("action_add", "third@quill.example"), ("action_primary", NEW), ("action_remove", NEW)):
         answer = browser.post("/accounts/email/", {action: "", "email": email})
@@ -91,7 +91,7 @@ def test_changing_how_one_logs_in_asks_for_the_password_again(browser: Client, a
 
 
 @pytest.mark.django_db(transaction=True)  # allauth reports a new second factor after the commit
-def test_a_new_password_and_a_second_factor(browser: Client, alice: User, recorded: Recorded) -> None:
+def test_a_new_password_and_a_second_factor_are_recorded(browser: Client, alice: User, recorded: Recorded) -> None:
     new = "violin-candle-harbour"
     typed = {"oldpassword": factories.PASSWORD, "password1": new, "password2": new}
     confirm(browser)
@@ -110,7 +110,7 @@ def test_a_new_password_and_a_second_factor(browser: Client, alice: User, record
     assert set(kinds) <= set(audited())
 
 
-def test_a_wrong_code_and_a_recovery_code(browser: Client, alice: User, recorded: Recorded) -> None:
+def test_a_wrong_code_and_a_recovery_code_are_recorded(browser: Client, alice: User, recorded: Recorded) -> None:
     factories.second_factor(alice)
     confirm(browser)
     browser.post("/accounts/2fa/recovery-codes/generate/")

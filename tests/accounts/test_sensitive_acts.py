@@ -1,4 +1,4 @@
-"""Actions that a borrowed browser must not do: each asks an owner for the password again (docs/security/access.md)."""
+"""Actions a borrowed browser must not do. Each asks an owner for the password again (docs/security/access.md)."""
 
 import re
 from collections.abc import Callable
@@ -49,7 +49,7 @@ def things(quill: Sender, alice: User, ana: User) -> dict[str, Any]:
 
 
 def browser_of(person: User, *, minutes: float) -> Client:
-    """The browser of somebody who gave the password this long ago."""
+    """Return the browser of somebody who entered the password this long ago."""
     client = Client()
     client.force_login(person, backend=BACKEND)
     return factories.gave_password(client, person, minutes=minutes)  # type: ignore[no-any-return]
@@ -64,7 +64,7 @@ def do(act: str, things: dict[str, Any], browser: Client) -> Any:
 
 
 @pytest.mark.parametrize("act", ACTS)
-def test_after_fifty_minutes_it_asks_for_the_password_first(act: str, things: dict[str, Any], alice: User) -> None:
+def test_after_fifty_minutes_an_action_needs_the_password_first(act: str, things: dict[str, Any], alice: User) -> None:
     rows = [list(model.objects.values()) for model in (Invitation, Export, ApiToken, WebhookEndpoint)]
     answer = do(act, things, browser_of(alice, minutes=50))
     assert (answer.status_code, answer.get("Location", "")[:25]) == (302, "/accounts/reauthenticate/"), act
@@ -72,7 +72,9 @@ def test_after_fifty_minutes_it_asks_for_the_password_first(act: str, things: di
 
 
 @pytest.mark.parametrize("act", [act for act in ACTS if "add" not in act and "recovery" not in act])
-def test_right_after_the_password_it_does_not_ask(act: str, things: dict[str, Any], alice: User) -> None:
+def test_right_after_the_password_an_action_does_not_need_it_again(
+    act: str, things: dict[str, Any], alice: User
+) -> None:
     answer = do(act, things, browser_of(alice, minutes=1))
     assert not answer.get("Location", "").startswith("/accounts/reauthenticate/"), act
 
@@ -97,7 +99,7 @@ def test_the_typed_action_is_done_after_the_password_is_given(
 def test_the_page_after_the_password_posts_to_itself(
     act: str, is_right: bool, things: dict[str, Any], alice: User
 ) -> None:
-    """It is shown at the URL that asked for the password: a form without an action would post there."""
+    """The page is shown at the URL that asked for the password, so a form without an action would post there."""
     browser, (_, url, fields) = browser_of(alice, minutes=50), ACTS[act]
     sent = fields if is_right else dict.fromkeys(fields, "-")
     asked = browser.post(url, {name: value.format(**things) for name, value in sent.items()})

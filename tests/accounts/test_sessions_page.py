@@ -39,7 +39,7 @@ def test_each_session_is_listed_and_can_be_ended(alice: User, visit: Visit) -> N
     assert not is_in(phone)
 
 
-def test_all_others_end_at_once(alice: User, visit: Visit) -> None:
+def test_all_other_sessions_can_be_ended_at_once(alice: User, visit: Visit) -> None:
     here, others = visit(alice), [visit(alice), visit(alice)]
     assert "Logged out of 2 places." in text(here.post(URL, {"end_others": "yes"}, follow=True))
     assert is_in(here)
@@ -54,7 +54,7 @@ def test_nobody_ends_somebody_elses_session_or_their_own_by_mistake(alice: User,
     assert is_in(alices)
 
 
-def test_the_page_lists_ones_own_sessions_in_the_same_queries_for_many(
+def test_the_page_lists_your_own_sessions_in_the_same_queries_for_many(
     alice: User, bob: User, visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def cost() -> tuple[int, int]:
@@ -114,7 +114,7 @@ def test_a_copy_of_the_database_does_not_give_a_login(alice: User, visit: Visit)
 
 
 @pytest.mark.parametrize("cookie", ["visitor:", "visitor:e30:1abc:forged", "visitor:" + "a" * 3000, "x" * 40])
-def test_a_forged_or_old_cookie_is_nobody(alice: User, cookie: str) -> None:
+def test_a_forged_or_old_cookie_logs_nobody_in(alice: User, cookie: str) -> None:
     assert Client(headers={"cookie": f"session={cookie}"}).get("/accounts/login/").status_code == 200
 
 
@@ -129,5 +129,5 @@ def test_a_forged_or_old_cookie_is_nobody(alice: User, cookie: str) -> None:
         ("", "Unknown device"),
     ],
 )
-def test_a_device_is_what_its_browser_says(says: str, kind: str) -> None:
+def test_a_device_is_named_as_its_browser_says(says: str, kind: str) -> None:
     assert sessions.device_name(says) == kind

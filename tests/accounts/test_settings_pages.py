@@ -72,7 +72,7 @@ def test_an_address_the_carrier_cannot_use_is_refused_with_the_reason(
     assert not Audit.objects.filter(action="pickup address saved").exists()
 
 
-def test_a_mismatched_place_is_corrected_with_one_press(browser: Client) -> None:
+def test_a_mismatched_place_is_corrected_with_one_click(browser: Client) -> None:
     page = browser.post(URL, ADDRESS | {"suburb": "Brunswick"})
     near = {str(place): place.pk for place in page.context["form"].near}
     assert set(near) == {"BRUNSWICK VIC 3056", "FITZROY VIC 3065"}
@@ -121,7 +121,7 @@ def test_an_unverified_or_support_address_is_not_offered(browser: Client, alice:
     assert "support@quill.example" not in page
 
 
-def test_a_person_with_only_a_support_address_is_told_what_to_do(visit: Any) -> None:
+def test_a_person_with_only_a_support_address_reads_what_to_do(visit: Any) -> None:
     business = factories.sender(name="Help Desk Hats")
     person = factories.user("support@hats.example")
     factories.member(business, person)
@@ -157,7 +157,7 @@ def test_only_the_owner_changes_the_pickup_address(ana: User, bea: User, vic: Us
 
 
 @pytest.mark.parametrize("address", ["/start/", "/settings/", URL, "/settings/label-size/", "/suggest/localities/"])
-def test_strangers_are_asked_to_log_in_and_operators_find_nothing(address: str, sam: User, visit: Any) -> None:
+def test_strangers_are_asked_to_log_in_and_operators_get_404(address: str, sam: User, visit: Any) -> None:
     assert Client().get(address)["Location"].startswith("/accounts/login/")
     assert visit(sam).get(address).status_code == 404
 

@@ -136,7 +136,7 @@ def test_a_member_lands_on_parcels_and_an_owner_without_a_pickup_address_on_the_
     assert log_in(Client(), alice_with_password)["Location"] == "/start/"
 
 
-def test_somebody_without_an_account_is_told_so(alice_with_password: User) -> None:
+def test_somebody_without_an_account_reads_that(alice_with_password: User) -> None:
     Membership.objects.all().delete()
     browser = Client()
     assert log_in(browser, alice_with_password)["Location"] == "/help/no-account/"
@@ -173,7 +173,7 @@ def test_a_client_cannot_dodge_the_throttle_by_naming_another_address(settings: 
         assert get_adapter().get_client_ip(request) == address
 
 
-def test_a_password_reset_by_email(alice_with_password: User) -> None:
+def test_a_password_can_be_reset_by_email(alice_with_password: User) -> None:
     browser = Client()
     browser.post("/accounts/password/reset/", {"email": alice_with_password.email})
     page = browser.get(link_in_mail(), follow=True)
@@ -227,7 +227,7 @@ def test_the_pages_around_logging_in_are_ours(address: str) -> None:
 
 
 @pytest.mark.parametrize("address", ["email", "password/change", "2fa", "logout", "reauthenticate"])
-def test_the_pages_about_ones_login_are_ours(address: str, alice_with_password: User) -> None:
+def test_the_pages_about_your_login_are_ours(address: str, alice_with_password: User) -> None:
     browser = Client()
     log_in(browser, alice_with_password)
     page = browser.get(f"/accounts/{address}/").content.decode()
@@ -242,7 +242,7 @@ def test_an_address_on_labels_cannot_be_removed_from_the_login(alice_with_passwo
     log_in(browser, alice_with_password)
     say_the_password_again(browser)
     remove = {"action_remove": "", "email": "second@quill.example"}
-    assert "stands on your labels" in browser.post("/accounts/email/", remove, follow=True).content.decode()
+    assert "is on your labels" in browser.post("/accounts/email/", remove, follow=True).content.decode()
     alice_with_password.membership.sender.pickup_addresses.update(email="alice@quill.example")
     browser.post("/accounts/email/", remove)
     assert not EmailAddress.objects.filter(email="second@quill.example").exists()
@@ -253,7 +253,7 @@ def test_help_is_open_to_everybody() -> None:
         assert Client().get(f"/help/{page}").status_code == 200
 
 
-def test_the_root_url_leads_to_the_login_or_to_ones_own_page(alice: User, sam: User, visit: Any) -> None:
+def test_the_root_url_leads_to_the_login_or_to_your_own_page(alice: User, sam: User, visit: Any) -> None:
     assert Client().get("/")["Location"] == "/accounts/login/"
     assert visit(alice).get("/")["Location"] == "/today/"
     assert visit(sam).get("/")["Location"] == "/admin/"
@@ -297,7 +297,7 @@ def test_a_known_address_takes_as_long_to_sign_up_as_a_new_one(monkeypatch: pyte
 
 
 @pytest.mark.parametrize(("minutes", "works"), [(59, True), (61, False)])
-def test_a_link_to_set_a_new_password_is_good_for_an_hour(alice_with_password: User, minutes: int, works: bool) -> None:
+def test_a_link_to_set_a_new_password_works_for_an_hour(alice_with_password: User, minutes: int, works: bool) -> None:
     Client().post("/accounts/password/reset/", {"email": alice_with_password.email})
     link = link_in_mail()
     with time_machine.travel(dt.datetime.now(dt.UTC) + dt.timedelta(minutes=minutes)):

@@ -31,7 +31,7 @@ def page(alice: User, visit: Callable[[User], Client]) -> Client:
 
 
 def invite(page: Client, email: str = NEW, role: str = "shipper") -> str:
-    """Send an invitation; return the path of its link."""
+    """Send an invitation. Return the path of its link."""
     page.post(URL, {"email": email, "role": role})
     found = re.findall(r"https?://[^/]+(/\S+)", mail.outbox[-1].body)
     assert len(found) == 1
@@ -231,7 +231,7 @@ def test_invitations_of_a_former_owner_no_longer_work(
 
 
 @pytest.mark.parametrize("change", [{"remove": "1"}, {"role": "viewer"}])
-def test_a_former_owners_link_stays_dead_when_they_are_an_owner_again(
+def test_a_former_owners_link_stays_invalid_when_they_become_an_owner_again(
     page: Client, quill: Sender, ana: User, visit: Callable[[User], Client], change: dict[str, str]
 ) -> None:
     page.post(f"{URL}members/{ana.membership.pk}/", {"role": "owner"})
@@ -241,7 +241,7 @@ def test_a_former_owners_link_stays_dead_when_they_are_an_owner_again(
     assert Client().get(link).status_code == 410
 
 
-def test_a_link_of_an_owner_with_a_disabled_login_is_dead(
+def test_a_link_of_an_owner_with_a_disabled_login_is_invalid(
     page: Client, alice: User, ana: User, sam: User, visit: Callable[[User], Client]
 ) -> None:
     page.post(f"{URL}members/{ana.membership.pk}/", {"role": "owner"})
@@ -277,7 +277,7 @@ def test_a_persons_second_address_leads_to_their_login(
     assert "is in the team already" in text(again)
 
 
-def test_an_address_that_somebody_only_claims_is_not_theirs(page: Client, bob: User) -> None:
+def test_an_unconfirmed_address_does_not_belong_to_the_person(page: Client, bob: User) -> None:
     EmailAddress.objects.create(user=bob, email=NEW, verified=False, primary=False)
     Client().post(invite(page), {"name": "Wren Sato", "password": PASSWORD})
     assert Membership.objects.get(user__email=NEW).user != bob
@@ -298,7 +298,7 @@ def test_a_dead_link_says_why_and_whom_to_ask(page: Client, change: dict[str, An
     assert "Ask an owner of Quill & Co for a new one" in seen
 
 
-def test_removing_oneself_leads_to_the_login(page: Client, alice: User, ana: User) -> None:
+def test_removing_yourself_leads_to_the_login(page: Client, alice: User, ana: User) -> None:
     page.post(f"{URL}members/{ana.membership.pk}/", {"role": "owner"})
     answer = page.post(f"{URL}members/{alice.membership.pk}/", {"remove": "1"}, follow=True)
     assert answer.status_code == 200
@@ -325,7 +325,7 @@ def test_nobody_is_flooded_with_invitations(
 
 
 @pytest.mark.parametrize("lost", [team.NotPossible("This invitation is no longer open."), IntegrityError()])
-def test_a_late_press_goes_back_to_the_link(page: Client, monkeypatch: pytest.MonkeyPatch, lost: Exception) -> None:
+def test_a_late_click_goes_back_to_the_link(page: Client, monkeypatch: pytest.MonkeyPatch, lost: Exception) -> None:
     def too_late(*_: Any, **__: Any) -> None:
         raise lost
 
@@ -350,7 +350,7 @@ def test_members_of_other_accounts_are_out_of_reach(page: Client, bob: User) -> 
     assert Membership.objects.filter(user=bob).exists()
 
 
-def test_every_change_is_in_the_activity(page: Client, ana: User) -> None:
+def test_every_change_is_in_the_activity_list(page: Client, ana: User) -> None:
     invite(page)
     page.post(f"{URL}members/{ana.membership.pk}/", {"role": "viewer"})
     page.post(f"{URL}second-factor/", {"needed": "yes"})
@@ -358,7 +358,7 @@ def test_every_change_is_in_the_activity(page: Client, ana: User) -> None:
     assert {"invited", "role changed", "second factor required"} <= done
 
 
-def test_activity_is_ten_lines_and_all_of_it_or_one_kind_on_request(page: Client, alice: User) -> None:
+def test_activity_shows_ten_lines_or_on_request_all_or_one_kind(page: Client, alice: User) -> None:
     sender, now = alice.membership.sender, timezone.now()
     lines = ["label printed"] * 12 + ["label opened"] * 3
     Audit.objects.bulk_create(Audit(at=now, actor=alice, sender=sender, action=one, subject="x") for one in lines)

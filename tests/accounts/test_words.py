@@ -1,4 +1,4 @@
-"""Words, money and dates as in the sender's country."""
+"""Words, money and dates in the style of the sender's country."""
 
 import datetime as dt
 from decimal import Decimal
@@ -58,7 +58,7 @@ def test_a_page_without_a_sender_uses_australian_words_unless_a_country_is_given
         (None, "AUD", ""),
     ],
 )
-def test_money(amount: Any, currency: str, shown: str) -> None:
+def test_money_is_written_as_expected(amount: Any, currency: str, shown: str) -> None:
     assert words.money(amount, currency) == shown
 
 

@@ -1,4 +1,4 @@
-"""The time zone of a place: by its state, or by its postcode where a state has two."""
+"""The time zone of a place: by its state, or by its postcode if the state has two."""
 
 import datetime as dt
 import functools
@@ -86,7 +86,7 @@ def test_a_place_has_its_own_time_zone(country: str, state: str, postcode: str, 
     assert clock(places.zone_of(country, state, postcode)) == clock(zone)
 
 
-def test_every_zip_code_has_the_same_time_as_in_another_source() -> None:
+def test_every_zip_code_has_the_same_time_zone_as_in_another_source() -> None:
     known, clocks, wrong = available_timezones(), functools.cache(clock), {}
     for row in zipcodes.filter_by(country="US"):
         if row["state"] in STATES["US"] and row["timezone"] in known:

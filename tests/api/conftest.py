@@ -64,7 +64,7 @@ class Program:
 
 @pytest.fixture
 def program() -> Callable[..., Program]:
-    """`program(alice)` has a token of hers, with every scope or those named."""
+    """`program(alice)` has a token of Alice's with every scope, or only the named ones."""
 
     def make(person: User, scopes: Collection[str] = SCOPES) -> Program:
         return Program(factories.api_token(person, scopes=scopes).text)
@@ -79,7 +79,7 @@ def hers(program: Callable[..., Program], alice: User, localities: None) -> Prog
 
 @pytest.fixture
 def kept_connection() -> Iterator[None]:
-    """Keep the test's connection open, which the end of a request would close."""
+    """Keep the test's connection open, since the end of a request would close it."""
     request_started.disconnect(close_old_connections)
     request_finished.disconnect(close_old_connections)
     yield

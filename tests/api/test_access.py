@@ -1,4 +1,4 @@
-"""The access matrix of the API, made from its schema: every operation, and everybody who may not do it."""
+"""The access matrix of the API, made from its schema: every operation, and everybody who may not use it."""
 
 import re
 import uuid
@@ -59,7 +59,7 @@ def things(alice: User, localities: None) -> dict[str, Any]:
 
 
 def program_for(operation: Operation, person: User) -> Program:
-    """A program with a token of this person's, or of the partner's or a station where only that may have the scope."""
+    """Return a program with this person's token, or a partner's or station's if only they may have the scope."""
     if SCOPES[operation[2]].holders == (PARTNERS,):
         return Program(factories.api_token().text, {"Acts-For": person.email})
     if SCOPES[operation[2]].holders == (STATIONS,):
@@ -69,7 +69,7 @@ def program_for(operation: Operation, person: User) -> Program:
 
 
 def text_of(station: PrintStation) -> str:
-    """A new text for the station's token: the first was shown once."""
+    """Give the station's token a new text and return it, as the first one was shown only once."""
     text = f"portal_{uuid.uuid4().hex}"
     ApiToken.objects.filter(pk=station.token_id).update(token_hash=token_hash(text))
     return text
@@ -91,7 +91,7 @@ def kind(answer: Any) -> str:
 
 
 def test_every_operation_takes_a_token_and_nothing_else_is_routed() -> None:
-    """Every operation of the schema has a scope; every address under /api/ is one of them or the description."""
+    """Every operation in the schema has a scope. Every address under /api/ is an operation or the description."""
     assert len(OPERATIONS) == 33
     assert {scope for _, _, scope in OPERATIONS} == set(SCOPES)
     api = next(entry for entry in get_resolver().url_patterns if str(entry.pattern) == "api/v1/")
@@ -101,7 +101,7 @@ def test_every_operation_takes_a_token_and_nothing_else_is_routed() -> None:
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: " ".join(one[:2]))
-def test_nobody_without_a_good_token_gets_in(operation: Operation, things: dict[str, Any], alice: User) -> None:
+def test_nobody_without_a_valid_token_gets_in(operation: Operation, things: dict[str, Any], alice: User) -> None:
     """Nothing is written and no order appears; the same person's session cookie doesn't help."""
     now, every = timezone.now(), list(SCOPES)
     ended = factories.api_token(alice, ends_at=now).text
@@ -128,7 +128,9 @@ def test_nobody_without_a_good_token_gets_in(operation: Operation, things: dict[
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: " ".join(one[:2]))
-def test_a_role_may_use_the_operations_of_its_scopes(operation: Operation, things: dict[str, Any], alice: User) -> None:
+def test_a_role_may_use_only_the_operations_of_its_scopes(
+    operation: Operation, things: dict[str, Any], alice: User
+) -> None:
     program = program_for(operation, alice)
     for role in Role.values:
         Membership.objects.filter(user=alice).update(role=role)
@@ -178,7 +180,7 @@ def test_a_suspended_account_starts_nothing(operation: Operation, things: dict[s
     assert not Order.objects.filter(status="booking").exists()
 
 
-def test_a_member_who_needs_a_second_factor_sets_it_up_first(things: dict[str, Any], alice: User) -> None:
+def test_a_member_who_needs_a_second_factor_must_set_it_up_first(things: dict[str, Any], alice: User) -> None:
     token = factories.api_token(alice)
     Sender.objects.update(needs_second_factor=True)
     for operation in OPERATIONS:
@@ -190,7 +192,7 @@ def test_a_member_who_needs_a_second_factor_sets_it_up_first(things: dict[str, A
 def test_a_partners_token_cannot_act_for_somebody_without_their_required_second_factor(
     things: dict[str, Any], alice: User
 ) -> None:
-    """Not even for an entry link: the person logs in and sets it up. Nothing is written either."""
+    """Not even to get an entry link: the person must log in and set it up. Nothing is written either."""
     Sender.objects.update(needs_second_factor=True)
     partner = Program(factories.api_token().text, {"Acts-For": alice.email})
     for operation in OPERATIONS:
@@ -205,7 +207,9 @@ def test_a_partners_token_cannot_act_for_somebody_without_their_required_second_
     assert partner.post("/entry-links", {"purpose": "settings"}).status_code == 201
 
 
-def test_an_account_without_its_promise_can_only_enter_the_pages(things: dict[str, Any], alice: User) -> None:
+def test_an_account_without_its_dangerous_goods_promise_can_only_open_pages(
+    things: dict[str, Any], alice: User
+) -> None:
     """Interface §1; an account opened by sign-on starts without its promise about dangerous goods."""
     Sender.objects.update(dangerous_goods_acknowledged_at=None)
     for operation in OPERATIONS:
@@ -213,14 +217,14 @@ def test_an_account_without_its_promise_can_only_enter_the_pages(things: dict[st
         assert answer.status_code == 201 if operation[2] == "enter" else kind(answer) == "promise", operation
 
 
-def test_a_stations_token_opens_what_stations_do_and_nothing_else(things: dict[str, Any], alice: User) -> None:
+def test_a_stations_token_works_only_for_the_operations_of_stations(things: dict[str, Any], alice: User) -> None:
     station = Program(text_of(things["station"]))
     for operation in OPERATIONS:
         answer = call(station, operation, things)
         assert answer.status_code == 200 if operation[2] == "print" else kind(answer) == "scope", operation
 
 
-def test_a_members_token_with_the_print_scope_is_not_a_stations(alice: User, things: dict[str, Any]) -> None:
+def test_a_members_token_with_the_print_scope_is_not_a_stations_token(alice: User, things: dict[str, Any]) -> None:
     for operation in (one for one in OPERATIONS if one[2] == "print"):
         assert kind(call(Program(factories.api_token(alice, scopes=["print"]).text), operation, things)) == "scope"
 

@@ -83,7 +83,7 @@ def test_a_draft_from_the_pages_has_only_a_parcels_fields(hers: Program, quill: 
     assert set(hers.get(f"/drafts/{draft.uuid}").json()["values"]) == set(draft.values) - {"unused", "kept"}
 
 
-def test_one_draft_too_many_is_kept_for_a_day(hers: Program, quill: Sender, alice: User) -> None:
+def test_a_draft_over_the_limit_is_kept_for_a_day(hers: Program, quill: Sender, alice: User) -> None:
     last = factories.draft(quill, alice)
     Draft.objects.bulk_create(
         Draft(sender=quill, made_by=alice, updated_at=last.updated_at) for _ in range(drafts.MOST - 1)

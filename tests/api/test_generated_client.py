@@ -50,7 +50,7 @@ def generated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return module
 
 
-def test_it_books_a_parcel_and_gets_its_label(
+def test_a_generated_client_books_a_parcel_and_gets_its_label(
     generated: Any, carrier: SandboxCarrier, alice: User, localities: None, kept_connection: None
 ) -> None:
     token = factories.api_token(alice).text

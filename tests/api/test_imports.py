@@ -67,7 +67,7 @@ def test_columns_are_guessed_and_matched(hers: Program, url: str) -> None:
         ({"column_colour": 0}, "column_colour"),
     ],
 )
-def test_a_wrong_match_shows_at_its_field(hers: Program, url: str, values: dict[str, Any], at: str) -> None:
+def test_a_wrong_match_is_an_error_on_its_field(hers: Program, url: str, values: dict[str, Any], at: str) -> None:
     answer = hers.call("PUT", f"{url}/columns", {"values": values})
     assert problem(answer) == (422, "invalid")
     assert at in answer.json()["errors"]
@@ -107,13 +107,13 @@ def test_a_row_is_corrected_and_checked_at_once(hers: Program, checked: str) -> 
     assert not Order.objects.exists()
 
 
-def test_a_row_is_left_out_and_taken_back_in(hers: Program, checked: str) -> None:
+def test_a_row_can_be_left_out_and_put_back(hers: Program, checked: str) -> None:
     out = hers.call("PATCH", f"{checked}/rows/2", {"leave_out": True}).json()
     assert (out["state"], out["problems"]) == ("skipped", checking.LEFT_OUT)
     assert hers.call("PATCH", f"{checked}/rows/2", {"anyway": True}).json()["state"] == "ready"
 
 
-def test_a_queued_row_stays(hers: Program, checked: str) -> None:
+def test_a_queued_row_cannot_be_left_out(hers: Program, checked: str) -> None:
     ImportRow.objects.filter(number=2).update(state="owed", product_code="STANDARD-PICKUP")
     assert problem(hers.call("PATCH", f"{checked}/rows/2", {"leave_out": True})) == (409, "state")
     assert ImportRow.objects.get(number=2).state == "owed"
@@ -132,7 +132,7 @@ def test_every_row_is_on_one_page(hers: Program, quill: Sender, alice: User) -> 
     assert (sizes, seen) == ([50, 50, 20], list(range(2, 122)))
 
 
-def test_an_account_without_a_pickup_address_matches_nothing(hers: Program, url: str, quill: Sender) -> None:
+def test_an_account_without_a_pickup_address_cannot_match_columns(hers: Program, url: str, quill: Sender) -> None:
     quill.pickup_addresses.all().delete()
     assert problem(hers.get(f"{url}/columns")) == (409, "start")
     assert json.loads(hers.get(url).content)["state"] == "matching"

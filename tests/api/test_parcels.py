@@ -27,7 +27,7 @@ pytestmark = pytest.mark.django_db
 
 
 def problem(answer: Any) -> tuple[int, str]:
-    """The status of a problem and the last word of its type, which must agree with the document."""
+    """Return a problem's status and the last word of its type, which must agree with its content."""
     assert answer["Content-Type"] == "application/problem+json", answer.content
     found = answer.json()
     assert found["status"] == answer.status_code
@@ -105,7 +105,7 @@ def test_prices_are_the_same_as_on_the_page_and_make_a_draft(
     assert round(lives.total_seconds()) == settings.QUOTE_SECONDS
 
 
-def test_an_error_is_at_its_field_in_the_forms_words(hers: Program) -> None:
+def test_an_error_is_at_its_field_with_the_forms_message(hers: Program) -> None:
     body = PARCEL | {"receiver_email": "noor", "weight_kg": "2,4", "receiver_name": ""}
     answer = hers.post("/quotes", body)
     assert problem(answer) == (422, "invalid")
@@ -184,7 +184,7 @@ def test_keys_are_per_account(
     assert Order.objects.values("sender").distinct().count() == 2
 
 
-def test_a_parcel_like_the_last_is_asked_about(carrier: SandboxCarrier, hers: Program) -> None:
+def test_a_parcel_like_the_last_one_must_be_confirmed(carrier: SandboxCarrier, hers: Program) -> None:
     first = hers.book(hers.quote(), "one").json()["id"]
     quote = hers.quote()
     answer = hers.book(quote, "two")
@@ -220,8 +220,10 @@ def test_a_booking_ends_the_draft(carrier: SandboxCarrier, hers: Program) -> Non
     assert (draft.order, draft.values) == (Order.objects.get(), {})
 
 
-def test_a_booking_keeps_a_draft_somebody_is_typing(carrier: SandboxCarrier, hers: Program, alice: User) -> None:
-    """The same parcel within the life of a price has one quote, and both drafts name it."""
+def test_a_booking_keeps_a_draft_that_somebody_is_still_typing(
+    carrier: SandboxCarrier, hers: Program, alice: User
+) -> None:
+    """While a price is valid, the same parcel has one quote, so both drafts refer to it."""
     typed = factories.draft(alice.membership.sender, alice)
     quote = hers.quote()
     Draft.objects.filter(pk=typed.pk).update(quote=Quote.objects.get())
@@ -237,7 +239,7 @@ def test_prices_can_be_booked_after_their_draft_is_deleted(carrier: SandboxCarri
     assert hers.book(quote, "order-7").status_code == 202
 
 
-def test_a_suspended_account_books_nothing_and_still_reads(
+def test_a_suspended_account_can_read_but_not_book(
     carrier: SandboxCarrier, hers: Program, quill: Sender, sam: User, alice: User
 ) -> None:
     quote, now = hers.quote(), timezone.now()
@@ -278,14 +280,14 @@ def test_limits_are_in_the_headers(carrier: SandboxCarrier, hers: Program, quill
     assert Order.objects.count() == 1
 
 
-def test_a_limit_that_does_not_reset_names_no_time(hers: Program, quill: Sender) -> None:
+def test_a_limit_that_does_not_reset_has_no_reset_time(hers: Program, quill: Sender) -> None:
     Sender.objects.filter(pk=quill.pk).update(unbilled_limit=0)
     over = hers.post("/quotes", PARCEL)
     assert problem(over) == (429, "limit")
     assert not over.has_header("Retry-After")
 
 
-def test_a_paused_or_silent_carrier_is_503_with_a_retry_time(carrier: SandboxCarrier, hers: Program) -> None:
+def test_a_paused_or_silent_carrier_gives_503_with_a_retry_time(carrier: SandboxCarrier, hers: Program) -> None:
     account = factories.account()
     type(account).objects.update(paused_at=timezone.now(), pause_text="The depot is flooded.")
     answer = hers.post("/quotes", PARCEL)
@@ -313,7 +315,7 @@ def test_a_cancellation_is_requested_once(carrier: SandboxCarrier, hers: Program
     assert len(carrier.ledger("cancelled")) == 1
 
 
-def test_a_parcel_that_the_driver_has_is_not_cancelled(hers: Program, quill: Sender, alice: User) -> None:
+def test_a_parcel_the_driver_already_has_is_not_cancelled(hers: Program, quill: Sender, alice: User) -> None:
     order = factories.order(quill, alice, status="booked", progress="collected")
     answer = hers.post(f"/parcels/{order.uuid}/cancel")
     assert problem(answer) == (409, "state")
@@ -349,7 +351,7 @@ def test_sharing_a_parcel_with_its_receiver_can_be_turned_on_and_off(hers: Progr
     assert Client().get(path).status_code == 404
 
 
-def test_only_a_booked_parcel_is_shared_and_whom_to_ask_is_checked(hers: Program, quill: Sender, alice: User) -> None:
+def test_only_a_booked_parcel_is_shared_and_the_contact_is_checked(hers: Program, quill: Sender, alice: User) -> None:
     booked, draft = factories.order(quill, alice, status="booked"), factories.order(quill, alice)
     assert hers.post(f"/parcels/{draft.uuid}/share", {}).status_code == 409
     wrong = hers.post(f"/parcels/{booked.uuid}/share", {"contact": "Ask Jenny"})
@@ -359,14 +361,14 @@ def test_only_a_booked_parcel_is_shared_and_whom_to_ask_is_checked(hers: Program
 
 
 @pytest.mark.parametrize("role", ["bookkeeper", "viewer"])
-def test_a_role_that_may_not_share_does_not_get_the_url(role: str, hers: Program, quill: Sender, alice: User) -> None:
+def test_a_role_that_cannot_share_is_not_given_the_url(role: str, hers: Program, quill: Sender, alice: User) -> None:
     order = factories.order(quill, alice, status="booked")
     hers.post(f"/parcels/{order.uuid}/share", {})
     Membership.objects.filter(user=alice).update(role=role)
     assert hers.get(f"/parcels/{order.uuid}").json()["receiver_page"] is None
 
 
-def test_a_parcel_that_has_not_changed_is_304(hers: Program, quill: Sender, alice: User) -> None:
+def test_a_parcel_that_has_not_changed_gives_304(hers: Program, quill: Sender, alice: User) -> None:
     order = factories.order(quill, alice, status="booked")
     url = f"/parcels/{order.uuid}"
     first = hers.get(url)
@@ -415,7 +417,7 @@ def test_tracking_shows_the_scans_newest_first(hers: Program, quill: Sender, ali
     assert found["scans"][0]["place"] == "Fitzroy VIC 3065, Australia"
 
 
-def test_a_delivered_parcel_is_sent_back_by_the_same_booking(
+def test_a_delivered_parcel_can_be_sent_back_with_an_ordinary_booking(
     hers: Program, quill: Sender, alice: User, carrier: SandboxCarrier
 ) -> None:
     sent = factories.order(quill, alice, status="booked", progress="delivered", progress_at=timezone.now())
@@ -433,6 +435,6 @@ def test_a_delivered_parcel_is_sent_back_by_the_same_booking(
     assert hers.book(again, "other", another=True).status_code == 202
 
 
-def test_a_parcel_that_cant_be_sent_back_is_a_state_problem(hers: Program, quill: Sender, alice: User) -> None:
+def test_a_parcel_that_cannot_be_sent_back_is_a_state_problem(hers: Program, quill: Sender, alice: User) -> None:
     order = factories.order(quill, alice, status="booked")
     assert problem(hers.post(f"/parcels/{order.uuid}/return", {})) == (409, "state")

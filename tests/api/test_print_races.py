@@ -1,4 +1,4 @@
-"""Simultaneous presses and reports, on PostgreSQL."""
+"""Print requests and reports at the same moment, on PostgreSQL."""
 
 from collections import Counter
 
@@ -27,7 +27,7 @@ def labels(quill: Sender, alice: User, count: int) -> list[Order]:
     return list(Order.objects.select_related("sender").prefetch_related("labels"))
 
 
-def test_simultaneous_presses_in_every_order_make_one_job_per_label(quill: Sender, alice: User) -> None:
+def test_simultaneous_requests_in_any_order_make_one_job_per_label(quill: Sender, alice: User) -> None:
     orders = labels(quill, alice, 12)
     benches = [factories.print_station(alice, f"Bench {number}") for number in range(2)]
     now = timezone.now()
@@ -40,7 +40,7 @@ def test_simultaneous_presses_in_every_order_make_one_job_per_label(quill: Sende
     assert PrintJob.objects.count() == 12
 
 
-def test_simultaneous_reports_and_presses_mark_a_label_once(quill: Sender, alice: User) -> None:
+def test_simultaneous_reports_and_requests_mark_a_label_once(quill: Sender, alice: User) -> None:
     orders = labels(quill, alice, 6)
     station = factories.print_station(alice)
     bench = Program(station.text)  # type: ignore[attr-defined]

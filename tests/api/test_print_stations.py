@@ -84,7 +84,7 @@ def test_asking_twice_returns_the_same_label(station: PrintStation, quill: Sende
         factories.print_job(other, order)
 
 
-def test_a_station_that_starts_again_gets_the_label_it_had(
+def test_a_station_that_restarts_gets_the_same_label_again(
     station: PrintStation, bench: Program, quill: Sender, alice: User
 ) -> None:
     ask(station, ready(quill, alice), ready(quill, alice), by=alice)
@@ -107,7 +107,7 @@ def test_a_report_counts_once(station: PrintStation, bench: Program, quill: Send
     assert order.printed_at is None
 
 
-def test_a_jam_is_reported_and_ends_nothing(station: PrintStation, bench: Program, quill: Sender, alice: User) -> None:
+def test_a_reported_jam_does_not_end_the_job(station: PrintStation, bench: Program, quill: Sender, alice: User) -> None:
     ask(station, ready(quill, alice), by=alice)
     job = take(bench).json()["id"]
     assert report(bench, job, "stuck", "Paper jam").json() == {"state": "taken", "is_wanted": True}
@@ -189,7 +189,7 @@ def test_a_failure_counts_until_the_label_comes_out(station: PrintStation, quill
         assert bool(stations.failed_jobs([order])) is is_failed
 
 
-def test_many_that_became_worthless_take_several_calls(
+def test_many_labels_that_became_worthless_take_several_calls(
     station: PrintStation, bench: Program, quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(stations, "LOOKED_AT", 2)
@@ -214,7 +214,7 @@ def test_a_nul_character_is_refused(bench: Program, path: str, sent: dict[str, s
 
 
 def test_a_second_installation_is_refused(station: PrintStation, bench: Program, quill: Sender, alice: User) -> None:
-    """It has no journal, so it can't know what the first one has printed."""
+    """It has no journal, so it can't know what the first one printed."""
     ask(station, ready(quill, alice), by=alice)
     assert take(bench).status_code == 200
     answer = bench.post("/print/take", HERE | {"installation": str(uuid.uuid4())})
@@ -264,9 +264,7 @@ def test_a_stopped_station_leaves_no_open_job(
     assert ask(other, had, waits, by=ana, is_again=True) == 1
 
 
-def test_a_token_that_ended_elsewhere_blocks_no_other_station(
-    station: PrintStation, quill: Sender, alice: User, ana: User
-) -> None:
+def test_an_ended_token_blocks_no_other_station(station: PrintStation, quill: Sender, alice: User, ana: User) -> None:
     order = ready(quill, alice)
     ask(station, order, by=alice)
     ApiToken.objects.filter(pk=station.token_id).update(revoked_at=timezone.now())

@@ -1,4 +1,4 @@
-"""Equal simultaneous calls, on PostgreSQL."""
+"""Identical calls at the same moment, on PostgreSQL."""
 
 import pytest
 from django.conf import settings
@@ -19,7 +19,9 @@ pytestmark = [
 
 
 @pytest.mark.parametrize("with_draft", [True, False])
-def test_fifty_equal_posts_are_one_order_and_fifty_equal_answers(quill: Sender, alice: User, with_draft: bool) -> None:
+def test_fifty_identical_posts_make_one_order_and_get_the_same_response(
+    quill: Sender, alice: User, with_draft: bool
+) -> None:
     gateway.current_account()
     quote, program = factories.quote(quill, alice), Program(factories.api_token(alice).text)
     if with_draft:
@@ -34,7 +36,7 @@ def test_fifty_equal_posts_are_one_order_and_fifty_equal_answers(quill: Sender, 
     assert not Draft.objects.exclude(order=F("order")).exists()
 
 
-def test_two_contents_under_one_key_are_one_order(quill: Sender, alice: User) -> None:
+def test_two_different_bodies_under_one_key_make_one_order(quill: Sender, alice: User) -> None:
     gateway.current_account()
     program = Program(factories.api_token(alice).text)
     quotes = [
@@ -53,7 +55,7 @@ def test_two_contents_under_one_key_are_one_order(quill: Sender, alice: User) ->
     assert Order.objects.count() == 1
 
 
-def test_fifty_equal_replacements_are_one_and_fifty_equal_answers(quill: Sender, alice: User) -> None:
+def test_fifty_identical_replacements_make_one_and_get_the_same_response(quill: Sender, alice: User) -> None:
     order, quote = factories.order(quill, alice, status="booked", carrier_order_id="1"), factories.quote(quill, alice)
     program = Program(factories.api_token(alice).text)
     chosen = {"quote": str(quote.uuid), "product": "STANDARD-PICKUP"}

@@ -1,4 +1,4 @@
-"""A booked parcel replaced through the API: cancelled first, booked again after that, once for each key."""
+"""A booked parcel is replaced through the API: cancelled first, then booked again, once for each key."""
 
 import datetime as dt
 import uuid
@@ -56,7 +56,7 @@ def test_a_parcel_is_cancelled_and_then_booked_as_corrected(
     assert len(carrier.ledger("cancelled")) == 1
 
 
-def test_the_same_key_gets_the_same_response_and_different_content_422(hers: Program, booked: Order) -> None:
+def test_the_same_key_gets_the_same_response_or_422_for_different_content(hers: Program, booked: Order) -> None:
     prices = hers.quote(receiver_line1=STREET)
     first = replace(hers, booked, prices, "fix")
     other = hers.quote(receiver_line1="45 Sample Street")
@@ -113,13 +113,13 @@ def test_a_suspended_account_replaces_nothing(hers: Program, booked: Order, quil
     assert problem(replace(hers, booked, prices, "fix")) == (403, "suspended")
 
 
-def test_a_parcel_that_the_driver_has_is_not_replaced(hers: Program, booked: Order) -> None:
+def test_a_parcel_the_driver_already_has_is_not_replaced(hers: Program, booked: Order) -> None:
     Order.objects.update(progress="collected")
     assert problem(replace(hers, booked, hers.quote(), "fix")) == (409, "state")
     assert not booked.cancels.exists()
 
 
-def test_a_viewer_does_not_read_why_nothing_was_booked(hers: Program, booked: Order, alice: User) -> None:
+def test_a_viewer_is_not_shown_why_nothing_was_booked(hers: Program, booked: Order, alice: User) -> None:
     replace(hers, booked, hers.quote(receiver_line1=STREET), "fix")
     token = Program(factories.api_token(alice).text)
     Membership.objects.filter(user=alice).update(role="viewer")
@@ -127,7 +127,7 @@ def test_a_viewer_does_not_read_why_nothing_was_booked(hers: Program, booked: Or
 
 
 def test_a_key_belongs_to_one_parcel(hers: Program, booked: Order) -> None:
-    """So a program may name its keys after the mistake, and replace two parcels."""
+    """So a program may use the same key to replace two parcels with the same mistake."""
     second = Order.objects.get(uuid=hers.book(hers.quote(customer_reference=str(uuid.uuid4())), "two", another=True).json()["id"])  # fmt: skip
     bookings.process_booking(second.pk)
     prices = hers.quote(receiver_line1=STREET)

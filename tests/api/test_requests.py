@@ -1,4 +1,4 @@
-"""Whatever a program sends, the response is a problem that says what is wrong, never a 500."""
+"""Whatever a program sends, it gets a problem that says what is wrong, never a 500."""
 
 from collections.abc import Callable
 from html import unescape
@@ -88,7 +88,7 @@ def test_our_own_error_is_a_problem_with_its_request_id(hers: Program, monkeypat
     assert "RuntimeError" not in answer.content.decode()
 
 
-def test_an_unreachable_database_is_503_with_a_retry_time(hers: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreachable_database_gives_503_with_a_retry_time(hers: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*args: Any) -> None:
         raise OperationalError("gone")
 
@@ -105,7 +105,7 @@ def queries(program: Program, path: str) -> int:
     return len(asked)
 
 
-def test_a_list_costs_the_same_at_one_and_fifty_rows(hers: Program, quill: Sender, alice: User) -> None:
+def test_a_list_takes_as_many_queries_for_fifty_rows_as_for_one(hers: Program, quill: Sender, alice: User) -> None:
     file = factories.import_file(quill, alice)
 
     def more(count: int) -> None:
@@ -127,7 +127,7 @@ def test_a_list_costs_the_same_at_one_and_fifty_rows(hers: Program, quill: Sende
     assert max(found[1]) <= 10
 
 
-def test_the_address_book_is_read_and_changed_with_the_pages_form(hers: Program, quill: Sender) -> None:
+def test_the_address_book_uses_the_same_form_as_the_pages(hers: Program, quill: Sender) -> None:
     body = {name: value for name, value in PARCEL.items() if name.startswith("receiver_")} | {"group": "Markets"}
     made = hers.post("/addresses", body)
     assert made.status_code == 201
@@ -197,7 +197,7 @@ def test_the_schema_is_openapi_3_1_and_open_to_all() -> None:
 
 
 @pytest.mark.parametrize("country", ["AU", "CA", "US"])
-def test_every_control_of_the_forms_has_a_field(country: str) -> None:
+def test_every_form_control_has_a_field_in_the_schema(country: str) -> None:
     sender = factories.sender(country=country)
     factories.pickup_address(sender, email="a@quill.example")
     factories.size(sender, weight_units="lb" if country == "US" else "kg")
@@ -207,7 +207,7 @@ def test_every_control_of_the_forms_has_a_field(country: str) -> None:
     assert set(AddressForm(sender=sender).fields) - set(schemas.AddressIn.model_fields) == set()
 
 
-def test_a_page_shows_every_operation_under_our_policy() -> None:
+def test_a_page_shows_every_operation_within_our_content_policy() -> None:
     page = Client().get(f"{V1}/")
     schema, text = Client().get(f"{V1}/openapi.json").json(), unescape(page.content.decode())
     for path, methods in schema["paths"].items():

@@ -1,4 +1,4 @@
-"""Whatever is sent to any operation, the response is one that the schema describes."""
+"""Whatever is sent to any operation, the response is one the schema describes."""
 
 import os
 from typing import Any

@@ -1,4 +1,4 @@
-"""The walks in docs/api.md do what they say: the lines of Python are run, and the addresses for curl exist."""
+"""The walks in docs/api.md work: the lines of Python are run, and the addresses for curl exist."""
 
 import io
 import re
@@ -69,7 +69,7 @@ def test_the_addresses_for_curl_are_operations() -> None:
     assert demo.SENDER_TOKEN in DOCUMENT
 
 
-def test_a_token_of_the_demo_stops_every_other_start(settings: Any, alice: User) -> None:
+def test_a_demo_token_stops_any_start_without_the_demo(settings: Any, alice: User) -> None:
     settings.DEMO = True
     demo.make_demo_business(factories.timezone.now())
     assert ApiToken.objects.get().user.email == demo.SENDER_EMAIL

@@ -1,4 +1,4 @@
-"""A report as the carrier's family writes it, line by line."""
+"""A billing report in the format carriers of this kind write, line by line."""
 
 import csv
 import io
@@ -19,14 +19,14 @@ HEADER = ["Type", "Reference", "Customer Reference", "Order Date", "Paid", "Pric
 
 
 def line(reference: str, price: str = "12.08", **cells: str) -> dict[str, str]:
-    """One row; cells by their header with an underscore for a space."""
+    """Return one row. Cells are named by their header, with underscores for spaces."""
     values = {"Type": "Order Invoiced", "Reference": reference, "Order Date": "2026-11-18", "Paid": "Paid",
               "Price": price, "Currency": "AUD"}  # fmt: skip
     return values | {name.replace("_", " "): text for name, text in cells.items()}
 
 
 def refund(reference: str, price: str = "12.08", **cells: str) -> dict[str, str]:
-    """Refund rows show the original positive price."""
+    """Return a refund row, which shows the original price as a positive amount."""
     return line(reference, price, **{"Paid": "Refunded", "Refund_Date": "2026-11-20", **cells})
 
 
@@ -43,7 +43,7 @@ def written(*rows: dict[str, str]) -> bytes:
 
 
 def summed(*rows: dict[str, str]) -> bytes:
-    """The rows, and the total the carrier would write under them."""
+    """Return the rows with the total the carrier would write below them."""
     sums: dict[str, Decimal] = {}
     for row in rows:
         sign = -1 if row["Paid"] == "Refunded" else 1
@@ -53,7 +53,7 @@ def summed(*rows: dict[str, str]) -> bytes:
 
 @pytest.fixture
 def take(db: None) -> Callable[..., BillingReport]:
-    """`take(content)` is a report that was read completely."""
+    """`take(content)` uploads a report and reads it completely."""
 
     def read(content: bytes, *, name: str = "billing-2026-11-23.csv", **more: Any) -> BillingReport:
         report = uploads.take(gateway.current_account(), name, content, by=None, now=timezone.now(), **more)

@@ -1,4 +1,4 @@
-"""The parts of a story of charges: the carrier's rows and files, our parcels, and a model that only adds up."""
+"""What a story of charges is made of: the carrier's rows and files, our parcels, and a model that just adds up."""
 
 import datetime as dt
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ FIRST_WEEK = dt.date(2026, 11, 2)
 
 @dataclass(eq=False)
 class Row:
-    """One carrier line, in a file or not yet. `order` is ours, or None for another sender's parcel."""
+    """A carrier's line, in a file or not yet. `order` is None if the parcel isn't one of ours."""
 
     cells: dict[str, str]
     order: Order | None
@@ -42,7 +42,7 @@ class File:
         return f"billing-{FIRST_WEEK + dt.timedelta(weeks=self.week + 1)}.csv"
 
     def content(self, copy: int = 0) -> bytes:
-        """A copy has the same lines in other bytes."""
+        """Return the file. A copy has the same lines but different bytes."""
         return summed(*(row.cells for row in self.rows)) + b"\r\n" * copy
 
 
@@ -57,12 +57,12 @@ class Parcel:
 
 
 class Killed(BaseException):
-    """kill -9: what was committed stays, and nothing follows."""
+    """Like kill -9: committed work stays, and nothing else runs."""
 
 
 @contextmanager
 def killed(at_batch: int | None) -> Iterator[None]:
-    """The worker dies as it stores this batch."""
+    """Kill the worker as it stores this batch."""
     store, left = checking._store_batch, [at_batch]
 
     def store_or_die(*args: Any) -> None:
@@ -79,8 +79,9 @@ def killed(at_batch: int | None) -> Iterator[None]:
 
 
 class Scene(RuleBasedStateMachine):
-    """Two senders, an operator, and a carrier whose rows are all different, but that a label used after cancelling
-    is billed by the very row that billed its order."""
+    """Two senders, an operator and a carrier.
+
+    All the carrier's rows differ, except that a label used after cancelling is billed by the same row as its order."""
 
     cast: ClassVar[tuple[User, User, User]]
 
@@ -122,7 +123,7 @@ class Scene(RuleBasedStateMachine):
         self.write(parcel.order, line, of=parcel.cost)
 
     def usable(self) -> Iterator[Parcel]:
-        """Its first bill is written, and its refund is read before its second bill: what looks like a copy is none."""
+        """Yield the parcels whose label can be used: billed once, with a refund read before the second bill."""
         for parcel in self.parcels:
             back = parcel.refund
             if (
@@ -138,7 +139,7 @@ class Scene(RuleBasedStateMachine):
         return BillingReport.objects.filter(pk__in=file.reports, state__in=["checked", "posted"]).exists()
 
     def write(self, order: Order | None, written: Any, *, of: Row | None = None, **cells: str) -> Row:
-        """No two rows are alike, for each has a price of its own, unless it is `of` the same."""
+        """Write a row. Each has its own price, so no two are alike, unless it repeats the price of the row `of`."""
         amount = abs(of.amount) if of else Decimal(1000 + len(self.rows)) / 100
         reference = order.carrier_reference if order else f"SSTRAY{len(self.rows):03d}"
         made = Row(written(reference, str(amount), **cells), order, -amount if written is refund else amount)

@@ -1,4 +1,4 @@
-"""Everything that can happen to a few charges, in any order, compared with a model that only adds up."""
+"""Everything that can happen to a few charges, in any order, compared with a model that just adds up."""
 
 from collections import defaultdict
 from contextlib import suppress
@@ -34,7 +34,7 @@ REFUNDS = {"delay", "loss", "other"}
 
 
 class Story(Scene):
-    """The rules. A story begins with three parcels that will be billed."""
+    """The rules of a story. It starts with three parcels that will be billed."""
 
     # -- The carrier and the senders -----------------------------------------------------------
 
@@ -46,7 +46,7 @@ class Story(Scene):
     @precondition(lambda self: len(self.parcels) < 6)
     @rule(which=WHICH, is_heard_of=st.booleans())
     def a_parcel_is_booked(self, which: int, *, is_heard_of: bool) -> None:
-        """Until the portal gets the carrier's reply, nobody here knows the reference."""
+        """Book a parcel. Until the portal gets the carrier's reply, it doesn't know the reference."""
         user, sender = self.traders[which % 2]
         order = factories.order(sender, user, status="booked", carrier_reference=f"SROW{len(self.parcels):04d}")
         if not is_heard_of:
@@ -96,7 +96,7 @@ class Story(Scene):
 
     @rule(then=st.sampled_from(["post", "post", "post copies too", "wait"]))
     def a_week_ends(self, then: str) -> None:
-        """The carrier writes its report. Mostly it is posted at once; its copies are checked before any is posted."""
+        """Write the carrier's report and usually post it at once. If it has copies, all are checked before one is posted."""
         self.a_strangers_parcel_is_on_the_bill()
         self.files.append(File(len(self.files), self.fresh))
         self.fresh = []
@@ -139,7 +139,7 @@ class Story(Scene):
 
     @rule(meaning=st.sampled_from(["oversize", "under-declared"]))
     def a_word_is_decided(self, meaning: str) -> None:
-        """Only meanings that charge: one that refunds would change the ledger."""
+        """Decide what new words mean. A meaning that refunds would change the ledger, so only charges are used."""
         for term in ChargeWord.objects.filter(word__startswith=NOVELTY.casefold()):
             checking.decide_word(term, meaning, now=timezone.now())
 
@@ -159,7 +159,7 @@ class Story(Scene):
     @precondition(lambda self: self.files)
     @rule(which=WHICH)
     def a_report_is_checked_and_posted(self, which: int) -> None:
-        """The carrier's file balances as soon as its words are known."""
+        """Check and post a report: the file balances once its words are known."""
         self.a_report_is_checked(which, None)
         self.a_word_is_decided("oversize")
         self.a_report_is_checked(which, None)
@@ -177,7 +177,7 @@ class Story(Scene):
     @precondition(lambda self: Charge.objects.posted().filter(sender=None).exists())
     @rule(which=WHICH, to_an_order=st.booleans())
     def a_line_is_assigned(self, which: int, *, to_an_order: bool) -> None:
-        """A stranger's, to somebody here; never to one sender and another's order, and never twice."""
+        """Assign an unknown parcel's line to a sender: never with another sender's order, and never twice."""
         charge = Charge.objects.posted().filter(sender=None).order_by("pk").first()
         heard = [parcel for parcel in self.parcels if parcel.order not in self.unheard]
         parcel = heard[which % len(heard)]
@@ -236,7 +236,7 @@ class Story(Scene):
 
     @invariant()
     def what_is_posted_never_changes(self) -> None:
-        """Except that an unassigned line may be assigned, once."""
+        """Check that posted lines stay the same, except that an unassigned one may be assigned once."""
         now = {
             pk: rest for pk, *rest in Charge.objects.posted().values_list(
                 "pk", "amount", "currency", "week", "key", "posted_at", "sender", "order"

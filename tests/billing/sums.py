@@ -1,6 +1,6 @@
-"""To the cent: what the carrier's ledger says was billed, and what the portal has posted, by order, account and week.
+"""Compare to the cent what the carrier billed with what the portal posted: by order, account and week.
 
-The two share no code. The ledger names an order by our key, and an account by the email address on its parcels.
+The two share no code. The ledger knows an order by our key, and an account by the email address on its parcels.
 """
 
 import datetime as dt
@@ -17,7 +17,7 @@ Sums = dict[tuple[str, ...], Decimal]
 
 
 def of_ledger(ledger: Iterable[dict[str, Any]]) -> Sums:
-    """By ("order", key), ("account", email) and ("week", Monday, email), each with its currency."""
+    """Return the ledger's sums by ("order", key), ("account", email) and ("week", Monday, email), each with a currency."""
     sums: Sums = defaultdict(Decimal)
     owners: dict[str, str] = {"": NOBODY}
     for line in ledger:
@@ -30,13 +30,13 @@ def of_ledger(ledger: Iterable[dict[str, Any]]) -> Sums:
 
 
 def _owner(body: dict[str, Any]) -> str:
-    """Whose parcel it is: its sender's, or of a return its receiver's."""
+    """Return the owner's email: the sender's, or the receiver's for a return."""
     ends = [body[end]["contact"]["email"] for end in ("sender", "receiver")]
     return str(ends[PickupAddress.objects.filter(email=ends[1]).exists()])
 
 
 def of_portal() -> Sums:
-    """The same of the lines that count. The operator's own, which no carrier knows of, are left out."""
+    """Return the same sums of the posted lines, without the operator's own, which no carrier knows of."""
     sums: Sums = defaultdict(Decimal)
     emails = dict(PickupAddress.objects.values_list("sender", "email"))
     lines = Charge.objects.posted().filter(report__isnull=False).select_related("order")
@@ -48,8 +48,9 @@ def of_portal() -> Sums:
 
 
 def differences(ledger: Sums, portal: Sums) -> list[str]:
-    """Each sum that is not the same on both sides, in words. No line is nothing: what the carrier called off itself
-    and bills with its refund is 0 there, and nobody's here."""
+    """Describe each sum that differs between the two sides.
+
+    A sum without lines is 0: an order the carrier cancelled itself is billed and refunded there, and unknown here."""
     return [
         f"{' '.join(name)}: the ledger has {ledger.get(name)}, the portal {portal.get(name)}"
         for name in sorted({*ledger, *portal})
@@ -64,6 +65,6 @@ def _add(sums: Sums, key: str, owner: str, week: dt.date, currency: str, amount:
 
 
 def _monday(seconds: float) -> dt.date:
-    """The week before a report is written."""
+    """Return the Monday of the week a report is for: the one before it was written."""
     day = dt.datetime.fromtimestamp(seconds, dt.UTC).date() - dt.timedelta(days=1)
     return day - dt.timedelta(days=day.weekday())

@@ -1,4 +1,4 @@
-"""An amount is read as finance systems write it, or reported: never guessed."""
+"""An amount is read the way finance systems write it, or reported. It is never guessed."""
 
 from dataclasses import replace
 from decimal import Decimal
@@ -35,7 +35,7 @@ PLUS = ["21.36", "+21.36", "$21.36", "A$21.36", "AU$ 21.36", "AUD 21.36", "21.36
         (["10,6", "10,60"], ",", "10.6"),
     ],
 )
-def test_an_amount_is_read_as_finance_writes_it(texts: list[str], sign: str, amount: str | None) -> None:
+def test_amounts_are_read_the_way_finance_systems_write_them(texts: list[str], sign: str, amount: str | None) -> None:
     for text in texts:
         read_as = read_amount(text, sign, "EUR" if "€" in text else "AUD")
         assert amount is None or read_as == Decimal(amount), text
@@ -63,7 +63,7 @@ def test_an_ambiguous_or_unreadable_amount_is_reported(texts: list[str], sign: s
 @pytest.mark.parametrize(
     ("currency", "is_taken"), [("AUD", True), ("USD", True), ("CAD", True), ("EUR", False), ("JPY", False)]
 )
-def test_a_dollar_sign_fits_any_dollar_and_no_other_currency(currency: str, *, is_taken: bool) -> None:
+def test_a_dollar_sign_is_accepted_for_any_dollar_but_no_other_currency(currency: str, *, is_taken: bool) -> None:
     if is_taken:
         assert read_amount("$1.00", "", currency) == 1
     else:
@@ -80,7 +80,7 @@ def test_the_cover_total_and_measures_of_a_line_are_read_the_same_way() -> None:
     assert said == ReportTotal("AUD", Decimal("1021.36"))
 
 
-def test_a_line_with_decimal_commas_is_the_same_line() -> None:
+def test_a_line_saved_with_decimal_commas_is_the_same_line() -> None:
     [as_it_came] = read_report(written(line("SQ7K2M", "10.60", Declared_Max_Weight="2.400")), PROFILE)
     comma = replace(PROFILE, decimal_sign=",", delimiter=";")
     [saved] = read_report(written(line("SQ7K2M", "10,6", Declared_Max_Weight="2,4")).replace(b",", b";").replace(
@@ -90,7 +90,7 @@ def test_a_line_with_decimal_commas_is_the_same_line() -> None:
     assert (saved.key, saved.measures["declared_kg"]) == (as_it_came.key, Decimal("2.4"))
 
 
-def test_an_amount_that_may_be_two_is_a_problem_of_its_line() -> None:
+def test_an_ambiguous_amount_is_a_problem_on_its_line() -> None:
     [problem] = read_report(written(line("SQ7K2M", "1,021")), PROFILE)
     assert isinstance(problem, Problem)
     assert (problem.number, "may be 1021 or 1.021" in problem.message) == (2, True)

@@ -1,4 +1,4 @@
-"""A report is read completely, matched and classified; until it is posted nothing in it counts."""
+"""A report is read completely, matched and classified. Nothing in it counts until it is posted."""
 
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
@@ -33,7 +33,7 @@ def order(quill: Sender, alice: User) -> Any:
     return factories.order(quill, alice, status="booked", carrier_reference="SQ7K2M")
 
 
-def test_a_new_account_has_its_columns_before_its_first_report() -> None:
+def test_a_new_account_has_billing_columns_before_its_first_report() -> None:
     account = gateway.current_account()
     give_profiles(timezone.now())
     assert account.billing_profile.columns["reference"]
@@ -53,20 +53,20 @@ def test_a_line_keeps_its_customer_reference(take: Take) -> None:
     assert report.lines.get().customer_reference == "unk-1"
 
 
-def test_another_carrier_accounts_order_of_that_reference_is_not_ours(take: Take, order: Any) -> None:
+def test_a_line_is_not_matched_to_another_carrier_accounts_order(take: Take, order: Any) -> None:
     order.account.pk, order.account.fingerprint = None, "another"
     order.account.save()
     type(order).objects.filter(pk=order.pk).update(account=order.account)
     assert take(summed(line("SQ7K2M"))).lines.get().order is None
 
 
-def test_cover_inside_the_price_is_a_line_of_its_own_and_is_not_added_twice(take: Take, order: Any) -> None:
+def test_cover_inside_the_price_is_its_own_line_and_is_not_added_twice(take: Take, order: Any) -> None:
     report = take(summed(line("SQ7K2M", "16.80", Warranty_Price="2.30")))
     assert kinds(report) == [("order", "14.50"), ("cover", "2.30")]
     assert posting.posting_obstacles(report) == []
 
 
-def test_cover_beside_the_price_is_added(take: Take, order: Any) -> None:
+def test_cover_outside_the_price_is_added(take: Take, order: Any) -> None:
     profile = profile_of(gateway.current_account())
     profile.cover_inside = False
     profile.save()
@@ -75,12 +75,12 @@ def test_cover_beside_the_price_is_added(take: Take, order: Any) -> None:
     assert posting.posting_obstacles(report) == []
 
 
-def test_refund_rows_at_a_positive_price_are_refunds(take: Take, order: Any) -> None:
+def test_refund_rows_with_a_positive_price_are_refunds(take: Take, order: Any) -> None:
     report = take(summed(line("SQ7K2M"), refund("SQ7K2M", "4.00", Refund_Reason="Delay")))
     assert kinds(report) == [("order", "12.08"), ("delay-refund", "-4.00")]
 
 
-def test_refund_rows_that_are_signed_already_stay_as_they_are(take: Take, order: Any) -> None:
+def test_refund_rows_with_a_minus_sign_stay_as_they_are(take: Take, order: Any) -> None:
     profile = profile_of(gateway.current_account())
     profile.refunds_positive = False
     profile.save()
@@ -91,11 +91,11 @@ def test_refund_rows_that_are_signed_already_stay_as_they_are(take: Take, order:
 @pytest.mark.parametrize(
     ("reason", "kind"), [("Delay", "delay-refund"), ("Loss", "loss-refund"), ("Other", "other-refund")]
 )
-def test_a_refund_says_why(take: Take, order: Any, reason: str, kind: str) -> None:
+def test_the_kind_of_a_refund_is_its_reason(take: Take, order: Any, reason: str, kind: str) -> None:
     assert kinds(take(summed(refund("SQ7K2M", Refund_Reason=reason))))[0][0] == kind
 
 
-def test_a_cancelled_orders_refund_is_in_the_same_cycle_or_after_invoicing(
+def test_a_refund_of_a_cancelled_order_comes_with_its_charge_or_after_invoicing(
     take: Take, quill: Sender, alice: User
 ) -> None:
     for reference in ("SEARLY1", "SLATER1"):
@@ -108,7 +108,7 @@ def test_a_cancelled_orders_refund_is_in_the_same_cycle_or_after_invoicing(
 
 
 @pytest.mark.parametrize("rows", [[], [line("SLATER1", "12.50")]], ids=["refunded", "charged again"])
-def test_a_refund_of_what_another_invoice_of_the_week_had_charged_is_after_invoicing(
+def test_a_refund_of_a_charge_on_another_invoice_of_the_week_is_after_invoicing(
     take: Take, quill: Sender, alice: User, rows: list[dict[str, str]]
 ) -> None:
     factories.order(quill, alice, status="cancelled", carrier_reference="SLATER1")
@@ -119,7 +119,7 @@ def test_a_refund_of_what_another_invoice_of_the_week_had_charged_is_after_invoi
     assert kinds(second)[-1][0] == "cancel-refund-later"
 
 
-def test_a_refund_is_of_the_same_cycle_though_a_later_invoice_was_read_before_it(
+def test_a_refund_is_in_the_same_cycle_even_if_a_later_invoice_was_read_first(
     take: Take, quill: Sender, alice: User
 ) -> None:
     factories.order(quill, alice, status="cancelled", carrier_reference="SEARLY1")
@@ -129,13 +129,13 @@ def test_a_refund_is_of_the_same_cycle_though_a_later_invoice_was_read_before_it
     assert [kind for kind, _ in kinds(report)] == ["order", "cancel-refund"]
 
 
-def test_an_order_charged_again_is_an_un_cancellation(take: Take, quill: Sender, alice: User) -> None:
+def test_a_cancelled_order_charged_again_is_an_un_cancellation(take: Take, quill: Sender, alice: User) -> None:
     factories.order(quill, alice, status="cancelled", carrier_reference="SUSED01")
     posting.post_report(take(summed(line("SUSED01"), refund("SUSED01"))), by=None, now=timezone.now())
     assert kinds(take(summed(line("SUSED01", Order_Date="2026-11-19")))) == [("un-cancellation", "12.08")]
 
 
-def test_a_label_used_before_its_order_was_ever_billed_is_an_un_cancellation(
+def test_the_first_bill_of_a_label_used_after_cancelling_is_an_un_cancellation(
     take: Take, quill: Sender, alice: User
 ) -> None:
     used = timezone.now()
@@ -144,9 +144,7 @@ def test_a_label_used_before_its_order_was_ever_billed_is_an_un_cancellation(
     assert kinds(report) == [("un-cancellation", "12.08")]
 
 
-def test_a_label_used_after_its_refund_is_billed_once_by_a_line_just_like_the_first(
-    take: Take, quill: Sender, alice: User
-) -> None:
+def test_a_used_label_is_billed_once_by_a_line_identical_to_the_first(take: Take, quill: Sender, alice: User) -> None:
     order = factories.order(quill, alice, status="booked", carrier_reference="SUSED01")
     posting.post_report(take(summed(line("SUSED01"))), by=None, now=timezone.now())
     again = take(summed(line("SUSED01"), line("SUSED02")))  # the same line once more, before anything else happened
@@ -161,7 +159,7 @@ def test_a_label_used_after_its_refund_is_billed_once_by_a_line_just_like_the_fi
     assert [charge.is_repeat for charge in third.lines.order_by("line")] == [True, False]
 
 
-def test_reports_that_waited_together_bill_a_used_label_too(take: Take, quill: Sender, alice: User) -> None:
+def test_a_used_label_is_billed_although_both_reports_waited_together(take: Take, quill: Sender, alice: User) -> None:
     used = timezone.now()
     factories.order(quill, alice, status="cancelled", carrier_reference="SUSED01", used_after_cancel_at=used)
     first = take(summed(line("SUSED01")), name="a.csv", week=used.date() - timedelta(days=7))
@@ -175,10 +173,10 @@ def test_reports_that_waited_together_bill_a_used_label_too(take: Take, quill: S
 
 @pytest.mark.parametrize("weeks_later", [0, 1])
 @pytest.mark.parametrize("posted_first", [False, True], ids=["read first", "posted first"])
-def test_the_older_report_read_after_the_newer_one_still_bills_the_order_itself(
+def test_an_older_report_read_after_a_newer_one_still_bills_the_order(
     take: Take, quill: Sender, alice: User, *, posted_first: bool, weeks_later: int
 ) -> None:
-    """The label is used in the week of the older report, or of the newer one."""
+    """The label is used in the older report's week, or in the newer one's."""
     used, week = timezone.now() + timedelta(weeks=weeks_later), week_of(timezone.now().date())
     factories.order(quill, alice, status="cancelled", carrier_reference="SUSED01", used_after_cancel_at=used)
     newer = take(summed(refund("SUSED01"), line("SUSED01")), name="b.csv", week=week + timedelta(days=7))
@@ -203,10 +201,10 @@ def test_a_scan_before_the_cancellation_reply_shows_the_label_was_used(take: Tak
     assert not take(summed(line("SUSED01")), name="b.csv", week=now.date()).lines.get().is_repeat
 
 
-def test_a_label_used_while_nobody_knew_whether_its_order_was_cancelled_is_billed_again(
+def test_a_label_used_while_the_cancellation_was_unclear_is_billed_again(
     take: Take, quill: Sender, alice: User
 ) -> None:
-    """The carrier's yes was lost; the repeat said the parcel is on its way, so here it was never cancelled."""
+    """The carrier's first reply was lost. The second said the parcel was on its way, so it was never cancelled here."""
     now = timezone.now()
     order = factories.order(
         quill, alice, status="booked", carrier_reference="SUSED01", progress="delivered", progress_at=now
@@ -218,7 +216,7 @@ def test_a_label_used_while_nobody_knew_whether_its_order_was_cancelled_is_bille
     assert not second.lines.filter(is_repeat=True).exists()
 
 
-def test_a_line_of_an_order_given_back_is_no_second_bill_while_its_label_was_not_used(
+def test_a_repeated_line_of_a_refunded_order_is_a_repeat_if_its_label_was_not_used(
     take: Take, quill: Sender, alice: User
 ) -> None:
     factories.order(quill, alice, status="cancelled", carrier_reference="SGONE01")
@@ -239,7 +237,7 @@ EARLIER: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("fields", "kind"), EARLIER)
-def test_an_order_line_is_the_second_only_after_one_of_its_own_that_counts(
+def test_an_order_is_billed_again_only_after_an_earlier_bill_that_counts(
     order: Order, fields: dict[str, Any], kind: str
 ) -> None:
     values = {"kind": "order", "week": date(2026, 11, 9), **fields}
@@ -269,7 +267,7 @@ def test_a_line_of_the_same_report_counts_before_it_is_posted_unless_it_is_a_rep
         (None, 0, "cancel-refund-later"),
     ],
 )
-def test_a_refund_is_of_the_same_cycle_only_beside_the_charge_of_its_own_report(
+def test_a_refund_is_in_the_same_cycle_only_if_its_report_has_the_charge_too(
     order: Order, of_report: str | None, week: int, kind: str
 ) -> None:
     order.cancelled_at = timezone.now()
@@ -301,16 +299,14 @@ def test_a_refund_is_of_the_same_cycle_only_beside_the_charge_of_its_own_report(
         ({"cancelled_at": datetime(2026, 11, 20, tzinfo=UTC)}, False),
     ],
 )
-def test_a_label_was_used_in_the_week_of_the_scan_that_tells_it_and_after(
-    order: Order, fields: dict[str, Any], is_used: bool
-) -> None:
+def test_a_label_counts_as_used_from_the_week_of_its_scan(order: Order, fields: dict[str, Any], is_used: bool) -> None:
     for name, value in fields.items():
         setattr(order, name, value)
     assert kinds_of.was_used(order, date(2026, 11, 16)) is is_used
     assert kinds_of.was_used(order, date(2026, 11, 9)) is False
 
 
-def test_an_unknown_word_is_kept_as_it_is_and_stops_posting(take: Take, order: Any) -> None:
+def test_an_unknown_word_is_kept_and_stops_posting(take: Take, order: Any) -> None:
     report = take(summed(line("SQ7K2M", "3.00", Type="Adjustment: Remote area")))
     assert kinds(report) == [("unknown", "3.00")]
     assert "“Adjustment: Remote area / Paid”" in posting.posting_obstacles(report)[0]
@@ -318,7 +314,7 @@ def test_an_unknown_word_is_kept_as_it_is_and_stops_posting(take: Take, order: A
         posting.post_report(report, by=None, now=timezone.now())
 
 
-def test_a_word_once_decided_lets_the_report_be_posted(take: Take, order: Any) -> None:
+def test_a_report_can_be_posted_once_its_word_is_decided(take: Take, order: Any) -> None:
     report = take(summed(line("SQ7K2M", "3.00", Type="Adjustment: Remote area")))
     word = ChargeWord.objects.get(word="adjustment: remote area / paid")
     assert checking.decide_word(word, "oversize", now=timezone.now()) == [report]
@@ -328,7 +324,7 @@ def test_a_word_once_decided_lets_the_report_be_posted(take: Take, order: Any) -
     posting.post_report(report, by=None, now=timezone.now())
 
 
-def test_a_words_new_meaning_changes_nothing_that_is_posted(take: Take, order: Any) -> None:
+def test_a_words_new_meaning_does_not_change_posted_lines(take: Take, order: Any) -> None:
     report = take(summed(line("SQ7K2M")))
     posting.post_report(report, by=None, now=timezone.now())
     word = ChargeWord.objects.get(word="order invoiced / paid")
@@ -336,7 +332,7 @@ def test_a_words_new_meaning_changes_nothing_that_is_posted(take: Take, order: A
     assert kinds(report) == [("order", "12.08")]
 
 
-def test_a_damaged_file_leaves_no_line_and_names_the_lines(take: Take, order: Any) -> None:
+def test_a_damaged_file_has_no_charges_and_names_its_bad_lines(take: Take, order: Any) -> None:
     report = take(written(line("SQ7K2M"), line("SQ7K2M", "12.o8"), line("SQ7K2M"), {"Type": "torn"}))
     assert report.state == "damaged"
     assert [number for number, _ in report.problems] == [3, 5]
@@ -345,18 +341,18 @@ def test_a_damaged_file_leaves_no_line_and_names_the_lines(take: Take, order: An
         posting.post_report(report, by=None, now=timezone.now())
 
 
-def test_a_file_damaged_all_over_names_a_hundred_lines_and_counts_the_others(take: Take) -> None:
+def test_a_badly_damaged_file_names_a_hundred_lines_and_counts_the_rest(take: Take) -> None:
     report = take(written(*(line("SQ7K2M", "x") for _ in range(130))))
     assert len(report.problems) == 101
     assert report.problems[-1] == [102, "And 30 more like these."]
 
 
-def test_a_word_on_two_lines_that_nobody_decided_is_one_obstacle(take: Take, order: Any) -> None:
+def test_an_undecided_word_on_two_lines_is_one_obstacle(take: Take, order: Any) -> None:
     report = take(summed(*(line("SQ7K2M", word, Type="Fuel Levy") for word in ("1.00", "2.00"))))
     assert posting.posting_obstacles(report) == ["“Fuel Levy / Paid” isn't mapped yet."]
 
 
-def test_a_file_of_just_a_hundred_damaged_lines_counts_no_others(take: Take) -> None:
+def test_a_file_with_exactly_a_hundred_damaged_lines_counts_no_others(take: Take) -> None:
     report = take(written(*(line("SQ7K2M", "x") for _ in range(100))))
     assert [number for number, _ in report.problems] == list(range(2, 102))
 
@@ -365,7 +361,9 @@ def test_a_file_without_lines_is_damaged(take: Take) -> None:
     assert take(written()).state == "damaged"
 
 
-def test_a_worker_killed_midway_leaves_each_line_once(take: Take, order: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_after_a_worker_is_killed_midway_each_line_is_there_once(
+    take: Take, order: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(checking, "BATCH", 2)
     rows = [line("SQ7K2M", f"{cents / 100:.2f}") for cents in range(100, 109)]
     report = uploads.take(gateway.current_account(), "a.csv", summed(*rows), by=None, now=timezone.now())
@@ -389,7 +387,7 @@ def test_a_worker_killed_midway_leaves_each_line_once(take: Take, order: Any, mo
     assert posting.posting_obstacles(report) == []
 
 
-def test_a_worker_that_slept_stores_nothing_after_another_took_over(
+def test_a_stalled_worker_stores_nothing_after_another_takes_over(
     take: Take, order: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     report = uploads.take(gateway.current_account(), "a.csv", summed(line("SQ7K2M")), by=None, now=timezone.now())
@@ -404,7 +402,7 @@ def test_a_worker_that_slept_stores_nothing_after_another_took_over(
     assert not Charge.objects.exists()
 
 
-def test_the_same_file_is_refused_with_the_report_it_belongs_to(take: Take, order: Any) -> None:
+def test_a_file_uploaded_again_is_refused_with_its_first_report(take: Take, order: Any) -> None:
     report = take(summed(line("SQ7K2M")))
     with pytest.raises(uploads.TakenBefore) as raised:
         take(summed(line("SQ7K2M")), name="another name.csv")
@@ -424,7 +422,7 @@ def test_a_report_is_for_the_week_of_the_day_before_it_was_written(take: Take, n
     assert take(summed(line("SQ7K2M")), name=name).week.isoformat() == week
 
 
-def test_a_total_the_file_does_not_state_is_given_by_the_operator(take: Take, order: Any) -> None:
+def test_the_operator_enters_a_total_the_file_does_not_state(take: Take, order: Any) -> None:
     report = take(written(line("SQ7K2M")))
     assert "has no AUD total" in posting.posting_obstacles(report)[0]
     assert posting.state_total(report, {"AUD": Decimal("12.08")})
@@ -432,7 +430,7 @@ def test_a_total_the_file_does_not_state_is_given_by_the_operator(take: Take, or
     assert posting.posting_obstacles(report) == []
 
 
-def test_a_line_that_is_read_again_keeps_its_number_in_the_admin(take: Take) -> None:
+def test_a_line_keeps_its_number_in_the_admin_when_it_is_read_again(take: Take) -> None:
     rows = [line("SQ7K2M"), line("SB4N8X", "20.00", Warranty_Price="5.00")]
     report = take(summed(*rows))
     before = dict(report.lines.filter(part=0).values_list("reference", "pk"))
@@ -444,7 +442,7 @@ def test_a_line_that_is_read_again_keeps_its_number_in_the_admin(take: Take) -> 
     assert dict(report.lines.values_list("reference", "pk")) == before  # the cover inside SB4N8X has no line any more
 
 
-def test_lines_being_read_again_say_nothing_about_their_order(take: Take, order: Order) -> None:
+def test_lines_being_read_again_do_not_count_towards_their_order(take: Take, order: Order) -> None:
     Order.objects.filter(pk=order.pk).update(status="cancelled", cancelled_at=timezone.now())
     report = take(summed(line("SQ7K2M"), line("SQ7K2M", "9.00")))
     assert kinds(report) == [("order", "12.08"), ("un-cancellation", "9.00")]

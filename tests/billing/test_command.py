@@ -48,13 +48,13 @@ def test_on_request_it_posts_and_a_second_run_changes_nothing(run: Any) -> None:
     assert BillingReport.objects.get().week.isoformat() == "2026-11-09"
 
 
-def test_a_dry_run_can_be_posted_by_the_next(run: Any) -> None:
+def test_a_dry_run_can_be_posted_by_a_second_run(run: Any) -> None:
     run(summed(line("SQ7K2M")))
     run(summed(line("SQ7K2M")), "--post")
     assert Charge.objects.posted().count() == 1
 
 
-def test_a_report_that_is_a_dead_letter_ends_the_command_with_its_error(
+def test_a_report_that_ends_as_a_dead_letter_ends_the_command_with_its_error(
     run: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: Any) -> None:
@@ -68,12 +68,12 @@ def test_a_report_that_is_a_dead_letter_ends_the_command_with_its_error(
         run(summed(line("SQ7K2M")))
 
 
-def test_out_of_balance_is_refused_by_name(run: Any) -> None:
+def test_a_report_out_of_balance_is_refused_by_name(run: Any) -> None:
     with pytest.raises(CommandError, match=r"off by 1\.00"):
         run(written(line("SQ7K2M"), total("11.08")), "--post")
 
 
-def test_a_report_of_an_older_account_is_taken_for_that_account(run: Any, settings: Any) -> None:
+def test_a_report_can_be_imported_for_an_older_account(run: Any, settings: Any) -> None:
     account = older.named(settings)
     run(summed(line("SQ7K2M")), "--account", "OLD")
     assert BillingReport.objects.get().account == account
@@ -81,7 +81,7 @@ def test_a_report_of_an_older_account_is_taken_for_that_account(run: Any, settin
         run(summed(line("SQ7K2M")), "--account", "ELDER")
 
 
-def test_a_total_can_be_given(run: Any) -> None:
+def test_the_total_can_be_given_as_an_option(run: Any) -> None:
     assert "Posted." in run(written(line("SQ7K2M")), "--post", "--total", "AUD=12.08")
 
 
@@ -94,7 +94,7 @@ def test_a_total_can_be_given(run: Any) -> None:
         (summed(line("SQ7K2M")), ["--total", "AUD"], "Write a total like"),
     ],
 )
-def test_an_unusable_file_says_why(run: Any, content: bytes, options: list[str], message: str) -> None:
+def test_an_unusable_file_is_refused_with_a_reason(run: Any, content: bytes, options: list[str], message: str) -> None:
     with pytest.raises(CommandError, match=message):
         run(content, *options)
 

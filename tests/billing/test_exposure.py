@@ -1,4 +1,4 @@
-"""Booked and not billed: this ends with the posted bill, once, and what a bill adds today counts today."""
+"""An order is unbilled until its bill is posted, and what a bill adds on the day of the order counts on that day."""
 
 import datetime as dt
 import uuid
@@ -27,7 +27,7 @@ PRICE = Decimal("12.08")
 
 @pytest.fixture
 def booked(alice: User) -> Callable[..., Order]:
-    """`booked("SQ7K2M")` is an order that counts for its sender's limits."""
+    """`booked("SQ7K2M")` is a booked order that counts towards its sender's limits."""
 
     def book(reference: str, *, now: dt.datetime | None = None) -> Order:
         at = now or timezone.now()
@@ -46,7 +46,7 @@ def post(report: BillingReport) -> None:
 
 
 def standing(sender: Sender) -> tuple[Decimal, Decimal]:
-    """Return spent today and unbilled, both checked against the orders."""
+    """Return the amounts spent today and unbilled, both checked against the orders."""
     assert recounting.miscounted_rows(timezone.now()) == []
     sender.refresh_from_db()
     return sender.spent_today, sender.unbilled
@@ -60,7 +60,7 @@ def test_an_order_is_unbilled_until_its_line_is_posted(take: Take, booked: Calla
     assert standing(quill) == (2 * PRICE, PRICE)
 
 
-def test_a_bill_frees_room_in_the_limit(take: Take, booked: Callable[..., Order], quill: Sender) -> None:
+def test_a_bill_makes_room_in_the_unbilled_limit(take: Take, booked: Callable[..., Order], quill: Sender) -> None:
     Sender.objects.update(unbilled_limit=PRICE)
     booked("SQ7K2M")
     with pytest.raises(bookings.LimitReached, match="unbilled_limit"):
@@ -69,7 +69,9 @@ def test_a_bill_frees_room_in_the_limit(take: Take, booked: Callable[..., Order]
     booked("SQ7K2N")
 
 
-def test_a_line_that_finds_its_order_later_ends_it_too(take: Take, booked: Callable[..., Order], quill: Sender) -> None:
+def test_an_order_matched_to_its_line_later_is_billed_too(
+    take: Take, booked: Callable[..., Order], quill: Sender
+) -> None:
     post(take(summed(line("SQ7K2M"))))
     booked("SQ7K2M")
     assert matching.match_late() == 1
@@ -81,7 +83,7 @@ def test_a_line_that_finds_its_order_later_ends_it_too(take: Take, booked: Calla
     [(refund("SQ7K2M"), Decimal(0)), (line("SQ7K2M", "3.00", Type="Adjustment: Oversize penalty"), PRICE)],
     ids=["a refund", "only an adjustment"],
 )
-def test_only_a_line_of_the_order_itself_ends_it(
+def test_a_refund_ends_the_unbilled_amount_but_an_adjustment_does_not(
     take: Take, booked: Callable[..., Order], quill: Sender, row: dict[str, str], unbilled: Decimal
 ) -> None:
     booked("SQ7K2M")
@@ -92,10 +94,10 @@ def test_only_a_line_of_the_order_itself_ends_it(
     assert standing(quill)[1] == unbilled
 
 
-def test_an_order_billed_and_then_cancelled_is_taken_off_once(
+def test_an_order_billed_and_then_cancelled_is_subtracted_once(
     take: Take, booked: Callable[..., Order], quill: Sender
 ) -> None:
-    """By a worker that read the order before the bill was posted."""
+    """The worker that cancels it read the order before the bill was posted."""
     order, now = booked("SQ7K2M"), timezone.now()
     booked("SQ7K2N")
     post(take(summed(line("SQ7K2M"))))
@@ -106,7 +108,7 @@ def test_an_order_billed_and_then_cancelled_is_taken_off_once(
 
 
 @pytest.mark.parametrize(("days", "more"), [(0, Decimal("3.00")), (1, Decimal(0))], ids=["today", "yesterday"])
-def test_a_bill_that_adds_counts_on_the_day_of_its_order_while_that_lasts(
+def test_an_extra_charge_counts_on_the_orders_day_only_while_that_day_lasts(
     take: Take, booked: Callable[..., Order], quill: Sender, days: int, more: Decimal
 ) -> None:
     booked("SQ7K2M", now=timezone.now() - dt.timedelta(days=days))
@@ -117,9 +119,7 @@ def test_a_bill_that_adds_counts_on_the_day_of_its_order_while_that_lasts(
     assert sum(DailySpend.objects.values_list("spent", flat=True)) == 2 * PRICE + more
 
 
-def test_a_line_that_is_not_posted_adds_nothing_to_what_an_order_counts_for(
-    booked: Callable[..., Order], quill: Sender
-) -> None:
+def test_an_unposted_line_adds_nothing_to_todays_spend(booked: Callable[..., Order], quill: Sender) -> None:
     order = booked("SQ7K2M")
     before = standing(quill)[0]
     factories.charge(order, amount="20.00", report=factories.billing_report(state="checked", ended_at=None))
@@ -128,7 +128,7 @@ def test_a_line_that_is_not_posted_adds_nothing_to_what_an_order_counts_for(
     assert standing(quill)[0] == before
 
 
-def test_a_charge_in_another_currency_adds_nothing_to_what_an_order_counts_for(
+def test_a_charge_in_another_currency_adds_nothing_to_todays_spend(
     take: Take, booked: Callable[..., Order], quill: Sender
 ) -> None:
     order = booked("SQ7K2M")
@@ -138,7 +138,7 @@ def test_a_charge_in_another_currency_adds_nothing_to_what_an_order_counts_for(
     assert standing(quill)[0] == before
 
 
-def test_a_posting_locks_and_writes_each_sender_once_however_many_its_lines(
+def test_posting_takes_as_many_queries_for_four_lines_as_for_one(
     take: Take, booked: Callable[..., Order], quill: Sender
 ) -> None:
     found = []

@@ -1,4 +1,4 @@
-"""Reports left in REPORTS_FOLDER: each is taken once, by one sweeper; none is lost, stuck or silently refused."""
+"""Reports left in REPORTS_FOLDER: each is taken once, by one sweeper. None is lost, stuck or silently refused."""
 
 import datetime as dt
 import logging
@@ -35,7 +35,7 @@ def root(tmp_path: Path, settings: Any) -> Path:
 
 @pytest.fixture
 def left(root: Path) -> Left:
-    """`left()` is one more file in the folder."""
+    """`left()` puts another file in the folder."""
 
     def leave(name: str = NAME, content: bytes = REPORT) -> Path:
         (root / name).parent.mkdir(exist_ok=True)
@@ -46,12 +46,12 @@ def left(root: Path) -> Left:
 
 
 def look(minutes: float = 2) -> None:
-    """Check the folder this many minutes from now."""
+    """Look in the folder, this many minutes from now."""
     folder.take_finished_files(timezone.now() + minutes * MINUTE)
 
 
 def there(root: Path) -> dict[str, list[str]]:
-    """The names of all files by folder, without the part that identifies a claim."""
+    """Return the names of all files by folder, without the time and claim at their start."""
     found: dict[str, list[str]] = {}
     for path in sorted(path for path in root.rglob("*") if path.is_file()):
         place = str(path.parent.relative_to(root))
@@ -59,7 +59,7 @@ def there(root: Path) -> dict[str, list[str]]:
     return {place: sorted(names) for place, names in found.items()}
 
 
-def test_a_finished_file_is_a_report_to_be_read_as_if_it_were_uploaded(
+def test_a_finished_file_is_taken_as_if_it_were_uploaded(
     root: Path, left: Left, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "shipping_portal.billing.reports.folder")
@@ -80,7 +80,7 @@ def test_a_finished_file_is_a_report_to_be_read_as_if_it_were_uploaded(
     ("name", "minutes"),
     [(NAME, 0.9), (f".{NAME}", 60), (f"{NAME}.part", 60), (f"{NAME}.filepart", 60), (f"{NAME}.TMP", 60)],
 )
-def test_a_file_that_may_still_be_written_is_left(root: Path, left: Left, name: str, minutes: float) -> None:
+def test_a_file_that_may_still_be_written_is_left_alone(root: Path, left: Left, name: str, minutes: float) -> None:
     file = left(name)
     os.utime(file, (0, 0))  # whoever sends it may set its time to that of the original, before the end
     look(minutes)
@@ -109,7 +109,7 @@ def test_a_link_that_replaced_a_file_is_not_read(root: Path, left: Left, tmp_pat
         folder._read_content(root / NAME)
 
 
-def test_no_folder_set_is_nothing_to_do(settings: Any) -> None:
+def test_without_a_folder_there_is_nothing_to_do(settings: Any) -> None:
     settings.REPORTS_FOLDER = ""
     look()
     assert (
@@ -122,7 +122,7 @@ def test_no_folder_set_is_nothing_to_do(settings: Any) -> None:
 # -- Once, whoever takes it and whatever breaks ---------------------------------------------------
 
 
-def test_two_sweepers_that_saw_the_same_file_take_it_once(
+def test_two_sweepers_that_see_the_same_file_take_it_once(
     root: Path, left: Left, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     seen, inner = [], folder._files_by_name
@@ -164,7 +164,7 @@ def test_four_sweepers_at_once_take_each_of_ten_files_once(root: Path, left: Lef
 
 
 @pytest.mark.parametrize("is_committed", [False, True])
-def test_a_file_left_by_a_crash_is_taken_again_and_counts_once(
+def test_a_file_left_behind_by_a_crash_is_taken_again_and_counts_once(
     root: Path, left: Left, monkeypatch: pytest.MonkeyPatch, is_committed: bool
 ) -> None:
     """The sweeper is killed after its claim, or after its commit."""
@@ -211,7 +211,7 @@ def test_an_unreadable_file_does_not_stop_the_others(
     assert "sweep_failed" in caplog.text
 
 
-def test_a_file_that_comes_twice_and_one_of_the_same_name_both_end_in_taken(root: Path, left: Left) -> None:
+def test_a_repeated_file_and_one_with_the_same_name_both_end_up_in_taken(root: Path, left: Left) -> None:
     for content in (REPORT, REPORT, summed(line("SB4N8X"))):
         left(NAME, content)
         look()
@@ -219,7 +219,7 @@ def test_a_file_that_comes_twice_and_one_of_the_same_name_both_end_in_taken(root
     assert BillingReport.objects.count() == 2
 
 
-def test_a_name_of_no_letters_we_know_is_kept_as_far_as_it_can_be(root: Path, left: Left) -> None:
+def test_bytes_that_cannot_be_read_in_a_name_are_replaced(root: Path, left: Left) -> None:
     left(os.fsdecode(b"b\xfcro.csv"))
     look()
     assert BillingReport.objects.get().name == "b\N{REPLACEMENT CHARACTER}ro.csv"
@@ -228,7 +228,7 @@ def test_a_name_of_no_letters_we_know_is_kept_as_far_as_it_can_be(root: Path, le
 # -- Whose it is ------------------------------------------------------------------------------------
 
 
-def test_a_folder_of_an_older_accounts_name_is_that_accounts(root: Path, left: Left, settings: Any) -> None:
+def test_a_folder_named_after_an_older_account_is_for_that_account(root: Path, left: Left, settings: Any) -> None:
     account = older.named(settings)
     left(f"OLD/{NAME}")
     left("taken-too.csv")
@@ -253,7 +253,7 @@ def test_a_folder_of_an_older_accounts_name_is_that_accounts(root: Path, left: L
     ],
     ids=["empty", "columns", "a picture", "too large"],
 )
-def test_a_refused_file_is_a_damaged_report_with_the_reason_here_and_beside_the_file(
+def test_a_refused_file_is_a_damaged_report_with_its_reason_in_a_file_too(
     root: Path, left: Left, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, content: bytes, why: str
 ) -> None:
     monkeypatch.setattr(reading, "LARGEST", len(REPORT))
@@ -274,7 +274,7 @@ def test_a_refused_file_is_a_damaged_report_with_the_reason_here_and_beside_the_
         file.unlink()
 
 
-def test_a_refused_file_that_comes_again_is_no_second_report(root: Path, left: Left) -> None:
+def test_a_refused_file_that_comes_again_is_not_a_second_report(root: Path, left: Left) -> None:
     for _ in range(2):
         left(NAME, b"nothing of a report")
         look()
@@ -287,7 +287,7 @@ def test_a_refused_file_that_comes_again_is_no_second_report(root: Path, left: L
 
 @pytest.fixture
 def recorded() -> Callable[[float], list[tuple[str, str, int]]]:
-    """`told(minutes)` is what alerts say of the folder so many minutes from now."""
+    """`recorded(minutes)` is what alerts say about the folder that many minutes from now."""
 
     def present(minutes: float) -> list[tuple[str, str, int]]:
         found = conditions.present_conditions(timezone.now() + minutes * MINUTE)
@@ -296,7 +296,7 @@ def recorded() -> Callable[[float], list[tuple[str, str, int]]]:
     return present
 
 
-def test_a_folder_that_is_not_there_is_named_by_the_check_and_by_an_alert(
+def test_a_check_and_an_alert_name_a_missing_folder(
     settings: Any, tmp_path: Path, recorded: Callable[[float], list[Any]]
 ) -> None:
     settings.REPORTS_FOLDER = str(tmp_path / "gone")
@@ -307,7 +307,7 @@ def test_a_folder_that_is_not_there_is_named_by_the_check_and_by_an_alert(
 
 
 @pytest.mark.parametrize("name", ["", "OLD"])
-def test_a_folder_the_portal_may_not_change_is_named(
+def test_a_check_and_an_alert_name_a_folder_the_portal_cannot_change(
     root: Path, settings: Any, monkeypatch: pytest.MonkeyPatch, recorded: Callable[[float], list[Any]], name: str
 ) -> None:
     older.named(settings)
@@ -321,7 +321,7 @@ def test_a_folder_the_portal_may_not_change_is_named(
 
 
 @pytest.mark.parametrize("name", [NAME, f"UNKNOWN/{NAME}", f"taking/20261124T000000-{NAME}"])
-def test_a_file_that_stays_is_reported_after_half_an_hour(
+def test_a_stuck_file_is_reported_after_half_an_hour(
     root: Path, left: Left, recorded: Callable[[float], list[Any]], name: str
 ) -> None:
     file = left(name)

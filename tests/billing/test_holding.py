@@ -1,4 +1,4 @@
-"""A line whose kind needs an event that never happened waits for an operator, and counts only if approved."""
+"""A line that can't be right waits for an operator, such as a second cost, and counts only if approved."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -115,14 +115,14 @@ def test_the_outcome_of_a_line_depends_on_what_was_posted_before(
     assert report.lines.posted().count() == expected.count(COUNTS)
 
 
-def test_a_label_used_after_cancelling_is_billed_once_though_its_order_never_was(take: Take, order: Order) -> None:
+def test_a_label_used_after_cancelling_is_billed_once_even_if_its_order_never_was(take: Take, order: Order) -> None:
     cancelled(order, used=True)
     week = timezone.now().date()
     post(take(summed(cost()), name="a.csv", week=week))
     assert becomes(take(summed(cost(**LATER)), name="b.csv", week=week)) == [TWICE]
 
 
-def test_a_line_on_hold_is_on_no_senders_pages_and_in_no_email(take: Take, order: Order, alice: User) -> None:
+def test_a_line_on_hold_is_on_no_senders_page_and_in_no_email(take: Take, order: Order, alice: User) -> None:
     post(take(summed(cost())))
     Notification.objects.all().delete()
     second = post(take(summed(cost("13.00"), line("SOTHER01", "1.00"))))
@@ -136,7 +136,7 @@ def test_a_line_on_hold_is_on_no_senders_pages_and_in_no_email(take: Take, order
     assert (tally.matched, tally.unmatched, tally.held, tally.left_out) == (0, 1, 1, 0)
 
 
-def test_counted_it_is_on_the_statement_of_its_reports_week_once(take: Take, order: Order, alice: User) -> None:
+def test_a_line_on_hold_that_is_approved_is_on_its_weeks_statement_once(take: Take, order: Order, alice: User) -> None:
     post(take(summed(cost())))
     second = post(take(summed(cost("16.80", Warranty_Price="2.30")), name="billing-2026-11-30.csv"))
     lines, now = list(second.lines.all()), timezone.now()
@@ -149,7 +149,9 @@ def test_counted_it_is_on_the_statement_of_its_reports_week_once(take: Take, ord
     assert (tally.matched, tally.held) == (2, 0)
 
 
-def test_left_out_it_never_counts_and_comes_again_as_known(take: Take, order: Order, alice: User) -> None:
+def test_a_line_on_hold_that_is_left_out_never_counts_and_is_recognised_later(
+    take: Take, order: Order, alice: User
+) -> None:
     post(take(summed(cost())))
     second = post(take(summed(cost("13.00"))))
     assert len(posting.decide_lines(second.lines.all(), post=False, now=timezone.now())) == 1
@@ -168,7 +170,7 @@ def test_a_line_on_hold_is_recognised_in_another_report(take: Take, order: Order
     assert Charge.objects.on_hold().count() == 1
 
 
-def test_decided_before_its_report_is_posted_it_counts_with_it(take: Take, order: Order) -> None:
+def test_a_line_approved_before_its_report_is_posted_counts_with_it(take: Take, order: Order) -> None:
     post(take(summed(cost())))
     second = take(summed(cost("13.00")))
     assert posting.decide_lines(second.lines.all(), post=True, now=timezone.now())
@@ -178,15 +180,15 @@ def test_decided_before_its_report_is_posted_it_counts_with_it(take: Take, order
     assert second.lines.posted().count() == 1
 
 
-def test_of_two_reports_with_a_second_cost_that_wait_together_one_counts(take: Take, order: Order) -> None:
-    """What was right when they were read isn't when the second is posted."""
+def test_two_waiting_reports_with_a_cost_of_the_same_order_count_only_one(take: Take, order: Order) -> None:
+    """Both were right when they were read, but the second one isn't once the first is posted."""
     first, second = take(summed(cost())), take(summed(cost("13.00")))
     assert becomes(first) == becomes(second) == [COUNTS]
     post(first)
     assert becomes(post(second)) == [TWICE]
 
 
-def test_a_line_that_was_counted_is_posted_once_of_two_reports(take: Take, order: Order) -> None:
+def test_a_line_approved_in_two_reports_is_posted_once(take: Take, order: Order) -> None:
     post(take(summed(cost())))
     rows = [cost("13.00"), line("SOTHER01", "1.00"), line("SOTHER02", "1.00")]
     first, second = take(summed(*rows[:2])), take(summed(*rows))
@@ -196,7 +198,7 @@ def test_a_line_that_was_counted_is_posted_once_of_two_reports(take: Take, order
     assert becomes(post(second)) == [REPEAT, REPEAT, COUNTS]
 
 
-def test_a_cost_that_was_reversed_makes_room_for_another(take: Take, order: Order, sam: User) -> None:
+def test_after_a_cost_is_reversed_another_one_counts(take: Take, order: Order, sam: User) -> None:
     wrong = post(take(summed(cost("21.08")))).lines.get()
     correcting.reverse_charge(wrong, by=sam, now=timezone.now(), reason="The carrier withdrew it.")
     assert becomes(take(summed(cost()))) == [COUNTS]
@@ -209,8 +211,8 @@ def test_a_line_assigned_by_hand_is_recognised_by_its_reference(take: Take, orde
     assert becomes(take(summed(line("sstrange", "9.0")))) == [REPEAT]
 
 
-def test_lines_posted_before_these_keys_are_recognised_by_their_content(take: Take, order: Order) -> None:
-    """Its key was made of other texts; nothing but its columns is read."""
+def test_lines_posted_with_older_keys_are_recognised_by_their_content(take: Take, order: Order) -> None:
+    """An older key was made from other text, so only the columns of a line are compared."""
     rows = [cost("12.60"), size("3.00"), size("3.00"), back("12.60")]
     report = post(take(summed(*rows)))
     for charge in report.lines.all():
@@ -218,8 +220,8 @@ def test_lines_posted_before_these_keys_are_recognised_by_their_content(take: Ta
     assert becomes(post(take(summed(*rows, size("4.00"))))) == [REPEAT] * 4 + [COUNTS]
 
 
-def test_two_carrier_accounts_have_lines_of_their_own(take: Take, order: Order, settings: Any, quill: Sender) -> None:
-    """Both the very line and one that is alike: another account's bill is another debt."""
+def test_each_carrier_account_has_its_own_lines(take: Take, order: Order, settings: Any, quill: Sender) -> None:
+    """Identical lines and similar ones both count: another account's bill is a separate debt."""
     rows = [cost(), size("3.00"), back("1.00", **DELAY)]
     post(take(summed(*rows)))
     settings.CARRIER_ACCOUNT = "another-account"
@@ -232,7 +234,7 @@ def test_two_carrier_accounts_have_lines_of_their_own(take: Take, order: Order, 
     assert becomes(take(summed(back("14.09", **DELAY, Refund_Date="2026-11-27")))) == [REFUND]
 
 
-def test_a_carriers_number_tells_lines_apart_that_say_the_same(take: Take, order: Order) -> None:
+def test_the_carriers_line_number_tells_identical_lines_apart(take: Take, order: Order) -> None:
     from shipping_portal.billing.reports.fields import DEFAULT_COLUMNS, profile_of  # noqa: PLC0415
 
     profile = profile_of(gateway.current_account())
@@ -247,8 +249,8 @@ def test_a_carriers_number_tells_lines_apart_that_say_the_same(take: Take, order
     assert unnumbered.lines.posted().count() == 1
 
 
-def test_the_refund_of_a_week_to_come_does_not_make_an_earlier_second_cost_right(take: Take, order: Order) -> None:
-    """Of an order that was never cancelled it is another refund."""
+def test_a_refund_of_another_kind_does_not_make_a_second_cost_right(take: Take, order: Order) -> None:
+    """The order was never cancelled, so the refund is for a delay."""
     post(take(summed(cost(), back("12.08", **DELAY))))
     later = timezone.now().date() + timedelta(days=7)
     assert becomes(take(summed(cost("13.00")), week=later)) == [TWICE]

@@ -1,4 +1,4 @@
-"""A large report is posted by statements whose work grows with its lines, not with their square."""
+"""The work of posting a large report grows with its number of lines, not with the square of it."""
 
 import uuid
 from collections.abc import Callable, Iterator
@@ -27,7 +27,7 @@ MOST_A_LINE = 40  # rows of charges and orders; a subquery run anew for each lin
 
 
 def many(like: Order, count: int = LINES) -> None:
-    """As many booked orders as a report has lines, SMANY0 and so on."""
+    """Create as many booked orders as a report has lines: SMANY0 and so on."""
     fields = {field.attname: getattr(like, field.attname) for field in Order._meta.concrete_fields}
     del fields["id"]
     Order.objects.bulk_create(
@@ -37,7 +37,7 @@ def many(like: Order, count: int = LINES) -> None:
 
 
 def touched() -> int:
-    """Rows of charges and orders that this transaction has read."""
+    """Return how many rows of charges and orders this transaction has read."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT sum(seq_tup_read + coalesce(idx_tup_fetch, 0)) FROM pg_stat_xact_user_tables"
@@ -48,10 +48,10 @@ def touched() -> int:
 
 @pytest.mark.postgres
 @pytest.mark.skipif("sqlite" in settings.DATABASES["default"]["ENGINE"], reason="statistics are PostgreSQL's")
-def test_a_report_just_read_is_posted_without_reading_its_lines_for_each_line(
+def test_posting_a_new_report_does_not_read_all_its_lines_for_each_line(
     take: Callable[..., BillingReport], quill: Sender, alice: User
 ) -> None:
-    """The statistics were taken before it came: PostgreSQL takes it for one row."""
+    """PostgreSQL took its statistics before the report came, so it expects a single row."""
     order = factories.order(quill, alice, status="booked")
     many(order)
     older = factories.billing_report()
@@ -66,7 +66,7 @@ def test_a_report_just_read_is_posted_without_reading_its_lines_for_each_line(
     assert (touched() - before) / LINES < MOST_A_LINE
 
 
-def test_a_file_with_too_many_lines_is_refused_by_their_number(
+def test_a_file_with_too_many_lines_is_refused(
     take: Callable[..., BillingReport], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reading, "MOST_LINES", 3)
@@ -75,9 +75,7 @@ def test_a_file_with_too_many_lines_is_refused_by_their_number(
         take(summed(line("SQ7K2M"), line("SB4N8X"), line("SC4N8X"), line("SD4N8X")))
 
 
-def test_lines_are_let_count_part_by_part_and_none_is_forgotten(
-    take: Callable[..., BillingReport], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lines_posted_in_batches_all_count(take: Callable[..., BillingReport], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(posting, "BATCH", 2)
     report = take(summed(*(line(f"SQ7K{n}") for n in range(5))))
     posting.post_report(report, by=None, now=timezone.now())
@@ -86,7 +84,7 @@ def test_lines_are_let_count_part_by_part_and_none_is_forgotten(
 
 @pytest.fixture
 def unhurried(db: None) -> Iterator[None]:
-    """Give the check of all new rows' keys, with which a test is rolled back, the time it takes for so many."""
+    """Allow the check of all new keys, which runs as the test is rolled back, as long as it needs."""
     yield
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
@@ -100,10 +98,10 @@ def unhurried(db: None) -> Iterator[None]:
 )
 @pytest.mark.usefixtures("unhurried")
 @pytest.mark.parametrize(("orders", "lines"), [(200_000, 20_000)])
-def test_twenty_thousand_lines_beside_two_hundred_thousand_orders(
+def test_a_report_of_twenty_thousand_lines_is_posted_to_the_cent(
     take: Callable[..., BillingReport], client: Client, orders: int, lines: int
 ) -> None:
-    """Read, posted and opened; equal to its file to the cent. How long it takes is measured, not tested."""
+    """The database has 200,000 orders. How long this takes is measured, not tested."""
     cast = filling.fill(orders)
     mia = cast.people[filling.SENDER]
     order = Order.objects.for_user(mia).latest("pk")

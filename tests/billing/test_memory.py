@@ -1,4 +1,4 @@
-"""A report of 20,000 lines is taken, read and posted in bounded memory: measured in a process of its own."""
+"""A report of 20,000 lines is taken, read and posted in limited memory, measured in its own process."""
 
 import os
 import subprocess
@@ -40,7 +40,7 @@ def report(path: Path, lines: int) -> Path:
 
 
 def growth(tmp_path: Path, lines: int) -> float:
-    """Return how much its peak rises, in megabytes, importing this many lines."""
+    """Return how much importing this many lines raises the peak memory, in megabytes."""
     files = [report(tmp_path / "small.csv", 1000), report(tmp_path / "large.csv", lines)]
     env = {
         **os.environ,

@@ -1,4 +1,4 @@
-"""A month of traffic, billed by the sandbox carrier and posted by the portal: equal to its ledger to the cent."""
+"""A month of traffic, billed by the sandbox carrier and posted by the portal, equals the ledger to the cent."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -25,7 +25,7 @@ FAST = "tracking_per_second = 1000.0\nrequests_per_second = 1000.0\n"
 
 @pytest.fixture
 def bob(db: None) -> User:
-    """The other account: Bob's, who ships in the United States, in dollars of theirs."""
+    """The other account: Bob ships in the United States and pays in US dollars."""
     user = factories.user("bob@bolts.example", name="Bob Stranger")
     business = factories.sender(name="Bob's Bolts", country="US")
     factories.member(business, user)
@@ -37,7 +37,7 @@ def bob(db: None) -> User:
 def month(
     carrier: SandboxCarrier, contract: Callable[[str], None], alice: User, bob: User, localities: None
 ) -> Callable[[int], Month]:
-    """`month(60)` has been played to its end: four reports lie ready."""
+    """`month(60)` plays a month of 60 orders to its end. Four reports are ready."""
 
     def play(orders: int) -> Month:
         contract(FAST)
@@ -50,7 +50,7 @@ def month(
 
 
 def take(content: bytes, name: str) -> BillingReport:
-    """Taken and read."""
+    """Take and read a report."""
     report = uploads.take(gateway.current_account(), name, content, by=None, now=timezone.now())
     checking.read_due_report(report.pk)
     report.refresh_from_db()
@@ -58,7 +58,7 @@ def take(content: bytes, name: str) -> BillingReport:
 
 
 def post(file: File, by: User) -> BillingReport:
-    """Taken, read and posted; the operator decides what the carrier's new words mean."""
+    """Take, read and post a report. The operator decides what the carrier's new words mean."""
     report = take(file.content, file.name)
     assert (report.state, report.problems, report.week) == (State.CHECKED, [], file.week)
     if obstacles := posting.posting_obstacles(report):
@@ -72,7 +72,7 @@ def post(file: File, by: User) -> BillingReport:
 
 
 def damaged(content: bytes) -> tuple[bytes, list[int]]:
-    """Bytes gone bad in the price of line 5, and the file cut off in the middle of a line; those two lines."""
+    """Return the file with bad bytes in the price of line 5 and cut off in the middle of a line; and those two lines."""
     lines = content.splitlines(keepends=True)
     cells = lines[4].split(b",")
     cells[5] = b"\xff\xfe" + cells[5][1:]
@@ -86,7 +86,7 @@ def everything_posted() -> Counter[tuple[Any, ...]]:
 
 
 def holds(month: Month, carrier: SandboxCarrier, sam: User, alice: User, bob: User) -> None:
-    """Import the month with a damaged file and a duplicate in it; every sum is the ledger's."""
+    """Import the month with a damaged file and a duplicate in it, and check every sum against the ledger."""
     first, second, third, fourth = month.files
     post(first, sam)
     post(second, sam)
@@ -118,7 +118,7 @@ def holds(month: Month, carrier: SandboxCarrier, sam: User, alice: User, bob: Us
     assert everything_posted() == before
 
 
-def test_a_month_is_the_ledgers_to_the_cent(
+def test_a_month_equals_the_ledger_to_the_cent(
     month: Callable[[int], Month], carrier: SandboxCarrier, sam: User, alice: User, bob: User
 ) -> None:
     holds(month(60), carrier, sam, alice, bob)
@@ -128,7 +128,7 @@ def test_a_month_is_the_ledgers_to_the_cent(
 
 @pytest.mark.nightly
 @pytest.mark.django_db(transaction=True)  # in one transaction PostgreSQL checks a month of rows at its end, too late
-def test_a_month_of_two_thousand_parcels_is_the_ledgers_to_the_cent(
+def test_a_month_of_two_thousand_parcels_equals_the_ledger_to_the_cent(
     month: Callable[[int], Month], carrier: SandboxCarrier, sam: User, alice: User, bob: User
 ) -> None:
     holds(month(2000), carrier, sam, alice, bob)

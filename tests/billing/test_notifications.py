@@ -1,4 +1,4 @@
-"""A posted report is emailed to those who see money: each size charge explained, and on Monday the statement."""
+"""A posted report is emailed to people who see money: size charges with their reasons, and on Monday the statement."""
 
 import datetime as dt
 import re
@@ -31,7 +31,7 @@ MEASURED = {"declared_kg": "1.0000", "measured_kg": "1.6000"}
 
 @pytest.fixture
 def report(db: None) -> BillingReport:
-    """Read, and ready to be posted."""
+    """A report that was read and can be posted."""
     return factories.billing_report(state="checked")
 
 
@@ -55,7 +55,7 @@ def post(report: BillingReport) -> BillingReport:
 
 
 def sent(kind: str) -> list[Any]:
-    """Send what is due of a kind; return the emails."""
+    """Send the due emails of this kind and return them."""
     due = Notification.objects.filter(kind=kind, sent_at=None)
     due.update(due_at=timezone.now() - dt.timedelta(seconds=1))
     for pk in due.values_list("pk", flat=True):
@@ -63,7 +63,7 @@ def sent(kind: str) -> list[Any]:
     return list(mail.outbox)
 
 
-def test_posting_explains_a_size_charge_with_what_was_declared_and_measured(
+def test_the_email_about_a_size_charge_has_the_declared_and_measured_weights(
     order: Order, report: BillingReport
 ) -> None:
     size_charge(order, report)
@@ -71,7 +71,7 @@ def test_posting_explains_a_size_charge_with_what_was_declared_and_measured(
     assert lines() == [f"$4.13 added to {order}. You declared 1 kg. The carrier measured 1.6 kg."]
 
 
-def test_a_report_and_its_notices_are_saved_together_or_not_at_all(order: Order, report: BillingReport) -> None:
+def test_a_report_and_its_notifications_are_saved_together_or_not_at_all(order: Order, report: BillingReport) -> None:
     size_charge(order, report)
     with transaction.atomic():
         post(report)
@@ -80,10 +80,10 @@ def test_a_report_and_its_notices_are_saved_together_or_not_at_all(order: Order,
 
 
 @pytest.mark.parametrize(("days", "is_news"), [(100, True), (130, False)])
-def test_the_report_of_a_week_long_ago_is_posted_without_e_mails(
+def test_no_emails_are_sent_about_a_report_of_a_week_long_ago(
     order: Order, quill: Sender, days: int, is_news: bool
 ) -> None:
-    """A business that moves here brings the reports of a year."""
+    """A business that moves to this portal uploads a year of reports."""
     report = factories.billing_report(state="checked", week=week_of(timezone.now().date() - dt.timedelta(days=days)))
     size_charge(order, report)
     post(report)
@@ -101,7 +101,7 @@ def test_only_owners_and_bookkeepers_get_emails_about_money(
         assert people == {alice.email, bea.email}, kind
 
 
-def test_prices_refunds_and_what_is_nobodys_or_not_posted_are_no_size_charges(
+def test_prices_refunds_and_unposted_or_unassigned_lines_are_not_size_charges(
     order: Order, report: BillingReport
 ) -> None:
     for kind, amount in (("order", "12.08"), ("delay-refund", "-3.00"), ("credit", "-1.00")):
@@ -113,7 +113,7 @@ def test_prices_refunds_and_what_is_nobodys_or_not_posted_are_no_size_charges(
 
 
 @pytest.mark.parametrize("count", [1, 3])
-def test_j9_the_email_links_to_the_one_charge_or_to_the_statements_size_charges(
+def test_j9_the_email_links_to_its_only_charge_or_to_the_weeks_size_charges(
     order: Order, report: BillingReport, bea: User, count: int
 ) -> None:
     for _ in range(count):
@@ -156,7 +156,7 @@ def test_r17_no_email_about_money_has_an_address_a_name_or_a_signed_link(
         ("oversize", None, 0, False),  # it is news when its report is posted
     ],
 )
-def test_a_size_charge_assigned_later_is_emailed_then(
+def test_a_size_charge_assigned_later_is_emailed_if_it_is_still_news(
     order: Order, report: BillingReport, alice: User, kind: str, posted: int | None, older: int, is_news: bool
 ) -> None:
     line = factories.charge(None, kind, "9.00", report=report, reference=str(order))
@@ -194,7 +194,7 @@ def test_a_reversed_charge_is_not_emailed_unless_already_sent(
     assert [text.split()[3] for text in lines()] == [*([f"{order}."] * has_left), "SOTHER."]
 
 
-def test_a_sweep_builds_no_notices_of_charges(
+def test_a_sweep_does_not_explain_charges_again(
     order: Order, report: BillingReport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     size_charge(order, report)
@@ -207,7 +207,7 @@ def test_a_sweep_builds_no_notices_of_charges(
     assert lines()
 
 
-def test_the_statement_is_emailed_on_monday_at_seven_with_the_pages_net(
+def test_the_statement_is_emailed_on_monday_at_seven_with_its_net_amount(
     order: Order, report: BillingReport, quill: Sender
 ) -> None:
     factories.charge(order, "order", "12.08", report=report)
@@ -225,14 +225,14 @@ def test_the_statement_is_emailed_on_monday_at_seven_with_the_pages_net(
     assert str(report.week.day) in words
 
 
-def test_two_reports_of_one_week_are_one_statement(order: Order, report: BillingReport) -> None:
+def test_two_reports_for_one_week_are_one_statement(order: Order, report: BillingReport) -> None:
     for one in (report, factories.billing_report(state="checked", week=report.week)):
         factories.charge(order, "order", "12.08", report=one)
         post(one)
     assert len(lines("statement")) == 1
 
 
-def test_charges_may_come_once_a_week_in_their_own_email(order: Order, report: BillingReport, alice: User) -> None:
+def test_charges_can_be_emailed_once_a_week(order: Order, report: BillingReport, alice: User) -> None:
     NotificationChoice.objects.create(user=alice, kind="charge", when="weekly")
     for _ in range(2):
         size_charge(order, report)
@@ -245,7 +245,7 @@ def test_charges_may_come_once_a_week_in_their_own_email(order: Order, report: B
     assert links == [f"/billing/{name}/", f"/billing/{name}/?kind=size"]
 
 
-def test_somebody_who_no_longer_sees_money_gets_no_pending_email(
+def test_somebody_who_no_longer_sees_money_is_not_sent_pending_emails(
     order: Order, report: BillingReport, bea: User, alice: User
 ) -> None:
     size_charge(order, report)
@@ -254,14 +254,14 @@ def test_somebody_who_no_longer_sees_money_gets_no_pending_email(
     assert [message.to for message in sent("charge")] == [[alice.email]]
 
 
-def test_a_bookkeeper_chooses_among_the_kinds_about_money_only(bea: User, visit: Any) -> None:
+def test_a_bookkeeper_can_choose_only_kinds_about_money(bea: User, visit: Any) -> None:
     answer = visit(bea).get("/settings/notifications/")
     assert [name for name, *_ in answer.context["rows"]] == ["charge", "answer", "statement"]
     visit(bea).post("/settings/notifications/", {"charge": "off", "pickup": "off"})
     assert list(NotificationChoice.objects.values_list("kind", "when")) == [("charge", "off")]
 
 
-def test_many_charges_cost_as_few_queries_as_one(order: Order) -> None:
+def test_many_charges_take_as_many_queries_as_one(order: Order) -> None:
     def queries(charges: int) -> int:
         made = factories.billing_report(state="checked")
         for number in range(charges):
@@ -274,7 +274,7 @@ def test_many_charges_cost_as_few_queries_as_one(order: Order) -> None:
     assert queries(1) == queries(30)
 
 
-def test_whoever_disputed_a_charge_is_emailed_the_answer_and_its_credit(
+def test_the_person_who_disputed_a_charge_is_emailed_the_answer_and_credit(
     order: Order, alice: User, bea: User, sam: User
 ) -> None:
     line, now = factories.charge(order, "under-declared", "4.13", reference=str(order)), timezone.now()
@@ -287,7 +287,7 @@ def test_whoever_disputed_a_charge_is_emailed_the_answer_and_its_credit(
     assert (notice.user, notice.path) == (bea, f"/parcels/{order.uuid}/#charges")
 
 
-def test_an_answer_without_a_credit_promises_none_and_is_emailed_once(order: Order, alice: User, sam: User) -> None:
+def test_an_answer_without_a_credit_mentions_none_and_is_emailed_once(order: Order, alice: User, sam: User) -> None:
     line = factories.charge(None, "oversize", "9.00", sender=order.sender, reference="")
     asked = disputing.open_for(line, by=alice, text="We weighed it twice.", now=timezone.now())
     disputing.answer_dispute(asked, accepted=False, text="It is.", by=sam, now=timezone.now())
@@ -297,7 +297,7 @@ def test_an_answer_without_a_credit_promises_none_and_is_emailed_once(order: Ord
     assert Notification.objects.get(kind="answer").path == f"/billing/{statements.week_name(line.week)}/"
 
 
-def test_each_sender_of_a_report_is_led_by_the_number_of_its_own_charges(
+def test_each_senders_link_depends_only_on_its_own_charges(
     order: Order, report: BillingReport, quill: Sender, bob: User
 ) -> None:
     theirs = factories.order(bob.membership.sender, bob, status="booked")
@@ -312,7 +312,7 @@ def test_each_sender_of_a_report_is_led_by_the_number_of_its_own_charges(
 
 
 @pytest.mark.parametrize(("whose", "is_alone"), [("nobody", True), ("bob", True), ("quill", False)])
-def test_a_charge_found_later_leads_to_its_parcel_unless_its_sender_has_another(
+def test_a_charge_matched_later_links_to_its_parcel_if_it_is_the_senders_only_one(
     order: Order, report: BillingReport, bob: User, alice: User, whose: str, is_alone: bool
 ) -> None:
     other = {"bob": bob.membership.sender, "quill": order.sender, "nobody": None}[whose]
@@ -342,7 +342,7 @@ def test_a_statement_email_adds_up_this_senders_week_by_currency(
     assert line.endswith("ready: $14.08 AUD and $7.00 USD for 2 parcels.")
 
 
-def test_a_parcel_with_lines_in_two_currencies_is_one_parcel_of_the_statement(
+def test_a_parcel_with_lines_in_two_currencies_counts_once_on_the_statement(
     order: Order, report: BillingReport, alice: User
 ) -> None:
     for amount, currency in (("12.08", "AUD"), ("7.00", "CAD")):

@@ -1,4 +1,4 @@
-"""Every compare-and-swap of billing: a row that differs in one condition alone stays as it is."""
+"""Every compare-and-swap in billing: a row that fails just one condition stays as it is."""
 
 import datetime as dt
 from collections.abc import Callable
@@ -40,7 +40,7 @@ WRONG = [(name, state) for name, (states, _) in ACTS.items() for state in sorted
 
 
 @pytest.mark.parametrize(("name", "state"), WRONG)
-def test_a_report_that_is_in_another_state_by_now(name: str, state: str, order: Order, sam: User) -> None:
+def test_a_report_in_another_state_stays_as_it_is(name: str, state: str, order: Order, sam: User) -> None:
     report = factories.billing_report(state="checked" if "checked" in ACTS[name][0] else "posted")
     line = factories.charge(order, report=report, posted_at=None, is_repeat=name == "repeats")
     before = row(line)
@@ -49,7 +49,9 @@ def test_a_report_that_is_in_another_state_by_now(name: str, state: str, order: 
 
 
 @pytest.mark.parametrize("differs", [{"is_repeat": True}, {"held": "twice"}], ids=str)
-def test_a_line_that_waits_is_not_posted_with_its_report(differs: dict[str, Any], order: Order, sam: User) -> None:
+def test_a_repeat_or_a_line_on_hold_is_not_posted_with_its_report(
+    differs: dict[str, Any], order: Order, sam: User
+) -> None:
     report = factories.billing_report(state="checked")
     factories.charge(order, report=report, posted_at=None)
     other = factories.charge(order, "order", "5.00", report=report, posted_at=None)
@@ -59,7 +61,7 @@ def test_a_line_that_waits_is_not_posted_with_its_report(differs: dict[str, Any]
     assert report.lines.filter(posted_at=NOW).count() == 1
 
 
-def test_the_last_line_of_a_batch_is_posted_once_and_with_it(order: Order, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_last_line_of_a_batch_is_posted_with_it(order: Order, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(posting, "BATCH", 2)
     report = factories.billing_report(state="checked")
     lines = [factories.charge(order, report=report, posted_at=None, line=number) for number in (2, 3, 4, 5)]
@@ -77,7 +79,7 @@ HELD = {"held": "twice", "is_repeat": False, "posted_at": None}
     ids=str,
 )  # fmt: skip
 @pytest.mark.parametrize("post", [True, False])
-def test_a_line_on_hold_that_is_held_no_more(differs: dict[str, Any], post: bool, order: Order) -> None:
+def test_a_line_no_longer_on_hold_stays_as_it_is(differs: dict[str, Any], post: bool, order: Order) -> None:
     report = factories.billing_report(state="checked")
     line = factories.charge(order, report=report, posted_at=None)
     Charge.objects.filter(pk=line.pk).update(**HELD)
@@ -87,7 +89,7 @@ def test_a_line_on_hold_that_is_held_no_more(differs: dict[str, Any], post: bool
     stays(line, dict(differs), lambda: posting.decide_lines([line], post=post, now=NOW))
 
 
-def test_a_line_on_hold_that_another_report_has_posted(order: Order) -> None:
+def test_a_line_on_hold_that_another_report_posted_stays_as_it_is(order: Order) -> None:
     line = factories.charge(order, report=factories.billing_report(state="checked"), posted_at=None, key="same")
     Charge.objects.filter(pk=line.pk).update(**HELD)
     assert posting.decide_lines([line], post=False, now=NOW) == [line]
@@ -96,7 +98,7 @@ def test_a_line_on_hold_that_another_report_has_posted(order: Order) -> None:
 
 
 @pytest.mark.parametrize("differs", ["sender", "is_repeat"])
-def test_a_line_that_has_an_owner_by_now(differs: str, quill: Sender, bob: User, order: Order) -> None:
+def test_a_line_that_has_an_owner_already_stays_as_it_is(differs: str, quill: Sender, bob: User, order: Order) -> None:
     line = factories.charge(None, reference=order.carrier_reference, posted_at=None)
     other = {"sender": bob.membership.sender_id, "is_repeat": True}
     assert stays(line, {differs: other[differs]}, lambda: matching._attach_charge(line, quill, order)) is False
@@ -111,7 +113,7 @@ def test_a_line_is_accepted_once(is_unexpected: bool, order: Order) -> None:
 
 
 @pytest.mark.parametrize("state", ["accepted", "declined"])
-def test_a_dispute_that_was_answered(state: str, order: Order, alice: User, sam: User) -> None:
+def test_a_dispute_already_answered_stays_as_it_is(state: str, order: Order, alice: User, sam: User) -> None:
     line = factories.charge(order)
     made = Dispute.objects.create(
         sender=order.sender, charge=line, made_by=alice, made_at=timezone.now(), text="-", facts={}
@@ -120,7 +122,7 @@ def test_a_dispute_that_was_answered(state: str, order: Order, alice: User, sam:
     assert not Charge.objects.filter(kind="credit").exists()
 
 
-def test_reversing_leaves_a_line_that_was_reversed_and_unposted_ones(order: Order, sam: User) -> None:
+def test_reversing_a_report_skips_reversed_and_unposted_lines(order: Order, sam: User) -> None:
     report = factories.billing_report()
     reversed_by_hand, waits = (factories.charge(order, report=report) for _ in range(2))
     correcting.reverse_charge(reversed_by_hand, by=sam, now=NOW, reason="-")

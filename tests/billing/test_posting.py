@@ -1,4 +1,4 @@
-"""A report counts completely or not at all, once; posted lines are only ever corrected by another line."""
+"""A report counts once, and completely or not at all. A posted line is only ever corrected by another line."""
 
 import datetime as dt
 from collections.abc import Callable
@@ -46,7 +46,7 @@ def test_nothing_counts_before_it_is_posted(take: Take, order: Order, alice: Use
 
 
 @pytest.mark.parametrize(("stated", "apart"), [("13.08", "-1.00"), ("12.09", "-0.01"), ("12.07", "0.01")])
-def test_a_report_out_of_balance_is_not_posted_and_says_by_how_much(
+def test_a_report_out_of_balance_is_not_posted_and_the_difference_is_shown(
     take: Take, order: Order, stated: str, apart: str
 ) -> None:
     report = take(written(line("SQ7K2M"), total(stated)))
@@ -63,7 +63,7 @@ def test_a_currency_whose_lines_are_missing_is_out_of_balance(take: Take, order:
     assert "USD lines add up to 0" in posting.posting_obstacles(report)[0]
 
 
-def test_a_posted_reports_totals_are_stored_and_its_lines_owners_are_not(
+def test_a_posted_report_stores_its_totals_but_counts_matched_lines_afresh(
     take: Take, order: Order, quill: Sender, alice: User
 ) -> None:
     post(take(summed(line("SQ7K2M"))))
@@ -92,21 +92,21 @@ def test_a_posted_report_cannot_be_voided(take: Take, order: Order) -> None:
     assert report.lines.count() == 1
 
 
-def test_void_takes_the_lines_away_and_keeps_the_file(take: Take, order: Order) -> None:
+def test_voiding_a_report_deletes_its_lines_and_keeps_its_file(take: Take, order: Order) -> None:
     report = take(summed(line("SQ7K2M")))
     posting.void_report(report, by=None, now=timezone.now())
     assert (report.state, report.lines.count()) == ("void", 0)
     assert bytes(report.file.content) == summed(line("SQ7K2M"))
 
 
-def test_a_line_that_was_posted_before_is_shown_and_left_out(take: Take, order: Order) -> None:
+def test_a_line_posted_before_is_shown_but_does_not_count_again(take: Take, order: Order) -> None:
     post(take(summed(line("SQ7K2M"))))
     later = post(take(summed(line("SQ7K2M"), oversize("SQ7K2M", "3.00"))))
     assert list(later.lines.order_by("line").values_list("is_repeat", flat=True)) == [True, False]
     assert Charge.objects.posted().net() == {"AUD": Decimal("15.08")}
 
 
-def test_of_two_checked_reports_with_one_line_the_second_leaves_it_out(take: Take, order: Order) -> None:
+def test_a_line_in_two_checked_reports_counts_only_in_the_first(take: Take, order: Order) -> None:
     first = take(summed(line("SQ7K2M")))
     second = take(summed(line("SQ7K2M"), oversize("SQ7K2M", "1.00")))
     post(first)
@@ -114,7 +114,7 @@ def test_of_two_checked_reports_with_one_line_the_second_leaves_it_out(take: Tak
     assert Charge.objects.posted().net() == {"AUD": Decimal("13.08")}
 
 
-def test_another_carrier_accounts_line_is_no_repeat(take: Take, order: Order, settings: Any) -> None:
+def test_another_carrier_accounts_line_is_not_a_repeat(take: Take, order: Order, settings: Any) -> None:
     first = post(take(summed(line("SQ7K2M"))))
     settings.CARRIER_ACCOUNT = "another-account"
     second = post(take(summed(line("SQ7K2M"))))
@@ -130,7 +130,7 @@ def test_repeats_count_when_the_carrier_says_they_are_new(take: Take, order: Ord
     assert Charge.objects.posted().net() == {"AUD": Decimal("12.08")}
 
 
-def test_the_database_refuses_a_line_posted_twice_or_of_unknown_kind(order: Order) -> None:
+def test_the_database_refuses_a_line_posted_twice_or_of_an_unknown_kind(order: Order) -> None:
     charge = factories.charge(order)
     with pytest.raises(IntegrityError), transaction.atomic():
         factories.charge(order, key=charge.key)
@@ -140,13 +140,13 @@ def test_the_database_refuses_a_line_posted_twice_or_of_unknown_kind(order: Orde
         factories.charge(order, sender=None)
 
 
-def test_an_unassigned_line_is_on_no_senders_pages(take: Take, order: Order, alice: User, bob: User) -> None:
+def test_an_unassigned_line_is_on_no_senders_page(take: Take, order: Order, alice: User, bob: User) -> None:
     post(take(summed(line("SNOBODY1"))))
     assert not Charge.objects.for_user(alice).exists()
     assert not Charge.objects.for_user(bob).exists()
 
 
-def test_it_is_matched_as_soon_as_an_order_has_its_reference(take: Take, order: Order) -> None:
+def test_an_unassigned_line_is_matched_as_soon_as_an_order_has_its_reference(take: Take, order: Order) -> None:
     report = post(take(summed(line("SLATER1"))))
     assert matching.match_late() == 0
     Order.objects.filter(pk=order.pk).update(carrier_reference="SLATER1")
@@ -156,10 +156,10 @@ def test_it_is_matched_as_soon_as_an_order_has_its_reference(take: Take, order: 
 
 
 @pytest.mark.parametrize("named", ["SLATER", "sLater"])
-def test_a_line_matched_as_its_order_loses_the_reference_stays_nobodys(
+def test_a_line_stays_unmatched_if_its_order_loses_the_reference_meanwhile(
     take: Take, order: Order, monkeypatch: pytest.MonkeyPatch, named: str
 ) -> None:
-    """An adoption is undone between finding an owner and changing the line."""
+    """An adoption is undone after the owner is found and before the line is changed."""
     post(take(summed(line(named, "12.08"))))
     Order.objects.update(carrier_reference="SLATER")
     attach = matching._attach_charge
@@ -173,7 +173,7 @@ def test_a_line_matched_as_its_order_loses_the_reference_stays_nobodys(
     assert Charge.objects.unmatched().count() == 1
 
 
-def test_a_line_is_matched_under_the_lock_that_undoing_an_adoption_takes(take: Take, order: Order) -> None:
+def test_matching_a_line_takes_the_same_lock_as_undoing_an_adoption(take: Take, order: Order) -> None:
     post(take(summed(line("SLATER", "12.08"))))
     Order.objects.update(carrier_reference="SLATER")
     with CaptureQueriesContext(connection) as queries:
@@ -185,7 +185,7 @@ def test_a_line_is_matched_under_the_lock_that_undoing_an_adoption_takes(take: T
     assert lock < look < change
 
 
-def test_an_operator_assigns_it_once(take: Take, order: Order, bob: User) -> None:
+def test_an_operator_assigns_a_line_once(take: Take, order: Order, bob: User) -> None:
     charge = post(take(summed(line("SNOBODY1")))).lines.get()
     matching.assign_charge(charge, sender=order.sender, order=order)
     with pytest.raises(matching.AlreadyAssigned):
@@ -194,14 +194,14 @@ def test_an_operator_assigns_it_once(take: Take, order: Order, bob: User) -> Non
     assert charge.sender == order.sender
 
 
-def test_it_is_never_assigned_to_one_sender_and_anothers_order(take: Take, order: Order, bob: User) -> None:
+def test_a_line_is_never_assigned_to_one_sender_with_anothers_order(take: Take, order: Order, bob: User) -> None:
     charge = post(take(summed(line("SNOBODY1")))).lines.get()
     with pytest.raises(ValueError, match="is not"):
         matching.assign_charge(charge, sender=bob.membership.sender, order=order)
 
 
 class TestCorrections:
-    def test_a_line_is_reversed_once_by_one_of_the_opposite_amount(self, order: Order, sam: Any) -> None:
+    def test_a_line_is_reversed_once_by_a_line_of_the_opposite_amount(self, order: Order, sam: Any) -> None:
         charge = factories.charge(order, kind="oversize", amount="25.00")
         made = correcting.reverse_charge(charge, by=sam, now=timezone.now(), reason="The carrier withdrew it.")
         assert (made.kind, made.amount, made.order) == ("oversize", Decimal("-25.00"), order)
@@ -210,12 +210,12 @@ class TestCorrections:
             with pytest.raises(correcting.NotReversible):
                 correcting.reverse_charge(again, by=sam, now=timezone.now(), reason="Twice.")
 
-    def test_an_unposted_line_is_not_reversed(self, take: Take, order: Order, sam: Any) -> None:
+    def test_an_unposted_line_cannot_be_reversed(self, take: Take, order: Order, sam: Any) -> None:
         charge = take(summed(line("SQ7K2M"))).lines.get()
         with pytest.raises(correcting.NotReversible):
             correcting.reverse_charge(charge, by=sam, now=timezone.now(), reason="Too early.")
 
-    def test_a_credit_is_money_back_with_its_reason(self, order: Order, sam: Any, alice: User) -> None:
+    def test_a_credit_is_a_negative_line_with_a_reason(self, order: Order, sam: Any, alice: User) -> None:
         correcting.credit_sender(
             order.sender, Decimal("5.00"), "AUD", by=sam, now=timezone.now(), reason="Sorry.", order=order
         )
@@ -231,7 +231,7 @@ class TestCorrections:
             ("America/Vancouver", "2026-11-23T08:00:00Z", dt.date(2026, 11, 23), dt.date(2026, 11, 23)),
         ],
     )
-    def test_our_own_lines_are_in_the_current_week_of_the_senders_zone(
+    def test_credits_and_reversals_are_in_the_current_week_of_the_senders_zone(
         self, order: Order, sam: Any, zone: str, at: str, day: dt.date, week: dt.date
     ) -> None:
         Sender.objects.update(zone=zone)
@@ -248,7 +248,7 @@ class TestCorrections:
 
 
 class TestDisputes:
-    def test_a_dispute_has_what_was_declared_measured_and_quoted(self, order: Order, alice: User) -> None:
+    def test_a_dispute_keeps_the_declared_measured_and_quoted_values(self, order: Order, alice: User) -> None:
         charge = factories.charge(order, kind="under-declared", amount="4.13", measured_kg=Decimal("1.6000"))
         made = disputing.open_for(charge, by=alice, text="It weighs 1 kg.", now=timezone.now())
         assert made.facts["measured_kg"] == "1.6"
@@ -263,7 +263,7 @@ class TestDisputes:
         disputing.answer_dispute(first, accepted=False, text="It is 130 cm.", by=sam, now=timezone.now())
         disputing.open_for(charge, by=alice, text="It is not.", now=timezone.now())
 
-    def test_an_accepted_dispute_may_give_a_credit_once(self, order: Order, alice: User, sam: Any) -> None:
+    def test_an_accepted_dispute_can_give_a_credit_once(self, order: Order, alice: User, sam: Any) -> None:
         charge = factories.charge(order, kind="oversize", amount="4.13")
         made = disputing.open_for(charge, by=alice, text="Why?", now=timezone.now())
         give = {"accepted": True, "text": "You are right.", "by": sam, "now": timezone.now()}

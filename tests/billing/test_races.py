@@ -62,7 +62,7 @@ def test_two_reports_with_the_same_lines_posted_at_once_count_them_once() -> Non
     assert Charge.objects.posted().count() == len(ROWS) + 1
 
 
-def test_a_report_made_void_while_it_is_posted_is_one_or_the_other() -> None:
+def test_a_report_voided_while_it_is_posted_ends_up_void_or_posted() -> None:
     report = taken(summed(*ROWS))
     checking.read_due_report(report.pk)
     at_once(
@@ -74,13 +74,13 @@ def test_a_report_made_void_while_it_is_posted_is_one_or_the_other() -> None:
     assert (report.state, posted) in {("posted", len(ROWS)), ("void", 0)}
 
 
-def test_a_line_is_taken_back_once_by_eight_operators(quill: Sender, alice: User, sam: User) -> None:
+def test_eight_operators_at_once_reverse_a_line_once(quill: Sender, alice: User, sam: User) -> None:
     charge = factories.charge(factories.order(quill, alice, status="booked"), amount="5.00")
     at_once(*[lambda: correcting.reverse_charge(charge, by=sam, now=timezone.now(), reason="Wrong.")] * 8)
     assert Charge.objects.posted().net() == {"AUD": Decimal(0)}
 
 
-def test_eight_credits_at_once_are_all_in_the_weeks_sum(quill: Sender, sam: User) -> None:
+def test_eight_credits_at_once_are_all_in_the_weeks_total(quill: Sender, sam: User) -> None:
     gateway.current_account()
     at_once(
         *[lambda: correcting.credit_sender(quill, Decimal("1.00"), "AUD", by=sam, now=timezone.now(), reason="Sorry.")]
@@ -89,7 +89,7 @@ def test_eight_credits_at_once_are_all_in_the_weeks_sum(quill: Sender, sam: User
     assert WeekSum.objects.get(kind="").amount == Decimal("-8.00")
 
 
-def test_a_report_reversed_by_eight_operators_is_reversed_once(quill: Sender, alice: User, sam: User) -> None:
+def test_eight_operators_at_once_reverse_a_report_once(quill: Sender, alice: User, sam: User) -> None:
     factories.order(quill, alice, status="booked", carrier_reference="SQ7K100")
     report = taken(summed(*ROWS))
     checking.read_due_report(report.pk)
@@ -99,7 +99,7 @@ def test_a_report_reversed_by_eight_operators_is_reversed_once(quill: Sender, al
     assert Charge.objects.posted().filter(sender=quill).net() == {"AUD": Decimal(0)}
 
 
-def test_a_report_reversed_while_another_with_its_lines_is_posted_leaves_them_counted_once_or_to_be_read_again(
+def test_a_report_reversed_while_a_copy_is_posted_leaves_no_line_counted_twice(
     quill: Sender, alice: User, sam: User
 ) -> None:
     factories.order(quill, alice, status="booked", carrier_reference="SQ7K100")
@@ -120,7 +120,7 @@ def reverse(report: BillingReport, sam: User) -> int:
     )
 
 
-def test_two_operators_who_decide_at_once_count_a_line_once(quill: Sender, alice: User) -> None:
+def test_operators_who_decide_at_once_count_a_line_once(quill: Sender, alice: User) -> None:
     factories.order(quill, alice, status="booked", carrier_reference="SQ7K100")
     report = taken(summed(ROWS[0], line("SQ7K100", "2.00")))
     checking.read_due_report(report.pk)

@@ -1,4 +1,4 @@
-"""Every record of a report is read exactly, or reported with its line in the file."""
+"""Each record of a report is read exactly, or reported with its line in the file."""
 
 import datetime as dt
 from dataclasses import replace
@@ -13,7 +13,7 @@ from tests.billing.conftest import HEADER, line, refund, total, written
 PROFILE = Profile(",", DEFAULT_COLUMNS, "%Y-%m-%d", refunds_positive=True, cover_inside=True, total_word="Total")
 
 
-def test_a_row_has_its_amounts_words_day_and_measures() -> None:
+def test_a_row_is_read_with_its_amounts_words_day_and_measures() -> None:
     content = written(line("Sq7K2m", "16.80", Warranty_Price="2.30", Declared_Max_Weight="1.0", Measured_Weight="1.6"))
     (row,) = read_report(content, PROFILE)
     assert isinstance(row, ReportRow)
@@ -24,8 +24,8 @@ def test_a_row_has_its_amounts_words_day_and_measures() -> None:
     assert row.measures["measured_kg"] == Decimal("1.6")
 
 
-def test_a_customer_reference_is_kept_as_far_as_one_of_ours_goes_and_names_no_line() -> None:
-    """So that a line says whose it is, and still is the line it was before its column was known."""
+def test_a_customer_reference_is_shortened_and_does_not_change_the_lines_key() -> None:
+    """A line posted before its column was known must stay the same line."""
     without = replace(PROFILE, columns={**DEFAULT_COLUMNS, "customer_reference": ""})
     for seen, kept in (("unk-1", "unk-1"), ("n" * 300, "n" * 255)):
         content = written(line("SQ7K2M", Customer_Reference=seen))
@@ -47,7 +47,7 @@ def test_the_files_own_totals_are_not_lines() -> None:
     assert found[1:] == [ReportTotal("AUD", Decimal("12.08")), ReportTotal("USD", Decimal("3.00"))]
 
 
-def test_lines_that_are_alike_in_one_file_are_two_lines_and_keep_their_keys() -> None:
+def test_identical_lines_in_one_file_are_two_lines_with_stable_keys() -> None:
     content = written(line("SQ7K2M"), line("SQ7K2M"))
     first, second = (row for row in read_report(content, PROFILE) if isinstance(row, ReportRow))
     assert first.key != second.key
@@ -55,7 +55,7 @@ def test_lines_that_are_alike_in_one_file_are_two_lines_and_keep_their_keys() ->
     assert again == [first.key, second.key]
 
 
-def test_the_carriers_own_number_of_a_line_names_it_whatever_else_it_says() -> None:
+def test_a_line_with_the_carriers_own_number_is_identified_by_it_alone() -> None:
     profile = replace(PROFILE, columns={**DEFAULT_COLUMNS, "line_id": "Customer Reference"})
     keys = {
         row.key
@@ -104,21 +104,21 @@ def test_an_unclosed_quote_is_reported() -> None:
     assert isinstance(last, Problem)
 
 
-def test_a_header_that_cannot_be_read_is_no_report() -> None:
+def test_a_file_whose_header_cannot_be_read_is_not_a_report() -> None:
     for header in (b'"Type', b'Type,"a"b,c', b'"' + b"x" * 200_000 + b'"'):
         with pytest.raises(NotAReport, match="first line can't be read"):
             list(read_report(header, PROFILE))
 
 
-def test_an_unreadable_first_line_under_the_header_is_reported() -> None:
+def test_an_unreadable_line_below_the_header_is_reported() -> None:
     [problem] = read_report(written() + b'"' + b"x" * 200_000 + b'"', PROFILE)
     assert isinstance(problem, Problem)
     assert problem.message.startswith("The file can't be read from here on")
 
 
-def test_a_character_no_database_stores_is_reported_and_not_repeated() -> None:
+def test_a_character_that_cannot_be_stored_is_reported_but_not_quoted() -> None:
     [problem] = read_report(written(line("SA\x0000001")), PROFILE)
-    assert problem == Problem(2, "It holds a character that is no text.")
+    assert problem == Problem(2, "It has a character that isn't text.")
 
 
 def test_invalid_bytes_are_reported_if_they_spoil_a_number() -> None:
@@ -128,32 +128,32 @@ def test_invalid_bytes_are_reported_if_they_spoil_a_number() -> None:
     assert bad.number == 2
 
 
-def test_a_cell_of_two_lines_does_not_move_the_count() -> None:
+def test_a_line_number_allows_for_a_cell_of_two_lines() -> None:
     content = written(line("SQ7K2M", Customer_Reference="two\nlines"), line("SQ9M4R", "x"))
     *_, bad = read_report(content, PROFILE)
     assert isinstance(bad, Problem)
     assert bad.number == 4
 
 
-def test_a_file_without_a_needed_column_is_no_report() -> None:
+def test_a_file_without_a_required_column_is_not_a_report() -> None:
     content = ",".join(name for name in HEADER if name != "Price").encode()
     with pytest.raises(NotAReport, match="“Price”"):
         next(read_report(content, PROFILE))
 
 
-def test_a_file_with_two_columns_of_a_needed_name_is_no_report() -> None:
+def test_a_file_with_a_required_column_twice_is_not_a_report() -> None:
     with pytest.raises(NotAReport, match="more than one column “Price”"):
         next(read_report(",".join([*HEADER, "price "]).encode(), PROFILE))
 
 
-def test_a_column_that_no_field_reads_may_be_there_twice() -> None:
+def test_an_unused_column_may_appear_twice() -> None:
     header, *rest = written(line("SQ7K2M")).decode().splitlines()
     [row] = read_report("\n".join([f"{header},Remark,Remark", *(f"{each},," for each in rest)]).encode(), PROFILE)
     assert isinstance(row, ReportRow)
 
 
 def test_columns_without_a_name_are_ignored() -> None:
-    """Not of a field without a column either, such as the customer reference where the carrier tells none."""
+    """They are not read for a field that has no column either, such as a customer reference the carrier doesn't send."""
     profile = replace(PROFILE, columns={**DEFAULT_COLUMNS, "customer_reference": ""})
     header, *rest = written(line("SQ7K2M")).decode().splitlines()
     [row] = read_report("\n".join([f"{header},,", *(f"{each},one,two" for each in rest)]).encode(), profile)
@@ -162,12 +162,12 @@ def test_columns_without_a_name_are_ignored() -> None:
 
 
 @pytest.mark.parametrize("amount", ["1e2", "1_0", "١٢", "NaN", "Infinity", "."])
-def test_an_amount_is_written_in_plain_digits(amount: str) -> None:
+def test_an_amount_that_is_not_in_plain_digits_is_reported(amount: str) -> None:
     [problem] = read_report(written(line("SQ7K2M", Price=amount)), PROFILE)
     assert problem == Problem(2, f"“{amount}” is not a number.")
 
 
-def test_columns_delimiter_and_dates_are_the_profiles() -> None:
+def test_the_profile_sets_the_columns_delimiter_and_date_format() -> None:
     profile = Profile(
         ";", {"type": "Art", "reference": "Ref", "price": "Betrag", "currency": "Whg", "order_date": "Tag"},
         "%d.%m.%Y", refunds_positive=False, cover_inside=False, total_word="",

@@ -24,7 +24,7 @@ WEEKS = [THIS - dt.timedelta(weeks=back) for back in (2, 1, 0)]
 
 @pytest.fixture
 def made(quill: Sender, alice: User) -> Any:
-    """An order booked two weeks ago."""
+    """`made()` is an order booked two weeks ago."""
 
     def make(status: str = "booked", **fields: Any) -> Order:
         ago = dt.datetime.combine(WEEKS[0] + dt.timedelta(days=1), dt.time(), dt.UTC)
@@ -45,7 +45,7 @@ def reported(*weeks: dt.date) -> list[Any]:
     return [factories.billing_report(week=week) for week in weeks]
 
 
-def test_a_cancelled_order_charged_and_not_refunded_after_two_reports_is_a_task(made: Any) -> None:
+def test_a_cancelled_order_not_refunded_after_two_reports_is_a_task(made: Any) -> None:
     order = made("cancelled")
     (first,) = reported(WEEKS[0])
     factories.charge(order, report=first)
@@ -56,7 +56,7 @@ def test_a_cancelled_order_charged_and_not_refunded_after_two_reports_is_a_task(
     assert not reconciling.not_refunded(NOW).exists()
 
 
-def test_another_parcels_refund_is_not_this_ones(made: Any) -> None:
+def test_a_refund_of_another_parcel_does_not_count(made: Any) -> None:
     order, refunded = made("cancelled"), made("cancelled")
     (first, _) = reported(WEEKS[0], WEEKS[1])
     for each in (order, refunded):
@@ -65,7 +65,7 @@ def test_another_parcels_refund_is_not_this_ones(made: Any) -> None:
     assert reconciling.not_refunded(NOW).get() == order
 
 
-def test_an_order_of_the_newest_week_has_the_next_report_to_come(made: Any) -> None:
+def test_an_order_of_the_newest_week_waits_for_the_next_report(made: Any) -> None:
     reports = reported(*WEEKS[:2])
     newest = dt.datetime.combine(WEEKS[1] + dt.timedelta(days=1), dt.time(), dt.UTC)
     cancelled, booked = made("cancelled"), made()
@@ -78,20 +78,20 @@ def test_an_order_of_the_newest_week_has_the_next_report_to_come(made: Any) -> N
     assert (reconciling.not_refunded(NOW).get(), reconciling.never_charged(NOW).get()) == (cancelled, booked)
 
 
-def test_two_reports_of_one_week_are_one_week(made: Any) -> None:
+def test_two_reports_for_one_week_count_as_one(made: Any) -> None:
     order = made("cancelled")
     first, _ = reported(WEEKS[0], WEEKS[0])
     factories.charge(order, report=first)
     assert not reconciling.not_refunded(NOW).exists()
 
 
-def test_a_cancelled_order_never_charged_is_no_task(made: Any) -> None:
+def test_a_cancelled_order_never_charged_is_not_a_task(made: Any) -> None:
     made("cancelled")
     reported(*WEEKS)
     assert not reconciling.not_refunded(NOW).exists()
 
 
-def test_a_charge_for_a_label_used_after_cancelling_is_a_task_until_it_is_taken_back(made: Any, sam: Any) -> None:
+def test_a_charge_for_a_label_used_after_cancelling_is_a_task_until_reversed(made: Any, sam: Any) -> None:
     order = made("cancelled")
     charge = factories.charge(order, kind="un-cancellation")
     assert reconciling.charged_after_cancelling(NOW).get() == order
@@ -99,9 +99,7 @@ def test_a_charge_for_a_label_used_after_cancelling_is_a_task_until_it_is_taken_
     assert not reconciling.charged_after_cancelling(NOW).exists()
 
 
-def test_a_cost_that_is_not_what_the_carrier_said_at_the_booking_is_listed_until_an_operator_acts(
-    made: Any, take: Any, sam: Any
-) -> None:
+def test_a_cost_that_differs_from_the_booking_is_listed_until_an_operator_acts(made: Any, take: Any, sam: Any) -> None:
     right, covered, wrong = made(), made(), made()
     rows = [
         line(right.carrier_reference),
@@ -115,7 +113,7 @@ def test_a_cost_that_is_not_what_the_carrier_said_at_the_booking_is_listed_until
     assert not reconciling.charged_otherwise(NOW).exists()
 
 
-def test_a_cost_that_is_matched_late_is_compared_then_with_its_cover(made: Any, take: Any) -> None:
+def test_a_cost_matched_late_is_compared_together_with_its_cover(made: Any, take: Any) -> None:
     right, wrong = made(), made()
     rows = [line("SLATER1", Warranty_Price="2.00"), line("SLATER2", "13.00")]
     posting.post_report(take(summed(*rows)), by=None, now=NOW)
@@ -125,7 +123,7 @@ def test_a_cost_that_is_matched_late_is_compared_then_with_its_cover(made: Any, 
     assert reconciling.charged_otherwise(NOW).get() == wrong
 
 
-def test_a_booked_order_no_report_of_two_weeks_charges_is_listed(made: Any) -> None:
+def test_a_booked_order_not_charged_within_two_weeks_is_listed(made: Any) -> None:
     order, charged = made(), made()
     (first,) = reported(WEEKS[0])
     factories.charge(charged, report=first)
@@ -134,13 +132,13 @@ def test_a_booked_order_no_report_of_two_weeks_charges_is_listed(made: Any) -> N
     assert reconciling.never_charged(NOW).get() == order
 
 
-def test_orders_from_before_the_first_report_are_not_missed(made: Any) -> None:
+def test_orders_from_before_the_first_report_are_not_expected(made: Any) -> None:
     made()
     reported(WEEKS[1], WEEKS[2])
     assert not reconciling.never_charged(NOW).exists()
 
 
-def test_the_agreed_amount_in_another_currency_is_not_what_was_agreed(made: Any, take: Any) -> None:
+def test_the_agreed_amount_in_another_currency_is_a_difference(made: Any, take: Any) -> None:
     right, wrong = made(), made()
     rows = [line(right.carrier_reference), line(wrong.carrier_reference, Currency="USD")]
     posting.post_report(take(summed(*rows)), by=None, now=NOW)
@@ -148,7 +146,7 @@ def test_the_agreed_amount_in_another_currency_is_not_what_was_agreed(made: Any,
 
 
 @pytest.mark.parametrize("given_back", ["-12.08", "-99.00"])
-def test_money_given_back_in_another_currency_does_not_resolve_a_charge(made: Any, given_back: str) -> None:
+def test_a_refund_in_another_currency_does_not_resolve_a_charge(made: Any, given_back: str) -> None:
     order = made("cancelled")
     factories.charge(order, kind="un-cancellation")
     factories.charge(order, kind="other-refund", amount=given_back, currency="USD")
@@ -157,7 +155,7 @@ def test_money_given_back_in_another_currency_does_not_resolve_a_charge(made: An
     assert not reconciling.charged_after_cancelling(NOW).exists()
 
 
-def test_a_cancelled_order_is_refunded_in_the_currency_it_was_charged_in(made: Any) -> None:
+def test_a_cancelled_order_must_be_refunded_in_the_currency_of_its_charge(made: Any) -> None:
     order = made("cancelled")
     (first, _) = reported(WEEKS[0], WEEKS[1])
     factories.charge(order, report=first)

@@ -1,4 +1,4 @@
-"""A posted report is reversed completely: every line gets its opposite, and the file can be uploaded again."""
+"""A posted report is reversed completely: each line gets an opposite line, and the file can be uploaded again."""
 
 from collections.abc import Callable
 from decimal import Decimal
@@ -43,7 +43,7 @@ def order(quill: Sender, alice: User, bob: User) -> Order:
     return factories.order(quill, alice, status="booked", carrier_reference="SQ7K2M")
 
 
-def test_each_line_has_its_opposite_in_this_week_and_every_sum_changes(
+def test_each_line_gets_an_opposite_line_this_week_and_every_total_changes(
     take: Take, order: Order, alice: User, bob: User, sam: User
 ) -> None:
     report = post(take(summed(*ROWS)))
@@ -73,7 +73,7 @@ def test_a_second_reversal_does_nothing(take: Take, order: Order, sam: User) -> 
 
 
 @pytest.mark.parametrize("state", ["reading", "checked", "damaged", "void", "reversed"])
-def test_only_what_is_posted_is_reversed(order: Order, sam: User, state: str) -> None:
+def test_only_a_posted_report_is_reversed(order: Order, sam: User, state: str) -> None:
     report = factories.billing_report(state=state)
     with pytest.raises(correcting.NotReversible):
         reverse(report, sam)
@@ -81,9 +81,7 @@ def test_only_what_is_posted_is_reversed(order: Order, sam: User, state: str) ->
     assert report.state == state
 
 
-def test_a_line_that_was_reversed_by_itself_is_not_reversed_again(
-    take: Take, order: Order, alice: User, sam: User
-) -> None:
+def test_a_line_reversed_on_its_own_is_not_reversed_again(take: Take, order: Order, alice: User, sam: User) -> None:
     report = post(take(summed(*ROWS)))
     correcting.reverse_charge(report.lines.get(kind="delay-refund"), by=sam, now=timezone.now(), reason="A mistake.")
     assert reverse(report, sam) == 3
@@ -103,7 +101,9 @@ def test_the_same_file_can_be_uploaded_and_posted_again(take: Take, order: Order
     assert post(take(summed(*ROWS))).lines.posted().count() == 5
 
 
-def test_a_report_that_waits_is_read_again_as_what_it_repeats_is_gone(take: Take, order: Order, sam: User) -> None:
+def test_a_waiting_report_is_read_again_when_the_report_it_repeats_is_reversed(
+    take: Take, order: Order, sam: User
+) -> None:
     first = post(take(summed(*ROWS)))
     waiting = take(summed(*ROWS, line("SNEW0001", "1.00")))
     assert waiting.lines.filter(is_repeat=False).count() == 1
@@ -132,8 +132,10 @@ def test_lines_on_hold_are_closed_and_never_counted(take: Take, order: Order, sa
     assert posting.decide_lines([held], post=True, now=timezone.now()) == []
 
 
-def test_an_assignment_after_it_gives_nobody_a_charge(take: Take, order: Order, alice: User, sam: User) -> None:
-    """Not even where an order has the reference by now."""
+def test_a_line_of_a_reversed_report_is_never_charged_to_a_sender(
+    take: Take, order: Order, alice: User, sam: User
+) -> None:
+    """Not even if an order gets its reference later."""
     from shipping_portal.billing.charges import matching  # noqa: PLC0415
 
     report = post(take(summed(*ROWS)))

@@ -49,19 +49,19 @@ POSTED = {"AUD": sum((Decimal(row["Price"]) * (-1 if row["Paid"] == "Refunded" e
 
 @pytest.fixture
 def orders(quill: Sender, alice: User) -> None:
-    """All that the report names are known here, but one."""
+    """Create every order in the report, except one."""
     for reference in ("SA000001", "SA000002", "SA000003", "00123456"):
         factories.order(quill, alice, status="booked", carrier_reference=reference)
     factories.order(quill, alice, status="cancelled", carrier_reference="SCANCEL1")
 
 
 def shortest(cell: str) -> str:
-    """As a spreadsheet saves 10.60 and 0.00."""
+    """Return an amount the way a spreadsheet saves 10.60 and 0.00."""
     return format(Decimal(cell).normalize(), "f") if cell.strip() else ""
 
 
 def serial(day: str) -> str:
-    """As a spreadsheet keeps a day in a cell that has no form."""
+    """Return a day the way a spreadsheet saves it from a cell without a date format."""
     return str((dt.date.fromisoformat(day) - dt.date(1899, 12, 30)).days) if day else ""
 
 
@@ -86,7 +86,7 @@ def written(
     cells: set[str], seed: int, *, bom: bool, delimiter: str, end: str, quoting: int, empty: bool, dates: str,
     sign: str,
 ) -> bytes:  # fmt: skip
-    """The same lines and totals; the rows and columns in the order that the seed says."""
+    """Return the same lines and totals with the rows and columns shuffled by the seed."""
     dice = random.Random(seed)  # noqa: S311  (nothing is kept secret by it)
     rows, totals = _read(summed(*ROWS))
     for row in rows:
@@ -132,7 +132,7 @@ FORMS = {"%Y-%m-%d": "{0}-{1}-{2}", "%d/%m/%Y": "{2}/{1}/{0}", "%m/%d/%Y": "{1}/
         "end": st.sampled_from(["\r\n", "\n"]), "quoting": st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]),
     }),
 )  # fmt: skip
-def test_a_posted_report_in_another_format_has_no_new_line_and_charges_nothing_more(
+def test_a_posted_report_in_another_format_has_no_new_lines_and_charges_nothing(
     orders: None, take: Take, cells: set[str], seed: int, unmapped: str, was_unmapped: str, form: str,
     layout: dict[str, Any], numbered: tuple[bool, bool],
 ) -> None:  # fmt: skip
@@ -155,7 +155,7 @@ def by_profile(
     take: Take, content: bytes, unmapped: str, *, form: str = "%Y-%m-%d", delimiter: str = ",", decimal_sign: str = "",
     numbered: bool = False,
 ) -> BillingReport:  # fmt: skip
-    """A report whose lines have the carrier's own number in a column, if they are `numbered`."""
+    """Return a report read by this profile. If `numbered`, a column has the carrier's own line numbers."""
     profile = profile_of(gateway.current_account())
     profile.columns = {**DEFAULT_COLUMNS, "line_id": "Line" if numbered else "", unmapped: ""}
     profile.date_form, profile.delimiter, profile.decimal_sign = form, delimiter, decimal_sign
@@ -174,7 +174,7 @@ def by_profile(
         ([], None),
     ],
 )
-def test_a_number_that_a_spreadsheet_shortened_is_of_the_one_parcel_that_fits(
+def test_a_reference_that_lost_its_zeros_is_matched_if_only_one_parcel_fits(
     take: Take, quill: Sender, alice: User, known: list[str], named: str | None
 ) -> None:
     for reference in known:
@@ -188,6 +188,6 @@ def test_a_number_that_a_spreadsheet_shortened_is_of_the_one_parcel_that_fits(
     ("cell", "day"),
     [("46352", "2026-11-26"), ("46352.0", "2026-11-26"), ("29999", None), ("80000", None), ("4.6E+04", None)],
 )
-def test_a_day_as_a_number_is_one_a_report_may_have(take: Take, cell: str, day: str | None) -> None:
+def test_a_day_saved_as_a_number_must_be_a_plausible_day(take: Take, cell: str, day: str | None) -> None:
     report = take(summed(line("SA000001", Order_Date=cell)))
     assert [str(one) for one in report.lines.values_list("day", flat=True)] == ([day] if day else [])

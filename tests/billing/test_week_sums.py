@@ -1,4 +1,4 @@
-"""A week's totals are stored next to its lines and equal their sum, no matter who changed them."""
+"""A week's totals are stored and always equal the sum of its lines, no matter who changed them."""
 
 from collections.abc import Callable
 from decimal import Decimal
@@ -43,13 +43,13 @@ def post(take: Take) -> Callable[..., BillingReport]:
 
 
 def sums() -> dict[str, tuple[int, int, Decimal]]:
-    """Lines, orders and amount by kind."""
+    """Return the number of lines and orders, and the amount, by kind."""
     rows = WeekSum.objects.values_list("kind", "lines", "orders", "amount")
     return {kind: (lines, orders, amount) for kind, lines, orders, amount in rows}
 
 
 @pytest.mark.postgres
-def test_a_week_is_summed_by_kind_and_its_parcels_count_once(
+def test_a_week_is_totalled_by_kind_and_each_parcel_counts_once(
     post: Callable[..., BillingReport], order: Order, quill: Sender, alice: User
 ) -> None:
     factories.order(quill, alice, status="booked", carrier_reference="SQ7K3N")
@@ -83,7 +83,7 @@ def answered_with_money(order: Order, sam: User) -> None:
 
 
 @pytest.mark.parametrize("act", [found_its_order, lost_it_again, credited, taken_back, answered_with_money])
-def test_every_change_of_a_posted_line_is_in_the_sums(
+def test_every_change_to_a_posted_line_is_in_the_totals(
     post: Callable[..., BillingReport], order: Order, sam: User, act: Callable[[Order, User], None]
 ) -> None:
     post(line("SQ7K2M"), line("SLATER01", "7.00"))
@@ -109,7 +109,7 @@ def test_a_second_report_of_the_week_is_added(post: Callable[..., BillingReport]
         lambda: Charge.objects.all().update(posted_at=None),
     ],
 )
-def test_the_daily_recount_corrects_a_wrong_week_and_the_admin_says_so(
+def test_the_daily_recount_corrects_a_wrong_week_and_records_it(
     post: Callable[..., BillingReport], order: Order, spoil: Callable[[], Any]
 ) -> None:
     post(line("SQ7K2M"))
@@ -126,7 +126,7 @@ def test_the_daily_recount_corrects_a_wrong_week_and_the_admin_says_so(
 
 
 @pytest.mark.parametrize("path", ["/billing/", "/reports/spend.csv"])
-def test_no_page_of_weeks_reads_their_lines(
+def test_pages_that_list_weeks_do_not_read_their_lines(
     post: Callable[..., BillingReport], order: Order, alice: User, visit: Callable[[User], Client], path: str
 ) -> None:
     post(line("SQ7K2M"))
@@ -140,7 +140,7 @@ def test_no_page_of_weeks_reads_their_lines(
 
 
 @pytest.mark.postgres
-def test_the_migration_sums_what_was_posted_before(post: Callable[..., BillingReport], order: Order) -> None:
+def test_the_migration_totals_lines_posted_earlier(post: Callable[..., BillingReport], order: Order) -> None:
     post(line("SQ7K2M", Warranty_Price="2.00"), line("SNOBODY01"))
     WeekSum.objects.all().delete()
     with connection.cursor() as cursor:

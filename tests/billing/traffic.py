@@ -1,6 +1,6 @@
-"""A month between one portal and one carrier: seeded orders, cancellations, adjustments and refunds, and its reports.
+"""A month between one portal and one carrier: seeded orders, cancellations, adjustments, refunds and reports.
 
-All is done through the portal's own entry points and the sandbox carrier over HTTP; the clock jumps from week to week.
+Everything goes through the portal's own entry points and the sandbox carrier's HTTP. The clock jumps by a week at a time.
 """
 
 import datetime as dt
@@ -51,7 +51,7 @@ class Trade:
 
     @classmethod
     def of(cls, user: User, **changes: Any) -> "Trade":
-        """Three parcels to places in the sender's own country, quoted by the carrier."""
+        """Quote three parcels within the sender's own country."""
         sender = Sender.objects.get(memberships__user=user)
         parcels = []
         for weight, cover in ((Decimal("0.4"), None), (Decimal("2.4"), Decimal(300)), (Decimal(11), None)):
@@ -72,7 +72,7 @@ class File:
 
 
 class Month:
-    """After `play` the four `files` lie ready; what they must come to, the carrier's ledger knows."""
+    """A month of orders. After `play`, the four `files` are ready, and the carrier's ledger has the expected sums."""
 
     def __init__(self, carrier: SandboxCarrier, trades: list[Trade], *, orders: int, seed: int = 1) -> None:
         self.carrier, self.trades, self.a_week = carrier, trades, orders // WEEKS
@@ -104,7 +104,7 @@ class Month:
             self.carrier.stray(f"SSTRAY00{number}", f"{self.dice.randint(500, 9000) / 100:.2f}")
 
     def _fates(self, *, last: bool) -> list[str]:
-        """One for each order of a week, and however small the week, each of them once."""
+        """Return a fate for each order of a week. Each fate comes up at least once, even in a small week."""
         share = {fate: max(1, of * self.a_week // 100) for fate, of in FATES.items() if not (last and "later" in fate)}
         fates = [fate for fate, times in share.items() for _ in range(times)]
         fates += [""] * (self.a_week - len(fates))
@@ -142,7 +142,7 @@ class Month:
         assert order.status == "cancelled", order.problem
 
     def _use(self, order: Order) -> None:
-        """The label of a cancelled order is used, and the portal gets the scan."""
+        """Use the label of a cancelled order, and give the portal the scan."""
         soon = timezone.now() + dt.timedelta(minutes=1)
         self.carrier.scan(order.carrier_reference or "", "Pickup", scan_time=soon.isoformat())
         polling.open_parcel(order.pk)
@@ -162,6 +162,6 @@ class Month:
 
 @contextmanager
 def at(moment: dt.datetime) -> Iterator[None]:
-    """The clock of the portal and of the carrier, which is in this process too."""
+    """Set the clock of the portal and of the carrier, which runs in this process too."""
     with time_machine.travel(moment, tick=True):
         yield

@@ -69,7 +69,7 @@ class Stack:
         return done.stdout
 
     def shell(self, code: str) -> str:
-        """Run a few lines of Python on the portal's database; return what they print."""
+        """Run a few lines of Python on the portal's database. Return what they print."""
         return self.portal.run_code(code)
 
 
@@ -186,7 +186,7 @@ def enter(page: Page, person: dict[str, str]) -> None:
 
 @pytest.fixture
 def log_in(open_browser: Open, stack: Stack, request: pytest.FixtureRequest) -> Open:
-    """`log_in("sender")` is a window in which the demo's sender, or the operator, has logged in.
+    """`log_in("sender")` is a window where the demo's sender, or the operator, has logged in.
 
     The sender has a new session each time. What the login page does is seen in test_three_minutes.py.
     """
@@ -213,7 +213,7 @@ def clicks() -> list[str]:
 
 @pytest.fixture
 def staff(log_in: Open, clicks: list[str]) -> Page:
-    """The admin's first page; every click on it is added to `clicks`."""
+    """The admin's first page. Every click from there is added to `clicks`."""
     page = log_in("operator")
     page.expose_function("pressed", lambda what: clicks.append(what))
     script = "addEventListener('pointerdown', event => window.pressed(event.target.textContent.trim()), true)"
@@ -274,7 +274,7 @@ def has_sideways_scroll(page: Page) -> bool:
 
 
 def widest(page: Page) -> str:
-    """The last two elements that stick out past the window's edge."""
+    """Return the last two elements that stick out past the window's edge."""
     script = """() => { const edge = document.documentElement.clientWidth;
         return [...document.querySelectorAll("body *")].filter(it => it.getBoundingClientRect().right > edge + 1
             && !it.closest("[tabindex='0'] *")).map(it => it.outerHTML.slice(0, 70)).slice(-2).join(" | "); }"""

@@ -66,7 +66,7 @@ def business(name: str) -> tuple[Sender, User]:
 
 
 def order(of: Sender, by: User, status: str, progress: str) -> Order:
-    """One that nobody is working on, as its page shows it."""
+    """Create an order that nobody is working on, as its page shows it."""
     made = factories.order(of, by, status=status, progress=progress, due_at=None)
     if status in {"draft", "rejected"}:
         problem = (
@@ -146,7 +146,7 @@ def several(of: Sender, by: User) -> dict[str, str]:
 
 
 def lately(of: Sender, by: User) -> Order:
-    """Booked some weeks ago, so it's in a report."""
+    """Create an order booked some weeks ago, so it's in a report."""
     made, ago = order(of, by, "booked", "delivered"), timezone.now() - dt.timedelta(days=20)
     Order.objects.filter(pk=made.pk).update(created_at=ago, submitted_at=ago, booked_at=ago, quoted_at=ago)
     made.refresh_from_db()

@@ -48,7 +48,7 @@ COPIED = 12
 
 @pytest.fixture(scope="module")
 def sent() -> list[str]:
-    """The references booked by this module's tests, so each test books only what is still missing."""
+    """The references this module's tests have booked, so each test books only what is still missing."""
     return []
 
 
@@ -179,7 +179,7 @@ def test_all_labels_are_printed_with_two_keys_each_as_the_carriers_own_file(
     expect(page.locator("#bench-progress")).to_have_text(f"{COPIED} of {COPIED} printed")
 
 
-def test_what_did_not_come_out_stays_in_the_queue(
+def test_a_label_that_was_not_printed_stays_in_the_queue(
     stack: Stack, log_in: Open, sent: list[str], copies: dict[str, str]
 ) -> None:
     page = log_in("sender")
@@ -257,7 +257,7 @@ print_station(User.objects.get(email="%s"), "Bench 1", seen_at=timezone.now() + 
 
 
 @pytest.mark.parametrize("javascript", [True, False])
-def test_with_a_station_online_a_scan_and_one_press_print_without_a_window(
+def test_with_a_station_online_a_scan_and_one_key_print_without_a_window(
     stack: Stack, log_in: Open, sent: list[str], copies: dict[str, str], *, javascript: bool
 ) -> None:
     three_labels(maker := log_in("sender"), sent)

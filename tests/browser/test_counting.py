@@ -1,4 +1,4 @@
-"""J4, J6, J9 to J11: how many presses a job takes. R6: however often Book is pressed, one parcel is booked."""
+"""J4, J6, J9 to J11: how many clicks and keys a job takes. R6: however often Book is pressed, one parcel is booked."""
 
 import re
 from typing import Any
@@ -51,7 +51,7 @@ def test_j6_what_to_do_about_a_futile_pickup_is_one_click_from_today(today: Page
 
 
 @pytest.mark.parametrize("mail", ["mail of one charge", "mail of several charges"])
-def test_j9_why_more_was_charged_is_one_click_from_the_mail(
+def test_j9_the_reason_for_an_extra_charge_is_one_click_from_the_email(
     stack: Stack, walk_in: Open, gallery: Any, mail: str
 ) -> None:
     page = walk_in()
@@ -78,7 +78,7 @@ def test_j10_a_price_is_six_keys_and_no_click(log_in: Open) -> None:
     assert counted(page) == {"keys": 6, "clicks": 0}
 
 
-def test_j11_a_pasted_address_is_booked_by_five_taps_on_a_phone(log_in: Open) -> None:
+def test_j11_a_pasted_address_is_booked_with_five_taps_on_a_phone(log_in: Open) -> None:
     save_default_size(log_in())
     page = log_in(width=360, touch=True)
     page.goto("/today/")

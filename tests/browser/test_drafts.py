@@ -87,7 +87,7 @@ def test_leaving_asks_only_when_a_paste_could_not_be_saved(log_in: Open, stack: 
 
 
 @pytest.mark.parametrize("javascript", [True, False], ids=["with JavaScript", "without JavaScript"])
-def test_without_prices_one_press_saves_the_draft_and_asks_for_an_email(
+def test_without_prices_one_click_saves_the_draft_and_asks_for_an_email(
     log_in: Open, stack: Stack, javascript: bool
 ) -> None:
     page = log_in("sender", javascript=javascript, width=320)

@@ -59,7 +59,7 @@ FOOTER = ["Help", "Contact us", "Accessibility", "Dangerous goods", "Terms"]
 
 @pytest.fixture(scope="session")
 def seen_by_axe() -> set[str]:
-    """What the pages that axe has checked were built of."""
+    """The kinds of elements on the pages that axe has checked so far."""
     return set()
 
 

@@ -67,7 +67,7 @@ def test_the_calling_sender_is_suspended_in_three_clicks(staff: Page, clicks: li
 
 @pytest.mark.usefixtures("parcel")
 @pytest.mark.parametrize("width", [360, 1280])
-def test_what_was_found_is_clean_and_fits(staff: Page, width: int) -> None:
+def test_search_results_are_accessible_and_fit(staff: Page, width: int) -> None:
     staff.set_viewport_size({"width": width, "height": 900})
     for said in ("wilhelm", "marlow", "A-9999"):
         say(staff, said)

@@ -1,4 +1,4 @@
-"""A mistake is corrected with two presses and the edit; a parcel is cancelled with three."""
+"""A mistake is corrected with two clicks and the edit. A parcel is cancelled with three clicks."""
 
 import re
 
@@ -43,7 +43,7 @@ def test_j8_a_parcel_is_cancelled_in_three_clicks(stack: Stack, log_in: Open) ->
     assert len(clicks) == 3
 
 
-def test_without_javascript_the_same_presses_correct_it(stack: Stack, log_in: Open) -> None:
+def test_without_javascript_the_same_clicks_correct_a_mistake(stack: Stack, log_in: Open) -> None:
     page = log_in("sender", javascript=False, width=320)
     old = booked(page, receiver_line1="4 Sample Stret")
     page.get_by_role("link", name="Fix a mistake").click()

@@ -26,7 +26,7 @@ def test_a_sender_books_prints_and_watches_a_parcel(stack: Stack, log_in: Open, 
 
 
 def label_is_the_carriers_own(stack: Stack, page: Page, reference: str) -> None:
-    """The PDF the portal serves has the sha256 of the file the carrier keeps."""
+    """Check that the PDF the portal serves has the sha256 of the carrier's file."""
     link = page.locator("main").get_by_role("link", name=re.compile("^Print")).first
     for _ in range(30):
         if link.count():
@@ -40,7 +40,7 @@ def label_is_the_carriers_own(stack: Stack, page: Page, reference: str) -> None:
 
 
 def expect_scans(page: Page, reference: str, *, javascript: bool) -> None:
-    """At least four scans by webhook, the last one Delivered, in seconds at twelve times the demo's speed."""
+    """Expect at least four scans by webhook, ending with Delivered, within seconds at twelve times the demo's speed."""
     badge = page.locator(".head .badge", has_text="Delivered")
     for _ in range(90):
         if badge.is_visible():

@@ -89,7 +89,7 @@ def test_j2_a_known_receiver_to_the_label_in_six_keys_and_no_click(stack: Stack,
     assert counted(page) == {"keys": 6, "clicks": 0}
 
 
-def test_booking_the_same_again_takes_one_more_press(log_in: Open) -> None:
+def test_booking_the_same_again_takes_one_more_click(log_in: Open) -> None:
     page = log_in("sender")
     save_default_size(page)
     for _ in range(2):

@@ -7,7 +7,7 @@ from tests.browser.parcel_form import PASTED, paste
 from tests.browser.walking import fill_parcel
 
 
-def test_a_mistake_shows_on_leaving_the_field_and_goes_once_corrected(log_in: Open) -> None:
+def test_an_error_shows_on_leaving_the_field_and_disappears_once_corrected(log_in: Open) -> None:
     page = log_in("sender")
     fill_parcel(page, receiver_name="Ada Blur")
     weight = page.locator("[name=weight_kg]")

@@ -50,7 +50,7 @@ def filled(page: Page, name: str) -> None:
             control.fill(value)
 
 
-def test_one_press_puts_the_measured_weight_into_the_form_and_updates_prices(log_in: Open) -> None:
+def test_one_click_puts_the_measured_weight_into_the_form_and_updates_prices(log_in: Open) -> None:
     page = log_in("sender", width=360)
     filled(page, "Greta Guard")
     notice = page.locator("#size-guard")

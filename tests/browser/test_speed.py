@@ -123,7 +123,7 @@ def slow_phone(log_in: Open) -> tuple[Page, CDPSession]:
 
 
 def painted(page: Page, address: str) -> tuple[float, str]:
-    """Return when the largest part is painted, and how its text starts."""
+    """Return when the largest part of the page is painted, and how its text starts."""
     page.goto(address)
     at, part = page.evaluate(LARGEST_PAINT)
     return float(at), part

@@ -9,7 +9,7 @@ BUCKET = "labels-of-tests"
 
 
 class Store:
-    """The server's only bucket, seen through a client of its own."""
+    """The server's only bucket, seen through a separate client."""
 
     def __init__(self, url: str) -> None:
         import boto3  # noqa: PLC0415  (an optional package)
@@ -37,7 +37,7 @@ class Store:
 
 @pytest.fixture(scope="session")
 def s3() -> Iterator[Store]:
-    """The server. Skipped only where its package isn't installed."""
+    """The S3 server. Tests are skipped only if its package isn't installed."""
     server = pytest.importorskip("moto.server").ThreadedMotoServer(port=0, verbose=False)
     server.start()
     _, port = server.get_host_and_port()
@@ -47,7 +47,7 @@ def s3() -> Iterator[Store]:
 
 @pytest.fixture
 def bucket_settings(settings: Any) -> Any:
-    """The settings of a bucket that doesn't answer: the discard port."""
+    """The settings of a bucket that doesn't reply, on the discard port."""
     settings.LABEL_BUCKET, settings.LABEL_BUCKET_REGION = BUCKET, "us-east-1"
     settings.LABEL_BUCKET_KEY, settings.LABEL_BUCKET_SECRET = "portal", "canary-bucket-secret"
     settings.LABEL_BUCKET_URL = "http://127.0.0.1:9"
@@ -64,4 +64,4 @@ def store(s3: Store, bucket_settings: Any) -> Store:
 
 @pytest.fixture
 def away(bucket_settings: Any) -> None:
-    """The bucket's server is down: nothing listens at its port."""
+    """Take the bucket's server down: nothing listens at its port."""

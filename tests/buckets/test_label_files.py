@@ -1,4 +1,4 @@
-"""Labels in a bucket of an S3-compatible store: checked when served, deleted when nobody names them."""
+"""Labels in a bucket of an S3-compatible store: checked when served, and deleted once no row needs them."""
 
 import datetime as dt
 import hashlib
@@ -45,7 +45,7 @@ def stored(label: Label, content: bytes = CONTENT) -> Label:
 
 
 def sweep() -> None:
-    """Process the files that are due, as if their time had come."""
+    """Process the files that are due, without waiting for their time."""
     BucketFile.objects.filter(due_at__isnull=False).update(due_at=timezone.now())
     for pk in BucketFile.objects.values_list("pk", flat=True):
         files.delete_unnamed(pk)
@@ -74,7 +74,7 @@ def test_without_the_setting_the_bytes_are_in_the_database(order: Order) -> None
     assert not BucketFile.objects.exists()
 
 
-def test_it_is_served_as_it_was_stored(order: Order, alice: Any, visit: Visit, store: Store) -> None:
+def test_a_label_is_served_as_it_was_stored(order: Order, alice: Any, visit: Visit, store: Store) -> None:
     label = stored(due(order))
     answer = visit(alice).get(address(label))
     assert (answer.status_code, answer.content) == (200, CONTENT)
@@ -139,7 +139,7 @@ def test_a_label_waits_while_the_bucket_is_away(
 
 @pytest.fixture
 def line_of(monkeypatch: pytest.MonkeyPatch) -> Callable[[LabelFile], None]:
-    """The carrier's answer to the question for a label."""
+    """`line_of(file)` makes the carrier reply with this file when a label is fetched."""
 
     class Answers:
         def __init__(self, file: LabelFile, contract: Any) -> None:
@@ -174,7 +174,7 @@ def test_a_stored_label_is_unavailable_while_the_bucket_is_down(
     assert visit(alice).get(address(label)).content == CONTENT
 
 
-def test_an_archive_says_which_label_could_not_be_read(order: Order, store: Store, alice: Any, settings: Any) -> None:
+def test_an_archive_names_a_label_that_could_not_be_read(order: Order, store: Store, alice: Any, settings: Any) -> None:
     label = stored(due(order))
     settings.LABEL_BUCKET_URL = "http://127.0.0.1:9"
     contents = originals.Contents()
@@ -214,7 +214,7 @@ def test_a_preview_of_erasing_deletes_nothing(order: Order, store: Store) -> Non
     assert label.intact_bytes() == CONTENT
 
 
-def test_a_file_that_another_row_names_is_kept(order: Order, store: Store) -> None:
+def test_a_file_that_another_row_uses_is_kept(order: Order, store: Store) -> None:
     full, cropped = (stored(due(order, size)) for size in ("full", "cropped"))
     files.forget(LabelBytes.objects.filter(label=full))
     sweep()
@@ -235,7 +235,7 @@ def test_a_file_is_deleted_once_the_bucket_is_back(order: Order, store: Store, s
 
 
 def test_a_file_whose_label_was_never_stored_is_deleted(order: Order, store: Store) -> None:
-    """The worker died after it wrote the file, or somebody erased the parcel just then."""
+    """The worker died after writing the file, or somebody erased the parcel at that moment."""
     label = due(order)
     Label.objects.update(purged_at=timezone.now())
     stored(label)
@@ -244,7 +244,7 @@ def test_a_file_whose_label_was_never_stored_is_deleted(order: Order, store: Sto
     assert store.files() == {}
 
 
-def test_no_label_comes_to_name_a_file_that_is_being_deleted(
+def test_no_label_can_refer_to_a_file_that_is_being_deleted(
     order: Order, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     uploaded = files.upload(CONTENT, SHA256)
@@ -265,7 +265,7 @@ def test_no_label_comes_to_name_a_file_that_is_being_deleted(
     assert stored(label).intact_bytes() == CONTENT
 
 
-def test_a_file_that_a_label_names_just_now_is_not_deleted(
+def test_a_file_that_a_label_has_just_referred_to_is_not_deleted(
     order: Order, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     uploaded = files.upload(CONTENT, SHA256)
@@ -286,7 +286,7 @@ def test_a_file_that_a_label_names_just_now_is_not_deleted(
 
 @pytest.fixture
 def three(quill: Any, alice: Any, monkeypatch: pytest.MonkeyPatch) -> list[Label]:
-    """Labels in the database, more than a block of them."""
+    """Labels in the database, more than fit in one block."""
     monkeypatch.setattr(moving, "BLOCK", 2)
     orders = [factories.order(quill, alice, status="booked") for _ in range(3)]
     return [factories.stored_label(one, content=b"%%PDF-1.4 %d" % number) for number, one in enumerate(orders)]
@@ -338,7 +338,7 @@ def test_an_interrupted_move_resumes_where_it_stopped(
     assert len(store.files()) == 3
 
 
-def test_a_label_that_goes_while_it_is_moved_leaves_no_file(
+def test_a_label_deleted_while_it_is_moved_leaves_no_file(
     three: list[Label], store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put = bucket.put_file
@@ -353,7 +353,7 @@ def test_a_label_that_goes_while_it_is_moved_leaves_no_file(
     assert store.files() == {}
 
 
-def test_after_a_restore_unknown_files_go_and_missing_ones_are_counted(
+def test_after_a_restore_unknown_files_are_deleted_and_missing_ones_counted(
     three: list[Label], store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(moving, "LISTED", 2)
@@ -383,12 +383,12 @@ def recorded(*, databases: list[str] | None = None) -> Iterator[str]:
             yield str(message.id)
 
 
-def test_a_bucket_that_answers_passes_the_check(store: Store) -> None:
+def test_a_bucket_that_replies_passes_the_check(store: Store) -> None:
     assert list(recorded(databases=["default"])) == []
     assert store.files() == {}
 
 
-def test_a_bucket_that_is_away_is_a_warning(away: None) -> None:
+def test_an_unreachable_bucket_is_a_warning(away: None) -> None:
     assert list(recorded()) == ["portal.W021"]
 
 

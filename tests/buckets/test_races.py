@@ -28,7 +28,7 @@ ROUNDS = 12
 
 
 def test_no_label_is_left_without_its_file(quill: Any, alice: Any, store: Store) -> None:
-    """The last label that names a file goes while others come to name it."""
+    """The last label that uses a file is deleted while others start to use it."""
     for _ in range(ROUNDS):
         order = factories.order(quill, alice, status="booked")
         old, new = (Label.objects.create(order=order, size=size) for size in ("full", "cropped"))

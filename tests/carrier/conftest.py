@@ -1,4 +1,4 @@
-"""A carrier made of a bare socket, so a test controls every byte and every silence."""
+"""A carrier built on a bare socket, so a test controls every byte and every pause."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ORDER_KEY = "0d7e5c1e-8f0b-4f57-9c8d-3f4f7d1d9c55"
 
 @dataclass
 class Asked:
-    """One request as it arrived."""
+    """A request as it arrived."""
 
     method: str
     target: str
@@ -38,7 +38,7 @@ class Asked:
 
 @dataclass
 class SocketCarrier:
-    """Answers each connection with the next behaviour; the last one stays."""
+    """Answers each connection with the next behaviour, then keeps repeating the last one."""
 
     behaviours: list[Behaviour] = field(default_factory=list)
     asked: list[Asked] = field(default_factory=list)
@@ -171,7 +171,7 @@ SHIRTS = Item("Cotton t-shirt", Decimal("28.00"), 2, "BD", "6109.10.0012")
 
 @pytest.fixture
 def far_side() -> Iterator[SocketCarrier]:
-    """The carrier's end."""
+    """The carrier's side of the connection."""
     server = SocketCarrier()
     yield server
     server.close()
@@ -179,13 +179,13 @@ def far_side() -> Iterator[SocketCarrier]:
 
 @pytest.fixture
 def calls() -> list[Call]:
-    """What the request log received."""
+    """The calls in the request log."""
     return []
 
 
 @pytest.fixture
 def client(far_side: SocketCarrier, calls: list[Call]) -> Callable[..., Carrier]:
-    """Make a client of the socket carrier: settings by name, and contract points in `points`."""
+    """Make a client for the socket carrier: settings by name, and contract points in `points`."""
 
     def make(points: dict[str, Any] | None = None, **settings: Any) -> Carrier:
         found: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""EasyPost's documents, written in the shapes of its recorded exchanges. All people in them are invented."""
+"""EasyPost documents in the same shape as recorded exchanges. Everyone in them is invented."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def fee(kind: str, amount: str) -> Document:
 
 
 def shipment(**changes: Any) -> Document:
-    """A shipment with three rates that nobody has bought."""
+    """A shipment with three rates that hasn't been bought."""
     return {
         "id": SHIPMENT_ID,
         "object": "Shipment",
@@ -183,7 +183,7 @@ def shipment(**changes: Any) -> Document:
 
 
 def bought(**changes: Any) -> Document:
-    """The same, bought at its cheapest rate."""
+    """The same shipment, bought at its cheapest rate."""
     paid = [fee("LabelFee", "0.00000"), fee("PostageFee", "6.40000")]
     parts = {"tracking_code": CODE, "postage_label": label(), "selected_rate": rate(), "tracker": tracker([])}
     return shipment(**(parts | {"fees": paid, "from_address": address("IRA QUILL", residential=False)} | changes))
@@ -195,7 +195,7 @@ LUMA = {"ai_results": [{"carrier": "USPS", "service": "Priority", "rate_usd": "8
 
 
 def with_floats(document: Document) -> Document:
-    """The document as the Java client keeps it: whole numbers have become fractions."""
+    """The document as the Java client records it: with decimals instead of whole numbers."""
 
     def convert(value: Any) -> Any:
         if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""The ShipStation API's documents, written in the shapes of its clients' own. All people in them are invented."""
+"""ShipStation API documents in the same shape as its clients' examples. Everyone in them is invented."""
 
 from __future__ import annotations
 

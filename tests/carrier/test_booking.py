@@ -24,7 +24,7 @@ def written(client, points=None, **changes):
 
 
 class TestRequest:
-    def test_the_stored_bytes_are_the_ones_sent(self, client, far_side):
+    def test_the_stored_bytes_are_sent_unchanged(self, client, far_side):
         far_side.answers(reply(201, order()))
         carrier = client()
         body = carrier.booking_body(shipment())
@@ -32,7 +32,7 @@ class TestRequest:
         (asked,) = far_side.asked
         assert (asked.method, asked.target, asked.body) == ("POST", "/api/orders", body)
 
-    def test_its_headers_say_who_we_are(self, client, far_side):
+    def test_the_headers_identify_us(self, client, far_side):
         book(client, far_side, order())
         headers = far_side.asked[0].headers
         assert headers["user-agent"] == "ShippingPortal/1.0 (ops@portal.example)"
@@ -49,12 +49,12 @@ class TestRequest:
             ("none", "authorization", None),
         ],
     )
-    def test_other_ways_to_prove_who_we_are(self, client, far_side, auth, name, value):
+    def test_the_contract_chooses_how_we_authenticate(self, client, far_side, auth, name, value):
         book(client, far_side, order(), {"auth": auth, "version_header": "Api-Version: 7"})
         assert far_side.asked[0].headers.get(name) == value
         assert far_side.asked[0].headers["api-version"] == "7"
 
-    def test_no_key_header_where_the_contract_has_none(self, client, far_side):
+    def test_no_key_header_is_sent_if_the_contract_has_none(self, client, far_side):
         book(client, far_side, order(), {"idempotency_header": ""})
         assert "idempotency-key" not in far_side.asked[0].headers
 
@@ -62,7 +62,7 @@ class TestRequest:
         with pytest.raises(ValueError, match="idempotency key"):
             client().book(b"{}", key="a\r\nX-Evil: 1")
 
-    def test_the_body_of_a_domestic_parcel(self, client):
+    def test_a_domestic_parcel_is_written_in_full(self, client):
         assert written(client) == {
             "sender": {
                 "contact": {"name": "Ira Quill", "email": "ira.quill@example.com", "phone": "0491 570 006"},
@@ -93,7 +93,7 @@ class TestRequest:
             "metadata": {"partner_id": "PRT-0001", "portal_order": ORDER_KEY},
         }
 
-    def test_contents_cover_and_date_go_along_when_given(self, client):
+    def test_contents_cover_and_pickup_date_are_sent_when_given(self, client):
         body = written(
             client,
             contents=(SHIRTS,),
@@ -122,7 +122,7 @@ class TestRequest:
     def test_the_same_shipment_gives_the_same_bytes(self, client):
         assert client().booking_body(shipment()) == client().booking_body(replace(shipment()))
 
-    def test_numbers_and_flat_dimensions_for_another_carrier(self, client):
+    def test_a_carrier_can_be_sent_numbers_and_flat_dimensions(self, client):
         flat = {name: name for name in ("length", "width", "height")}
         body = written(client, {"numbers": "number", **flat, "dimension_units": ""}, contents=(SHIRTS,))
         assert (body["length"], body["width"], body["height"]) == (32, 24, 11)
@@ -130,7 +130,7 @@ class TestRequest:
         assert body["parcel_contents"][0]["value"] == 28
         assert "dimensions" not in body
 
-    def test_metric_units_never_make_the_parcel_smaller(self, client):
+    def test_conversion_to_metric_never_makes_a_parcel_smaller(self, client):
         entered = Measures(Decimal("5.3"), "lb", Decimal(10), Decimal("7.5"), Decimal(3), "in")
         body = written(client, {"units": "metric"}, measures=entered)
         assert body["weight"] == {"value": "2.405", "units": "kg"}
@@ -158,11 +158,11 @@ class TestReply:
         assert booked.order_key == ORDER_KEY
         assert booked.status == 201
 
-    def test_labels_pending_is_still_a_booking(self, client, far_side):
+    def test_a_booking_with_pending_labels_is_still_a_booking(self, client, far_side):
         booked = book(client, far_side, order(labels=None, tracking_url=None))
         assert (booked.reference, booked.labels) == ("SQ7K2M", ())
 
-    def test_an_echo_missing_altogether_is_fine(self, client, far_side):
+    def test_a_reply_without_our_order_key_is_accepted(self, client, far_side):
         assert book(client, far_side, order(metadata=None)).reference == "SQ7K2M"
 
     @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ class TestReply:
         assert (raised.value.reference, raised.value.conflict) == ("SQ7K2M", True)
 
     @pytest.mark.parametrize("echo", ["another", 7, {"id": ORDER_KEY}, ORDER_KEY.upper()])
-    def test_another_order_of_ours_is_a_conflict(self, client, far_side, echo):
+    def test_a_reply_with_another_order_key_is_a_conflict(self, client, far_side, echo):
         with pytest.raises(OutcomeUnknown, match=r"conflict: .*another order") as raised:
             book(client, far_side, order(metadata={"portal_order": echo}))
         assert (raised.value.reference, raised.value.conflict) == ("SQ7K2M", True)
@@ -197,7 +197,7 @@ class TestReply:
         booked = book(client, far_side, order(price={"gross": {"amount": amount, "currency": "AUD"}}))
         assert (booked.reference, booked.price) == ("SQ7K2M", None)
 
-    def test_a_price_that_is_not_a_number_still_books(self, client, far_side):
+    def test_an_order_whose_price_is_not_a_number_is_still_booked(self, client, far_side):
         body = json.dumps(order()).replace("12.08", "NaN")
         assert book(client, far_side, body.encode()).price is None
 
@@ -207,13 +207,13 @@ class TestReply:
     def test_an_unsafe_tracking_url_is_dropped(self, client, far_side, url):
         assert book(client, far_side, order(tracking_url=url)).tracking_url == ""
 
-    def test_text_is_made_storable(self, client, far_side):
+    def test_characters_that_cannot_be_stored_are_replaced(self, client, far_side):
         booked = book(client, far_side, order(state="Pick\u0000up\ud800\x1b[31m"))
         assert booked.state == "Pick\ufffdup\ufffd [31m"
 
 
 class TestView:
-    def test_a_cancelled_order_can_be_seen(self, client, far_side):
+    def test_a_cancelled_order_can_be_viewed(self, client, far_side):
         far_side.answers(reply(200, order(state="Cancelled")))
         assert client().view(ORDER_ID).state == "Cancelled"
         assert far_side.asked[0].target == f"/api/orders/{ORDER_ID}"
@@ -224,7 +224,7 @@ class TestView:
         with pytest.raises(OutcomeUnknown, match="conflict"):
             client().view(ORDER_ID)
 
-    def test_an_id_cannot_escape_its_part_of_the_path(self, client, far_side):
+    def test_an_id_cannot_change_the_rest_of_the_path(self, client, far_side):
         far_side.answers(reply(404, {"error": "not_found"}))
         with pytest.raises(Exception, match="404"):
             client().view("../ping?x=1")

@@ -17,20 +17,20 @@ def point(contract, name):
     return next(point for point in contract.points() if point.name == name)
 
 
-def test_no_file_means_the_defaults():
+def test_the_defaults_apply_without_a_file():
     contract = Contract.load(None)
     assert contract == Contract()
     assert (contract.replays, contract.book, contract.partner_query) == (False, "POST /orders", "partner_id")
 
 
-def test_a_file_overrides_what_it_names(tmp_path):
+def test_a_file_overrides_only_the_points_it_names(tmp_path):
     contract = load(tmp_path, 'replays = true\ncancel = "POST /orders/{id}/cancel"\nrequests_per_second = 2\n')
     assert (contract.replays, contract.cancel) == (True, "POST /orders/{id}/cancel")
     assert contract.requests_per_second == 2.0
     assert contract.quote == "GET /products"
 
 
-def test_words_are_added_to_the_ones_we_know(tmp_path):
+def test_a_files_words_are_added_to_the_known_ones(tmp_path):
     contract = load(tmp_path, '[words]\n"Handed  Over" = "delivered"\ninfo = "held"\n')
     assert contract.progress("handed over") == "delivered"
     assert contract.progress("INFO") == "held"
@@ -39,7 +39,7 @@ def test_words_are_added_to_the_ones_we_know(tmp_path):
     assert Contract().progress("Info") == ""
 
 
-def test_every_unknown_key_is_named_with_the_nearest_point(tmp_path):
+def test_each_unknown_key_is_reported_with_the_nearest_name(tmp_path):
     text = 'refrence = "r"\nnumbers = "number"\nsender_subrub = "s"\nzzz = 1\n[worlds]\na = "delivered"'
     with pytest.raises(ContractError) as raised:
         load(tmp_path, text)
@@ -49,7 +49,7 @@ def test_every_unknown_key_is_named_with_the_nearest_point(tmp_path):
     )
 
 
-def test_the_register_says_what_of_a_documented_point_is_assumed():
+def test_the_register_says_which_part_of_a_documented_point_is_assumed():
     assert point(Contract(), "reference_shape").section == "§2.2; upper bound assumed"
 
 
@@ -115,7 +115,7 @@ def test_a_missing_file_is_refused(tmp_path):
         Contract.load(tmp_path / "missing.toml")
 
 
-def test_the_register_says_where_each_point_is_from(tmp_path):
+def test_the_register_says_where_each_point_comes_from(tmp_path):
     contract = load(tmp_path, 'view = "GET /shipments/{id}"')
     assert point(contract, "view") == (
         "view",
@@ -186,12 +186,12 @@ def test_a_typed_reference_is_converted_to_the_carriers_case(shape, typed, meant
 
 
 @pytest.mark.parametrize("line", ["DELETE /orders/{id}", "GET /tracking?ref={reference}"])
-def test_an_operation_without_the_name_it_needs_is_never_sent(line: str) -> None:
+def test_an_operation_without_its_id_or_reference_is_never_sent(line: str) -> None:
     with pytest.raises(OperationOff):
         Operation.parse(line).filled()
 
 
 @pytest.mark.parametrize("name", ["", " ", ".", ".."])
-def test_an_unsafe_name_is_never_put_into_a_path(name: str) -> None:
+def test_an_unsafe_id_is_never_put_into_a_path(name: str) -> None:
     with pytest.raises(OperationOff):
         Operation.parse("DELETE /orders/{id}").filled(order_id=name)

@@ -1,6 +1,6 @@
-"""EasyPost's class: each operation, against documents in the shapes of recorded exchanges.
+"""Each operation of the EasyPost class, against documents in the same shape as recorded exchanges.
 
-The id of a row says whose recording has that shape: repository, file, and the exchange's number in it.
+Each row's id says which recording has that shape: the repository, the file, and the number of the exchange.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _on_the_day_of_the_quote(time_machine):
 
 @pytest.fixture
 def easypost(far_side: SocketCarrier, calls: list[Call]) -> Callable[..., EasyPost]:
-    """Have the far side answer these documents, in this order, and return a client of it."""
+    """Make the carrier reply with these documents, in this order, and return a client for it."""
 
     def make(*documents: Any, status: int = 200) -> EasyPost:
         far_side.answers(*(one if isinstance(one, bytes) else reply(status, one) for one in documents or [b""]))
@@ -147,7 +147,7 @@ UPS = made.rate("SurePostOver1Lb", "7.70", None, carrier="UPSSurePost", currency
             "USPS:FEDEX-2DAY-AM", "USPS FEDEX 2DAY/AM", "6.40 USD", "2026-03-05"),
     ],
 )  # fmt: skip
-def test_a_rates_code_says_carrier_and_service_and_never_its_id(easypost, rates, code, name, price, expected):
+def test_a_rates_code_is_its_carrier_and_service_not_its_id(easypost, rates, code, name, price, expected):
     (product,) = easypost(made.shipment(rates=rates)).quote(parcel()).products
     assert (product.code, product.name, str(product.price), str(product.eta_to)) == (code, name, price, expected)
     assert (product.first_mile, product.duties_paid, product.eta_from) == ("drop-off", False, product.eta_to)
@@ -162,7 +162,7 @@ def test_a_rate_that_cannot_be_bought_is_left_out_and_counted(easypost, calls, c
     assert (len(quoted.unreadable), calls[0].unreadable) == (1, 1)
 
 
-def test_without_any_rate_the_carriers_own_words_say_why(easypost):
+def test_if_there_are_no_rates_the_carriers_messages_say_why(easypost):
     document = made.shipment(
         rates=[], messages=[made.RATE_ERROR, made.RATE_ERROR, made.RATE_ERROR | {"message": "Too heavy"}]
     )
@@ -172,7 +172,7 @@ def test_without_any_rate_the_carriers_own_words_say_why(easypost):
     assert easypost(made.shipment(rates=[])).quote(parcel()).products == ()
 
 
-def test_a_service_that_is_gone_is_refused_at_the_service(easypost):
+def test_a_service_no_longer_offered_is_an_error_on_the_service(easypost):
     with pytest.raises(Rejected) as refused:
         easypost(made.shipment(rates=made.RATES[:2])).prepare(parcel())
     assert list(refused.value.messages) == ["product_code"]
@@ -215,7 +215,7 @@ BOUGHT = [
 
 
 @pytest.mark.parametrize("document", BOUGHT)
-def test_every_purchase_is_read_by_buying_finding_and_viewing(easypost, document):
+def test_a_purchase_reads_the_same_when_bought_found_or_viewed(easypost, document):
     by_buying = easypost(document).book(BODY, key="attempt-1")
     assert (by_buying.order_id, by_buying.reference) == (made.SHIPMENT_ID, made.CODE)
     assert str(by_buying.price) == "6.40 USD"
@@ -224,7 +224,7 @@ def test_every_purchase_is_read_by_buying_finding_and_viewing(easypost, document
     assert b"amazonaws" not in by_buying.body
 
 
-def test_a_purchase_says_what_it_cost_and_where_it_can_be_followed(easypost):
+def test_a_purchase_has_its_fees_and_its_tracking_link(easypost):
     booked = easypost(made.bought(**made.INSURED, reference=ORDER_KEY)).book(BODY, key="attempt-1")
     assert {name: str(money) for name, money in booked.breakdown} == {
         "PostageFee": "6.40000 USD",
@@ -244,13 +244,13 @@ UNBOUGHT = [
 
 
 @pytest.mark.parametrize("document", UNBOUGHT)
-def test_one_that_nobody_bought_is_not_found_and_is_no_purchase(easypost, document):
+def test_a_shipment_that_was_not_bought_is_not_a_purchase(easypost, document):
     assert easypost(document).find(BODY, key="attempt-1") is None
     with pytest.raises(OutcomeUnknown):
         easypost(document).book(BODY, key="attempt-1")
 
 
-def test_a_look_that_finds_nothing_proves_nothing(easypost):
+def test_a_failed_lookup_does_not_mean_nothing_was_bought(easypost):
     assert easypost(made.error("NOT_FOUND", "Not found."), status=404).find(BODY, key="attempt-1") is None
     with pytest.raises(OutcomeUnknown):
         easypost(b"", status=500).find(BODY, key="attempt-1")
@@ -259,7 +259,7 @@ def test_a_look_that_finds_nothing_proves_nothing(easypost):
 @pytest.mark.parametrize(
     "changes", [{"id": "shp_another"}, {"refund_status": "refunded"}, {"refund_status": "submitted"}]
 )
-def test_another_shipment_or_one_refunded_since_is_for_a_person(easypost, changes):
+def test_another_shipment_or_a_refunded_one_is_a_conflict(easypost, changes):
     for operation in ("book", "find"):
         with pytest.raises(OutcomeUnknown) as unclear:
             getattr(easypost(made.bought(**changes)), operation)(BODY, key="attempt-1")
@@ -270,13 +270,13 @@ def test_another_shipment_or_one_refunded_since_is_for_a_person(easypost, change
 @pytest.mark.parametrize(
     "code", ["SHIPMENT.PURCHASE.IN_PROGRESS", "SHIPMENT.POSTAGE.TIMED_OUT", "SHIPMENT.POSTAGE.NO_RESPONSE"]
 )
-def test_a_purchase_that_may_have_taken_place_is_unclear(easypost, code, status):
+def test_a_purchase_that_may_have_gone_through_is_unclear(easypost, code, status):
     with pytest.raises(OutcomeUnknown):
         easypost(made.error(code, "Try again."), status=status).book(BODY, key="attempt-1")
 
 
 @pytest.mark.parametrize("status", [409, 422])
-def test_what_was_bought_before_is_adopted(easypost, far_side, status):
+def test_a_shipment_bought_earlier_is_adopted(easypost, far_side, status):
     exists = reply(status, made.error("SHIPMENT.POSTAGE.EXISTS", "Postage already exists."))
     booked = easypost(exists, made.bought()).book(BODY, key="attempt-1")
     assert booked.reference == made.CODE
@@ -289,7 +289,7 @@ def test_what_was_bought_before_is_adopted(easypost, far_side, status):
 @pytest.mark.parametrize(
     "look", [reply(404, {}), reply(401, {}), reply(429, {}), reply(500), reply(200, made.shipment()), b""]
 )
-def test_what_was_bought_before_is_never_called_unsent_or_refused(easypost, look):
+def test_a_shipment_bought_earlier_is_never_reported_as_unsent_or_refused(easypost, look):
     exists = reply(422, made.error("SHIPMENT.POSTAGE.EXISTS", "Postage already exists."))
     with pytest.raises(OutcomeUnknown):
         easypost(exists, look).book(BODY, key="attempt-1")
@@ -311,7 +311,7 @@ REFUNDS = [
 
 
 @pytest.mark.parametrize(("document", "outcome"), REFUNDS)
-def test_only_a_refund_that_was_made_is_a_cancellation(easypost, document, outcome):
+def test_a_refund_that_was_not_made_is_not_a_cancellation(easypost, document, outcome):
     with pytest.raises(outcome):
         easypost(document).cancel(made.SHIPMENT_ID)
 
@@ -325,12 +325,12 @@ ASKED = [
 
 
 @pytest.mark.parametrize("document", ASKED)
-def test_a_refund_that_is_submitted_is_only_asked_for(easypost, document):
+def test_a_submitted_refund_is_only_a_request(easypost, document):
     answer = easypost(document).cancel(made.SHIPMENT_ID)
     assert (answer.is_asked, answer.state) == (True, Contract(**EasyPost.points).asked_word)
 
 
-def test_a_refund_that_was_made_is_one(easypost):
+def test_a_completed_refund_is_a_cancellation(easypost):
     refunded = made.bought(refund_status="refunded")
     answer = easypost(refunded).cancel(made.SHIPMENT_ID)
     assert (answer.is_asked, answer.state) == (False, "refunded")
@@ -355,7 +355,7 @@ TRACKED = [
 
 
 @pytest.mark.parametrize(("trackers", "count", "state"), TRACKED)
-def test_every_scan_is_read_and_known_again(easypost, trackers, count, state):
+def test_every_scan_is_read_and_recognised_the_next_time(easypost, trackers, count, state):
     document = {"trackers": trackers, "has_more": False}
     tracked = easypost(document).track(made.CODE)
     assert (len(tracked.scans), tracked.unreadable, tracked.state) == (count, (), state)
@@ -365,7 +365,7 @@ def test_every_scan_is_read_and_known_again(easypost, trackers, count, state):
     assert {scan.reference for scan in tracked.scans} <= {made.CODE}
 
 
-def test_the_carriers_own_number_may_be_used_again_so_the_newest_tracker_counts(easypost, far_side):
+def test_the_newest_tracker_counts_when_a_tracking_number_is_reused(easypost, far_side):
     older = made.tracker(made.DELIVERED, created_at="2021-03-02T01:00:00Z")
     document = {"trackers": [older, made.tracker(), made.tracker(made.DELIVERED, tracking_code="9400111")]}
     assert len(easypost(document).track(made.CODE).scans) == 2
@@ -391,13 +391,13 @@ def test_the_carriers_own_number_may_be_used_again_so_the_newest_tracker_counts(
         ("error", None, "error", ""),
     ],
 )
-def test_their_words_have_a_meaning_here(easypost, status, kind, word, progress):
+def test_each_easypost_status_has_a_meaning_here(easypost, status, kind, word, progress):
     client = easypost({"trackers": [made.tracker([made.detail(status, made.NOW, "Seen", kind)])]})
     (scan,) = client.track(made.CODE).scans
     assert (scan.event_type, client.contract.progress(scan.event_type)) == (word, progress)
 
 
-def test_a_scan_with_other_content_is_another_scan(easypost):
+def test_a_scan_with_different_content_is_a_different_scan(easypost):
     def of(**changes: Any) -> str:
         rows = [made.detail("in_transit", made.NOW, "Arrived", city="PEORIA") | changes]
         return easypost({"trackers": [made.tracker(rows)]}).track(made.CODE).scans[0].event_id
@@ -409,7 +409,7 @@ def test_a_scan_with_other_content_is_another_scan(easypost):
 
 
 @pytest.mark.parametrize("document", [{"trackers": None}, {}, [], "no"])
-def test_a_reply_without_trackers_is_no_empty_history(easypost, document):
+def test_a_reply_without_trackers_is_not_an_empty_history(easypost, document):
     with pytest.raises(OutcomeUnknown):
         easypost(document).track(made.CODE)
 
@@ -456,7 +456,7 @@ ERRORS = [
 
 @pytest.mark.parametrize(("document", "messages"), ERRORS)
 @pytest.mark.parametrize("operation", ["quote", "prepare", "book", "view", "cancel", "track"])
-def test_an_error_is_read_at_our_names_of_the_fields(easypost, document, messages, operation):
+def test_an_error_is_reported_on_our_own_field(easypost, document, messages, operation):
     client = easypost(document, status=422)
     call: dict[str, Callable[[], object]] = {
         "quote": lambda: client.quote(parcel()),
@@ -485,13 +485,13 @@ def test_an_error_is_read_at_our_names_of_the_fields(easypost, document, message
     ],
 )
 @pytest.mark.parametrize("operation", ["prepare", "book"])
-def test_the_status_says_whose_matter_it_is(easypost, status, outcome, operation):
+def test_the_status_of_an_error_decides_its_outcome(easypost, status, outcome, operation):
     client = easypost(made.error("PAYMENT_REQUIRED", "Insufficient funds."), status=status)
     with pytest.raises(outcome):
         client.prepare(parcel()) if operation == "prepare" else client.book(BODY, key="attempt-1")
 
 
-def test_prices_are_asked_without_people_and_a_booking_with_them(easypost, far_side):
+def test_names_are_sent_with_a_booking_but_not_with_a_quote(easypost, far_side):
     client = easypost(made.shipment())
     client.quote(parcel(customer_reference="PORTAL-7"))
     client.prepare(parcel(customer_reference="PORTAL-7"))
@@ -514,7 +514,7 @@ def test_prices_are_asked_without_people_and_a_booking_with_them(easypost, far_s
         (("1", "g", "0.1", "0.1", "0.1", "cm"), {"weight": 0.1, "length": 0.04, "width": 0.04, "height": 0.04}),
     ],
 )
-def test_a_parcel_is_written_in_ounces_and_inches_and_never_as_smaller(easypost, far_side, measures, written):
+def test_ounces_and_inches_are_never_rounded_down(easypost, far_side, measures, written):
     weight, heavy, *sides, long = measures
     easypost(made.shipment()).quote(parcel(measures=Measures(Decimal(weight), heavy, *map(Decimal, sides), long)))
     assert far_side.asked[0].json["shipment"]["parcel"] == written
@@ -524,7 +524,7 @@ SHIRTS = Item("Cotton t-shirt", Decimal("28.00"), 2, "BD", "6109.10.0012")
 MUG = Item("Ceramic mug", Decimal("9.50"), 1)
 
 
-def test_customs_name_each_items_worth_weight_and_a_signer(easypost, far_side):
+def test_customs_have_each_items_value_and_weight_and_a_signer(easypost, far_side):
     abroad = parcel(receiver=TO_NZ, contents=(SHIRTS, MUG), contents_type="Returned Goods")
     client = easypost(made.shipment())
     client.quote(abroad)
@@ -550,14 +550,14 @@ def test_customs_name_each_items_worth_weight_and_a_signer(easypost, far_side):
         ("AU", "NZ", "10.00", None),
     ],
 )
-def test_no_export_filing_is_claimed_where_there_is_none(easypost, far_side, sender, receiver, value, exemption):
+def test_an_export_exemption_is_claimed_only_where_it_applies(easypost, far_side, sender, receiver, value, exemption):
     a, b = (Party(line1="1 Example Lane", suburb="Here", postcode="1000", country=code) for code in (sender, receiver))
     item = Item("Camera", Decimal(value), 2)
     easypost(made.shipment()).quote(parcel(sender=a, receiver=b, contents=(item,)))
     assert far_side.asked[0].json["shipment"]["customs_info"].get("eel_pfc") == exemption
 
 
-def test_cover_is_bought_with_the_label_and_the_bytes_are_sent_as_they_were_prepared(easypost, far_side):
+def test_cover_is_bought_with_the_label_and_the_prepared_bytes_are_sent_unchanged(easypost, far_side):
     client = easypost(made.shipment(), made.bought())
     prepared = client.prepare(parcel(cover=Decimal(300)))
     assert json.loads(prepared.body)["insurance"] == "300.00"
@@ -565,7 +565,7 @@ def test_cover_is_bought_with_the_label_and_the_bytes_are_sent_as_they_were_prep
     assert far_side.asked[1].body == prepared.body
 
 
-def test_the_key_is_the_user_name_and_the_password_is_blank(easypost, far_side, calls):
+def test_the_key_is_the_username_and_the_password_is_blank(easypost, far_side, calls):
     client = easypost({"trackers": []})
     client.ping()
     pair = base64.b64encode(b"EZTK-made-up:").decode()
@@ -576,7 +576,7 @@ def test_the_key_is_the_user_name_and_the_password_is_blank(easypost, far_side, 
                  contract=Contract(**EasyPost.points))  # fmt: skip
 
 
-def test_each_call_is_in_the_log_under_its_own_name(easypost, calls):
+def test_each_call_is_logged_under_its_own_name(easypost, calls):
     client = easypost(made.shipment(), made.shipment(), made.bought())
     client.quote(parcel())
     client.prepare(parcel())
@@ -603,14 +603,14 @@ def test_only_a_pdf_is_a_label(easypost, kind, link):
 
 
 @pytest.mark.parametrize("size", ["4x6", "4x7", "4x8", "8.5x11"])
-def test_the_one_label_serves_every_paper(easypost, size):
+def test_one_label_is_used_for_every_paper_size(easypost, size):
     (link,) = easypost(made.bought(postage_label=made.label("pdf", label_size=size))).view(made.SHIPMENT_ID).labels
     contract = Contract(**EasyPost.points)
     assert link.size in contract.full_page_sizes
     assert link.size in contract.cropped_sizes
 
 
-def test_a_label_in_another_format_is_converted_when_it_is_looked_for(easypost, far_side):
+def test_a_label_in_another_format_is_converted_when_the_order_is_viewed(easypost, far_side):
     converted = made.bought(postage_label=made.label(label_pdf_url=f"{made.FILES}/1.pdf"))
     assert easypost(made.bought(), converted).view(made.SHIPMENT_ID).labels[0].url == f"{made.FILES}/1.pdf"
     assert far_side.asked[1].target == f"/api/v2/shipments/{made.SHIPMENT_ID}/label?file_format=PDF"
@@ -628,7 +628,7 @@ def test_a_label_in_another_format_is_converted_when_it_is_looked_for(easypost, 
         (reply(302, b"", Location="https://elsewhere.example/1.pdf"), OutcomeUnknown),
     ],
 )
-def test_a_png_is_refused_and_the_file_host_stops_no_account(easypost, far_side, answer, outcome):
+def test_a_file_that_is_not_a_pdf_is_refused_without_stopping_the_account(easypost, far_side, answer, outcome):
     client, link = easypost(answer), LabelLink("pdf", "4x6", f"{far_side.url}/files/1.pdf")
     if outcome is None:
         assert client.label(link).content == PDF
@@ -638,13 +638,13 @@ def test_a_png_is_refused_and_the_file_host_stops_no_account(easypost, far_side,
     assert [asked.headers.get("authorization") for asked in far_side.asked] == [None]
 
 
-def test_a_label_is_fetched_from_their_file_host_alone(easypost, far_side):
+def test_a_label_is_fetched_only_from_easyposts_file_host(easypost, far_side):
     with pytest.raises(Rejected) as refused:
         easypost(PDF).label(LabelLink("pdf", "4x6", "https://elsewhere.example/1.pdf"))
     assert (refused.value.code, far_side.asked) == ("unsafe_link", [])
 
 
-def test_no_tracker_of_ones_own_is_made_since_it_costs_money(easypost, far_side):
+def test_no_tracker_is_created_since_it_costs_money(easypost, far_side):
     with pytest.raises(OperationOff):
         easypost({}).subscribe(made.CODE)
     assert far_side.asked == []
@@ -677,7 +677,7 @@ def test_a_forged_signature_is_not_valid(body, signature, secret, is_valid):
     assert EasyPost.has_valid_signature(body, headers, secret, now=timezone.now()) is is_valid
 
 
-def test_a_contract_file_changes_single_points_of_the_class(tmp_path):
+def test_a_contract_file_can_change_single_points_of_the_class(tmp_path):
     plain = Contract.load(None, EasyPost.points)
     assert (plain, plain.track) == (Contract(**EasyPost.points), "GET /v2/trackers?tracking_code={reference}")
     file = tmp_path / "contract.toml"
@@ -687,7 +687,7 @@ def test_a_contract_file_changes_single_points_of_the_class(tmp_path):
     assert (changed.progress("out_for_delivery"), changed.progress("failure")) == ("in_transit", "cannot_deliver")
 
 
-def test_the_points_name_members_that_the_documents_have():
+def test_each_contract_point_names_a_member_of_the_documents():
     contract = Contract(**EasyPost.points)
     rate, booked = made.rate(), made.bought(tracker=made.tracker())
     of_rate = (

@@ -59,7 +59,7 @@ def bought(sandbox: Client) -> int:
     return len(sandbox.effects("bought"))
 
 
-def test_from_prices_to_a_label_and_a_delivery(easypost, sandbox):
+def test_a_parcel_goes_from_a_quote_to_its_delivery(easypost, sandbox):
     easypost.ping()
     quoted = easypost.quote(parcel())
     assert {product.code for product in quoted.products} == {"USPS:GroundAdvantage", "USPS:Priority", "USPS:Express"}
@@ -78,21 +78,21 @@ def test_from_prices_to_a_label_and_a_delivery(easypost, sandbox):
     assert sandbox.effects("tracker fee") == []
 
 
-def test_abroad_with_contents_and_with_cover(easypost):
+def test_a_parcel_abroad_and_a_covered_one_can_be_bought(easypost):
     booked = buy(easypost, receiver=TO_NZ, contents=(SHIRTS,), product_code="USPS:PriorityMailInternational")
     assert booked.price.currency == "USD"
     covered = buy(easypost, cover=Decimal(300))
     assert dict(covered.breakdown)["InsuranceFee"].amount == 3
 
 
-def test_a_dearer_first_call_says_its_price_before_anything_is_bought(easypost, sandbox):
+def test_a_price_increase_is_known_before_anything_is_bought(easypost, sandbox):
     agreed = next(p.price for p in easypost.quote(parcel()).products if p.code == parcel().product_code)
     sandbox.control("settings", price_change=5.0)
     assert easypost.prepare(parcel()).price.amount == agreed.amount + 5
     assert bought(sandbox) == 0
 
 
-def test_a_code_stays_the_same_though_every_id_is_new(easypost):
+def test_a_product_keeps_its_code_although_every_id_is_new(easypost):
     first, second = easypost.prepare(parcel()), easypost.prepare(parcel())
     assert first.body != second.body
     assert [product.code for product in easypost.quote(parcel()).products] == [
@@ -102,7 +102,7 @@ def test_a_code_stays_the_same_though_every_id_is_new(easypost):
 
 @pytest.mark.parametrize("verb", ["commit-close", "commit-rst", "truncate", "garbage", "html200", "empty201", "502",
                                   "in-progress", "timed-out", "no-response"])  # fmt: skip
-def test_a_lost_reply_is_unclear_found_and_never_bought_twice(easypost, sandbox, verb):
+def test_after_a_lost_reply_the_purchase_is_found_and_not_repeated(easypost, sandbox, verb):
     prepared = easypost.prepare(parcel())
     sandbox.control("trouble", operation="book", verb=verb, commit=True)
     with pytest.raises(OutcomeUnknown):
@@ -114,7 +114,7 @@ def test_a_lost_reply_is_unclear_found_and_never_bought_twice(easypost, sandbox,
 
 
 @pytest.mark.parametrize("verb", ["accept-close", "in-progress", "timed-out", "503"])
-def test_one_that_never_arrived_is_not_found_and_may_be_sent_again(easypost, sandbox, verb):
+def test_a_request_that_never_arrived_can_be_sent_again(easypost, sandbox, verb):
     prepared = easypost.prepare(parcel())
     sandbox.control("trouble", operation="book", verb=verb, commit=False)
     with pytest.raises(OutcomeUnknown):
@@ -124,7 +124,7 @@ def test_one_that_never_arrived_is_not_found_and_may_be_sent_again(easypost, san
     assert bought(sandbox) == 1
 
 
-def test_ten_at_once_buy_one(easypost, sandbox):
+def test_ten_simultaneous_purchases_buy_one_label(easypost, sandbox):
     prepared = easypost.prepare(parcel())
     sandbox.control("trouble", operation="book", verb="sleep-commit", arg=0.2)
 
@@ -139,7 +139,7 @@ def test_ten_at_once_buy_one(easypost, sandbox):
     assert (bought(sandbox), len(answers - {"unknown"})) == (1, 1)
 
 
-def test_too_late_nothing_is_sent(easypost, sandbox):
+def test_nothing_is_sent_after_the_lease_ends(easypost, sandbox):
     prepared = easypost.prepare(parcel())
     with pytest.raises(NotSent):
         easypost.book(prepared.body, key="attempt-1", not_after=0.0)
@@ -173,14 +173,14 @@ def test_a_wrong_key_stops_the_account(sandbox):
         open_account(sandbox, "EZAK-unknown").ping()
 
 
-def test_a_test_key_buys_what_only_it_can_see(sandbox, easypost):
+def test_a_test_keys_purchase_is_visible_only_to_that_key(sandbox, easypost):
     booked = buy(open_account(sandbox, Config.test_key))
     assert b'"mode":"test"' in booked.body
     with pytest.raises(Rejected):
         easypost.view(booked.order_id)
 
 
-def test_a_refused_address_is_refused_at_its_field(easypost, sandbox):
+def test_a_refused_address_is_an_error_on_its_field(easypost, sandbox):
     with pytest.raises(Rejected) as refused:
         easypost.prepare(parcel(receiver=replace(TO_US, line1="Sample Street")))
     assert refused.value.messages == {"receiver_line1": ["Address not found", "House number is missing"]}
@@ -199,7 +199,7 @@ def test_too_many_requests_are_unsent(easypost, sandbox):
 
 
 @pytest.mark.parametrize("end", ["refunded", "rejected"])
-def test_a_cancellation_is_asked_for_and_ends_days_later(easypost, sandbox, end):
+def test_a_cancellation_is_requested_and_decided_days_later(easypost, sandbox, end):
     sandbox.control("settings", refund_end=end)
     booked = buy(easypost)
     assert easypost.cancel(booked.order_id).is_asked
@@ -211,7 +211,7 @@ def test_a_cancellation_is_asked_for_and_ends_days_later(easypost, sandbox, end)
         assert easypost.cancel(booked.order_id).state == easypost.contract.cancelled_word
 
 
-def test_a_parcel_that_travels_is_not_refunded(easypost, sandbox):
+def test_a_parcel_in_transit_is_not_refunded(easypost, sandbox):
     booked = buy(easypost)
     sandbox.control("scan", reference=booked.reference, status="in_transit")
     with pytest.raises(Rejected):
@@ -219,7 +219,7 @@ def test_a_parcel_that_travels_is_not_refunded(easypost, sandbox):
 
 
 @pytest.mark.parametrize("made_as", ["image/png", "application/zpl"])
-def test_a_label_that_is_no_pdf_is_never_fetched_but_converted(easypost, sandbox, made_as):
+def test_a_label_that_is_not_a_pdf_is_converted_before_it_is_fetched(easypost, sandbox, made_as):
     sandbox.control("settings", label_type=made_as)
     booked = buy(easypost)
     assert booked.labels == ()
@@ -227,7 +227,7 @@ def test_a_label_that_is_no_pdf_is_never_fetched_but_converted(easypost, sandbox
     assert easypost.label(link).content.startswith(b"%PDF-")
 
 
-def test_its_events_are_signed_as_the_class_checks(sandbox, tmp_path):
+def test_the_sandboxs_signatures_pass_the_classs_check(sandbox, tmp_path):
     running = start(Config(state=tmp_path / "other", webhook_secret="sécret"))
     try:
         signature = running.app.events.signature(b'{"result":{}}')
@@ -239,7 +239,7 @@ def test_its_events_are_signed_as_the_class_checks(sandbox, tmp_path):
 
 
 def test_a_storm_of_lost_replies_buys_each_order_once(sandbox, tmp_path):
-    """The prepared bytes are all that survives a loss; each order is looked at, then sent again."""
+    """Only the prepared bytes survive a lost reply; each order is looked up, then sent again."""
     dice, orders = random.Random(46), [f"order-{number}" for number in range(30)]  # noqa: S311
     easypost = open_account(sandbox)
     for operation, verb, share in (("book", "commit-close", 0.2), ("book", "timed-out", 0.15), ("book", "500", 0.15),
@@ -262,7 +262,7 @@ def book_in_trouble(easypost: EasyPost, order: str, dice: random.Random) -> Book
 
 
 def ask_until_answered(call: Callable[[], Any]) -> Any:
-    """Ask again what costs nothing, until there is an answer."""
+    """Repeat a call that costs nothing until it is answered."""
     while True:
         try:
             answer: Prepared | Booked | None = call()

@@ -1,7 +1,7 @@
-"""Each contract point renamed and turned off: portal and sandbox, who share no code, still agree, or one says why not.
+"""Rename or turn off each contract point: the portal and the sandbox still agree, or the contract is refused.
 
-A journey is a ping, prices at home and abroad and with cover, their bookings, a look, the labels, a scan by poll and as
-a webhook, a cancellation and the billing report. Nothing of it may fail for a point that both read from the same file.
+The two share no code. A journey is a ping; quotes at home, abroad and with cover; their bookings; a lookup; the labels;
+a polled scan and a pushed one; a cancellation; and the billing report. Every step must work when both read the same file.
 """
 
 import dataclasses
@@ -89,7 +89,7 @@ def written(name: str, value: Any) -> str:
 
 
 class Journey:
-    """What the portal does at a carrier, with what was off by the contract left out."""
+    """Everything the portal asks of a carrier, and which steps the contract turns off."""
 
     def __init__(self, sandbox: SandboxCarrier, contract: Contract) -> None:
         self.sandbox, self.contract, self.off = sandbox, contract, set[str]()
@@ -117,7 +117,7 @@ class Journey:
         self.call("subscribe", lambda: self.carrier.subscribe(self.contract.reference_example))
 
     def bought(self, **changes: Any) -> Any:
-        """Each product that is offered is booked as it was offered: by its code, at its price, for its day."""
+        """Book each product as it was offered: by its code, at its price, on its day. Return the last order."""
         offered = self.carrier.quote(shipment(**changes))
         assert offered.products
         assert not offered.unreadable
@@ -156,7 +156,7 @@ def marked(name: str, how: str, value: Any) -> Any:
     return pytest.param(name, how, value, id=f"{name}-{how}", marks=[] if at_a_landing else ALONE)
 
 
-def test_portal_and_sandbox_agree_on_a_contract_that_renames_everything(tmp_path) -> None:
+def test_portal_and_sandbox_agree_when_every_point_is_renamed(tmp_path) -> None:
     text = "".join(written(name, value) for name, how, value in cases() if how == "renamed")
     file = tmp_path / "contract.toml"
     file.write_text(text)
@@ -167,7 +167,7 @@ def test_portal_and_sandbox_agree_on_a_contract_that_renames_everything(tmp_path
 
 
 @pytest.mark.parametrize(("name", "how", "value"), [marked(*case) for case in cases()])
-def test_portal_and_sandbox_agree_or_say_why(tmp_path, name: str, how: str, value: Any) -> None:
+def test_portal_and_sandbox_agree_or_the_contract_is_refused(tmp_path, name: str, how: str, value: Any) -> None:
     text = written(name, value)
     file = tmp_path / "contract.toml"
     file.write_text(text)

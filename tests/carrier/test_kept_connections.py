@@ -1,4 +1,4 @@
-"""Repeatable calls use a kept connection; calls that cost money or cancel open their own."""
+"""Calls that can be repeated share a kept connection; a booking or a cancellation opens its own."""
 
 import json
 import os
@@ -24,9 +24,9 @@ ORDER = {"order_id": "b3b4", "carrier_reference": "SQ7K2M", "state": "Ordered"}
 
 @dataclass
 class Keeping:
-    """A carrier that leaves its connections open, with the requests of each.
+    """A carrier that leaves its connections open and records the requests on each.
 
-    Once, it hangs up at a connection's request of the number `hangs_up_at`.
+    It hangs up once, when a connection reaches request number `hangs_up_at`.
     """
 
     hangs_up_at: int = 0
@@ -104,7 +104,7 @@ def test_which_calls_share_a_connection(
     assert [len(asked) for asked in far_side.asked] == ([3] if CALLS[name][1] else [1, 1, 1])
 
 
-def test_a_kept_connection_closed_meanwhile_is_reopened_and_used_once_more(
+def test_a_call_is_repeated_once_if_the_kept_connection_was_closed(
     keeping: tuple[Keeping, str], client: Callable[..., Carrier]
 ) -> None:
     far_side, url = keeping
@@ -123,7 +123,7 @@ def test_a_separate_connection_is_not_retried(keeping: tuple[Keeping, str], clie
     assert [len(asked) for asked in far_side.asked] == [1]
 
 
-def test_an_idle_connection_is_not_trusted(
+def test_a_connection_idle_for_too_long_is_not_reused(
     keeping: tuple[Keeping, str], client: Callable[..., Carrier], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     far_side, url = keeping
@@ -134,7 +134,7 @@ def test_an_idle_connection_is_not_trusted(
     assert [len(asked) for asked in far_side.asked] == [1, 1]
 
 
-def test_after_a_reply_not_to_be_trusted_the_connection_is_not_used_again(
+def test_a_connection_is_not_reused_after_an_unusable_reply(
     keeping: tuple[Keeping, str], client: Callable[..., Carrier], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     far_side, url = keeping
@@ -148,7 +148,7 @@ def test_after_a_reply_not_to_be_trusted_the_connection_is_not_used_again(
     assert [len(asked) for asked in far_side.asked] == [1, 1]
 
 
-def test_authorities_are_read_again_only_once_their_file_has_changed(tmp_path: Path) -> None:
+def test_certificate_authorities_are_reread_only_if_their_file_changed(tmp_path: Path) -> None:
     bundle = str(certificates.own_certificate(tmp_path).bundle)
     before = connection.trust_context(bundle)
     assert connection.trust_context(bundle) is before

@@ -1,4 +1,4 @@
-"""Fetching a label: byte for byte, from the carrier only, with credentials for nobody else."""
+"""Fetching a label: byte for byte, from the carrier only, and with credentials sent to nobody else."""
 
 import hashlib
 import time
@@ -23,13 +23,13 @@ def link(far_side, path="/orders/1/labels/a4.pdf"):
 
 @pytest.fixture
 def files():
-    """The host that holds the signed files."""
+    """The host that serves the signed files."""
     server = SocketCarrier()
     yield server
     server.close()
 
 
-def test_head_redirects_to_a_file_that_needs_no_credentials(client, far_side, files):
+def test_a_redirected_file_is_fetched_without_credentials(client, far_side, files):
     signed = f"{files.url}/labels/a4.pdf?token=abc"
     far_side.answers(reply(302, b"", Location=signed))
     files.answers(pdf())
@@ -49,7 +49,7 @@ def test_a_relative_redirect_stays_with_the_carrier(client, far_side):
 
 
 @pytest.mark.parametrize("status", [200, 404, 405])
-def test_a_carrier_without_head_gets_a_get(client, far_side, status):
+def test_a_carrier_that_does_not_redirect_a_head_is_sent_a_get(client, far_side, status):
     far_side.answers(reply(status, b""), pdf())
     assert client().label(link(far_side)).content == PDF
     assert [(asked.method, "authorization" in asked.headers) for asked in far_side.asked] == [
@@ -58,7 +58,7 @@ def test_a_carrier_without_head_gets_a_get(client, far_side, status):
     ]
 
 
-def test_get_at_once_if_the_contract_says_so(client, far_side):
+def test_the_contract_can_ask_for_a_get_straight_away(client, far_side):
     far_side.answers(pdf(Content_Type="application/octet-stream; x=1"))
     assert client({"label_fetch": "get"}).label(link(far_side)).content == PDF
     assert [asked.method for asked in far_side.asked] == ["GET"]
@@ -72,34 +72,34 @@ def test_a_label_on_another_host_is_requested_without_our_key(client, files):
 
 
 @pytest.mark.parametrize("status", [401, 403])
-def test_a_stale_signed_address_says_nothing_about_our_account(client, far_side, status):
+def test_an_expired_signed_url_does_not_stop_the_account(client, far_side, status):
     far_side.answers(reply(302, b"", Location="/files/1?token=abc"), reply(status, {"error": "expired"}))
     with pytest.raises(OutcomeUnknown):
         client().label(link(far_side))
 
 
-def test_a_redirect_to_nowhere_is_no_label(client, far_side):
+def test_a_redirect_without_a_location_is_not_a_label(client, far_side):
     far_side.answers(reply(302, b""))
     with pytest.raises(OutcomeUnknown):
         client().label(link(far_side))
     assert len(far_side.asked) == 1
 
 
-def test_only_one_hop(client, far_side):
+def test_only_one_redirect_is_followed(client, far_side):
     far_side.answers(reply(302, b"", Location="/again"))
     with pytest.raises(OutcomeUnknown):
         client().label(link(far_side))
     assert len(far_side.asked) == 2
 
 
-def test_no_label_there(client, far_side):
+def test_a_missing_label_is_a_refusal(client, far_side):
     far_side.answers(reply(404, {"error": "not_found"}))
     with pytest.raises(Rejected) as raised:
         client().label(link(far_side))
     assert raised.value.status == 404
 
 
-def test_our_account_is_stopped(client, far_side):
+def test_a_refused_key_stops_the_account(client, far_side):
     far_side.answers(reply(401, b""))
     with pytest.raises(AccountStopped):
         client().label(link(far_side))
@@ -109,7 +109,7 @@ KINDS = ["APPLICATION/PDF; charset=binary", "binary/octet-stream", "application/
 
 
 @pytest.mark.parametrize("kind", [*KINDS, "text/plain", "application/xml", ""])
-def test_a_whole_pdf_is_a_label_whatever_it_is_called(client, far_side, kind):
+def test_a_whole_pdf_is_a_label_whatever_its_content_type(client, far_side, kind):
     far_side.answers(pdf(Content_Type=kind))
     assert client({"label_fetch": "get"}).label(link(far_side)).content == PDF
 
@@ -147,7 +147,7 @@ def test_bytes_before_and_after_a_pdf_are_kept(client, far_side, content):
     ],
     ids=["HTML", "XML", "JSON", "a list", "a text"],
 )
-def test_a_page_or_a_reply_that_quotes_a_pdf_is_not_a_label(client, far_side, kind, content):
+def test_a_page_or_json_that_contains_a_pdf_is_not_a_label(client, far_side, kind, content):
     far_side.answers(pdf(content, Content_Type=kind))
     with pytest.raises(OutcomeUnknown, match="does not begin like a PDF"):
         client({"label_fetch": "get"}).label(link(far_side))
@@ -156,7 +156,7 @@ def test_a_page_or_a_reply_that_quotes_a_pdf_is_not_a_label(client, far_side, ki
 @pytest.mark.parametrize(
     "kind", ["text/html", "Text/HTML; charset=utf-8", "application/json", "application/problem+json"]
 )
-def test_a_body_typed_as_a_page_or_json_is_not_a_label(client, far_side, kind):
+def test_a_pdf_labelled_as_html_or_json_is_not_a_label(client, far_side, kind):
     far_side.answers(pdf(Content_Type=kind))
     with pytest.raises(OutcomeUnknown, match="not a PDF"):
         client({"label_fetch": "get"}).label(link(far_side))
@@ -244,7 +244,7 @@ def test_a_redirect_away_from_the_carrier_is_not_followed(client, far_side, url)
     assert len(far_side.asked) == 1
 
 
-def test_the_deadline_bounds_both_hops_together(client, far_side):
+def test_one_deadline_covers_the_redirect_and_the_file(client, far_side):
     def slow(connection):
         time.sleep(0.3)
         connection.sendall(reply(302, b"", Location="/files/1"))

@@ -30,7 +30,7 @@ def test_no_links_by_default(client):
         ask(client())
 
 
-def test_a_link_signed_here_is_for_the_sender_and_soon_over(client, far_side):
+def test_a_link_signed_here_is_for_the_sender_and_expires_in_15_minutes(client, far_side):
     url = ask(client(SIGNED, link_key="signing-key"))
     parts = urlsplit(url)
     assert f"{parts.scheme}://{parts.netloc}{parts.path}" == SIGNED["link_page"]
@@ -51,40 +51,40 @@ def test_a_link_signed_here_is_for_the_sender_and_soon_over(client, far_side):
     assert far_side.asked == []
 
 
-def test_no_key_means_no_link(client):
+def test_without_a_key_there_is_no_link(client):
     with pytest.raises(LinkOff):
         ask(client(SIGNED))
 
 
-def test_a_link_in_the_reply_is_read_fresh(client, far_side):
+def test_a_link_in_the_reply_is_fetched_each_time(client, far_side):
     url = f"{far_side.url}/page?ref=SQ7K2M&token=abc"
     far_side.answers(reply(200, order(authorised_tracking_url=url)))
     assert ask(client({"link": "response"})) == url
     assert far_side.asked[0].target == f"/api/orders/{ORDER_ID}"
 
 
-def test_a_link_to_a_host_the_contract_names(client, far_side):
+def test_a_link_to_a_host_in_the_contract_is_allowed(client, far_side):
     url = "https://track.carrier.example/?token=abc"
     far_side.answers(reply(200, order(authorised_tracking_url=url)))
     assert ask(client({"link": "response", "link_hosts": "track.carrier.example"})) == url
 
 
 @pytest.mark.parametrize("url", ["https://evil.example/?token=abc", "javascript:alert(1)", 7, {"a": 1}])
-def test_a_link_elsewhere_is_refused(client, far_side, url):
+def test_a_link_to_any_other_host_is_refused(client, far_side, url):
     far_side.answers(reply(200, order(authorised_tracking_url=url)))
     with pytest.raises(Rejected) as raised:
         ask(client({"link": "response", "link_hosts": "track.carrier.example"}))
     assert raised.value.code == "unsafe_link"
 
 
-def test_a_reply_without_a_link(client, far_side):
+def test_a_reply_without_a_link_is_a_refusal(client, far_side):
     far_side.answers(reply(200, order()))
     with pytest.raises(Rejected) as raised:
         ask(client({"link": "response"}))
     assert raised.value.code == "no_link"
 
 
-def test_a_reply_about_another_parcel(client, far_side):
+def test_a_reply_about_another_parcel_is_a_conflict(client, far_side):
     url = f"{far_side.url}/?token=abc"
     far_side.answers(reply(200, order(carrier_reference="SOTHER1", authorised_tracking_url=url)))
     with pytest.raises(OutcomeUnknown) as raised:
@@ -99,5 +99,5 @@ def test_a_reply_about_another_parcel(client, far_side):
         ("", ""),
     ],
 )
-def test_the_public_page(client, template, url):
+def test_the_contract_gives_the_public_tracking_page(client, template, url):
     assert client({"public_tracking": template}).public_tracking_url("SQ7K2M") == url

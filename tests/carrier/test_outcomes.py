@@ -30,7 +30,7 @@ class TestNotSent:
         with pytest.raises(NotSent, match="name was not found"):
             book(client(base_url="https://carrier.invalid/api"))
 
-    def test_a_connection_never_taken_sent_nothing(self, client):
+    def test_a_connection_never_accepted_sent_nothing(self, client):
         with socket.socket() as deaf:
             deaf.bind(("127.0.0.1", 0))
             deaf.listen(0)
@@ -53,17 +53,17 @@ class TestNotSent:
         with socket.create_server(("127.0.0.1", 0)) as mute, pytest.raises(NotSent):
             book(client(base_url=f"https://127.0.0.1:{mute.getsockname()[1]}/api", deadline=0.4))
 
-    def test_a_lease_that_ran_out_sends_no_byte(self, client, far_side):
+    def test_nothing_is_sent_once_the_lease_has_run_out(self, client, far_side):
         far_side.answers(reply(201, order()))
         with pytest.raises(NotSent, match="time to send had passed"):
             book(client(), not_after=time.monotonic() - 0.001)
         assert far_side.asked == []
 
-    def test_a_lease_still_good_sends(self, client, far_side):
+    def test_a_booking_is_sent_while_the_lease_lasts(self, client, far_side):
         far_side.answers(reply(201, order()))
         assert book(client(), not_after=time.monotonic() + 5).reference == "SQ7K2M"
 
-    def test_too_many_requests_waits_as_long_as_it_is_told(self, client, far_side):
+    def test_after_too_many_requests_the_carriers_wait_is_kept(self, client, far_side):
         far_side.answers(reply(429, {"error": "too_many_requests"}, Retry_After="7"))
         with pytest.raises(NotSent) as raised:
             book(client())
@@ -86,7 +86,7 @@ class TestNotSent:
             book(client())
         assert raised.value.retry_after == seconds
 
-    def test_too_many_requests_is_unknown_where_the_contract_says_so(self, client, far_side):
+    def test_too_many_requests_is_unknown_if_the_contract_says_so(self, client, far_side):
         far_side.answers(reply(429, {}))
         with pytest.raises(OutcomeUnknown):
             book(client({"too_many_requests_is_unprocessed": False}))
@@ -98,34 +98,34 @@ class TestOutcomeUnknown:
             book(carrier)
         return raised.value
 
-    def test_closed_without_a_word(self, client, far_side):
+    def test_a_connection_closed_without_a_reply_is_unknown(self, client, far_side):
         far_side.answers(b"")
         self.unknown(client(), "broke before a reply")
 
-    def test_reset(self, client, far_side):
+    def test_a_connection_reset_is_unknown(self, client, far_side):
         far_side.answers(reset)
         self.unknown(client(), "broke before a reply")
 
-    def test_silence_until_the_deadline(self, client, far_side):
+    def test_no_reply_before_the_deadline_is_unknown(self, client, far_side):
         far_side.answers(lambda connection: time.sleep(60))
         started = time.monotonic()
         self.unknown(client(deadline=0.3), "in time")
         assert time.monotonic() - started < 30
 
-    def test_a_body_dripped_beyond_the_deadline(self, client, far_side):
+    def test_a_body_sent_too_slowly_is_unknown(self, client, far_side):
         far_side.answers(drip(reply(201, order()), whole=100))
         started = time.monotonic()
         self.unknown(client(deadline=0.4), "too late")
         assert time.monotonic() - started < 30
 
-    def test_headers_dripped_beyond_the_deadline(self, client, far_side):
+    def test_headers_sent_too_slowly_are_unknown(self, client, far_side):
         far_side.answers(drip(reply(201, order()), whole=10))
         started = time.monotonic()
         self.unknown(client(deadline=0.4))
         assert time.monotonic() - started < 30
 
-    def test_a_whole_order_whose_last_byte_came_too_late(self, client, far_side):
-        """The body has no length, so the shut socket looks like its proper end."""
+    def test_a_reply_that_ends_after_the_deadline_is_unknown(self, client, far_side):
+        """The body has no length, so the closed socket looks like a normal end."""
         content = reply(201, order(), Content_Length="")
 
         def slow(connection):
@@ -135,36 +135,36 @@ class TestOutcomeUnknown:
         far_side.answers(slow)
         assert self.unknown(client(deadline=0.3), "too late").status == 201
 
-    def test_a_cut_body_keeps_its_status(self, client, far_side):
+    def test_a_body_cut_short_keeps_its_status(self, client, far_side):
         far_side.answers(reply(201, order())[:-20])
         assert self.unknown(client(), "cut short").status == 201
 
-    def test_a_cut_chunked_body(self, client, far_side):
+    def test_a_chunked_body_cut_short_is_unknown(self, client, far_side):
         far_side.answers(reply(201, b"400\r\n{", Content_Length="", Transfer_Encoding="chunked"))
         self.unknown(client(), "cut short")
 
-    def test_a_cut_header_block_is_no_empty_success(self, client, far_side):
+    def test_headers_cut_short_are_not_an_empty_success(self, client, far_side):
         far_side.answers(b"HTTP/1.1 201 Created\r\nContent-Ty")
         self.unknown(client())
 
-    def test_a_cut_header_block_is_no_empty_refusal(self, client, far_side):
+    def test_headers_cut_short_are_not_an_empty_refusal(self, client, far_side):
         far_side.answers(b"HTTP/1.1 400 Bad Request\r\nContent-Ty")
         self.unknown(client())
 
-    def test_a_status_line_that_is_none(self, client, far_side):
+    def test_a_reply_that_is_not_http_is_unknown(self, client, far_side):
         far_side.answers(b"SSH-2.0-OpenSSH_9.2\r\n\r\n")
         self.unknown(client())
 
-    def test_a_thousand_headers(self, client, far_side):
+    def test_a_reply_with_a_thousand_headers_is_unknown(self, client, far_side):
         bomb = "".join(f"X-{n}: y\r\n" for n in range(1000))
         far_side.answers(f"HTTP/1.1 201 Created\r\n{bomb}\r\n".encode())
         self.unknown(client())
 
-    def test_a_compressed_reply(self, client, far_side):
+    def test_a_compressed_reply_is_unknown(self, client, far_side):
         far_side.answers(reply(201, order(), Content_Encoding="gzip"))
         self.unknown(client(), "compressed")
 
-    def test_a_reply_over_a_mebibyte(self, client, far_side):
+    def test_a_reply_over_a_mebibyte_is_unknown(self, client, far_side):
         far_side.answers(reply(201, order(note="x" * 1_100_000)))
         self.unknown(client(), "too long")
 
@@ -174,17 +174,17 @@ class TestOutcomeUnknown:
         assert len(far_side.asked) == 1
 
     @pytest.mark.parametrize("status", [408, 409, 410, 418, 425, 500, 502, 503, 504])
-    def test_a_status_that_says_neither_yes_nor_no(self, client, far_side, status):
+    def test_a_status_that_is_neither_yes_nor_no_is_unknown(self, client, far_side, status):
         far_side.answers(reply(status, {"error": "trouble"}))
         assert self.unknown(client()).status == status
 
     @pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b"null", b"{", b'{"order_id": 1, "order_id": 2}'])
-    def test_a_success_that_says_nothing_readable(self, client, far_side, body):
+    def test_a_success_that_cannot_be_read_is_unknown(self, client, far_side, body):
         far_side.answers(reply(201, body))
         self.unknown(client())
 
     @pytest.mark.parametrize("body", [b"<html>no</html>", b"", b'{"error":'])
-    def test_a_refusal_that_cannot_be_read(self, client, far_side, body):
+    def test_a_refusal_that_cannot_be_read_is_unknown(self, client, far_side, body):
         far_side.answers(reply(422, body))
         self.unknown(client())
 
@@ -192,9 +192,7 @@ class TestOutcomeUnknown:
         far_side.answers(b"HTTP/1.1 103 Early Hints\r\n\r\n")
         self.unknown(client())
 
-    def test_a_connection_that_broke_while_the_request_was_being_sent_may_have_sent_it(
-        self, client, far_side, monkeypatch
-    ):
+    def test_a_connection_that_breaks_while_sending_may_have_sent_the_request(self, client, far_side, monkeypatch):
         def send_and_break(self, data):
             self.sock.sendall(data[:20])
             raise ConnectionResetError(104, "Connection reset by peer")
@@ -206,13 +204,13 @@ class TestOutcomeUnknown:
 
 class TestRejected:
     @pytest.mark.parametrize("status", [400, 404, 405, 413, 415, 422])
-    def test_a_readable_no_is_a_no(self, client, far_side, status):
+    def test_a_refusal_that_can_be_read_is_a_refusal(self, client, far_side, status):
         far_side.answers(reply(status, {"error": "no", "error_description": "Not today."}))
         with pytest.raises(Rejected) as raised:
             book(client())
         assert (raised.value.status, raised.value.code, raised.value.text) == (status, "no", "Not today.")
 
-    def test_an_empty_400_is_how_malformed_json_is_refused(self, client, far_side):
+    def test_an_empty_400_is_a_refusal(self, client, far_side):
         far_side.answers(reply(400, b"", Content_Type="text/html; charset=utf-8"))
         with pytest.raises(Rejected):
             book(client())
@@ -220,13 +218,13 @@ class TestRejected:
 
 class TestAccountStopped:
     @pytest.mark.parametrize("status", [401, 402, 403, 412])
-    def test_our_account_is_at_fault(self, client, far_side, status):
+    def test_a_status_about_our_account_stops_it(self, client, far_side, status):
         far_side.answers(reply(status, {"error": "x", "error_description": "The account has no payment method."}))
         with pytest.raises(AccountStopped) as raised:
             book(client())
         assert (raised.value.status, raised.value.text) == (status, "The account has no payment method.")
 
-    def test_a_page_instead_of_a_sentence_is_shown_without_its_links(self, client, far_side):
+    def test_a_page_in_place_of_a_message_is_shown_without_its_links(self, client, far_side):
         link = b"https://track.carrier.example/?ref=SQ7K2M&token=l1nk-token"
         far_side.answers(reply(402, b"<p>Pay first: " + link + b"</p>"))
         with pytest.raises(AccountStopped) as raised:
@@ -244,13 +242,13 @@ class TestOneAttempt:
         time.sleep(0.05)
         assert len(far_side.asked) == 1
 
-    def test_no_socket_and_no_timer_is_left_behind(self, client, far_side):
+    def test_no_timer_is_left_behind(self, client, far_side):
         far_side.answers(reply(200, {"ping": "pong"}))
         client().ping()
         time.sleep(0.05)
         assert not [thread for thread in threading.enumerate() if isinstance(thread, threading.Timer)]
 
-    def test_environment_proxies_are_ignored(self, client, far_side, monkeypatch):
+    def test_proxies_in_the_environment_are_ignored(self, client, far_side, monkeypatch):
         monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
         far_side.answers(reply(201, order()))
         assert book(client()).order_key == ORDER_KEY
@@ -264,7 +262,7 @@ class TestOneAttempt:
 
 
 def drip(data, *, whole):
-    """Send `whole` bytes at once and the rest one by one."""
+    """Send the first `whole` bytes at once and the rest one by one."""
 
     def send(connection):
         connection.sendall(data[:whole])

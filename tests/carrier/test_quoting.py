@@ -60,13 +60,13 @@ ABROAD = Party(name="Avery Lund", suburb="Portland", postcode="97205", state="OR
 
 
 @pytest.mark.parametrize("changes", [{"receiver": ABROAD}, {"contents": (SHIRTS,)}, {"cover": Decimal(300)}])
-def test_abroad_contents_or_cover_make_it_a_post(client, far_side, changes):
+def test_a_quote_abroad_or_with_contents_or_cover_is_a_post(client, far_side, changes):
     ask(client, far_side, **changes)
     (asked,) = far_side.asked
     assert (asked.method, asked.target) == ("POST", "/api/products")
 
 
-def test_a_posted_quote_names_no_person_and_no_partner(client, far_side):
+def test_a_posted_quote_has_no_names_and_no_partner_id(client, far_side):
     ask(client, far_side, receiver=ABROAD, contents=(SHIRTS,), contents_type="Merchandise")
     body = far_side.asked[0].json
     assert body["receiver"] == {
@@ -117,12 +117,12 @@ def test_a_product_is_read(client, far_side):
         ("locker", "SAVER-PICKUP", "unknown"),
     ],
 )
-def test_pickup_or_drop_off_is_what_the_quote_says_first(client, far_side, said, code, first_mile):
+def test_a_first_mile_in_the_quote_overrides_the_code(client, far_side, said, code, first_mile):
     (read,) = ask(client, far_side, named(code=code, first_mile_option=said))
     assert read.first_mile == first_mile
 
 
-def test_duties_are_paid_where_the_code_says_so(client, far_side):
+def test_duties_are_paid_if_the_code_says_so(client, far_side):
     (read,) = ask(client, far_side, named(code="STANDARD-DDP-PICKUP"))
     assert read.duties_paid
 
@@ -143,12 +143,12 @@ def test_days_without_dates_are_counted_in_weekdays(client, far_side):
         ({"date_range": ["2026-03-01", "2026-03-01"]}, date(2026, 3, 1)),  # the same day west of Greenwich
     ],
 )
-def test_a_product_whose_first_expected_day_is_its_last_is_kept(client, far_side, eta, arrives):
+def test_a_product_expected_on_a_single_day_is_kept(client, far_side, eta, arrives):
     (read,) = ask(client, far_side, product(eta=eta))
     assert (read.eta_from, read.eta_to) == (arrives, arrives)
 
 
-def test_no_expected_day_is_no_reason_to_drop_a_product(client, far_side):
+def test_a_product_without_an_expected_day_is_kept(client, far_side):
     (read,) = ask(client, far_side, product(eta=None))
     assert (read.eta_from, read.eta_to) == (None, None)
 
@@ -185,7 +185,7 @@ def costing(amount, currency="AUD"):
         ("STANDARD", "code missing"),
     ],
 )
-def test_a_row_that_cannot_be_booked_is_left_out_and_says_why(client, far_side, row, why):
+def test_a_row_that_cannot_be_booked_is_left_out_with_a_reason(client, far_side, row, why):
     found = quoted(client, far_side, row, product())
     assert [read.code for read in found.products] == ["STANDARD-PICKUP"]
     assert found.unreadable == (why,)
@@ -197,31 +197,31 @@ def test_the_log_counts_the_rows_that_were_left_out(client, far_side, calls):
     assert [(call.outcome, call.unreadable) for call in calls] == [("ok", 2), ("ok", 0)]
 
 
-def test_no_more_unreadable_rows_are_named_than_anybody_looks_at(client, far_side):
+def test_at_most_a_hundred_unreadable_rows_are_named(client, far_side):
     found = quoted(client, far_side, *[None] * 1000, product())
     assert (len(found.unreadable), len(found.products)) == (100, 1)
 
 
-def test_no_service_is_an_empty_list(client, far_side):
+def test_a_quote_without_services_is_empty(client, far_side):
     assert ask(client, far_side) == ()
 
 
-def test_a_thousand_products_are_fifty(client, far_side):
+def test_at_most_fifty_products_are_kept(client, far_side):
     assert len(ask(client, far_side, *[named(code=f"P-{n}") for n in range(1000)])) == 50
 
 
-def test_a_list_that_lies_deeper(client, far_side):
+def test_the_contract_says_where_the_list_of_products_is(client, far_side):
     far_side.answers(reply(200, {"data": {"rows": [product()]}}))
     assert len(client({"products": "data.rows"}).quote(shipment()).products) == 1
 
 
-def test_something_else_than_a_list_is_unusable(client, far_side):
+def test_a_quote_that_is_not_a_list_is_unusable(client, far_side):
     far_side.answers(reply(200, {"products": []}))
     with pytest.raises(OutcomeUnknown):
         client().quote(shipment())
 
 
-def test_a_refused_quote_names_our_fields(client, far_side):
+def test_a_refused_quote_has_errors_on_our_fields(client, far_side):
     said = {"sender_suburb": ["can't be blank"], "weight_value": ["is not a number"]}
     far_side.answers(reply(422, {"error": "unprocessable_entity", "messages": said}))
     with pytest.raises(Rejected) as raised:
@@ -237,5 +237,5 @@ def test_a_refused_quote_names_our_fields(client, far_side):
     ],
     ids=["Thursday", "Friday", "Saturday", "Sunday", "no day", "over two weekends"],
 )  # fmt: skip
-def test_weekdays_are_counted_without_saturdays_and_sundays(start, days, day):
+def test_saturdays_and_sundays_are_not_weekdays(start, days, day):
     assert weekdays_after(date.fromisoformat(start), days) == date.fromisoformat(day)

@@ -1,4 +1,4 @@
-"""A refusal in any of the four shapes, told in our field names."""
+"""A refusal in any of its four shapes, read into errors on our own fields."""
 
 import pytest
 
@@ -10,7 +10,7 @@ def messages(said, **points):
     return read_refusal({"error": "unprocessable_entity", "messages": said}, Contract(**points)).messages
 
 
-def test_a_flat_map():
+def test_a_flat_map_is_read():
     said = {
         "pickup_date": ["must be a business day"],
         "dimensions": ["can't be blank"],
@@ -25,24 +25,24 @@ def test_a_flat_map():
     }
 
 
-def test_nested_lists_of_objects():
+def test_nested_lists_of_objects_are_read():
     said = {"sender": [{"contact": [{"phone": ["is not valid"]}]}], "receiver": [{"contact": [{"email": ["is bad"]}]}]}
     assert messages(said) == {"sender_phone": ["is not valid"], "receiver_email": ["is bad"]}
 
 
-def test_a_bare_string():
+def test_a_bare_string_is_read():
     assert messages("Order can not be cancelled.") == {"": ["Order can not be cancelled."]}
 
 
-def test_a_whole_body_that_is_a_string():
+def test_a_body_that_is_only_a_string_is_read():
     assert read_refusal("Nope.", Contract()) == ("", "Nope.", {})
 
 
-def test_no_json_at_all_says_nothing():
+def test_a_body_without_json_has_no_messages():
     assert read_refusal(None, Contract()) == ("", "", {})
 
 
-def test_a_map_without_any_envelope():
+def test_a_map_without_an_envelope_is_read():
     assert read_refusal({"receiver_postcode": "is unknown"}, Contract()).messages == {
         "receiver_postcode": ["is unknown"]
     }
@@ -69,7 +69,7 @@ def test_a_map_without_any_envelope():
         ("description", "description"),
     ],
 )
-def test_every_way_to_name_a_field(key, ours):
+def test_each_way_of_naming_a_field_is_understood(key, ours):
     assert messages({key: ["no"]}) == {ours: ["no"]}
 
 
@@ -83,11 +83,11 @@ def test_every_way_to_name_a_field(key, ours):
         ({"parcel_contents": ["too short"]}, "contents"),
     ],
 )
-def test_messages_about_the_contents_land_on_the_item(said, ours):
+def test_a_message_about_the_contents_is_on_its_item(said, ours):
     assert messages(said) == {ours: ["too short"]}
 
 
-def test_a_name_we_do_not_have_stays_the_carriers():
+def test_a_field_we_do_not_have_keeps_the_carriers_name():
     assert messages({"metadata": [{"partner_id": ["can't be blank"]}], "base": ["Too heavy."]}) == {
         "metadata.partner_id": ["can't be blank"],
         "": ["Too heavy."],
@@ -102,23 +102,23 @@ def test_a_name_we_do_not_have_stays_the_carriers():
         ({"errors": {"base": ["is not served"]}}, "is not served"),
     ],
 )
-def test_what_is_about_several_of_our_fields_is_about_the_parcel(said, words):
+def test_a_message_about_several_of_our_fields_is_about_the_parcel(said, words):
     assert messages(said) == {"": [words]}
 
 
-def test_the_contracts_own_names_are_followed_back():
+def test_the_contracts_field_names_are_mapped_to_ours():
     points = {"receiver_suburb": "to.city", "query_receiver_suburb": "to_city", "error_messages": "problems"}
     body = {"problems": {"to": {"city": ["unknown"]}, "to_city": ["really unknown"]}}
     assert read_refusal(body, Contract(**points)).messages == {"receiver_suburb": ["unknown", "really unknown"]}
 
 
-def test_words_are_capped_and_made_plain():
+def test_messages_are_shortened_and_cleaned():
     said = messages({"weight": ["x" * 9000, "a\x00b\x1b[0m\nc\u202e"], **{f"k{n}": ["m"] for n in range(500)}})
     assert said["weight"] == ["x" * 500, "a\ufffdb [0m c"]
     assert sum(map(len, said.values())) == 50
 
 
-def test_a_signed_link_in_the_words_is_cut_out():
+def test_a_signed_link_in_a_message_is_cut_out():
     assert messages("See https://t.example/?ref=S1&token=abc now") == {"": ["See [cut] now"]}
 
 
@@ -132,16 +132,16 @@ def test_a_signed_link_in_the_words_is_cut_out():
         ({}, "See messages."),
     ],
 )
-def test_a_sentence_that_only_points_at_the_messages_is_dropped_where_there_are_any(said, text):
+def test_see_messages_is_dropped_if_there_are_messages(said, text):
     assert read_refusal({"error": "x", "error_description": "See messages.", **said}, Contract()).text == text
 
 
-def test_the_general_words_stand_in_for_a_missing_sentence():
+def test_general_messages_replace_a_missing_description():
     assert read_refusal({"error": "x", "messages": {"base": ["A.", "B."]}}, Contract()).text == "A.; B."
 
 
 @pytest.mark.parametrize("said", [7, True, [], {}, None, [[[]]], {"a": None}, {"a": [1, 2]}])
-def test_what_says_nothing_is_no_message(said):
+def test_an_empty_message_is_ignored(said):
     assert messages(said) == {}
 
 
@@ -157,7 +157,7 @@ def test_what_says_nothing_is_no_message(said):
         ),
     ],
 )
-def test_what_is_about_the_parcel_as_a_whole_is_the_senders(body, said):
+def test_a_message_about_the_whole_parcel_has_no_field(body, said):
     assert read_refusal(body, Contract()).messages == said
 
 
@@ -172,17 +172,17 @@ def test_what_is_about_the_parcel_as_a_whole_is_the_senders(body, said):
         ([{"message": "Something is wrong"}], {"": ["Something is wrong"]}),
     ],
 )
-def test_a_message_that_is_an_object_is_about_the_field_it_names_or_stands_at(said, read):
+def test_a_message_object_is_about_the_field_it_names_or_is_under(said, read):
     assert messages(said) == read
 
 
 @pytest.mark.parametrize(("length", "kept"), [(199, 199), (200, 200), (201, 200)])
-def test_what_an_error_says_beside_its_messages_is_bounded(length: int, kept: int) -> None:
+def test_an_errors_description_is_shortened(length: int, kept: int) -> None:
     said = read_refusal({"error_description": "x" * length, "messages": {"base": ["was refused"]}}, Contract())
     assert said.messages == {"": ["was refused", f"“{'x' * kept}”"]}
 
 
 @pytest.mark.parametrize("where", ["see messages", "Some data is invalid; see Messages.", "was refused."])
-def test_a_sentence_that_says_nothing_of_its_own_is_left_out(where: str) -> None:
+def test_a_description_that_adds_nothing_is_left_out(where: str) -> None:
     said = read_refusal({"error_description": where, "messages": {"base": ["was refused"]}}, Contract())
     assert said.messages == {"": ["was refused"]}

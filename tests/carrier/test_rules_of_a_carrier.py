@@ -1,4 +1,4 @@
-"""What carriers differ in beyond names and paths: statuses, suffixes, words, numbers. Each is a point."""
+"""How carriers differ beyond names and paths: statuses, suffixes, words and numbers. Each is a contract point."""
 
 from datetime import date
 from decimal import Decimal
@@ -33,9 +33,7 @@ def book(client, far_side, answer, points=None):
         ({"stopped_statuses": (401,)}, 403, OutcomeUnknown),
     ],
 )
-def test_the_contract_says_which_status_is_a_no_and_which_is_about_the_account(
-    client, far_side, points, status, outcome
-):
+def test_the_contract_says_which_statuses_refuse_and_which_stop_the_account(client, far_side, points, status, outcome):
     with pytest.raises(outcome):
         book(client, far_side, reply(status, {"error": "x"}), points=points)
 
@@ -54,7 +52,7 @@ def test_the_contract_says_which_status_is_a_no_and_which_is_about_the_account(
         ({"cancel_refused_statuses": (423,)}, reply(409, {"error": "x"}), OutcomeUnknown),
     ],
 )
-def test_the_contract_says_which_status_answers_a_cancel(client, far_side, points, answer, outcome):
+def test_the_contract_says_which_statuses_answer_a_cancellation(client, far_side, points, answer, outcome):
     far_side.answers(answer)
     if isinstance(outcome, str):
         assert client(points).cancel(ORDER_ID).state == outcome
@@ -75,7 +73,7 @@ STATES = {"refused_states": ("ERROR",), "pending_states": ("QUEUED",)}
         ({}, order(state="error"), None),
     ],
 )
-def test_the_contract_says_which_state_of_a_yes_is_a_no_or_not_yet(client, far_side, points, answer, outcome):
+def test_the_contract_says_which_states_of_an_order_are_refused_or_pending(client, far_side, points, answer, outcome):
     if outcome is None:
         assert book(client, far_side, reply(201, answer), points=points).state == answer["state"]
         return
@@ -98,12 +96,12 @@ def test_the_contract_says_which_state_of_a_yes_is_a_no_or_not_yet(client, far_s
         ({"duties_paid_word": ""}, "STANDARD-DDP-PICKUP", "pickup", False),
     ],
 )
-def test_a_products_code_is_read_by_the_contracts_words(client, far_side, points, code, first_mile, duties_paid):
+def test_the_contract_says_how_to_read_a_products_code(client, far_side, points, code, first_mile, duties_paid):
     (read,) = ask(client, far_side, product(product={"code": code}), points=points)
     assert (read.first_mile, read.duties_paid) == (first_mile, duties_paid)
 
 
-def test_no_pickup_day_is_sent_with_a_product_that_is_dropped_off(client):
+def test_no_pickup_day_is_sent_for_a_drop_off_product(client):
     sent = shipment(product_code="ECO_COUNTER", pickup_date=date(2026, 3, 3))
     assert b"pickup_date" in client().booking_body(sent)
     assert b"pickup_date" not in client({"dropoff_suffix": "_COUNTER"}).booking_body(sent)
@@ -132,7 +130,7 @@ def test_the_contract_says_when_prices_are_asked_for_by_post(client, far_side, p
     assert far_side.asked[0].method == method
 
 
-def test_a_currency_in_small_letters_is_the_same_currency(client, far_side):
+def test_a_currency_in_lower_case_is_the_same_currency(client, far_side):
     (read,) = ask(client, far_side, product(quote={"gross": {"amount": "12.08", "currency": "aud"}}))
     assert (read.price.currency, {money.currency for _, money in read.breakdown}) == ("AUD", {"AUD"})
     booked = book(client, far_side, reply(201, order(price={"gross": {"amount": 12.08, "currency": "aud"}})))
@@ -152,7 +150,7 @@ def test_a_currency_in_small_letters_is_the_same_currency(client, far_side):
         (20260305, None),
     ],
 )
-def test_a_day_may_be_told_with_a_time(client, far_side, given, read):
+def test_a_day_may_come_with_a_time(client, far_side, given, read):
     scheduling = {
         "pickup_date": given,
         "estimated_delivery_date_minimum": given,
@@ -163,14 +161,14 @@ def test_a_day_may_be_told_with_a_time(client, far_side, given, read):
 
 
 @pytest.mark.parametrize(("given", "read"), [(True, True), (False, False), (None, None), ("no", None), (0, None)])
-def test_whether_it_may_be_cancelled_is_read_or_unknown(client, far_side, given, read):
+def test_whether_an_order_can_be_cancelled_is_read_or_unknown(client, far_side, given, read):
     answer = order(scheduling={"is_cancellable": given})
     assert book(client, far_side, reply(201, answer)).is_cancellable is read
     far_side.answers(reply(200, answer | {"tracking_events": []}))
     assert client().track("SQ7K2M").is_cancellable is read
 
 
-def test_what_a_contract_says_twice_is_refused(tmp_path):
+def test_a_contract_that_contradicts_itself_is_refused(tmp_path):
     for text, why in (
         ("refused_statuses = [401]", "401 in refused_statuses and in stopped_statuses"),
         ("cancelled_statuses = [409]", "409 in cancelled_statuses and in cancel_refused_statuses"),

@@ -1,4 +1,4 @@
-"""Tracking events as a webhook brings them, sound and unsound."""
+"""Tracking events from a webhook, valid and invalid."""
 
 import json
 from datetime import UTC, datetime
@@ -38,7 +38,7 @@ LINK = "https://carrier.example/t/?token=canary-link"
 
 
 @pytest.mark.parametrize("member", ["description", "event_type"])
-def test_a_signed_link_in_a_scans_words_is_cut(member):
+def test_a_signed_link_in_a_scans_text_is_cut(member):
     assert getattr(read(**{member: f"Card left, see {LINK} today"}), member) == "Card left, see [cut] today"
 
 
@@ -47,19 +47,19 @@ def test_a_signed_link_in_a_scans_place_is_cut():
     assert {scan.suburb, scan.state, scan.country, scan.postcode} == {"[cut]"}
 
 
-def test_a_link_is_known_by_the_name_this_carrier_gives_its_token():
+def test_the_contract_says_which_parameter_makes_a_link_signed():
     words = "Card left, see https://carrier.example/t/?pass=canary-link or https://carrier.example/help?a=1"
     scan = read_event(body(description=words), Contract(link_token_query="pass"))
     assert scan.description == "Card left, see [cut] or https://carrier.example/help?a=1"
 
 
-def test_text_no_database_stores_is_replaced():
+def test_text_that_no_database_can_store_is_replaced():
     scan = read(description="a\x00b\ud800", extra={"x": "\x00"})
     assert scan.description == "a\ufffdb\ufffd"
     assert scan.raw["extra"] == {"x": "\ufffd"}
 
 
-def test_a_type_nobody_knows_is_kept():
+def test_an_unknown_event_type_is_kept():
     assert read(event_type="<b>Parcel Measured</b>").event_type == "<b>Parcel Measured</b>"
 
 
@@ -73,7 +73,7 @@ def test_a_reason_never_quotes_the_event():
     assert "SECRET" not in repr(raised.value)
 
 
-def test_another_carriers_names():
+def test_the_contract_names_an_events_members():
     points = {"event_reference": "ref", "event_type": "kind", "location": "where", "location_suburb": "town"}
     renamed = {"ref": "SQ7K2M", "kind": "Pickup", "where": {"town": "Hobart"}}
     scan = read_event(body(carrier_reference=..., event_type=..., location_data=..., **renamed), Contract(**points))

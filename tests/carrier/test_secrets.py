@@ -1,4 +1,4 @@
-"""Keys, links and query values never come out where somebody could read or store them."""
+"""Keys, links and query values never end up where somebody could read or store them."""
 
 import json
 import logging
@@ -20,14 +20,14 @@ def leaks(text):
     return [secret for secret in SECRETS if secret in text]
 
 
-def test_a_client_shows_its_host_only(client, far_side):
+def test_a_client_shows_only_its_host(client, far_side):
     carrier = client(link_key="signing-key")
     assert leaks(repr(carrier) + str(carrier)) == []
     assert "127.0.0.1" in repr(carrier)
 
 
 @pytest.mark.parametrize("answer", [reset, b"", reply(500, b"Example Lane"), reply(422, order()), reply(200, {})])
-def test_an_error_and_its_whole_traceback_show_nothing(client, far_side, answer):
+def test_an_error_and_its_traceback_show_no_secrets(client, far_side, answer):
     far_side.answers(answer)
     with pytest.raises(CarrierError) as raised:
         client().quote(shipment())
@@ -36,13 +36,13 @@ def test_an_error_and_its_whole_traceback_show_nothing(client, far_side, answer)
     assert (problem.__cause__, problem.__context__) == (None, None)
 
 
-def test_an_unsent_request_shows_nothing(client):
+def test_an_unsent_request_shows_no_secrets(client):
     with pytest.raises(CarrierError) as raised:
         client(base_url="http://127.0.0.1:9/api").quote(shipment())
     assert leaks("".join(traceback.format_exception(raised.value))) == []
 
 
-def test_a_call_says_how_it_went_and_no_more(client, far_side, calls):
+def test_a_logged_call_says_how_it_went_and_nothing_else(client, far_side, calls):
     far_side.answers(reply(200, []))
     client().quote(shipment())
     (call,) = calls
@@ -62,7 +62,7 @@ def test_a_call_says_how_it_went_and_no_more(client, far_side, calls):
         (b"", None, "unknown"),
     ],
 )
-def test_a_call_names_its_outcome(client, far_side, calls, answer, status, outcome):
+def test_a_logged_call_has_its_outcome(client, far_side, calls, answer, status, outcome):
     far_side.answers(answer)
     with pytest.raises(CarrierError):
         client().ping()
@@ -90,7 +90,7 @@ def test_a_stored_reply_has_no_links(client, far_side, link):
     assert leaks(booked.body.decode() + repr(booked)) == []
 
 
-def test_an_unknown_outcomes_evidence_has_no_links(client, far_side):
+def test_the_evidence_of_an_unknown_outcome_has_no_links(client, far_side):
     answer = reply(201, order(authorised_tracking_url=TOKEN_URL, carrier_reference=None))
     far_side.answers(answer, answer[:-10])
     carrier = client()
@@ -107,7 +107,7 @@ def test_a_stored_reply_is_at_most_64_kib(client, far_side):
     assert len(carrier.book(carrier.booking_body(shipment()), key="k").body) == 64 * 1024
 
 
-def test_no_library_logs_an_address(client, far_side, caplog):
+def test_no_library_logs_a_secret(client, far_side, caplog):
     caplog.set_level(logging.DEBUG)
     far_side.answers(reply(200, []))
     client().quote(shipment())
@@ -115,7 +115,7 @@ def test_no_library_logs_an_address(client, far_side, caplog):
 
 
 def test_credentials_stay_on_the_carriers_host(client, far_side):
-    """An address in the settings cannot smuggle a user or leave https."""
+    """The base address can't contain a user and must use https."""
     for base_url in (
         "http://carrier.example/api",
         "https://user:pw@carrier.example",
@@ -130,7 +130,7 @@ def test_credentials_stay_on_the_carriers_host(client, far_side):
 
 
 @pytest.mark.parametrize("changes", [{"user_agent": ""}, {"user_agent": "a\r\nb"}])
-def test_a_client_without_a_name_is_refused(client, changes):
+def test_a_client_without_a_user_agent_is_refused(client, changes):
     with pytest.raises(ValueError, match="User-Agent"):
         client(**changes)
 
@@ -146,5 +146,5 @@ def test_a_client_without_a_name_is_refused(client, changes):
         (None, None),
     ],
 )
-def test_only_signed_addresses_are_cut_out_of_a_reply(said, kept):
+def test_only_signed_urls_are_cut_out_of_a_reply(said, kept):
     assert scrub_value({"rows": [{"note": said}]}, Contract()) == {"rows": [{"note": kept}]}

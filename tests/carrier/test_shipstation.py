@@ -1,6 +1,6 @@
-"""ShipStation's class: each operation, against documents in the shapes of its clients' own.
+"""Each operation of the ShipStation class, against documents in the same shape as its clients' examples.
 
-The id of a row says whose document has that shape: repository and file.
+Each row's id says which example has that shape: the repository and the file.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def _on_the_day_of_the_quote(time_machine):
 
 @pytest.fixture
 def shipstation(far_side: SocketCarrier, calls: list[Call]) -> Callable[..., ShipStation]:
-    """Have the far side answer these documents, in this order, and return a client of it."""
+    """Make the carrier reply with these documents, in this order, and return a client for it."""
 
     def make(*documents: Any, status: int = 200, key: str = "made-up") -> ShipStation:
         far_side.answers(*(one if isinstance(one, bytes) else reply(status, one) for one in documents or [b""]))
@@ -100,7 +100,7 @@ RATES = [
 
 
 @pytest.mark.parametrize(("rate", "code", "price", "day"), RATES)
-def test_every_rate_is_read_in_an_estimate_and_for_a_shipment(shipstation, rate, code, price, day):
+def test_a_rate_reads_the_same_in_an_estimate_and_for_a_shipment(shipstation, rate, code, price, day):
     quoted = shipstation([rate]).quote(parcel())
     assert [(product.code, f"{product.price}", f"{product.eta_to}") for product in quoted.products] == [
         (code, price, day)
@@ -110,7 +110,7 @@ def test_every_rate_is_read_in_an_estimate_and_for_a_shipment(shipstation, rate,
     assert f"{prepared.price}" == price
 
 
-def test_the_bytes_name_the_rate_and_an_external_id_that_no_other_call_has(shipstation, far_side):
+def test_each_prepared_body_has_its_rate_and_its_own_external_id(shipstation, far_side):
     client = shipstation(made.rates(made.rate()))
     bodies = [json.loads(client.prepare(parcel()).body) for _ in range(2)]
     assert {body["custom_field2"] for body in bodies} == {made.RATE_ID}
@@ -135,7 +135,7 @@ def test_a_rate_that_cannot_be_read_is_left_out_and_counted(shipstation, calls, 
     assert (len(quoted.unreadable), calls[0].unreadable) == (1, 1)
 
 
-def test_neither_a_flat_rate_box_nor_what_the_carrier_refuses_is_offered(shipstation):
+def test_flat_rate_boxes_and_refused_rates_are_not_offered(shipstation):
     box = made.rate(package_type="small_flat_rate_box", shipping_amount=made.money(1))
     refused = made.rate(validation_status="invalid", shipping_amount=made.money(0), error_messages=["Too heavy"])
     dearer = made.rate(carrier_id="se-2", shipping_amount=made.money(9))
@@ -163,7 +163,7 @@ NO_RATES = [
 
 
 @pytest.mark.parametrize(("document", "outcome", "messages"), NO_RATES)
-def test_without_its_rate_nothing_is_prepared(shipstation, document, outcome, messages):
+def test_nothing_is_prepared_without_a_rate(shipstation, document, outcome, messages):
     with pytest.raises(outcome) as error:
         shipstation(document).prepare(parcel())
     assert getattr(error.value, "messages", None) == messages
@@ -184,7 +184,7 @@ LABELS = [
 
 
 @pytest.mark.parametrize(("document", "price"), LABELS)
-def test_every_label_is_read_by_buying_finding_and_viewing(shipstation, document, price):
+def test_a_label_reads_the_same_when_bought_found_or_viewed(shipstation, document, price):
     bought = shipstation(document).book(BODY, key="attempt-1")
     assert (bought.order_id, bought.reference, f"{bought.price}") == (made.LABEL_ID, made.NUMBER, price)
     assert [(link.format, link.size, link.url) for link in bought.labels] == [
@@ -202,7 +202,7 @@ UNDECIDED = [
 
 
 @pytest.mark.parametrize("document", UNDECIDED)
-def test_a_label_that_is_not_made_yet_is_pending(shipstation, document):
+def test_an_unfinished_label_is_pending(shipstation, document):
     for operation in ("book", "find"):
         with pytest.raises(OutcomeUnknown) as error:
             getattr(shipstation(document), operation)(BODY, key="attempt-1")
@@ -218,7 +218,7 @@ CONFLICTS = [
 
 
 @pytest.mark.parametrize("document", CONFLICTS)
-def test_a_voided_label_or_another_orders_is_for_a_person(shipstation, document):
+def test_a_voided_label_or_another_orders_label_is_a_conflict(shipstation, document):
     for operation in ("book", "find"):
         with pytest.raises(OutcomeUnknown) as error:
             getattr(shipstation(document), operation)(BODY, key="attempt-1")
@@ -235,26 +235,26 @@ def test_a_label_that_could_not_be_made_is_refused(shipstation):
 @pytest.mark.parametrize(
     "document", [row(RUBY_TOO + "labels/labels_extended_test.rb", {"label_id": "se-1", "status": "completed"}), {}, []]
 )
-def test_a_reply_without_a_number_is_unclear(shipstation, document):
+def test_a_reply_without_a_tracking_number_is_unclear(shipstation, document):
     with pytest.raises(OutcomeUnknown):
         shipstation(document).book(BODY, key="attempt-1")
 
 
 @pytest.mark.parametrize("document", [b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", made.errors()])
-def test_what_is_not_there_is_not_found_and_a_failed_look_is_no_answer(shipstation, document):
+def test_a_failed_lookup_does_not_mean_there_is_no_label(shipstation, document):
     assert shipstation(document, status=404).find(BODY, key="attempt-1") is None
     with pytest.raises(OutcomeUnknown):
         shipstation(b"", status=500).find(BODY, key="attempt-1")
 
 
-def test_a_body_without_its_names_is_not_sent(shipstation, far_side):
+def test_a_body_without_its_rate_and_external_id_is_not_sent(shipstation, far_side):
     for operation in ("book", "find"):
         with pytest.raises(OperationOff):
             getattr(shipstation(made.label()), operation)(b'{"label_format":"pdf"}', key="attempt-1")
     assert far_side.asked == []
 
 
-def test_the_prepared_bytes_are_sent_as_they_are_under_the_rate(shipstation, far_side):
+def test_the_prepared_bytes_are_sent_unchanged_to_their_rate(shipstation, far_side):
     client = shipstation(made.rates(made.rate()), made.label())
     body = client.prepare(parcel()).body
     client.book(body, key="attempt-1")
@@ -269,7 +269,7 @@ def test_the_prepared_bytes_are_sent_as_they_are_under_the_rate(shipstation, far
     ("TEST_made-up", {}, True), ("made-up", {}, False), ("made-up", {"test_label": True}, True),
     ("made-up", {"test_label": False}, False),
 ])  # fmt: skip
-def test_a_test_keys_label_is_known_as_worthless(shipstation, key, member, is_test):
+def test_a_test_keys_label_is_marked_as_a_test(shipstation, key, member, is_test):
     client = shipstation(made.label(**member), key=key)
     assert client.book(BODY, key="attempt-1").is_test is is_test
     assert client.view(made.LABEL_ID).is_test is is_test
@@ -316,7 +316,7 @@ LISTED = {"labels": [made.label()], "total": 1}
 
 
 @pytest.mark.parametrize(("document", "count"), HISTORIES)
-def test_every_scan_is_read_and_known_again(shipstation, document, count):
+def test_every_scan_is_read_and_recognised_the_next_time(shipstation, document, count):
     tracked, again = (shipstation(LISTED, document).track(made.NUMBER) for _ in range(2))
     assert (len(tracked.scans), tracked.unreadable, tracked.state) == (count, (), document["status_code"])
     assert len({scan.event_id for scan in tracked.scans}) == count
@@ -353,7 +353,7 @@ def test_the_newest_label_with_the_number_is_followed(shipstation, far_side):
         ("ZZ", None, ""),
     ],
 )
-def test_their_words_have_a_meaning_here(shipstation, status, detail, progress):
+def test_each_shipstation_status_has_a_meaning_here(shipstation, status, detail, progress):
     events = made.history(made.event(status_code=status, status_detail_code=detail))
     client = shipstation(LISTED, events)
     (scan,) = client.track(made.NUMBER).scans
@@ -361,7 +361,7 @@ def test_their_words_have_a_meaning_here(shipstation, status, detail, progress):
 
 
 @pytest.mark.parametrize("documents", [({},), ([],), (LISTED, {}), (LISTED, made.history(events=None))])
-def test_a_reply_without_a_history_is_no_empty_history(shipstation, documents):
+def test_a_reply_without_a_history_is_not_an_empty_history(shipstation, documents):
     with pytest.raises(OutcomeUnknown):
         shipstation(*documents).track(made.NUMBER)
 
@@ -384,7 +384,7 @@ FIELDS = [
 
 
 @pytest.mark.parametrize(("field", "ours"), FIELDS)
-def test_an_error_is_read_at_our_name_of_its_field(shipstation, field, ours):
+def test_an_error_is_reported_on_our_own_field(shipstation, field, ours):
     for member in ("field_name", "field"):
         document = made.errors(made.error("is wrong", **{member: field}))
         with pytest.raises(Rejected) as error:
@@ -419,7 +419,7 @@ STATUSES = [
 
 @pytest.mark.parametrize(("status", "document", "outcome"), STATUSES)
 @pytest.mark.parametrize("operation", ["quote", "prepare", "book", "view", "cancel", "track"])
-def test_the_status_and_the_code_say_whose_matter_it_is(shipstation, status, document, outcome, operation):
+def test_the_status_and_code_of_an_error_decide_its_outcome(shipstation, status, document, outcome, operation):
     client = shipstation(document, status=status)
     call: dict[str, Callable[[], object]] = {
         "quote": lambda: client.quote(parcel()),
@@ -433,7 +433,7 @@ def test_the_status_and_the_code_say_whose_matter_it_is(shipstation, status, doc
         call[operation]()
 
 
-def test_prices_are_asked_without_people_and_a_booking_with_them(shipstation, far_side):
+def test_names_are_sent_with_a_booking_but_not_with_a_quote(shipstation, far_side):
     shipstation([made.rate()]).quote(parcel(customer_reference="PORTAL-7"))
     shipstation(made.rates(made.rate())).prepare(parcel(customer_reference="PORTAL-7"))
     estimate, asked = (one.json for one in far_side.asked)
@@ -447,7 +447,7 @@ def test_prices_are_asked_without_people_and_a_booking_with_them(shipstation, fa
     assert estimate["carrier_ids"] == asked["rate_options"]["carrier_ids"] == ["se-1001", "se-1002"]
 
 
-def test_measures_are_written_in_the_units_they_were_entered_in(shipstation, far_side):
+def test_measures_keep_the_units_they_were_entered_in(shipstation, far_side):
     measures = Measures(Decimal("2.4"), "kg", Decimal(32), Decimal(24), Decimal("11.5"), "cm")
     shipstation([made.rate()]).quote(parcel(measures=measures))
     assert far_side.asked[0].json["weight"] == {"value": 2.4, "unit": "kilogram"}
@@ -455,7 +455,7 @@ def test_measures_are_written_in_the_units_they_were_entered_in(shipstation, far
     assert far_side.asked[0].json["dimensions"] == dimensions
 
 
-def test_customs_name_the_worth_of_one_piece_and_cover_is_insured(shipstation, far_side):
+def test_customs_have_the_value_of_one_piece_and_cover_is_insured(shipstation, far_side):
     shirts = Item("Cotton t-shirt", Decimal("28.00"), 2, "BD", "6109.10.0012")
     abroad = parcel(receiver=TO_NZ, contents=(shirts,), contents_type="Returned Goods", cover=Decimal(300))
     shipstation(made.rates(made.rate())).prepare(abroad)
@@ -469,7 +469,7 @@ def test_customs_name_the_worth_of_one_piece_and_cover_is_insured(shipstation, f
     ]  # fmt: skip
 
 
-def test_the_key_is_in_its_header_and_a_carrier_is_needed(shipstation, far_side, calls):
+def test_the_key_is_in_its_header_and_a_carrier_id_is_needed(shipstation, far_side, calls):
     client = shipstation({"carriers": []})
     client.ping()
     assert far_side.asked[0].headers["api-key"] == "made-up"
@@ -479,13 +479,13 @@ def test_the_key_is_in_its_header_and_a_carrier_is_needed(shipstation, far_side,
         ShipStation(key="k", partner_id="none", contract=Contract(**ShipStation.points), **settings)
 
 
-def test_a_tracker_of_a_parcel_from_elsewhere_is_not_made(shipstation, far_side):
+def test_no_tracker_is_created_for_a_parcel_booked_elsewhere(shipstation, far_side):
     with pytest.raises(OperationOff):
         shipstation({}).subscribe(made.NUMBER)
     assert far_side.asked == []
 
 
-def test_a_price_is_money_of_our_own_kind(shipstation):
+def test_a_price_is_the_sum_of_its_amounts(shipstation):
     assert shipstation(made.rates(UPS)).prepare(parcel(product_code="ups:ups_ground")).price == Money(
         Decimal("97.03"), "USD"
     )
@@ -543,7 +543,7 @@ def test_a_forged_signature_is_not_valid(private_key, changes):
     assert not ShipStation.has_valid_signature(EVENT, signed(private_key) | changes, jwks(private_key), now=NOW)
 
 
-def test_neither_another_body_nor_another_kind_of_key_is_valid(private_key):
+def test_a_changed_body_or_an_unusable_key_is_not_valid(private_key):
     headers = signed(private_key)
     assert not ShipStation.has_valid_signature(EVENT + b" ", headers, jwks(private_key), now=NOW)
     odd = [{"kty": "oct"}, {"n": None}, {"e": "Ag"}]

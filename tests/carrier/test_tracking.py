@@ -39,7 +39,7 @@ def scan(word):
         (2, "/api/tracking/SQ7K2M?partner_id=PRT-0001&page=2"),
     ],
 )
-def test_the_next_page_is_asked_for_however_it_is_told(client, far_side, given, asked):
+def test_the_next_page_is_requested_by_link_query_or_token(client, far_side, given, asked):
     last = {"tracking_events": [scan("Delivered")], "next": None}
     far_side.answers(reply(200, {"tracking_events": [PICKUP], "next": given}), reply(200, last))
     tracked = client(PAGED).track("SQ7K2M")
@@ -59,7 +59,7 @@ def test_the_next_page_is_asked_for_however_it_is_told(client, far_side, given, 
         ("/api/tracking/SQ7K2M?partner_id=PRT-0001", "read already"),
     ],
 )
-def test_a_next_page_that_is_not_asked_for_is_told(client, far_side, calls, given, why):
+def test_a_next_page_that_is_not_requested_is_reported(client, far_side, calls, given, why):
     far_side.answers(reply(200, {"tracking_events": [PICKUP], "next": given}))
     tracked = client(PAGED).track("SQ7K2M")
     assert (len(tracked.scans), len(far_side.asked)) == (1, 1)
@@ -67,20 +67,20 @@ def test_a_next_page_that_is_not_asked_for_is_told(client, far_side, calls, give
     assert [call.outcome for call in calls] == ["incomplete"]
 
 
-def test_what_was_read_before_a_page_failed_is_kept_and_not_whole(client, far_side, calls):
+def test_scans_read_before_a_page_failed_are_kept_as_incomplete(client, far_side, calls):
     far_side.answers(reply(200, {"tracking_events": [PICKUP], "next": 2}), reply(503))
     tracked = client(PAGED).track("SQ7K2M")
     assert (len(tracked.scans), tracked.is_whole) == (1, False)
     assert [call.outcome for call in calls] == ["ok", "unknown"]
 
 
-def test_a_carrier_without_pages_may_have_a_member_of_that_name(client, far_side):
+def test_a_next_member_is_ignored_if_the_contract_has_no_pages(client, far_side):
     far_side.answers(reply(200, {"tracking_events": [PICKUP], "next": "/api/more"}))
     assert client().track("SQ7K2M").unreadable == ()
     assert len(far_side.asked) == 1
 
 
-def test_a_reference_in_the_query(client, far_side):
+def test_the_reference_can_be_in_the_query(client, far_side):
     track(client, far_side, [], {"track": "GET /tracking?ref={reference}"})
     assert far_side.asked[0].target == "/api/tracking?ref=SQ7K2M&partner_id=PRT-0001"
 
@@ -90,7 +90,7 @@ def test_a_new_order_has_no_scans_yet(client, far_side, events):
     assert track(client, far_side, events).scans == ()
 
 
-def test_a_scan_that_cannot_be_read_is_kept_beside_its_reason(client, far_side):
+def test_a_scan_that_cannot_be_read_is_kept_with_the_reason(client, far_side):
     bad = PICKUP | {"scan_time": "2026-03-04T01:04:00"}
     tracked = track(client, far_side, [bad, PICKUP, "what"])
     assert len(tracked.scans) == 1
@@ -100,7 +100,7 @@ def test_a_scan_that_cannot_be_read_is_kept_beside_its_reason(client, far_side):
     )
 
 
-def test_a_reference_asked_for_in_another_case_is_the_same_parcel(client, far_side):
+def test_a_reference_in_another_case_is_the_same_parcel(client, far_side):
     tracked = track(client, far_side, [PICKUP | {"carrier_reference": "Sq7k2m"}])
     assert [scan.reference for scan in tracked.scans] == ["Sq7k2m"]
     assert tracked.unreadable == ()
@@ -111,19 +111,19 @@ def test_a_scan_of_another_parcel_is_not_ours(client, far_side):
     assert (tracked.scans, tracked.unreadable[0][1]) == ((), "the scan is of another parcel")
 
 
-def test_the_newest_thousand_scans_are_enough(client, far_side):
+def test_only_the_newest_thousand_scans_are_kept(client, far_side):
     tracked = track(client, far_side, [PICKUP | {"event_type": f"T{n}"} for n in range(1003)])
     assert [tracked.scans[0].event_type, tracked.scans[-1].event_type] == ["T3", "T1002"]
     assert tracked.unreadable == (({"left_out": 3}, "more than 1000 scans in one reply"),)
 
 
-def test_the_newest_are_those_scanned_last_wherever_they_stand(client, far_side):
+def test_the_newest_scans_are_chosen_by_time_not_by_position(client, far_side):
     late = PICKUP | {"event_type": "Delivered", "scan_time": "2026-03-05T01:04:00Z"}
     tracked = track(client, far_side, [late] + [PICKUP] * 1003)
     assert (len(tracked.scans), tracked.scans[-1].event_type) == (1000, "Delivered")
 
 
-def test_a_hundred_unreadable_scans_stand_for_all_of_them(client, far_side):
+def test_at_most_a_hundred_unreadable_scans_are_kept(client, far_side):
     tracked = track(client, far_side, [PICKUP] + [{}] * 205)
     assert (len(tracked.scans), len(tracked.unreadable)) == (1, 101)
     assert tracked.unreadable[-1] == ({"left_out": 105}, "many more scans like this in one reply")
@@ -141,7 +141,7 @@ def test_a_reply_without_a_list_is_unusable(client, far_side, answer):
         client().track("SQ7K2M")
 
 
-def test_an_unknown_reference_is_a_plain_no(client, far_side):
+def test_an_unknown_reference_is_a_refusal(client, far_side):
     far_side.answers(reply(404, {"error": "not_found"}))
     with pytest.raises(Rejected) as raised:
         client().track("SNOPE0")
@@ -156,13 +156,13 @@ def test_subscribing_sends_no_partner_id(client, far_side):
     assert asked.headers["user-agent"]
 
 
-def test_subscribing_answered_with_a_page_is_unusable(client, far_side):
+def test_a_page_in_reply_to_a_subscription_is_unusable(client, far_side):
     far_side.answers(reply(200, b"<html>Sign in</html>"))
     with pytest.raises(OutcomeUnknown):
         client().subscribe("SB83LQ")
 
 
 @pytest.mark.parametrize("answer", [reply(204, b"", Content_Length=""), reply(201, {"id": 1})])
-def test_subscribing_may_be_answered_without_scans(client, far_side, answer):
+def test_the_reply_to_a_subscription_may_have_no_scans(client, far_side, answer):
     far_side.answers(answer)
     assert client().subscribe("SB83LQ").scans == ()

@@ -1,4 +1,4 @@
-"""A carrier behind a private authority, and a network whose only way out is a proxy: both are settings."""
+"""A carrier with a private certificate authority, and a network that needs a proxy: both are settings."""
 
 import contextlib
 import socket
@@ -73,7 +73,7 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
 
 @pytest.fixture
 def through(client: Callable[..., Carrier], proxy: Proxy, authority: Certificate) -> Callable[[int], Carrier]:
-    """A client of the carrier on this port that goes through the proxy."""
+    """A client that reaches the carrier on this port through the proxy."""
 
     def made(port: int) -> Carrier:
         url = f"https://127.0.0.1:{port}/api"
@@ -110,7 +110,7 @@ def test_a_request_refused_by_the_proxy_was_never_sent(
     assert seen == []
 
 
-def test_a_request_lost_behind_the_proxy_is_unclear(
+def test_a_request_lost_beyond_the_proxy_is_unclear(
     through: Callable[[int], Carrier], authority: Certificate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tests.carrier.tls_server.reply", lambda *_: b"")
@@ -120,7 +120,7 @@ def test_a_request_lost_behind_the_proxy_is_unclear(
     assert len(seen) == 1
 
 
-def test_a_proxy_that_is_down_gets_nothing(client: Callable[..., Carrier], authority: Certificate) -> None:
+def test_nothing_is_sent_if_the_proxy_is_down(client: Callable[..., Carrier], authority: Certificate) -> None:
     seen: list[Any] = []
     with tls_server(authority, seen) as port:
         url = f"https://127.0.0.1:{port}/api"
@@ -130,10 +130,10 @@ def test_a_proxy_that_is_down_gets_nothing(client: Callable[..., Carrier], autho
     assert seen == []
 
 
-def test_another_authority_is_not_trusted(
+def test_a_certificate_from_another_authority_is_not_trusted(
     client: Callable[..., Carrier], proxy: Proxy, authority: Certificate, tmp_path: Path
 ) -> None:
-    """Nor does a proxy: the certificate is the carrier's own, or nothing is sent."""
+    """Not through a proxy either: without the carrier's own certificate nothing is sent."""
     other = own_certificate(tmp_path)
     seen: list[Any] = []
     with tls_server(authority, seen) as port, pytest.raises(NotSent, match="certificate was not accepted"):
@@ -149,14 +149,14 @@ def test_another_authority_is_not_trusted(
 def test_a_broken_handshake_is_not_reported_as_a_bad_certificate(
     client: Callable[..., Carrier], authority: Certificate, answer: bytes
 ) -> None:
-    """People who read of a certificate at night look for one that has run out."""
+    """Otherwise the person on call would look for an expired certificate."""
     with broken_tls(answer) as port, pytest.raises(NotSent, match=r"^the TLS connection to the carrier broke off$"):
         book(client(base_url=f"https://127.0.0.1:{port}/api", ca_bundle=str(authority.bundle)))
 
 
 @contextlib.contextmanager
 def broken_tls(answer: bytes) -> Iterator[int]:
-    """A server that reads the first words of a handshake, answers so, and closes."""
+    """A server that reads the start of a handshake, sends this answer and closes."""
     listener = socket.create_server(("127.0.0.1", 0))
 
     def serve() -> None:

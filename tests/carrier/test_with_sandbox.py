@@ -42,7 +42,7 @@ def test_the_carrier_replies_to_a_ping(carrier):
     carrier.ping()
 
 
-def test_a_parcel_from_quote_to_cancel(carrier, sandbox):
+def test_a_parcel_goes_from_a_quote_to_a_cancellation(carrier, sandbox):
     codes = [product.code for product in carrier.quote(shipment()).products]
     assert "STANDARD-PICKUP" in codes
     booked = book(carrier)
@@ -54,7 +54,7 @@ def test_a_parcel_from_quote_to_cancel(carrier, sandbox):
     assert len(sandbox.ledger("booked")) == len(sandbox.ledger("cancelled")) == 1
 
 
-def test_duties_paid_across_a_border(carrier):
+def test_a_parcel_abroad_can_be_sent_with_duties_paid(carrier):
     abroad = {
         "receiver": Party(
             name="Avery Lund",
@@ -74,19 +74,19 @@ def test_duties_paid_across_a_border(carrier):
     assert book(carrier, **abroad, product_code="STANDARD-DDP-PICKUP").reference
 
 
-def test_scans_come_back_as_polled(carrier, sandbox):
+def test_a_scan_can_be_polled(carrier, sandbox):
     booked = book(carrier)
     sandbox.scan(booked.reference, "Pickup", push=False)
     scans = carrier.track(booked.reference).scans
     assert [scan.event_type for scan in scans] == ["Pickup"]
 
 
-def test_a_foreign_reference_can_be_subscribed_to(carrier, sandbox):
+def test_a_parcel_booked_elsewhere_can_be_subscribed_to(carrier, sandbox):
     sandbox.listen_at("http://127.0.0.1:9/hook")
     assert carrier.subscribe("SFOREIGN1").unreadable == ()
 
 
-def test_a_refusal_lands_on_our_fields(carrier):
+def test_a_refusal_has_errors_on_our_fields(carrier):
     with pytest.raises(Rejected) as raised:
         book(carrier, receiver=replace(shipment().receiver, postcode="7999", email=""))
     assert {"receiver_email"} <= set(raised.value.messages)
@@ -113,14 +113,14 @@ UNCLEAR_VERBS = (
 
 
 @pytest.mark.parametrize("verb", UNCLEAR_VERBS)
-def test_trouble_that_leaves_a_booking_unknown(carrier, sandbox, verb):
+def test_an_unclear_reply_leaves_the_booking_unknown(carrier, sandbox, verb):
     sandbox.trouble("book", verb)
     with pytest.raises(OutcomeUnknown):
         book(carrier)
 
 
 @pytest.mark.parametrize("verb", ["commit-hang", "sleep-commit", "drip-head", "drip-body"])
-def test_slow_trouble_ends_at_the_deadline(sandbox, carrier, verb):
+def test_a_slow_reply_ends_at_the_deadline(sandbox, carrier, verb):
     carrier._deadline = 0.5
     sandbox.trouble("book", verb, arg=60)
     started = time.monotonic()
@@ -141,14 +141,14 @@ CLEAR = {Rejected: ("400", "404", "413", "422"), NotSent: ("429",), AccountStopp
 
 
 @pytest.mark.parametrize(("verb", "error"), [(verb, error) for error, verbs in CLEAR.items() for verb in verbs])
-def test_trouble_with_a_clear_reply(carrier, sandbox, verb, error):
+def test_a_clear_error_status_has_its_own_outcome(carrier, sandbox, verb, error):
     sandbox.trouble("book", verb)
     with pytest.raises(error):
         book(carrier)
     assert sandbox.ledger("booked") == []
 
 
-def test_a_label_that_would_lead_elsewhere_is_not_followed(carrier, sandbox):
+def test_a_label_redirect_to_another_host_is_not_followed(carrier, sandbox):
     booked = book(carrier)
     sandbox.trouble("label", "redirect-elsewhere", count=5)
     with pytest.raises(Rejected) as raised:
@@ -156,19 +156,19 @@ def test_a_label_that_would_lead_elsewhere_is_not_followed(carrier, sandbox):
     assert raised.value.code == "unsafe_link"
 
 
-def test_a_page_in_place_of_a_label_is_not_taken(carrier, sandbox):
+def test_a_page_in_place_of_a_label_is_not_accepted(carrier, sandbox):
     booked = book(carrier)
     sandbox.trouble("label", "html", count=5)
     with pytest.raises(OutcomeUnknown):
         carrier.label(booked.labels[0])
 
 
-def test_labels_still_pending_are_still_a_booking(carrier, sandbox):
+def test_a_booking_with_pending_labels_is_still_a_booking(carrier, sandbox):
     sandbox.trouble("book", "pending")
     assert book(carrier).labels == ()
 
 
-def test_a_signed_link_opens_the_page(sandbox, tmp_path):
+def test_a_signed_link_points_to_the_tracking_page(sandbox, tmp_path):
     points = {"link": "signed", "link_page": f"{sandbox.url}/t/"}
     signer = Carrier(
         base_url=sandbox.url,
@@ -184,7 +184,7 @@ def test_a_signed_link_opens_the_page(sandbox, tmp_path):
     )
 
 
-def test_a_label_that_never_existed(carrier, sandbox):
+def test_a_label_that_never_existed_is_not_found(carrier, sandbox):
     with pytest.raises(Rejected) as raised:
         carrier.label(LabelLink("pdf", "a4", f"{sandbox.url}/orders/none/labels/a4.pdf"))
     assert raised.value.status == 404

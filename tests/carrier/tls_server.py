@@ -10,7 +10,7 @@ from .conftest import order, read_request, reply
 
 
 class tls_server:  # noqa: N801 - reads as a verb in a with statement
-    """Serve one order over TLS and note the request, or None where none came."""
+    """Serve one order over TLS and record the request, or None if there was none."""
 
     def __init__(self, certificate, seen):
         self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

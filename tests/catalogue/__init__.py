@@ -1,1 +1,1 @@
-"""The bad-input catalogue: what people, scripts and carriers send that they should not, row by row (rows.py)."""
+"""The catalogue of bad input that people, scripts and carriers send, row by row (rows.py)."""

@@ -14,7 +14,7 @@ Read = Callable[[Order], str]
 
 
 def work(order: Order) -> Order:
-    """Do whatever is due for this order, as if its time had come."""
+    """Do whatever is due for this order, without waiting for its time."""
     Order.objects.filter(pk=order.pk, due_at__isnull=False).update(due_at=timezone.now())
     bookings.process_booking(order.pk)
     resolving.resolve_due_order(order.pk)
@@ -23,7 +23,7 @@ def work(order: Order) -> Order:
 
 
 def fetch(order: Order) -> Label:
-    """The full-page label after one try, as if its time had come."""
+    """Try once to fetch the full-page label, without waiting for its time, and return it."""
     order.labels.update(is_spare=False)  # both are wanted
     label = order.labels.get(size="full")
     Label.objects.filter(pk=label.pk, due_at__isnull=False).update(due_at=timezone.now())
@@ -33,5 +33,5 @@ def fetch(order: Order) -> Label:
 
 
 def waiting(name: str) -> int:
-    """The admin's count in the queue of this name."""
+    """Return the admin's count for the queue with this name."""
     return next(queue.count for queue in queues.waiting_queues(timezone.now()) if queue.name == name)

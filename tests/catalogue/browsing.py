@@ -1,4 +1,4 @@
-"""A browser without the page's own checks, what it reads on the page that comes back, and a carrier that listens."""
+"""A browser that skips the page's own checks, the values on the page it gets back, and a carrier that records its calls."""
 
 import datetime as dt
 import re
@@ -18,7 +18,7 @@ LOG_IN = "allauth.account.auth_backends.AuthenticationBackend"
 
 
 class Browser:
-    """One person's browser: opens a page, takes the token out of its form, and sends whatever a test says."""
+    """One person's browser. It opens a page, takes the token from its form, and sends whatever the test wants."""
 
     def __init__(self, person: User | None = None) -> None:
         self.client = Client(enforce_csrf_checks=True)
@@ -34,7 +34,7 @@ class Browser:
         return found[1]
 
     def send(self, address: str, fields: dict[str, Any], *, form_on: str = "", **extra: Any) -> Any:
-        """Post the fields as a form does, from the page `form_on` (the same address, unless it has no page)."""
+        """Post the fields as a form would, from the page `form_on` or else from the address itself."""
         return self.send_raw(address, encoded({**fields, **self._token(form_on or address)}), **extra)
 
     def send_raw(self, address: str, body: bytes, *, content_type: str = FORM, **extra: Any) -> Any:
@@ -45,12 +45,12 @@ class Browser:
 
 
 def encoded(fields: dict[str, Any]) -> bytes:
-    """As a form sends it; a list is a field sent more than once, a lone surrogate goes out as its three bytes."""
+    """Encode fields as a form does. A list sends its field more than once; a lone surrogate is sent as three bytes."""
     return urlencode(fields, doseq=True, errors="surrogatepass").encode()
 
 
 class _Controls(HTMLParser):
-    """Return the value of every control on a page, by name; unchosen ones have none."""
+    """Read the value of every control on a page, by name. Unchecked ones have none."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -68,14 +68,14 @@ class _Controls(HTMLParser):
 
 
 def lost(answer: HttpResponse, typed: dict[str, Any]) -> dict[str, Any]:
-    """Return typed values that are no longer in their controls."""
+    """Return the typed values that are no longer in their controls."""
     page = _Controls()
     page.feed(answer.content.decode())
     return {name: value for name, value in typed.items() if page.values.get(name, "") != value}
 
 
 class ListeningCarrier:
-    """A fake carrier: records its requests and quotes one service. It books nothing."""
+    """A fake carrier that records its requests and quotes one service. It books nothing."""
 
     def __init__(self) -> None:
         self.asked: list[Shipment] = []

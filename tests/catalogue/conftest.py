@@ -1,4 +1,4 @@
-"""Who the catalogue is tested with: Alice, an owner in the United States, the operator; and a carrier that listens."""
+"""The people in these tests: Alice, an owner in the United States, and the operator; and a carrier that records calls."""
 
 import uuid
 from collections.abc import Callable
@@ -22,7 +22,7 @@ from tests.pages.typed import text
 
 @pytest.fixture
 def listener(monkeypatch: pytest.MonkeyPatch) -> ListeningCarrier:
-    """A carrier that records every call; after a refusal it must have received none."""
+    """A carrier that records every call. A refused form must not reach it."""
     carrier = ListeningCarrier()
     monkeypatch.setattr(gateway, "carrier_client", lambda *of, **how: carrier)
     return carrier
@@ -57,7 +57,7 @@ def quick_hash(settings: Any) -> None:
 
 @pytest.fixture
 def book(line: Meddler, quill: Sender, alice: User) -> Book:
-    """`book()` is an order Alice pressed Book for, sent to the carrier, and resolved by what came back."""
+    """`book()` is an order that Alice booked, sent to the carrier and resolved by its reply."""
 
     def one() -> Order:
         now = timezone.now()

@@ -1,4 +1,4 @@
-"""Values of forms, and the responses to them."""
+"""Form values and the responses to them."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ TWICE = "This was sent twice. Fill it in once."
 
 
 def refused(browser: Browser, form: dict[str, Any], name: str, message: str, listener: ListeningCarrier) -> None:
-    """Check that the message is at its field, everything else typed is kept, and nothing was done."""
+    """Check that the message is at its field, everything else typed is kept, and nothing happened."""
     answer = browser.send(NEW, form)
     assert answer.status_code == 422
     assert messages_at(answer, name) == [message]
@@ -26,5 +26,5 @@ def refused(browser: Browser, form: dict[str, Any], name: str, message: str, lis
 
 
 def _is_a_choice(name: str) -> bool:
-    """Radio buttons and lists can show only what they offer."""
+    """Return whether a field is a list or radio buttons, which can show only their own options."""
     return name in {"delivery_choice", "receiver_country", "contents_type"}

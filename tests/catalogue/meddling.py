@@ -1,4 +1,4 @@
-"""A proxy in front of the sandbox carrier: passes every request on and changes the replies a test names.
+"""A proxy in front of the sandbox carrier that passes every request on and changes the replies a test chooses.
 
 The sandbox books, keeps its ledger and checks each request as usual; only its replies are changed.
 """
@@ -53,11 +53,11 @@ class Meddler:
         self._server.server_close()
 
     def says(self, operation: str, answer: bytes) -> None:
-        """Return exactly these bytes from now on, with the status line; the carrier still acts."""
+        """Reply with exactly these bytes from now on, status line included. The carrier still acts."""
         self._changes[operation] = lambda status, headers, body: answer
 
     def edits(self, operation: str, edit: Callable[[Any], Any]) -> None:
-        """Edit the JSON of its replies from now on, in place or by what `edit` returns."""
+        """Edit the JSON replies to this operation from now on, in place or by returning a new document."""
 
         def change(status: int, headers: list[tuple[str, str]], body: bytes) -> bytes:
             document = json.loads(body)
@@ -67,11 +67,11 @@ class Meddler:
         self._changes[operation] = change
 
     def behaves(self) -> None:
-        """Change nothing from now on."""
+        """Stop changing replies."""
         self._changes.clear()
 
     def answer(self, asked: str, status: int, headers: list[tuple[str, str]], body: bytes) -> bytes:
-        """The bytes to send back for a request such as "GET /orders/1"."""
+        """Return the bytes to send back for a request such as "GET /orders/1"."""
         name = next((name for name, path in PATHS.items() if re.fullmatch(path, asked)), "")
         self.asked.append(name)
         return self._changes.get(name, _as_it_was)(status, headers, body)
@@ -110,4 +110,4 @@ class _Handler(BaseHTTPRequestHandler):
     do_POST = do_HEAD = do_DELETE = do_GET  # noqa: N815
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  (named by the base class)
-        """Nothing."""
+        """Log nothing."""

@@ -1,6 +1,6 @@
-"""A carrier that pushes: one valid event, ways to spoil it, and the post that sends its bytes to the listener.
+"""A carrier that pushes events: a valid event, ways to spoil it, and a post that sends its bytes to the listener.
 
-They come by its address, through all middleware, or by the short cut (tracking/receiving/short_cut.py).
+They go to its address, through all middleware, or through the short cut (tracking/receiving/short_cut.py).
 """
 
 import base64
@@ -21,7 +21,7 @@ REFERENCE = "SQ7K2M"
 
 
 def event(**changes: Any) -> dict[str, Any]:
-    """A sound event (interface §2.2) with these members changed; a member that is `...` is left out."""
+    """Return a valid event (interface §2.2) with these members changed. A member set to `...` is left out."""
     sound = {
         "carrier_reference": REFERENCE,
         "event_id": ID,
@@ -34,7 +34,7 @@ def event(**changes: Any) -> dict[str, Any]:
 
 
 def wire(members: bytes = b"", **changes: Any) -> bytes:
-    """The event as it travels, with more members behind it that json would not write."""
+    """Return the event's bytes, with extra members at the end that json can't write."""
     body = json.dumps(event(**changes)).encode()
     return body[:-1] + b", " + members + b"}" if members else body
 
@@ -44,13 +44,13 @@ def basic(pair: str) -> str:
 
 
 def by_its_address(method: str, url: str, body: bytes, **extra: Any) -> Any:
-    """An exception of the view is answered as a server would, so that a 500 shows as one."""
+    """Send it through Django. An exception in the view becomes a 500, as on a server."""
     browser = Client(enforce_csrf_checks=True, raise_request_exception=False)
     return browser.generic(method, url, body, **extra)  # post() would recode the body
 
 
 def by_the_short_cut(method: str, url: str, body: bytes, **extra: Any) -> Any:
-    """What the WSGI server gets; the portal behind the short cut has nothing of the kind."""
+    """Send it as the WSGI server does. The portal behind the short cut answers 404."""
     found: list[Any] = []
     nothing = HttpResponse("The portal was asked.", status=404)
     application = short_cut.webhooks_first(lambda environ, start: found.append(("404", [])) or nothing)
@@ -61,9 +61,9 @@ def by_the_short_cut(method: str, url: str, body: bytes, **extra: Any) -> Any:
 
 
 def push(body: bytes, *, url: str = URL, content_type: str = "application/json", **extra: Any) -> Any:
-    """Post these very bytes with the current secret, or with the `HTTP_AUTHORIZATION` given; "" sends none.
+    """Post exactly these bytes with the current secret, or with the `HTTP_AUTHORIZATION` given; "" sends none.
 
-    What is stored is read at once, as a worker does a moment later.
+    A stored delivery is read at once; normally a worker does that a moment later.
     """
     extra.setdefault("HTTP_AUTHORIZATION", basic(settings.WEBHOOK_SECRETS[0]))
     if not extra["HTTP_AUTHORIZATION"]:
@@ -77,5 +77,5 @@ way = {"push": by_its_address}  # or the other
 
 
 def last() -> WebhookDelivery:
-    """The newest delivery that was stored."""
+    """Return the newest stored delivery."""
     return WebhookDelivery.objects.latest("pk")

@@ -1,4 +1,4 @@
-"""The listener behind the real web server, for what only a socket can show: lies about lengths, chunks, a burst."""
+"""The listener behind the real web server, for tests that need a socket: false lengths, chunks, a burst."""
 
 import http.client
 import socket
@@ -20,7 +20,7 @@ HEAD = f"POST {URL} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: {basic(setting
 
 
 class Listener:
-    """A portal of which only the web server runs, on a database of its own."""
+    """A portal that runs only its web server, on its own database."""
 
     def __init__(self, port: int, database: str) -> None:
         self.port = port
@@ -30,9 +30,7 @@ class Listener:
         return http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
 
     def says(self, *pieces: bytes) -> int:
-        """Return the status for exactly these bytes after the head's first lines; 0 if the connection was only
-        closed.
-        """
+        """Send the start of the request and exactly these bytes. Return the status, or 0 if there was no reply."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=20) as line:
             answer = b""
             with suppress(OSError):  # it may have answered, and closed, before it was sent all
@@ -44,7 +42,7 @@ class Listener:
         return int(answer.split()[1]) if answer else 0
 
     def stored(self) -> list[tuple[str, bytes]]:
-        """State and bytes of every delivery, oldest first."""
+        """Return the state and bytes of every delivery, oldest first."""
         deliveries = "SELECT state, body FROM tracking_webhookdelivery ORDER BY id"
         with closing(self._connect()) as database:
             return [(state, bytes(body)) for state, body in database.execute(deliveries)]
@@ -57,7 +55,7 @@ class Listener:
 
 @contextmanager
 def serving(folder: Path) -> Iterator[Listener]:
-    """A listener on a free port, until the block ends."""
+    """Run a listener on a free port until the block ends."""
     portal = Portal(folder, "http://127.0.0.1:9")
     port = free_port()
     portal.start("web", *SERVER, f"--bind=127.0.0.1:{port}", "--no-control-socket")

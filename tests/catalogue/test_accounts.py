@@ -1,4 +1,4 @@
-"""Logging in: confusable names, passwords that only look long, used codes and cookies."""
+"""Logging in: confusing names, passwords that only look long, used codes and copied cookies."""
 
 import time
 from typing import Any
@@ -49,7 +49,7 @@ COMMON = "This is a common word, or your own or the portal's name, dressed up. A
     ("B23", "no-reply", "email", "noreply@marlow.example", sender_email.SENTENCES["no_reply"]),
     ("B42", "not acknowledged", "no_dangerous_goods", "", GOODS),
 )
-def test_a_sign_up_that_cannot_stand(name: str, typed: str, message: str) -> None:
+def test_a_bad_sign_up_is_refused(name: str, typed: str, message: str) -> None:
     answer = Browser().send(SIGN_UP, {**MIA, name: typed})
     assert messages_at(answer, name) == [message]
     assert not User.objects.exists()
@@ -63,7 +63,7 @@ def test_a_sign_up_that_cannot_stand(name: str, typed: str, message: str) -> Non
     ("A9", "changing to 10 kB", "/accounts/password/change/", "password1", {"oldpassword": factories.PASSWORD}),
     ("A9", "changing from 10 kB", "/accounts/password/change/", "oldpassword", {"password1": "candle-harbour-violin"}),
 )
-def test_a_huge_password_is_never_computed(
+def test_a_huge_password_is_never_hashed(
     alice: User, monkeypatch: Any, address: str, name: str, others: dict[str, str]
 ) -> None:
     computed: list[int] = []
@@ -83,7 +83,7 @@ def test_a_huge_password_is_never_computed(
 
 
 def enrolled(person: User) -> tuple[Browser, str]:
-    """A browser that has given the password and must give the code; and the secret of the codes."""
+    """Return a browser that has sent the password and is asked for the code, and the secret behind the codes."""
     person.set_password(factories.PASSWORD)
     person.save()
     secret = factories.second_factor(person)
@@ -93,7 +93,7 @@ def enrolled(person: User) -> tuple[Browser, str]:
 
 
 def code(secret: str, *, steps: int = 0, digits: int = 6) -> str:
-    """The code of so many 30-second steps from now."""
+    """Return the code for this many 30-second steps from now."""
     value = hotp_value(secret, int(time.time()) // 30 + steps)
     return format_hotp_value(value).zfill(digits)
 
@@ -105,7 +105,7 @@ def code(secret: str, *, steps: int = 0, digits: int = 6) -> str:
     ("A11", "seven digits", 0, 7),
     ("A11", "an hour late", -120, 6),
 )
-def test_a_code_of_another_time_or_form_is_refused(alice: User, steps: int, digits: int) -> None:
+def test_a_code_for_another_time_or_of_another_length_is_refused(alice: User, steps: int, digits: int) -> None:
     browser, secret = enrolled(alice)
     answer = browser.send(CODE, {"code": code(secret, steps=steps, digits=digits)})
     assert answer.status_code == 200
@@ -114,7 +114,7 @@ def test_a_code_of_another_time_or_form_is_refused(alice: User, steps: int, digi
 
 
 @rows("", ("A11", "used in the same step"))
-def test_a_code_is_good_for_one_login(alice: User) -> None:
+def test_a_code_works_for_one_login_only(alice: User) -> None:
     browser, secret = enrolled(alice)
     now = code(secret)
     assert browser.send(CODE, {"code": now}).status_code == 302
@@ -150,7 +150,7 @@ def _turn_off(browser: Browser, person: User) -> None:
     ("A12", "after a new password", _change_password),
     ("A12", "after being turned off", _turn_off),
 )
-def test_a_copied_cookie_gives_no_access(alice: User, end: Any) -> None:
+def test_a_copied_cookie_stops_working_when_the_session_ends(alice: User, end: Any) -> None:
     alice.set_password(factories.PASSWORD)
     alice.save()
     browser, thief = Browser(alice), Browser()
@@ -161,8 +161,8 @@ def test_a_copied_cookie_gives_no_access(alice: User, end: Any) -> None:
 
 
 @rows("", ("A13", "same words, same work"))
-def test_asking_for_a_new_password_reveals_nothing_to_a_stranger(alice: User) -> None:
-    """Each address gets one mail: the link, or the news that there is no account."""
+def test_resetting_a_password_does_not_reveal_who_has_an_account(alice: User) -> None:
+    """Each address gets one email: the link, or a note that there is no account."""
     ask_for_a_new_password(alice.email)  # the first of each fills Django's caches
     ask_for_a_new_password("nobody@quill.example")
     known = [ask_for_a_new_password(alice.email) for _ in range(3)]
@@ -172,7 +172,7 @@ def test_asking_for_a_new_password_reveals_nothing_to_a_stranger(alice: User) ->
 
 
 def ask_for_a_new_password(address: str) -> tuple[tuple[int, str], float]:
-    """Return where the response redirects, and its CPU seconds."""
+    """Return the response's status and redirect, and the CPU seconds it took."""
     browser = Browser()
     form = f"csrfmiddlewaretoken={browser.token(RESET)}&email={address}".encode()
     mail.outbox.clear()

@@ -1,4 +1,4 @@
-"""Made-up URLs: other people's objects, odd identifiers, query keys and searches."""
+"""Made-up URLs: other people's objects, and odd ids, query keys and searches."""
 
 import uuid
 
@@ -52,18 +52,18 @@ def test_somebody_elses_quote_is_not_found(
     ("B37", "one folder up, encoded", "/parcels/%2e%2e/{id}/"),
     ("B37", "only dots", "/parcels/%2e%2e/"),
     ("B37", "NUL", "/parcels/%00/"),
-    ("B37", "NUL behind", "/parcels/{id}%00/"),
-    ("B37", "NUL behind a page", "/parcels/{id}/cancel/%00"),
-    ("B37", "a line behind", "/parcels/{id}%0a/"),
-    ("B37", "bytes that are no UTF-8", "/parcels/%ff%fe/"),
+    ("B37", "NUL at the end", "/parcels/{id}%00/"),
+    ("B37", "NUL after a page", "/parcels/{id}/cancel/%00"),
+    ("B37", "a line break at the end", "/parcels/{id}%0a/"),
+    ("B37", "bytes that aren't UTF-8", "/parcels/%ff%fe/"),
     ("B37", "a blank", "/parcels/%20{id}/"),
     ("B37", "digits of another script", "/parcels/٣{id}/"),
     ("B37", "another label size", "/parcels/{id}/label/huge.pdf"),
     ("B37", "a label one folder up", "/parcels/{id}/label/..%2ffull.pdf"),
-    ("B37", "a quote that is none", "/parcels/new/{id}/"),
-    ("B37", "a draft that is none", "/parcels/drafts/{id}/"),
-    ("B37", "prices of a draft that is none", "/parcels/drafts/{id}/prices/"),
-    ("B37", "an order to send again that is none", "/parcels/new/?again={upper}x"),
+    ("B37", "an unknown quote", "/parcels/new/{id}/"),
+    ("B37", "an unknown draft", "/parcels/drafts/{id}/"),
+    ("B37", "prices of an unknown draft", "/parcels/drafts/{id}/prices/"),
+    ("B37", "an invalid order to send again", "/parcels/new/?again={upper}x"),
     ("B37", "10 kB", "/parcels/" + "a" * 10_000 + "/"),
 )
 @pytest.mark.postgres
@@ -90,7 +90,7 @@ def test_a_get_changes_nothing(alices: Browser, order: Order, quill: Sender, ali
 
 
 @rows("", ("B38", "cancel"))
-def test_a_get_of_cancel_only_asks(alices: Browser, order: Order) -> None:
+def test_opening_the_cancel_page_cancels_nothing(alices: Browser, order: Order) -> None:
     answer = alices.get(f"/parcels/{order.uuid}/cancel/?need=not_sending")
     assert answer.status_code == 200
     order.refresh_from_db()
@@ -102,7 +102,7 @@ def test_a_get_of_cancel_only_asks(alices: Browser, order: Order) -> None:
     ("B39", "sort by a password", "sort=owner__password"),
     ("B39", "order by a password", "order_by=made_by__password&o=-made_by__password"),
     ("B39", "filter by a pattern", "made_by__password__regex=^argon2&receiver_name__regex=x"),
-    ("B39", "a group that is none", "status=owner__password"),
+    ("B39", "an unknown group", "status=owner__password"),
     ("B39", "page 1,000,000", "page=1000000&p=1000000"),
     ("B39", "before nothing", "before=-1"),
     ("B39", "before 30 digits", "before=" + "9" * 30),
@@ -126,7 +126,7 @@ def test_a_page_past_the_end_is_empty(alices: Browser, order: Order, page: str) 
 
 @pytest.fixture
 def two_named(quill: Sender, alice: User) -> None:
-    """One parcel whose name holds what a database gives a meaning to, and one plain one."""
+    """A parcel with characters in its name that mean something to a database, and a plain one."""
     for name in ("Fifty % off_line 'n \\ more", "Plain Nair"):
         order = factories.order(quill, alice, receiver_name=name)
         order.search = order.search_text()
@@ -171,9 +171,9 @@ def test_an_unknown_parcel_is_not_found(alices: Browser) -> None:
     ("B40", "suggest, the last character alone", "q=%F4%8F%BF%BF"),
     ("B40", "suggest, 10 kB of words", "q=" + "mt+" * 3000),
     ("B40", "suggest, drop table", "q=%27%3B+DROP+TABLE+accounts_locality%3B--"),
-    ("B40", "suggest, a country that is none", "q=fitz&country=%F0%9F%A6%98"),
+    ("B40", "suggest, an unknown country", "q=fitz&country=%F0%9F%A6%98"),
 )
 @pytest.mark.postgres
-def test_nothing_is_suggested_for_text_that_starts_no_place(alices: Browser, query: str) -> None:
+def test_nothing_is_suggested_for_text_that_no_place_starts_with(alices: Browser, query: str) -> None:
     answer = alices.get(f"/suggest/localities/?{query}")
     assert (answer.status_code, answer.json()) == (200, [])

@@ -1,4 +1,4 @@
-"""The admin: facts are read-only, lookups stay inside, and only operators get in."""
+"""The admin: records are read-only, lookups can't reach passwords, and only operators get in."""
 
 import logging
 from typing import Any
@@ -30,7 +30,7 @@ def order(quill: Sender, alice: User) -> Order:
 
 @pytest.fixture
 def facts(order: Order, alice: User) -> dict[type[Model], Model]:
-    """One of each thing that is never deleted."""
+    """One of each kind of record that is never deleted."""
     factories.event(factories.parcel(order))
     factories.stored_label(order)
     cases.unclear(order.sender, alice)
@@ -66,8 +66,10 @@ def test_read_only_fields_in_a_post_change_nothing(sams: Browser, order: Order, 
     ("A2", "sender", Sender),
     ("A2", "person", User),
 )
-def test_a_fact_is_deleted_by_nobody(sams: Browser, facts: dict[type[Model], Model], kind: type[Model]) -> None:
-    """Sam is a superuser."""
+def test_nobody_can_delete_a_permanent_record(
+    sams: Browser, facts: dict[type[Model], Model], kind: type[Model]
+) -> None:
+    """Not even Sam, who is a superuser."""
     fact = facts[kind]
     assert sams.get(page(fact, "delete")).status_code == 403
     assert sams.send(page(fact, "delete"), {"post": "yes"}, form_on="/admin/").status_code == 403
@@ -76,7 +78,7 @@ def test_a_fact_is_deleted_by_nobody(sams: Browser, facts: dict[type[Model], Mod
 
 @rows("act", ("A3", "delete 101", "delete_selected"), ("A3", "cancel 101", "cancel_selected"))
 def test_the_admin_has_no_bulk_action_on_orders(sams: Browser, order: Order, act: str) -> None:
-    """Cancelling is the sender's, one parcel at a time; a list of orders in the admin has no act at all."""
+    """Only a sender cancels, one parcel at a time. The list of orders in the admin has no actions."""
     Order.objects.bulk_create(factories.copy_of(order, number) for number in range(100))
     chosen = list(Order.objects.values_list("pk", flat=True))
     form = {"action": act, "_selected_action": chosen, "select_across": "1", "index": "0", "post": "yes"}
@@ -102,7 +104,7 @@ def reader(db: None) -> User:
     ("A4", "the audit", "/admin/accounts/audit/"),
     ("A4", "suspend its sender", "/admin/accounts/sender/{sender}/acts/suspend/"),
 )
-def test_an_operator_without_the_permission_is_refused_and_noted(
+def test_an_operator_without_the_permission_is_refused_and_it_is_logged(
     reader: User, quill: Sender, alice: User, address: str, caplog: Any
 ) -> None:
     caplog.set_level(logging.WARNING, "django.request")
@@ -130,11 +132,11 @@ def test_a_lookup_through_the_password_is_refused(sams: Browser, order: Order, a
 @rows(
     "query",
     ("B39", "staff, column 99", "o=99.-98"),
-    ("B39", "staff, a column that is none", "o=password"),
+    ("B39", "staff, an unknown column", "o=password"),
     ("B39", "staff, page 1,000,000", "p=1000000"),
-    ("B39", "staff, a page that is none", "p=x"),
-    ("B39", "staff, a field that is none", "no_such_field=1"),
-    ("B39", "staff, a status that is none", "status__exact=%27"),
+    ("B39", "staff, an invalid page", "p=x"),
+    ("B39", "staff, an unknown field", "no_such_field=1"),
+    ("B39", "staff, an unknown status", "status__exact=%27"),
     ("B39", "staff, NUL", "status__exact=%00"),
     ("B40", "staff, percent", "q=%25"),
     ("B40", "staff, NUL", "q=%00"),
@@ -144,7 +146,7 @@ def test_a_lookup_through_the_password_is_refused(sams: Browser, order: Order, a
     ("B40", "staff, digits of another script", "q=A-%D9%A3"),
 )
 @pytest.mark.postgres
-def test_an_odd_list_of_orders_is_a_list_or_a_refusal(sams: Browser, order: Order, query: str) -> None:
+def test_an_odd_query_gives_a_list_of_orders_or_a_refusal(sams: Browser, order: Order, query: str) -> None:
     assert sams.get(f"{ORDERS}?{query}").status_code in {200, 302, 400}
     assert Order.objects.filter(pk=order.pk).exists()
 
@@ -158,13 +160,13 @@ def test_an_odd_list_of_orders_is_a_list_or_a_refusal(sams: Browser, order: Orde
     ("B37", "staff, digits of another script", "٣"),
 )
 @pytest.mark.postgres
-def test_an_odd_key_of_an_order_is_not_found(sams: Browser, order: Order, key: str) -> None:
+def test_an_order_with_an_odd_key_is_not_found(sams: Browser, order: Order, key: str) -> None:
     for end in ("change/", "resolve/", "history/"):
         assert sams.get(f"{ORDERS}{key}/{end}").status_code in {302, 404}
 
 
 @rows("address", ("A14", "its front", "/admin/"), ("A14", "its door", "/admin/login/"), ("A14", "a list", ORDERS))
-def test_a_sender_finds_no_admin(alices: Browser, address: str) -> None:
+def test_a_sender_cannot_find_the_admin(alices: Browser, address: str) -> None:
     answer = alices.client.get(address, follow=True)
     assert answer.status_code == 404
     assert "desk" not in text(answer).casefold()

@@ -41,7 +41,7 @@ def quote(monday: Any, quill: Sender, alice: User) -> Quote:
 
 @pytest.fixture
 def book(quote: Quote, alices: Browser) -> Callable[..., Any]:
-    """`book(product=…)` presses Book on the page of prices, with this changed in its form."""
+    """`book(product=…)` presses Book on the page of prices with these changes to its form."""
 
     def press(browser: Browser = alices, of: Quote = quote, **changes: Any) -> Any:
         form = {"product": "STANDARD-PICKUP", "pickup_date": "", "form_token": str(of.uuid), **changes}
@@ -69,7 +69,7 @@ def book(quote: Quote, alices: Browser) -> Callable[..., Any]:
     ("B15", "a word", "pickup_date", "tomorrow", DAY),
     ("B22", "not in the quote", "product", "EXPRESS-PICKUP", SERVICE),
     ("B22", "duties paid at home", "product", "STANDARD-DDP-PICKUP", SERVICE),
-    ("B22", "in small letters", "product", "standard-pickup", SERVICE),
+    ("B22", "in lower case", "product", "standard-pickup", SERVICE),
     ("B22", "none", "product", "", "Choose a service."),
     ("B22", "1,000 characters", "product", "X" * 1000, "Choose a service on the page."),
     ("B22", "with NUL", "product", "STANDARD-PICKUP\x00", HIDDEN),
@@ -77,9 +77,9 @@ def book(quote: Quote, alices: Browser) -> Callable[..., Any]:
     ("B30", "two days", "pickup_date", ["", "2026-11-24"], TWICE),
     ("B30", "two tokens", "form_token", [str(uuid.UUID(int=1)), str(uuid.UUID(int=2))], TWICE),
     ("B32", "no token", "form_token", "", AGAIN),
-    ("B32", "a token that is none", "form_token", "1 OR 1=1", AGAIN),
+    ("B32", "an invalid token", "form_token", "1 OR 1=1", AGAIN),
 )
-def test_a_wrong_choice(
+def test_a_wrong_choice_shows_an_error_and_books_nothing(
     book: Callable[..., Any], listener: ListeningCarrier, name: str, typed: Any, message: str
 ) -> None:
     answer = book(**{name: typed})
@@ -93,7 +93,7 @@ def test_a_wrong_choice(
 
 
 @rows("day", ("B14", "blank", ""), ("B14", "tomorrow", "2026-11-24"), ("B14", "third day", "2026-11-26"))
-def test_a_day_on_offer(book: Callable[..., Any], day: str) -> None:
+def test_a_day_on_offer_can_be_booked(book: Callable[..., Any], day: str) -> None:
     assert book(pickup_date=day).status_code == 302
     assert Order.objects.get().pickup_date == (dt.date.fromisoformat(day) if day else None)
 
@@ -108,7 +108,7 @@ def test_the_longest_product_code_that_is_quoted_can_be_booked(
 
 
 @rows("", ("B27", "six minutes old"))
-def test_an_old_price_offers_no_button_but_a_fresh_look(monday: Any, quote: Quote, alices: Browser) -> None:
+def test_an_old_price_has_no_book_button(monday: Any, quote: Quote, alices: Browser) -> None:
     monday.shift(dt.timedelta(minutes=6))
     page = text(alices.get(factories.prices_of(quote)))
     assert "These prices are over 3 minutes old." in page
@@ -119,7 +119,7 @@ def test_an_old_price_offers_no_button_but_a_fresh_look(monday: Any, quote: Quot
 def test_an_old_price_is_checked_again_before_anything_is_booked(
     monday: Any, quote: Quote, book: Callable[..., Any], alices: Browser, listener: ListeningCarrier
 ) -> None:
-    """The worker asks (docs/decisions/0003); a higher price waits for the sender's yes."""
+    """The worker checks it (docs/decisions/0003). A higher price waits for the sender to agree."""
     monday.shift(dt.timedelta(minutes=6))
     listener.price = Decimal("14.00")
     book()
@@ -141,7 +141,7 @@ def test_an_old_price_is_checked_again_before_anything_is_booked(
     ("B29", "carrier's reference", {"carrier_reference": "SX", "carrier_order_id": "1", "booked_at": "2026-01-01"}),
     ("B29", "receiver", {"receiver_name": "Mallory", "receiver_line1": "1 Other Street"}),
 )
-def test_columns_in_the_post_change_nothing(
+def test_extra_fields_in_the_post_change_nothing(
     book: Callable[..., Any], quill: Sender, alice: User, bob: User, forged: dict[str, str]
 ) -> None:
     assert book(**forged).status_code == 302
@@ -153,7 +153,7 @@ def test_columns_in_the_post_change_nothing(
 
 
 @rows("", ("B32", "same payload"))
-def test_the_same_form_again_leads_to_the_same_order(book: Callable[..., Any]) -> None:
+def test_sending_the_same_form_again_leads_to_the_same_order(book: Callable[..., Any]) -> None:
     first, second = book(), book()
     assert (first.status_code, first["Location"]) == (second.status_code, second["Location"])
     assert Order.objects.count() == 1

@@ -1,6 +1,6 @@
 """Odd replies about a label: what happens to it, and what people read about it.
 
-Every reply comes over real HTTP from the sandbox carrier: by a trouble of its own, or changed on the line.
+Every reply comes over real HTTP from the sandbox carrier, which causes the trouble itself or has its reply changed.
 """
 
 import hashlib
@@ -36,7 +36,7 @@ ELSEWHERE = {
     "an IPv6-mapped address": "https://[::ffff:169.254.169.254]/label.pdf",
     "a decimal address": "https://2852039166/label.pdf",
     "a hexadecimal address": "https://0xa9fea9fe/label.pdf",
-    "a dot behind the host": "http://127.0.0.1.:PORT/label.pdf",
+    "a dot after the host": "http://127.0.0.1.:PORT/label.pdf",
     "port 25": "http://127.0.0.1:25/label.pdf",
     "two lines": "http://127.0.0.1:PORT/\r\nX-Evil: 1",
     "10 kB": "http://127.0.0.1:PORT/" + "a" * 10_000,
@@ -48,7 +48,7 @@ ELSEWHERE = {
 
 @pytest.fixture
 def book_unlabelled(book: Book) -> Book:
-    """As `book()`, where the reply to the booking named no labels, so that the order is looked at."""
+    """Like `book()`, but the reply to the booking has no labels, so the order is viewed."""
 
     def one() -> Order:
         order = book()
@@ -60,7 +60,7 @@ def book_unlabelled(book: Book) -> Book:
 
 @pytest.fixture
 def knocked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Every host that was looked up or connected to, other than this machine's plain address."""
+    """Every host that was looked up, other than this machine's own address."""
     seen: list[Any] = []
     look_up = socket.getaddrinfo
 
@@ -74,7 +74,7 @@ def knocked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 
 def refused(label: Label, reads: Read) -> None:
-    """No label, an operator's case at once, and the sender knows what to do."""
+    """Check that there is no label, an operator has a case at once, and the sender knows what to do."""
     assert (label.state, label.sha256) == ("failed", "")
     assert label.problem == "The label's address is not one of the carrier's."
     assert waiting("label-fetching") == 1
@@ -82,7 +82,7 @@ def refused(label: Label, reads: Read) -> None:
 
 
 @rows("url", *(("R5", words, url) for words, url in ELSEWHERE.items()))
-def test_a_label_anywhere_but_at_the_carriers_is_not_fetched(
+def test_a_label_on_another_host_is_not_fetched(
     book_unlabelled: Book, reads: Read, line: Meddler, knocked: list[Any], url: str
 ) -> None:
     order = book_unlabelled()
@@ -94,7 +94,7 @@ def test_a_label_anywhere_but_at_the_carriers_is_not_fetched(
     assert knocked == []
 
 
-def test_labels_that_the_reply_to_the_booking_names_are_fetched_from_there(book: Book, line: Meddler) -> None:
+def test_labels_in_the_reply_to_a_booking_are_fetched_without_viewing_the_order(book: Book, line: Meddler) -> None:
     order = book()
     line.asked.clear()
     assert fetch(order).state == "stored"
@@ -102,8 +102,8 @@ def test_labels_that_the_reply_to_the_booking_names_are_fetched_from_there(book:
     assert line.asked == ["label", "file", "label", "file"]
 
 
-@rows("url", *(("R5", f"told with the booking: {words}", url) for words, url in ELSEWHERE.items()))
-def test_a_label_that_a_booking_is_told_to_be_elsewhere_is_not_fetched(
+@rows("url", *(("R5", f"in the booking's reply: {words}", url) for words, url in ELSEWHERE.items()))
+def test_a_label_on_another_host_in_the_reply_to_a_booking_is_not_fetched(
     book: Book, reads: Read, line: Meddler, knocked: list[Any], url: str
 ) -> None:
     address = url.replace("PORT", line.url.rpartition(":")[2])
@@ -117,11 +117,11 @@ def test_a_label_that_a_booking_is_told_to_be_elsewhere_is_not_fetched(
 
 @rows(
     "verb",
-    ("R6", "told with the booking, and out of order", "500"),
-    ("R6", "told with the booking, and HTML", "html"),
-    ("R6", "told with the booking, and cut short", "truncated"),
+    ("R6", "in the booking's reply, and out of order", "500"),
+    ("R6", "in the booking's reply, and HTML", "html"),
+    ("R6", "in the booking's reply, and cut short", "truncated"),
 )
-def test_a_label_that_is_not_where_the_booking_was_told_is_looked_up(
+def test_a_label_missing_at_the_bookings_address_is_looked_up(
     book: Book, line: Meddler, carrier: SandboxCarrier, verb: str
 ) -> None:
     order = book()
@@ -132,7 +132,7 @@ def test_a_label_that_is_not_where_the_booking_was_told_is_looked_up(
 
 
 @rows("url", *(("R5", f"redirect: {words}", url) for words, url in ELSEWHERE.items() if url.isprintable()))
-def test_a_redirect_of_a_label_away_from_the_carrier_is_not_followed(
+def test_a_labels_redirect_away_from_the_carrier_is_not_followed(
     book_unlabelled: Book, reads: Read, line: Meddler, carrier: SandboxCarrier, knocked: list[Any], url: str
 ) -> None:
     order = book_unlabelled()
@@ -165,7 +165,7 @@ def pdf(content: bytes, **headers: str) -> bytes:
     ("R6", "a part", pdf(PDF).replace(b"200", b"206", 1), "the label is not a PDF"),
     ("R6", "gone stale", reply(403, {"error": "expired"}), "the label's signed address was not accepted"),
 )
-def test_an_incomplete_label_is_fetched_again_then_a_case_then_resolved(
+def test_a_bad_label_is_tried_again_then_a_case_and_finally_fetched(
     book_unlabelled: Book, reads: Read, line: Meddler, answer: bytes, problem: str
 ) -> None:
     order = book_unlabelled()
@@ -192,7 +192,7 @@ def without_full_page(seen: dict[str, Any]) -> None:
 
 
 @rows("", ("R6", "the other size is listed first"))
-def test_a_size_that_is_listed_seconds_after_the_other_is_stored(book_unlabelled: Book, line: Meddler) -> None:
+def test_a_size_listed_seconds_after_the_other_is_stored(book_unlabelled: Book, line: Meddler) -> None:
     order = book_unlabelled()
     line.edits("view", without_full_page)
     label = fetch(order)
@@ -201,8 +201,8 @@ def test_a_size_that_is_listed_seconds_after_the_other_is_stored(book_unlabelled
     assert fetch(order).state == "stored"
 
 
-@rows("", ("R6", "a size that this carrier has not"))
-def test_a_size_that_is_still_missing_after_some_tries_is_not_offered(book_unlabelled: Book, line: Meddler) -> None:
+@rows("", ("R6", "a size this carrier doesn't have"))
+def test_a_size_still_missing_after_some_tries_is_not_offered(book_unlabelled: Book, line: Meddler) -> None:
     order = book_unlabelled()
     line.edits("view", without_full_page)
     states = [fetch(order).state for _ in range(len(fetching.FIRST_WAITS) + 1)]
@@ -210,8 +210,8 @@ def test_a_size_that_is_still_missing_after_some_tries_is_not_offered(book_unlab
     assert waiting("label-fetching") == 0  # the cropped one may still come
 
 
-@rows("", ("R6", "sizes in words nobody knows"))
-def test_a_parcel_without_any_label_is_an_operators_case_and_its_sender_knows_whom_to_ask(
+@rows("", ("R6", "unknown words for sizes"))
+def test_a_parcel_without_labels_is_a_case_and_its_sender_reads_whom_to_contact(
     book_unlabelled: Book, reads: Read, line: Meddler
 ) -> None:
     order = book_unlabelled()
@@ -246,7 +246,7 @@ def test_the_last_try_is_three_days_after_the_first() -> None:
     )
 
 
-@rows("", ("R6", "more tries than a small number holds"))
+@rows("", ("R6", "more tries than a small integer holds"))
 def test_the_number_of_tries_is_limited(book_unlabelled: Book, line: Meddler) -> None:
     order = book_unlabelled()
     line.says("file", pdf(HTML))
@@ -254,10 +254,10 @@ def test_the_number_of_tries_is_limited(book_unlabelled: Book, line: Meddler) ->
     assert fetch(order).tries <= 32_767
 
 
-def test_a_carrier_that_is_slow_twice_costs_the_label_no_lease(
+def test_two_slow_replies_do_not_cost_the_label_its_lease(
     book_unlabelled: Book, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A look and a file may take longer than one lease; in a slow hour that must not end in a dead letter."""
+    """Viewing the order and fetching the file may outlast one lease. That must not end in a dead letter."""
     order = book_unlabelled()
     with time_machine.travel(timezone.now(), tick=False) as clock:
 
@@ -283,7 +283,7 @@ def test_a_carrier_that_is_slow_twice_costs_the_label_no_lease(
     assert (full.failures, full.tries) == (0, 1)
 
 
-def test_a_worker_that_slept_through_its_lease_undoes_nothing(
+def test_a_worker_that_outlived_its_lease_changes_nothing(
     book_unlabelled: Book, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     order = book_unlabelled()
@@ -301,7 +301,7 @@ def test_a_worker_that_slept_through_its_lease_undoes_nothing(
     assert (label.state, label.tries, label.due_at is not None) == ("pending", 0, True)
 
 
-@rows("", ("R6", "what was stored is never replaced"))
+@rows("", ("R6", "a stored label is never replaced"))
 def test_a_file_that_changes_later_does_not_replace_the_first(book_unlabelled: Book, carrier: SandboxCarrier) -> None:
     order = book_unlabelled()
     first = fetch(order)

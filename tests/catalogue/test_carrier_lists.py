@@ -1,6 +1,6 @@
 """Odd replies with prices or scans: what is kept, and who is notified.
 
-Every reply comes over real HTTP from the sandbox carrier: by a trouble of its own, or changed on the line.
+Every reply comes over real HTTP from the sandbox carrier, which causes the trouble itself or has its reply changed.
 """
 
 import datetime as dt
@@ -30,18 +30,18 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def prices(quill: Sender, alice: User, line: Meddler) -> Callable[[], Quote]:
-    """Asks the carrier for prices, afresh."""
+    """`prices()` asks the carrier for new prices."""
     return lambda: asking.ask_for_prices(quill, factories.details(quill), by=alice, now=timezone.now(), fresh=True)
 
 
 def days(first: int, last: int) -> dict[str, Any]:
-    """An estimate by dates, counted in days from today."""
+    """Return an estimate by dates, given in days from today."""
     today = timezone.now().date()
     return {"date_range": [str(today + dt.timedelta(days=day)) for day in (first, last)]}
 
 
 @rows("", ("R8", "5,000 products"))
-def test_fifty_products_are_kept_of_five_thousand(
+def test_fifty_of_five_thousand_products_are_kept(
     prices: Callable[[], Quote], line: Meddler, alice: User, visit: Callable[[User], Client]
 ) -> None:
     line.edits("quote", lambda found: [_coded(found[0], f"SAVER-{number}-PICKUP") for number in range(5_000)])
@@ -56,7 +56,7 @@ def _coded(row: dict[str, Any], code: str) -> dict[str, Any]:
 
 
 @rows("", ("R8", "no product"))
-def test_no_product_at_all_says_so(
+def test_the_page_says_if_no_service_takes_the_parcel(
     prices: Callable[[], Quote], line: Meddler, alice: User, visit: Callable[[User], Client]
 ) -> None:
     line.edits("quote", lambda found: [])
@@ -74,7 +74,7 @@ def test_no_product_at_all_says_so(
     ("R8", "an estimate that ends before it begins", days(9, 3)),
     ("R8", "an estimate before the send date", {**days(2, 3), "for_send_date": "2999-01-01"}),
 )
-def test_a_product_whose_estimate_cannot_be_true_is_not_offered(
+def test_a_product_with_an_impossible_estimate_is_not_offered(
     prices: Callable[[], Quote], line: Meddler, eta: dict[str, Any]
 ) -> None:
     line.edits("quote", lambda found: found[0].update(eta=eta))
@@ -100,7 +100,7 @@ def test_a_product_without_an_estimate_is_still_offered(prices: Callable[[], Quo
 
 
 def polled(order: Order) -> Parcel:
-    """The order's parcel after one poll, as if its time had come."""
+    """Poll the order's parcel once, without waiting for its time, and return it."""
     polling.open_parcel(order.pk)
     Poll.objects.update(due_at=timezone.now())
     polling.poll_due_parcel(order.parcel.pk)
@@ -113,7 +113,7 @@ def scan(number: int, **changes: Any) -> dict[str, Any]:
 
 
 @rows("backwards", ("R9", "10,000 events", False), ("R9", "10,000 events, newest first", True))
-def test_the_newest_thousand_of_ten_thousand_scans_are_kept_and_the_admin_is_told(
+def test_only_the_newest_scans_are_kept_and_the_admin_shows_how_many_were_not(
     book: Book, line: Meddler, monkeypatch: pytest.MonkeyPatch, backwards: bool
 ) -> None:
     monkeypatch.setattr("shipping_portal.carrier.reading.MOST_SCANS", 50)  # a thousand rows take seconds to store
@@ -137,7 +137,9 @@ def test_ten_thousand_unreadable_scans_do_not_bury_the_admin(book: Book, line: M
 
 
 @rows("", ("R9", "events of another reference"))
-def test_scans_of_another_parcel_move_nothing_and_reach_the_admin(book: Book, reads: Read, line: Meddler) -> None:
+def test_scans_of_another_parcel_change_nothing_and_are_shown_in_the_admin(
+    book: Book, reads: Read, line: Meddler
+) -> None:
     order = book()
     strange = scan(5, event_type="Delivered", carrier_reference="SOTHER1", description="Left with Mr Other")
     line.edits("track", lambda reply: reply.update(tracking_events=[scan(1), strange]))

@@ -1,6 +1,6 @@
 """Odd replies to a booking: what happens to the order, and what people read about it.
 
-Every reply comes over real HTTP from the sandbox carrier: by a trouble of its own, or changed on the line.
+Every reply comes over real HTTP from the sandbox carrier, which causes the trouble itself or has its reply changed.
 """
 
 import datetime as dt
@@ -30,7 +30,7 @@ ANSWERS_DISAGREE = "The carrier's answers don't agree, so a person is looking at
     ("R1", "the reference of another order of ours", "bad-ref"),
     ("R1", "the whole reply of another order", "replay-other"),
 )
-def test_a_reference_that_another_order_has_is_a_conflict_and_never_adopted(
+def test_a_reference_of_another_order_is_a_conflict_and_never_adopted(
     book: Book, reads: Read, carrier: SandboxCarrier, verb: str
 ) -> None:
     first = book()
@@ -53,12 +53,12 @@ def test_a_reference_that_another_order_has_is_a_conflict_and_never_adopted(
     ("R2", "null", None),
     ("R2", "empty", ""),
     ("R2", "markup", "S<script>alert(1)</script>"),
-    ("R2", "a line behind it", "SQ7K2M\n"),
+    ("R2", "a line break after it", "SQ7K2M\n"),
     ("R2", "101 characters", "S" + "x" * 100),
     ("R2", "half a megabyte", "S" + "x" * 500_000),
     ("R2", "1 MB", "S" + "x" * 1_048_576),
 )
-def test_a_reference_nobody_can_read_leaves_the_booking_unclear_and_unsent(
+def test_an_unreadable_reference_leaves_the_booking_unclear_and_it_is_not_sent_again(
     book: Book, reads: Read, line: Meddler, carrier: SandboxCarrier, reference: Any
 ) -> None:
     line.edits("book", lambda order: order.update(carrier_reference=reference))
@@ -107,13 +107,13 @@ def priced(gross: Any) -> Callable[[Any], None]:
     ("R4", "a word", {"amount": "free of charge", "currency": "AUD"}, "free of charge"),
     ("R4", "a comma", {"amount": "9,99", "currency": "AUD"}, "9,99"),
     ("R4", "true", {"amount": True, "currency": "AUD"}, "True"),
-    ("R4", "a currency nobody knows", {"amount": 7.77, "currency": "dollars"}, "7.77"),
+    ("R4", "an unknown currency", {"amount": 7.77, "currency": "dollars"}, "7.77"),
     ("R4", "10^12", {"amount": 10**12, "currency": "AUD"}, "1000000000000"),
     ("R4", "10^400 as a number", {"amount": 10**400, "currency": "AUD"}, "1000000000000"),
     ("R4", "a list", [5.55], "5.55"),
     ("R4", "null", None, "None"),
 )
-def test_an_odd_price_books_the_parcel_and_is_not_shown_as_what_it_costs(
+def test_a_parcel_with_an_unusable_price_is_booked_at_the_quoted_one(
     book: Book, reads: Read, line: Meddler, gross: Any, shown: str
 ) -> None:
     line.edits("book", priced(gross))
@@ -126,7 +126,7 @@ def test_an_odd_price_books_the_parcel_and_is_not_shown_as_what_it_costs(
 
 
 @rows("", ("R4", "another currency"))
-def test_a_price_in_another_currency_stands_beside_the_agreed_one(book: Book, reads: Read, line: Meddler) -> None:
+def test_a_price_in_another_currency_is_shown_next_to_the_agreed_one(book: Book, reads: Read, line: Meddler) -> None:
     line.edits("book", priced({"amount": 7.77, "currency": "USD"}))
     order = book()
     assert (order.status, order.charged_price, order.total) == ("booked", None, Decimal("12.08"))
@@ -141,7 +141,7 @@ def test_a_price_in_another_currency_stands_beside_the_agreed_one(book: Book, re
     ("R4", "nothing to pay", 0, "0.00"),
     ("R4", "the largest we read", "999999999999.99", "999999999999.99"),
 )
-def test_a_readable_price_is_what_it_costs(book: Book, reads: Read, line: Meddler, amount: Any, charged: str) -> None:
+def test_a_readable_price_is_charged(book: Book, reads: Read, line: Meddler, amount: Any, charged: str) -> None:
     line.edits("book", priced({"amount": amount, "currency": "AUD"}))
     order = book()
     assert (order.status, order.charged_price) == ("booked", Decimal(charged))
@@ -182,8 +182,8 @@ def test_markup_in_an_error_is_text_for_the_sender_and_the_operator(
     assert (escape(SCRIPT) in for_alice) == (status == "rejected")
 
 
-@rows("", ("R7", "422 for a field nobody knows"))
-def test_markup_about_a_field_nobody_knows_is_text_for_the_operator_alone(
+@rows("", ("R7", "422 for an unknown field"))
+def test_markup_about_an_unknown_field_is_text_for_the_operator_only(
     book: Book, line: Meddler, alice: User, sam: User, visit: Callable[[User], Client]
 ) -> None:
     line.says("book", reply(422, {"messages": {SCRIPT: [SCRIPT]}}))
@@ -206,21 +206,21 @@ BOOKED = {
 
 
 def bombed(count: int, size: int) -> bytes:
-    """A booked order behind so many header lines of so many bytes."""
+    """Return a booked order with this many extra header lines of this many bytes."""
     return reply(201, BOOKED, **{f"X-Bomb-{number}": "x" * size for number in range(count)})
 
 
 @rows(
     "answer, status",
-    ("R10", "90 headers more", bombed(90, 10), "booked"),
+    ("R10", "90 extra headers", bombed(90, 10), "booked"),
     ("R10", "a header of 60 kB", bombed(1, 60_000), "booked"),
     ("R10", "a header of 100 kB", bombed(1, 100_000), "unconfirmed"),
     ("R10", "1,000 headers", bombed(1_000, 10), "unconfirmed"),
     ("R10", "30 MB of headers", bombed(500, 60_000), "unconfirmed"),
-    ("R10", "header lines without end", b"HTTP/1.1 201 Said\r\n" + b"X-Bomb: 1\r\n" * 200_000, "unconfirmed"),
-    ("R10", "a status nobody knows", b"HTTP/1.1 999 Said\r\nContent-Length: 0\r\n\r\n", "unconfirmed"),
+    ("R10", "endless header lines", b"HTTP/1.1 201 Said\r\n" + b"X-Bomb: 1\r\n" * 200_000, "unconfirmed"),
+    ("R10", "an unknown status", b"HTTP/1.1 999 Said\r\nContent-Length: 0\r\n\r\n", "unconfirmed"),
 )
-def test_headers_are_read_up_to_a_limit_and_no_further(book: Book, line: Meddler, answer: bytes, status: str) -> None:
+def test_headers_are_read_only_up_to_a_limit(book: Book, line: Meddler, answer: bytes, status: str) -> None:
     line.says("book", answer)
     order = book()
     assert order.status == status
@@ -252,7 +252,7 @@ SHORTEST = dt.timedelta(milliseconds=100)  # of our own back-off
     ("R10", "Retry-After -5", "-5", SHORTEST, dt.timedelta(minutes=1)),
     ("R10", "Retry-After soon", "soon", SHORTEST, dt.timedelta(minutes=1)),
 )
-def test_the_carriers_wait_is_kept_up_to_an_hour_and_never_no_wait(
+def test_the_carriers_wait_is_kept_up_to_an_hour_and_is_never_zero(
     book: Book, carrier: SandboxCarrier, given: str, least: dt.timedelta, most: dt.timedelta
 ) -> None:
     carrier.trouble("book", "429", arg=given)

@@ -1,4 +1,4 @@
-"""The parcel form: what is refused, in which words, at which field; nothing typed is lost and no carrier is called."""
+"""The parcel form: what it refuses, and the message at each field. Nothing typed is lost and no carrier is called."""
 
 import time
 from typing import Any
@@ -140,7 +140,9 @@ COUNTRY = "Choose a country on the list."
     ("B30", "two countries", "receiver_country", ["AU", "US"], TWICE),
     ("B30", "two instructions", "delivery_choice", ["none", "signature"], TWICE),
 )
-def test_a_parcel_at_home(alices: Browser, listener: ListeningCarrier, name: str, typed: Any, message: str) -> None:
+def test_a_bad_value_for_a_domestic_parcel_is_refused(
+    alices: Browser, listener: ListeningCarrier, name: str, typed: Any, message: str
+) -> None:
     refused(alices, {**AT_HOME, name: typed}, name, message, listener)
 
 
@@ -155,8 +157,8 @@ def test_a_huge_number_is_refused_without_being_computed(quill: Sender, alice: U
 
 
 @rows("field", *(("B4", f"as JSON would hold it in {name}", name) for name in AT_HOME))
-def test_a_lone_surrogate_never_gets_to_the_database(quill: Sender, alice: User, field: str) -> None:
-    """PostgreSQL's driver cannot even encode one."""
+def test_a_lone_surrogate_never_reaches_the_database(quill: Sender, alice: User, field: str) -> None:
+    """PostgreSQL's driver can't even encode it."""
     form = ParcelForm({**AT_HOME, field: "4\ud800"}, sender=quill, address=quill.pickup_address())
     assert field in form.errors or field in form.left_out
     "".join([*map(str, form.cleaned_data.values()), *form.left_out.values()]).encode()
@@ -171,7 +173,7 @@ def test_the_bytes_of_a_surrogate_are_refused(alices: Browser, listener: Listeni
 
 
 @rows("", ("B18", "the carrier's own refusal, where no list is loaded"))
-def test_the_carriers_word_about_a_place_stands_at_both_fields(alices: Browser, listener: ListeningCarrier) -> None:
+def test_the_carriers_refusal_of_a_place_is_shown_at_both_fields(alices: Browser, listener: ListeningCarrier) -> None:
     LocalityList.objects.all().delete()
     word = "is not a place we serve"
     listener.refuses = Rejected(422, messages={"receiver_suburb": [word]})
@@ -186,11 +188,11 @@ def test_the_carriers_word_about_a_place_stands_at_both_fields(alices: Browser, 
     ("typed", "places", "read"),
     [("9.5000", 3, "9.500"), ("45.000", 1, "45.0"), ("2.0", 0, "2"), ("2", 0, "2"), ("0.00100000", 3, "0.001")],
 )
-def test_zeros_at_the_end_are_no_decimals(typed: str, places: int, read: str) -> None:
+def test_zeros_at_the_end_do_not_count_as_decimals(typed: str, places: int, read: str) -> None:
     assert str(PlainDecimalField(example="1", places=places).clean(typed)) == read
 
 
 @pytest.mark.parametrize(("typed", "places"), [("9.5001", 3), ("2.5", 0), ("0.00010", 3)])
-def test_a_decimal_too_many_is_refused(typed: str, places: int) -> None:
+def test_an_extra_decimal_is_refused(typed: str, places: int) -> None:
     with pytest.raises(ValidationError):
         PlainDecimalField(example="1", places=places).clean(typed)

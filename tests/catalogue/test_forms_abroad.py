@@ -1,4 +1,4 @@
-"""The parcel form for parcels abroad and from the United States: its own fields, by the same rules."""
+"""The parcel form for parcels abroad and from the United States: more fields, the same rules."""
 
 from typing import Any
 
@@ -30,7 +30,9 @@ pytestmark = pytest.mark.django_db
     ("B12", "half a piece", "item_1_quantity", "1.5", "Use a whole number."),
     ("B30", "value of an item", "item_1_value", ["1", "1000"], TWICE),
 )
-def test_a_parcel_abroad(alices: Browser, listener: ListeningCarrier, name: str, typed: Any, message: str) -> None:
+def test_a_bad_value_for_a_parcel_abroad_is_refused(
+    alices: Browser, listener: ListeningCarrier, name: str, typed: Any, message: str
+) -> None:
     refused(alices, {**ABROAD, name: typed}, name, message, listener)
 
 
@@ -52,14 +54,16 @@ def test_a_parcel_abroad(alices: Browser, listener: ListeningCarrier, name: str,
         "Use at most 200 characters; this has 10000.",
     ),
 )
-def test_a_parcel_in_the_united_states(
+def test_a_bad_value_for_a_parcel_in_the_united_states_is_refused(
     from_ohio: Browser, listener: ListeningCarrier, name: str, typed: str, message: str
 ) -> None:
     refused(from_ohio, {**FROM_OHIO, name: typed}, name, message, listener)
 
 
 @rows("amount", ("B21", "from the United States", "100"), ("B21", "none at all, yet sent", "0"))
-def test_extra_cover_is_for_parcels_from_australia(from_ohio: Browser, listener: ListeningCarrier, amount: str) -> None:
+def test_extra_cover_is_only_for_parcels_from_australia(
+    from_ohio: Browser, listener: ListeningCarrier, amount: str
+) -> None:
     answer = from_ohio.send(NEW, {**FROM_OHIO, "cover_amount": amount})
     assert answer.status_code == 422
     assert "Extra Cover is for parcels from Australia only." in text(answer)

@@ -1,4 +1,4 @@
-"""Files that are more, or less, than a table of parcels: each is read as intended, or refused with a reason."""
+"""Odd files of parcels: each is read as intended or refused with a reason."""
 
 import time
 import tracemalloc
@@ -85,7 +85,7 @@ def test_a_cell_stays_text(typed: str, cell: str) -> None:
     ("C10", "PDF", b"%PDF-1.7", "This is a PDF."),
     ("C10", "PNG", b"\x89PNG\r\n", "This is a picture."),
 )  # fmt: skip
-def test_what_cannot_be_imported_says_why(data: bytes, sentence: str) -> None:
+def test_a_file_that_cannot_be_imported_is_refused_with_a_reason(data: bytes, sentence: str) -> None:
     began = time.process_time()
     with pytest.raises(UnreadableFile) as refused:
         reading.read(data)
@@ -93,8 +93,8 @@ def test_what_cannot_be_imported_says_why(data: bytes, sentence: str) -> None:
     assert time.process_time() - began < 1
 
 
-def test_rows_have_the_numbers_a_spreadsheet_gives_them() -> None:
-    """Blank lines count, and a cell of two lines does not."""
+def test_rows_are_numbered_as_in_a_spreadsheet() -> None:
+    """Blank lines count, and a cell of two lines counts once."""
     text = 'Name,Note\n\nPriya,"porch\nleft"\n,\nNoor,gate\n'
     assert reading.read(text.encode()).rows == {3: ["Priya", "porch\nleft"], 5: ["Noor", "gate"]}
 
@@ -123,7 +123,7 @@ def test_two_thousand_rows_are_read() -> None:
     ("C11", "a Windows path", "C:\\orders\\x.csv", "x.csv"),
     ("C11", "a header", "a\r\nX: y.csv", "a  X: y.csv"),
 )
-def test_a_files_name_is_only_shown(name: str, shown: str) -> None:
+def test_a_files_name_is_shown_without_its_path(name: str, shown: str) -> None:
     assert shown_name(name) == shown
 
 
@@ -131,6 +131,6 @@ def header_of(*names: str) -> Any:
     return reading.read((",".join(names) + "\n1,2,3").encode()).fingerprint
 
 
-def test_a_header_is_known_again_in_another_case_and_with_its_reasons() -> None:
+def test_a_header_is_recognised_in_another_case_and_with_a_column_of_reasons() -> None:
     assert header_of("Name", "Suburb") == header_of("NAME", " suburb ") == header_of("Name", "Suburb", "Reason")
     assert header_of("Name", "Suburb") != header_of("Suburb", "Name")

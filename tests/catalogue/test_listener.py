@@ -1,4 +1,4 @@
-"""The listener behind the real web server: bodies that lie about their length, and a burst of scans."""
+"""The listener behind the real web server: bodies with a false length, and a burst of scans."""
 
 import time
 import uuid
@@ -37,10 +37,10 @@ END = b"0\r\n\r\n"
 @rows(
     "pieces, answered, kept",
     ("W10", "honest", (b"Content-Length: %d\r\n\r\n" % LENGTH, BODY), {200}, [BODY]),
-    ("W10", "less told than sent", (b"Content-Length: %d\r\n\r\n" % (LENGTH - 9), BODY), {200}, [BODY[:-9]]),
-    ("W10", "more told than sent", (b"Content-Length: %d\r\n\r\n" % (LENGTH + 9), BODY), {400}, []),
-    ("W10", "a length below nothing", (b"Content-Length: -1\r\n\r\n", BODY), {400}, []),
-    ("W10", "a length that is no number", (b"Content-Length: 1e3\r\n\r\n", BODY), {400}, []),
+    ("W10", "a length too short", (b"Content-Length: %d\r\n\r\n" % (LENGTH - 9), BODY), {200}, [BODY[:-9]]),
+    ("W10", "a length too long", (b"Content-Length: %d\r\n\r\n" % (LENGTH + 9), BODY), {400}, []),
+    ("W10", "a negative length", (b"Content-Length: -1\r\n\r\n", BODY), {400}, []),
+    ("W10", "a length that isn't a number", (b"Content-Length: 1e3\r\n\r\n", BODY), {400}, []),
     ("W10", "two lengths", (b"Content-Length: 5\r\nContent-Length: %d\r\n\r\n" % LENGTH, BODY), {400}, []),
     ("W10", "a length and chunks", (b"Content-Length: 5\r\n", CHUNKED, chunk(BODY), END), {400, 200}, None),
     ("W10", "one chunk", (CHUNKED, chunk(BODY), END), {200}, [BODY]),
@@ -50,7 +50,7 @@ END = b"0\r\n\r\n"
     ("W10", "a chunk of no size", (CHUNKED, b"zz\r\n", BODY), {400, 0}, []),
     ("W10", "1 MiB of chunks", (CHUNKED, *(chunk(b" " * MOST) for _ in range(16)), END), {413, 0}, []),
 )
-def test_no_lie_about_its_length_makes_half_a_scan_count(
+def test_a_body_with_a_false_length_is_never_stored_in_part(
     server: Listener, pieces: tuple[bytes, ...], answered: set[int], kept: list[bytes] | None
 ) -> None:
     before = len(server.stored())
@@ -66,7 +66,7 @@ PATIENCE = 5.0  # seconds, for 99 of 100 answers on a busy machine; the carrier 
 
 @pytest.mark.nightly
 @rows("", ("W29", "5,000 events at once"))
-def test_a_burst_is_stored_completely_while_people_are_served(server: Listener) -> None:
+def test_a_burst_is_stored_completely_while_pages_are_served(server: Listener) -> None:
     before = len(server.stored())
     bodies = [
         wire(event_id=str(uuid.UUID(int=number + 1)), carrier_reference=f"SBURST{number % 500:03d}")
@@ -90,7 +90,7 @@ def _deliver(server: Listener, bodies: list[bytes]) -> list[tuple[int, float]]:
 
 
 def _ask(server: Listener, method: str, path: str, body: bytes | None = None) -> tuple[int, float]:
-    """Return status and seconds of one request on its own connection."""
+    """Return the status and duration, in seconds, of one request on its own connection."""
     began_at = time.monotonic()
     line = server.line()
     line.request(method, path, body, {"Authorization": basic(settings.WEBHOOK_SECRETS[0])})

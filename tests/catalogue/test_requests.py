@@ -1,4 +1,4 @@
-"""Requests that no page of ours makes: forged, oversized, misaddressed. Refused with a page, never a broken one."""
+"""Requests that no page of ours makes: forged, oversized or misaddressed. They are refused with a proper page."""
 
 import pytest
 
@@ -54,9 +54,9 @@ def test_a_forged_post_is_a_403_page(
     ("B33", "200 files", PARTS % b"".join(FILE % n for n in range(200)), MULTIPART),
     ("B33", "a part's headers of 100 kB", PARTS % (b"X: " + b"y" * 100_000 + b"\r\n" + FIELD % 0), MULTIPART),
     ("B33", "parts without a boundary", PARTS % b"", "multipart/form-data"),
-    ("B34", "other letters than UTF-8", b"receiver_name=+ADw-script+AD4-", f"{FORM}; charset=utf-7"),
-    ("B34", "other letters in parts", PARTS % (FIELD % 0), f"{MULTIPART}; charset=utf-7"),
-    ("B34", "letters nobody knows", b"a=1", f"{FORM}; charset=no-such"),
+    ("B34", "an encoding other than UTF-8", b"receiver_name=+ADw-script+AD4-", f"{FORM}; charset=utf-7"),
+    ("B34", "another encoding in parts", PARTS % (FIELD % 0), f"{MULTIPART}; charset=utf-7"),
+    ("B34", "an unknown encoding", b"a=1", f"{FORM}; charset=no-such"),
     ("B34", "JSON", b'{"receiver_name": "Priya"}', "application/json"),
     ("B34", "XML", b"<receiver/>", "text/xml"),
     ("B34", "plain text", b"receiver_name=Priya", "text/plain"),
@@ -80,7 +80,7 @@ def test_a_compressed_body_is_refused(alices: Browser, listener: ListeningCarrie
 
 
 @rows("address", ("B44", "to log in", "/accounts/login/"), ("B33", "to sign up", "/accounts/signup/"))
-def test_a_stranger_sends_no_such_body_either(db: None, address: str) -> None:
+def test_such_a_body_is_refused_before_logging_in_too(db: None, address: str) -> None:
     browser = Browser()
     compressed = browser.send(address, {"login": "a@b.example"}, HTTP_CONTENT_ENCODING="gzip")
     large = browser.send(address, {"login": "x" * 3_000_000})
@@ -96,7 +96,7 @@ def test_a_stranger_sends_no_such_body_either(db: None, address: str) -> None:
     ("B35", "with a path", "testserver/evil.com"),
     ("B35", "empty", ""),
 )
-def test_another_hosts_name_is_refused(alices: Browser, host: str) -> None:
+def test_a_request_for_another_host_is_refused(alices: Browser, host: str) -> None:
     assert alices.get(NEW, HTTP_HOST=host).status_code == 400
 
 

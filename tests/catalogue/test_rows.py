@@ -1,4 +1,4 @@
-"""The catalogue is complete: every row has a test, or a reason why it has none."""
+"""The catalogue is complete: every row has a test or a reason for having none."""
 
 import importlib
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ ROOT = HERE.parents[1]
 
 
 def ids() -> Iterator[str]:
-    """The id of every case of every parametrised test of this package."""
+    """Yield the id of every case of every parametrised test in this package."""
     for path in HERE.glob("test_*.py"):
         module = importlib.import_module(f"{__package__}.{path.stem}")
         for test in vars(module).values():
@@ -27,7 +27,7 @@ def test_every_row_has_a_test_or_a_reason() -> None:
     assert set(ROWS) - tested - set(ELSEWHERE) - set(RESOLVED) == set()
 
 
-def test_the_numbers_run_without_a_gap() -> None:
+def test_the_row_numbers_have_no_gaps() -> None:
     last = {"B": 44, "C": 17, "W": 30, "R": 10, "A": 14}
     assert list(ROWS) == [f"{part}{number}" for part in last for number in range(1, last[part] + 1)]
 
@@ -38,6 +38,6 @@ def test_no_two_cases_have_the_same_id() -> None:
 
 
 @pytest.mark.parametrize("row", ELSEWHERE)
-def test_what_is_tested_elsewhere_is_there(row: str) -> None:
+def test_each_test_named_elsewhere_exists(row: str) -> None:
     file, name = ELSEWHERE[row]
     assert f"def {name}(" in (ROOT / file).read_text()

@@ -1,4 +1,4 @@
-"""Where parcels start: the same rules as for the receiver, and an email address that a person reads."""
+"""The pickup address: the same rules as for the receiver, and an email address that somebody reads."""
 
 from typing import Any
 
@@ -55,7 +55,7 @@ SHARED = "This looks like a shared mailbox. Drivers and the carrier write here. 
         "Contact and company are the same. Clear company so it prints once.",
     ),
     ("B18", "sender's suburb", "suburb", "Brunswick", PAIR),
-    ("B23", "support@ of one's own", "email", "support@quill.example", EMAIL),
+    ("B23", "the sender's own support@", "email", "support@quill.example", EMAIL),
     ("B23", "noreply@", "email", "noreply@quill.example", EMAIL),
     ("B23", "somebody else's", "email", "bob@bolts.example", EMAIL),
     ("B24", "sender's phone", "phone", "<script>", PHONE),
@@ -70,7 +70,9 @@ SHARED = "This looks like a shared mailbox. Drivers and the carrier write here. 
     ("B30", "sender's suburb", "suburb", ["fitzroy", "hobart"], TWICE),
     ("B30", "sender's e-mail", "email", ["alice@quill.example", "bob@bolts.example"], TWICE),
 )
-def test_a_pickup_address(alices: Browser, alice: User, name: str, typed: Any, message: str) -> None:
+def test_a_bad_value_in_a_pickup_address_is_refused(
+    alices: Browser, alice: User, name: str, typed: Any, message: str
+) -> None:
     EmailAddress.objects.create(user=alice, email="support@quill.example", verified=True)
     form = {**ADDRESS, name: typed}
     answer = alices.send(URL, form)
@@ -101,7 +103,7 @@ def test_unknown_fields_of_the_pickup_address_are_ignored(alices: Browser, typed
 
 
 @rows("", ("B19", "a state off the list, where no list of places is loaded"))
-def test_a_state_is_chosen_from_the_list(alices: Browser) -> None:
+def test_a_state_must_be_on_the_list(alices: Browser) -> None:
     LocalityList.objects.all().delete()
     answer = alices.send(URL, {**ADDRESS, "state": "ZZ"})
     assert messages_at(answer, "state") == ["Choose one of the states on the list."]

@@ -1,4 +1,4 @@
-"""Requests that only a socket can send, to the real web server: two hosts, lies about lengths, headers without end."""
+"""Requests that only a socket can send, to the real web server: two hosts, false lengths, endless headers."""
 
 import socket
 from collections.abc import Callable, Iterator
@@ -21,7 +21,7 @@ Say = Callable[[str], tuple[int, str]]
 
 @pytest.fixture(scope="module")
 def say(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Say]:
-    """`say(head)` sends these very bytes; the status and the words of the answer. Its database has no rows."""
+    """`say(head)` sends exactly this text and returns the reply's status and text. The database is empty."""
     portal = Portal(tmp_path_factory.mktemp("web"), "http://127.0.0.1:9")
     port = free_port()
     portal.start("web", "-m", "gunicorn", "shipping_portal.wsgi", f"--bind=127.0.0.1:{port}", "--no-control-socket")
@@ -58,7 +58,7 @@ def test_an_ordinary_request_is_answered(say: Say) -> None:
     ("B33", "2,000 headers", HELP + OURS + "".join(f"X-{n}: 1\r\n" for n in range(2000))),
     ("B33", "a header of 100 kB", f"{HELP}{OURS}X-Large: {'x' * 100_000}\r\n"),
 )
-def test_the_server_refuses_it(say: Say, head: str) -> None:
+def test_a_malformed_request_is_refused_by_the_server(say: Say, head: str) -> None:
     status, answer = say(f"{head}Connection: close\r\n\r\n")
     assert 400 <= status < 500
     assert "evil.com" not in answer
@@ -71,5 +71,5 @@ def test_the_server_refuses_it(say: Say, head: str) -> None:
     ("B37", "NUL through the server", f"GET /parcels/%00/ HTTP/1.1\r\n{OURS}", 404),
     ("B31", "chunks without a token", f"{LOG_IN}Transfer-Encoding: chunked\r\n", 403),
 )
-def test_the_portal_refuses_it(say: Say, head: str, status: int) -> None:
+def test_a_well_formed_but_odd_request_is_refused_by_the_portal(say: Say, head: str, status: int) -> None:
     assert say(f"{head}Connection: close\r\n\r\n0\r\n\r\n")[0] == status

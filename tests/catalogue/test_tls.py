@@ -1,4 +1,4 @@
-"""A carrier whose TLS fails before the first byte of a booking: nothing was sent, so it is sent again."""
+"""TLS fails before the first byte of a booking: nothing was sent, so the booking is tried again."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,7 +26,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
 
 @pytest.fixture
 def behind_tls(tmp_path: Path, settings: Any, certificate: Certificate) -> Iterator[SandboxCarrier]:
-    """A sandbox carrier over https, which the portal is pointed at and does not trust yet."""
+    """A sandbox carrier over HTTPS, which the portal calls but doesn't trust yet."""
     keys = {"certificate": certificate.bundle, "key_file": certificate.key, "key": settings.CARRIER_KEY}
     with SandboxCarrier(tmp_path / "carrier", **keys) as it:
         settings.CARRIER_BASE_URL = it.url
@@ -42,7 +42,7 @@ def trusted(behind_tls: SandboxCarrier, settings: Any, certificate: Certificate)
 
 @pytest.fixture
 def order(quill: Sender, alice: User, behind_tls: SandboxCarrier) -> Order:
-    """Pressed Book, and not sent yet."""
+    """An order that is due to be sent."""
     made = factories.order(quill, alice)
     move_to(made, "booking", reason="-", at=timezone.now(), due_at=timezone.now())
     return made
@@ -56,7 +56,7 @@ def work(order: Order) -> Order:
 
 
 def booked_at(carrier: SandboxCarrier) -> int:
-    """Return the number of bookings in its ledger."""
+    """Return the number of bookings in the carrier's ledger."""
     return sum(line["effect"] == "booked" for line in carrier.running.app.depot.ledger.lines())
 
 
@@ -68,11 +68,11 @@ def not_sent(order: Order, carrier: SandboxCarrier, error: str) -> None:
     assert not carrier.running.app.depot.requests
 
 
-def test_an_untrusted_certificate_gets_no_order(order: Order, behind_tls: SandboxCarrier) -> None:
+def test_no_booking_is_sent_to_an_untrusted_certificate(order: Order, behind_tls: SandboxCarrier) -> None:
     not_sent(work(order), behind_tls, "the carrier's certificate was not accepted")
 
 
-def test_a_handshake_that_never_ends_gets_no_order_and_is_tried_again(
+def test_after_an_endless_handshake_the_booking_is_tried_again(
     order: Order, trusted: SandboxCarrier, settings: Any
 ) -> None:
     trusted.running.app.troubles.add(Rule("connection", "slow-tls", count=1))

@@ -1,4 +1,4 @@
-"""An account that an operator turns off in the middle of things."""
+"""An account that an operator turns off while a booking is under way."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def due(quill: Sender, alice: User) -> Order:
-    """A booking queued by Alice's press of the button."""
+    """A booking that Alice queued by pressing the button."""
     order = factories.order(quill, alice)
     move_to(order, "booking", by=alice, reason="booked by the sender", at=timezone.now(), due_at=timezone.now())
     return order
@@ -55,7 +55,7 @@ def test_an_unsent_booking_waits_for_a_colleague(
 
 
 @rows("", ("B43", "a yes of somebody else"))
-def test_a_colleagues_yes_counts(due: Order, alice: User, ana: User, monkeypatch: Any) -> None:
+def test_a_colleague_can_confirm_the_booking(due: Order, alice: User, ana: User, monkeypatch: Any) -> None:
     User.objects.filter(pk=alice.pk).update(is_active=False)
     bookings.process_booking(due.pk)
     due.refresh_from_db()

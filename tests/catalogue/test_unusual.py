@@ -1,4 +1,4 @@
-"""Unusual but valid values are accepted: tidied, warned about, or kept exactly as typed."""
+"""Unusual but valid values are accepted: tidied up, warned about or kept exactly as typed."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ SYDNEY = {"receiver_suburb": "Sydney"}
 
 @pytest.fixture
 def send(alices: Browser) -> Any:
-    """`send(form)` presses See prices and reads the page of prices."""
+    """`send(form)` presses See prices and opens the page of prices."""
     Locality.objects.filter(postcode="0800").update(suburb="DARWIN CITY", normalised="darwin city")
 
     def press(form: dict[str, str]) -> Any:
@@ -35,7 +35,7 @@ def send(alices: Browser) -> Any:
 @rows(
     "changes, part, sent",
     ("B16", "0800", DARWIN, "postcode", "0800"),
-    ("B17", "a blank behind", {**SYDNEY, "receiver_postcode": "2000 "}, "postcode", "2000"),
+    ("B17", "a blank at the end", {**SYDNEY, "receiver_postcode": "2000 "}, "postcode", "2000"),
     ("B17", "a blank inside", {**SYDNEY, "receiver_postcode": " 20 00"}, "postcode", "2000"),
     ("B19", "au", {"receiver_country": "au"}, "country", "AU"),
     ("B2", "a no-break space", {"receiver_name": "Priya\u00a0 Nair"}, "name", "Priya Nair"),
@@ -45,7 +45,7 @@ def send(alices: Browser) -> Any:
     ("B23", "capitals in the domain", {"receiver_email": "priya@Example.NET"}, "email", "priya@Example.NET"),
     ("B24", "dots and a plus", {"receiver_phone": "+61.491.570.156"}, "phone", "0491 570 156"),
 )
-def test_the_carrier_gets_what_was_meant(
+def test_the_carrier_is_sent_the_tidied_value(
     send: Any, listener: ListeningCarrier, changes: dict[str, str], part: str, sent: str
 ) -> None:
     send({**AT_HOME, **changes})
@@ -68,7 +68,7 @@ def test_the_carrier_gets_what_was_meant(
         "This parcel goes to the address it starts from. Book it only if you mean that.",
     ),
 )
-def test_a_warning_shows_above_the_prices_and_booking_is_a_separate_press(
+def test_a_warning_is_shown_with_the_prices_before_anything_is_booked(
     send: Any, changes: dict[str, str], warning: str
 ) -> None:
     page = send({**AT_HOME, **changes})
@@ -78,10 +78,10 @@ def test_a_warning_shows_above_the_prices_and_booking_is_a_separate_press(
 
 
 @rows("typed", *(("B25", f"as typed {word[:8]}", word) for word in LOOKS_LIKE_CODE))
-def test_code_in_a_text_is_a_text_on_every_page(
+def test_code_in_a_text_field_is_shown_as_text_on_every_page(
     send: Any, alices: Browser, sams: Browser, listener: ListeningCarrier, typed: str
 ) -> None:
-    """Sent to the carrier unchanged, and escaped wherever it is shown."""
+    """It is sent to the carrier unchanged and escaped wherever it is shown."""
     texts = ("receiver_name", "receiver_company", "receiver_line2", "description", "customer_reference")
     company = {"receiver_company": f"{typed} Ltd"}
     place = {"delivery_choice": "signature", "delivery_place": typed}
@@ -109,7 +109,7 @@ def test_code_in_a_text_is_a_text_on_every_page(
 
 
 @rows("form", ("B42", "under the Book button", AT_HOME), ("B42", "abroad too", ABROAD))
-def test_booking_is_said_to_confirm_that_there_are_no_dangerous_goods(
+def test_the_page_says_that_booking_confirms_there_are_no_dangerous_goods(
     send: Any, form: dict[str, str], quill: Sender, alice: User
 ) -> None:
     assert quill.dangerous_goods_acknowledged_at

@@ -1,4 +1,4 @@
-"""What a carrier, or somebody who poses as one, posts to the listener: who is let in, and whole bodies."""
+"""Posts to the listener from a carrier, or from somebody posing as one: who is let in, and the body as a whole."""
 
 import gzip
 import io
@@ -28,13 +28,13 @@ LARGEST = 64 * 1024
 
 @pytest.fixture(autouse=True, params=[pushing.by_its_address, pushing.by_the_short_cut])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Every case goes both ways."""
+    """Send each case both ways."""
     monkeypatch.setitem(pushing.way, "push", request.param)
     return request.param
 
 
 def refused(reason: str) -> int:
-    """How often the listener counted this reason."""
+    """Return how often the listener counted this reason."""
     return sum(WebhookTally.objects.filter(reason=reason).values_list("count", flat=True))
 
 
@@ -45,7 +45,7 @@ def refused(reason: str) -> int:
     "given",
     ("W1", "no credentials", ""),
     ("W1", "another scheme", f"Bearer {SECRET}"),
-    ("W2", "none beside those in the address", ""),
+    ("W2", "none, but some in the address", ""),
 )
 def test_a_request_without_credentials_is_asked_for_them(given: str) -> None:
     answer = push(wire(), url=f"{URL}?token={SECRET}&secret={USER}:{SECRET}", HTTP_AUTHORIZATION=given)
@@ -63,13 +63,13 @@ def test_a_request_without_credentials_is_asked_for_them(given: str) -> None:
     ("W1", "empty secret", basic(f"{USER}:")),
     ("W1", "no colon", basic("x")),
     ("W1", "nothing but a colon", basic(":")),
-    ("W1", "nothing behind Basic", "Basic"),
-    ("W1", "no base64", "Basic !!!"),
-    ("W1", "no ASCII", "Basic \xe9\xff"),
-    ("W1", "base64 of no UTF-8", "Basic /////w=="),
-    ("W2", "wrong ones beside right ones in the address", basic(f"{USER}:wrong")),
+    ("W1", "nothing after Basic", "Basic"),
+    ("W1", "not base64", "Basic !!!"),
+    ("W1", "not ASCII", "Basic \xe9\xff"),
+    ("W1", "base64 of bytes that aren't UTF-8", "Basic /////w=="),
+    ("W2", "wrong ones, and right ones in the address", basic(f"{USER}:wrong")),
 )
-def test_wrong_credentials_find_nothing_and_count_one(given: str) -> None:
+def test_wrong_credentials_get_a_404_and_are_counted(given: str) -> None:
     answer = push(wire(), url=f"{URL}?token={SECRET}", HTTP_AUTHORIZATION=given)
     assert answer.status_code == 404
     assert not WebhookDelivery.objects.exists()
@@ -82,9 +82,9 @@ def test_wrong_credentials_find_nothing_and_count_one(given: str) -> None:
     ("W1", "token in upper case", SECRET.upper()),
     ("W1", "user and token in the path", f"{USER}:{SECRET}"),
     ("W1", "token with NUL", f"{SECRET}%00"),
-    ("W1", "token of no UTF-8", "%ff%fe"),
+    ("W1", "token that isn't UTF-8", "%ff%fe"),
 )
-def test_a_wrong_token_in_the_path_finds_nothing(token: str) -> None:
+def test_a_wrong_token_in_the_path_gets_a_404(token: str) -> None:
     assert push(wire(), url=f"{URL}{token}/", HTTP_AUTHORIZATION="").status_code == 404
     assert not WebhookDelivery.objects.exists()
 
@@ -107,7 +107,7 @@ def test_a_claimed_client_address_makes_no_difference(given: str, status: int) -
     assert answer.status_code == status
 
 
-def test_over_plain_http_it_is_refused_and_counted(settings: Any) -> None:
+def test_a_request_over_plain_http_is_refused_and_counted(settings: Any) -> None:
     settings.SECURE = True
     assert push(wire()).status_code == 403
     assert push(wire(), HTTP_AUTHORIZATION=basic(f"{USER}:wrong")).status_code == 403
@@ -117,7 +117,7 @@ def test_over_plain_http_it_is_refused_and_counted(settings: Any) -> None:
 
 
 @pytest.mark.parametrize("url", [f"{URL}{SECRET}/more/", "/webhooks/"])
-def test_an_address_that_only_begins_like_it_is_none(url: str) -> None:
+def test_a_longer_or_shorter_address_is_not_the_listener(url: str) -> None:
     assert push(wire(), url=url, HTTP_AUTHORIZATION="").status_code == 404
     assert not WebhookDelivery.objects.exists()
     assert not WebhookTally.objects.exists()
@@ -139,8 +139,8 @@ def test_while_the_database_is_down_the_carrier_is_asked_to_retry(
     assert push(wire()).status_code == 200
 
 
-def test_only_what_is_stored_goes_without_a_line_of_the_web_servers() -> None:
-    """A carrier that sends no credentials at all is found in the log."""
+def test_only_a_stored_delivery_is_left_out_of_the_web_servers_log() -> None:
+    """A carrier that sends no credentials can be found in the log."""
     application = short_cut.webhooks_first(lambda *_: [])
     for given, is_stored in ((basic(settings.WEBHOOK_SECRETS[0]), True), (basic(f"{USER}:wrong"), False), ("", False)):
         environ = RequestFactory().generic("POST", URL, wire(), HTTP_AUTHORIZATION=given).environ
@@ -152,7 +152,7 @@ def test_only_what_is_stored_goes_without_a_line_of_the_web_servers() -> None:
     ("given", "status", "event"),
     [(basic(settings.WEBHOOK_SECRETS[0]), 200, "webhook_stored"), (basic(f"{USER}:wrong"), 404, "webhook_refused")],
 )
-def test_each_has_an_id_that_its_log_line_has_too(
+def test_a_response_has_the_same_id_as_its_log_line(
     given: str, status: int, event: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     stream = io.StringIO()
@@ -197,7 +197,7 @@ DEEP, RANGE, TWICE = "nested too deeply", "a number is out of range", "a key app
     ("W6", "41 lists", wire(b'"a": ' + b"[" * 41 + b"]" * 41), DEEP),
     ("W7", "5,000 digits", b"9" * 5_000, RANGE),
     ("W7", "5,000 digits in a member", wire(b'"a": ' + b"9" * 5_000), RANGE),
-    ("W7", "60,000 digits below nothing", wire(b'"a": -' + b"9" * 60_000), RANGE),
+    ("W7", "minus 60,000 digits", wire(b'"a": -' + b"9" * 60_000), RANGE),
     ("W8", "event_id twice", wire(b'"event_id": "00000000-0000-4000-8000-000000000001"'), TWICE),
     ("W8", "the same event_id twice", wire(b'"event_id": "%s"' % ID.encode()), TWICE),
     ("W8", "twice in the place", wire(b'"x": {"suburb": "A", "suburb": "B"}'), TWICE),
@@ -205,12 +205,12 @@ DEEP, RANGE, TWICE = "nested too deeply", "a number is out of range", "a key app
     ("W9", "UTF-16", wire().decode().encode("utf-16"), NO_UTF8),
     ("W9", "UTF-16 without its mark", wire().decode().encode("utf-16-le"), NO_JSON),
     ("W9", "UTF-32", wire().decode().encode("utf-32"), NO_UTF8),
-    ("W9", "a byte that is no UTF-8", wire().replace(b"picked", b"p\xffcked"), NO_UTF8),
+    ("W9", "a byte that isn't UTF-8", wire().replace(b"picked", b"p\xffcked"), NO_UTF8),
     ("W9", "gzip", gzip.compress(wire()), "compressed with gzip"),
     ("W9", "NUL in overlong UTF-8", wire().replace(b"picked", b"p\xc0\x80cked"), NO_UTF8),
     ("W9", "a surrogate in UTF-8", wire().replace(b"picked", b"p\xed\xa0\x80cked"), NO_UTF8),
 )
-def test_a_body_that_is_no_event_is_kept_to_the_byte_and_set_aside(body: bytes, reason: str) -> None:
+def test_a_body_that_is_not_an_event_is_kept_unchanged_and_set_aside(body: bytes, reason: str) -> None:
     assert push(body).status_code == 200
     assert bytes(last().body) == body
     assert last().state == "quarantined"
@@ -224,14 +224,14 @@ def test_a_body_that_is_no_event_is_kept_to_the_byte_and_set_aside(body: bytes, 
     "body, description",
     ("W5", "NUL in the description", wire(description="a\x00b"), "a\ufffdb"),
     ("W5", "a lone surrogate in the description", wire(description="a\ud800b"), "a\ufffdb"),
-    ("W5", "NUL in a member nobody knows", wire(rb'"note": "\u0000"'), "Parcel picked up"),
+    ("W5", "NUL in an unknown member", wire(rb'"note": "\u0000"'), "Parcel picked up"),
     ("W5", "a lone surrogate in a name", wire(rb'"\ud800": 1'), "Parcel picked up"),
     ("W6", "39 lists", wire(b'"a": ' + b"[" * 38 + b"]" * 38), "Parcel picked up"),
     ("W7", "4,000 digits", wire(b'"a": ' + b"9" * 4_000), "Parcel picked up"),
     ("W9", "a byte-order mark", b"\xef\xbb\xbf" + wire(), "Parcel picked up"),
     ("W9", "letters of four bytes", wire(description="📦 到着"), "📦 到着"),
     ("W10", "exactly 64 KiB", wire() + b" " * (LARGEST - len(wire())), "Parcel picked up"),
-    ("W25", "members nobody knows", wire(b'"x": {"y": [1, null]}, "state": "BOOKED"'), "Parcel picked up"),
+    ("W25", "unknown members", wire(b'"x": {"y": [1, null]}, "state": "BOOKED"'), "Parcel picked up"),
     ("W25", "our own names", wire(b'"order": 1, "owner": 1, "progress": "delivered"'), "Parcel picked up"),
 )
 def test_a_valid_event_in_an_odd_format_is_a_scan(body: bytes, description: str) -> None:
@@ -257,12 +257,12 @@ def test_more_than_64_kib_is_refused_counted_and_not_stored(body: bytes) -> None
 
 @rows(
     "stated, sent",
-    ("W10", "half of what was told", 2 * len(wire()), wire()),
-    ("W10", "nothing of what was told", 100, b""),
-    ("W10", "a gigabyte told", 1_000_000_000, wire()),
+    ("W10", "half the stated length", 2 * len(wire()), wire()),
+    ("W10", "nothing of the stated length", 100, b""),
+    ("W10", "a stated gigabyte", 1_000_000_000, wire()),
 )
-def test_a_body_that_breaks_off_is_refused_so_that_it_comes_again(stated: int, sent: bytes) -> None:
-    """Half a scan stored and acknowledged would be a scan lost."""
+def test_a_body_cut_short_is_refused_so_that_the_carrier_retries(stated: int, sent: bytes) -> None:
+    """If half a scan were stored and acknowledged, the scan would be lost."""
     answer = push(wire(), **{"CONTENT_LENGTH": str(stated), "wsgi.input": io.BytesIO(sent)})
     assert answer.status_code == 400
     assert not WebhookDelivery.objects.exists()
@@ -270,7 +270,7 @@ def test_a_body_that_breaks_off_is_refused_so_that_it_comes_again(stated: int, s
 
 
 class NotAChunk(Exception):
-    """What a web server raises: its own kind of error, of no common base."""
+    """An error as a web server raises it: of its own kind, with no common base class."""
 
 
 @rows(
@@ -278,7 +278,9 @@ class NotAChunk(Exception):
     ("W10", "the line breaks while it is read", ConnectionResetError),
     ("W10", "the chunks make no sense", NotAChunk),
 )
-def test_a_line_that_breaks_is_no_error_of_ours(error: type[Exception], caplog: pytest.LogCaptureFixture) -> None:
+def test_a_connection_that_breaks_is_not_logged_as_our_error(
+    error: type[Exception], caplog: pytest.LogCaptureFixture
+) -> None:
     class Broken(io.BytesIO):
         def read(self, *_: Any) -> bytes:
             raise error
@@ -292,15 +294,15 @@ CHUNKED = {"CONTENT_LENGTH": "", "HTTP_TRANSFER_ENCODING": "chunked"}
 
 
 @rows("", ("W10", "chunks where the server marks their end"))
-def test_a_body_in_chunks_is_read_like_any_other() -> None:
-    """Django alone reads nothing without a Content-Length: every such scan would be stored empty and lost."""
+def test_a_chunked_body_is_read_like_any_other() -> None:
+    """On its own, Django reads nothing without a Content-Length, so every such scan would be stored empty and lost."""
     answer = push(wire(), **{**CHUNKED, "wsgi.input": io.BytesIO(wire()), "wsgi.input_terminated": True})
     assert answer.status_code == 200
     assert (bytes(last().body), last().state) == (wire(), "stored")
 
 
 @rows("", ("W10", "more than 64 KiB in chunks"))
-def test_chunks_are_capped_too() -> None:
+def test_a_chunked_body_is_limited_to_64_kib_too() -> None:
     endless = io.BytesIO(b" " * 1_000_000)
     answer = push(wire(), **{**CHUNKED, "wsgi.input": endless, "wsgi.input_terminated": True})
     assert answer.status_code == 413
@@ -309,7 +311,7 @@ def test_chunks_are_capped_too() -> None:
 
 
 @rows("", ("W10", "chunks where the server does not mark their end"))
-def test_a_body_whose_end_nobody_marks_is_refused() -> None:
+def test_a_body_without_a_marked_end_is_refused() -> None:
     answer = push(wire(), **{**CHUNKED, "wsgi.input": io.BytesIO(wire())})
     assert answer.status_code == 411
     assert not WebhookDelivery.objects.exists()
@@ -333,6 +335,6 @@ def test_a_body_whose_end_nobody_marks_is_refused() -> None:
         for words, body, state in (("an event", wire(), "stored"), ("no event", b"a=1&b=2", "quarantined"))
     ),
 )
-def test_the_bytes_count_whatever_their_content_type(kind: str, body: bytes, state: str) -> None:
+def test_the_content_type_does_not_matter(kind: str, body: bytes, state: str) -> None:
     assert push(body, content_type=kind).status_code == 200
     assert (bytes(last().body), last().state) == (body, state)

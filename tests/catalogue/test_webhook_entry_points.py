@@ -1,6 +1,6 @@
-"""The two entry points of the webhook, its address and the short cut of gunicorn, answer every request alike.
+"""The webhook's two entry points, its address and the short cut in gunicorn, answer every request the same way.
 
-Only the name of the host is another matter (docs/decisions/0030).
+Only the host name is treated differently (docs/decisions/0030).
 """
 
 from typing import Any
@@ -46,7 +46,7 @@ GIVEN = {"right": {"HTTP_AUTHORIZATION": RIGHT}, "wrong": {"HTTP_AUTHORIZATION":
 
 
 def outcome(way: Any, method: str, url: str, given: dict[str, str], **extra: Any) -> tuple[int, int, int]:
-    """The status, how many deliveries it stored, and how often the listener counted a refusal."""
+    """Return the status, how many deliveries were stored, and how many refusals were counted."""
     before = (WebhookDelivery.objects.count(), sum(WebhookTally.objects.values_list("count", flat=True)))
     status = way(method, url, wire(), content_type="application/json", **given, **extra).status_code
     after = (WebhookDelivery.objects.count(), sum(WebhookTally.objects.values_list("count", flat=True)))
@@ -54,14 +54,14 @@ def outcome(way: Any, method: str, url: str, given: dict[str, str], **extra: Any
 
 
 @pytest.mark.parametrize("url", list(ADDRESSES))
-def test_an_address_means_the_same_by_both(url: str) -> None:
+def test_both_entry_points_treat_an_address_the_same(url: str) -> None:
     for expected, given in zip(ADDRESSES[url], GIVEN.values(), strict=True):
         found = {way: outcome(way, "POST", url, given) for way in (by_its_address, by_the_short_cut)}
         assert found == dict.fromkeys(found, expected), given
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS", "PUT", "PATCH", "DELETE", "TRACE", "post"])
-def test_a_method_means_the_same_by_both(method: str) -> None:
+def test_both_entry_points_treat_a_method_the_same(method: str) -> None:
     for url in (URL, BARE, f"{URL}{SECRET}/"):
         found = {way: outcome(way, method, url, GIVEN["right"]) for way in (by_its_address, by_the_short_cut)}
         assert len(set(found.values())) == 1
@@ -73,6 +73,6 @@ def test_a_method_means_the_same_by_both(method: str) -> None:
     [{"wsgi.url_scheme": "http"}, {"HTTP_ORIGIN": "https://evil.example"}, {"HTTP_COOKIE": "sessionid=x"},
      {"CONTENT_LENGTH": "99999"}, {"CONTENT_LENGTH": "1"}, {"HTTP_TRANSFER_ENCODING": "chunked", "CONTENT_LENGTH": ""}],
 )  # fmt: skip
-def test_a_header_means_the_same_by_both(extra: dict[str, str]) -> None:
+def test_both_entry_points_treat_a_header_the_same(extra: dict[str, str]) -> None:
     first, second = (outcome(way, "POST", URL, GIVEN["right"], **extra) for way in (by_its_address, by_the_short_cut))
     assert first == second

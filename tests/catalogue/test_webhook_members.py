@@ -1,4 +1,4 @@
-"""Events with an odd member: what is read of it, what is set aside, and the reason that is kept."""
+"""Events with an odd member: what is read, what is set aside, and the reason that is kept."""
 
 import datetime as dt
 from typing import Any
@@ -22,7 +22,7 @@ TYPE_REASON, TIME_REASON, WORDS_REASON = "the event type", "the scan time is", "
     ("W12", "urn", {"event_id": f"urn:uuid:{ID}"}, ID_REASON),
     ("W12", "no dashes", {"event_id": ID.replace("-", "")}, ID_REASON),
     ("W12", "dashes elsewhere", {"event_id": "3f0a3d1c2f5b-4c60-8a7d-6f0c-9b0e5d21"}, ID_REASON),
-    ("W12", "a line behind it", {"event_id": f"{ID}\n"}, ID_REASON),
+    ("W12", "a line break after it", {"event_id": f"{ID}\n"}, ID_REASON),
     ("W13", "nil", {"event_id": "00000000-0000-0000-0000-000000000000"}, ID_REASON),
     ("W13", "not a UUID", {"event_id": "not-a-uuid"}, ID_REASON),
     ("W13", "an integer", {"event_id": 5}, ID_REASON),
@@ -37,8 +37,8 @@ TYPE_REASON, TIME_REASON, WORDS_REASON = "the event type", "the scan time is", "
     ("W14", "500 characters", {"carrier_reference": "S" * 500}, REFERENCE_REASON),
     ("W14", "a Cyrillic letter", {"carrier_reference": "S3NDL\u0415"}, REFERENCE_REASON),
     ("W14", "a path", {"carrier_reference": "S12345/../x"}, REFERENCE_REASON),
-    ("W14", "a line behind it", {"carrier_reference": "SQ7K2M\n"}, REFERENCE_REASON),
-    ("W14", "a blank behind it", {"carrier_reference": "SQ7K2M "}, REFERENCE_REASON),
+    ("W14", "a line break after it", {"carrier_reference": "SQ7K2M\n"}, REFERENCE_REASON),
+    ("W14", "a blank after it", {"carrier_reference": "SQ7K2M "}, REFERENCE_REASON),
     ("W14", "an Arabic digit", {"carrier_reference": "S12345\u0661"}, REFERENCE_REASON),
     ("W14", "null", {"carrier_reference": None}, REFERENCE_REASON),
     ("W14", "a number", {"carrier_reference": 1234567}, REFERENCE_REASON),
@@ -78,7 +78,7 @@ TYPE_REASON, TIME_REASON, WORDS_REASON = "the event type", "the scan time is", "
     ("W26", "a number", {"description": 7}, WORDS_REASON),
     ("W26", "missing", {"description": ...}, WORDS_REASON),
 )
-def test_an_event_with_a_bad_member_is_set_aside_and_its_reason_names_it(changes: dict[str, Any], reason: str) -> None:
+def test_an_event_with_a_bad_member_is_set_aside_and_the_reason_names_it(changes: dict[str, Any], reason: str) -> None:
     body = wire(**changes)
     assert push(body).status_code == 200
     assert (last().state, bytes(last().body)) == ("quarantined", body)
@@ -99,7 +99,7 @@ def test_an_id_in_upper_case_is_the_same_event() -> None:
 @rows(
     "given, at",
     ("W19", "a blank for the T", "2026-11-18 21:21:05Z", (21, 21, 5, 0)),
-    ("W19", "small letters", "2026-11-18t21:21:05z", (21, 21, 5, 0)),
+    ("W19", "lower case", "2026-11-18t21:21:05z", (21, 21, 5, 0)),
     ("W19", "9 digits of a second", "2026-11-18T21:21:05.123456789Z", (21, 21, 5, 123456)),
     ("W19", "200 digits of a second", f"2026-11-18T21:21:05.{'9' * 200}Z", (21, 21, 5, 999999)),
     ("W19", "an offset", "2026-11-19T08:21:05+11:00", (21, 21, 5, 0)),
@@ -111,7 +111,7 @@ def test_an_id_in_upper_case_is_the_same_event() -> None:
     ("W20", "a leap second", "2026-11-18T23:59:60Z", (23, 59, 59, 999999)),
     ("W20", "a leap second with a fraction", "2026-11-18T23:59:60.5Z", (23, 59, 59, 999999)),
 )
-def test_an_instant_in_any_form_of_rfc_3339_is_read_in_utc(given: str, at: tuple[int, ...]) -> None:
+def test_a_scan_time_in_any_rfc_3339_form_is_read_in_utc(given: str, at: tuple[int, ...]) -> None:
     push(wire(scan_time=given))
     assert last().state == "stored"
     assert TrackingEvent.objects.get().scan_time == dt.datetime(2026, 11, 18, *at, tzinfo=dt.UTC)
@@ -124,7 +124,7 @@ def test_an_instant_in_any_form_of_rfc_3339_is_read_in_utc(given: str, at: tuple
     ("W22", "25 hours", dt.timedelta(hours=25)),
     ("W22", "300 years", dt.timedelta(days=365 * 300)),
 )
-def test_a_scan_from_the_future_counts_as_of_its_receipt(ahead: dt.timedelta) -> None:
+def test_a_scan_from_the_future_counts_from_when_it_was_received(ahead: dt.timedelta) -> None:
     when = (timezone.now() + ahead).isoformat()
     push(wire(event_type="Delivered", scan_time=when))
     assert last().state == "stored"
@@ -140,7 +140,7 @@ def test_a_scan_from_the_future_counts_as_of_its_receipt(ahead: dt.timedelta) ->
     ("W23", "DELIVERED", "DELIVERED", "delivered", False),
     ("W23", "blanks around and within", "  Dropped   OFF ", "dropped_off", False),
 )
-def test_a_word_means_what_its_letters_say_whatever_their_case(word: str, progress: str, is_asked_about: bool) -> None:
+def test_case_and_blanks_do_not_change_the_meaning_of_a_word(word: str, progress: str, is_asked_about: bool) -> None:
     push(wire(event_type=word))
     assert last().state == "stored"
     assert Parcel.objects.get().progress == progress
@@ -164,7 +164,7 @@ ODD_PLACE = "the location could not be read"
     ("W24", "a number as postcode", {"suburb": "Fitzroy", "postcode": 3065}, ("Fitzroy", "", "", ""), ODD_PLACE),
     ("W24", "10 kB of suburb", {"suburb": "x" * 10_000}, ("x" * 100, "", "", ""), ""),
 )
-def test_an_odd_place_is_left_out_with_a_remark_and_the_scan_is_kept(
+def test_an_odd_place_is_left_out_with_a_remark_but_the_scan_is_kept(
     place: Any, read_as: tuple[str, ...], remark: str
 ) -> None:
     push(wire(location_data=place))

@@ -1,4 +1,4 @@
-"""Whose parcel an event is about, what people see of it, and many events at once."""
+"""Which parcel an event is about, what people see of it, and many events at once."""
 
 import datetime as dt
 import io
@@ -60,7 +60,7 @@ def test_a_reference_of_another_account_is_not_matched(quill: Sender, alice: Use
     ("W18", "another time", {"scan_time": "2026-11-18T22:00:00Z"}),
     ("W18", "another parcel", {"carrier_reference": "SOTHER1"}),
 )
-def test_of_two_events_with_one_id_the_first_counts_and_the_admin_shows_both(changes: dict[str, Any]) -> None:
+def test_the_first_of_two_events_with_one_id_counts_and_the_admin_shows_both(changes: dict[str, Any]) -> None:
     push(wire())
     body = wire(**changes)
     assert push(body).status_code == 200
@@ -72,7 +72,7 @@ def test_of_two_events_with_one_id_the_first_counts_and_the_admin_shows_both(cha
 
 
 @rows("", ("W18", "only the place differs"))
-def test_a_more_precise_place_later_is_not_another_event() -> None:
+def test_an_event_with_only_another_place_is_a_duplicate() -> None:
     push(wire())
     push(wire(location_data=None))
     assert last().state == "duplicate"
@@ -92,7 +92,7 @@ JOURNEY = ["Pickup", "In Transit", "Info", "Out for Delivery", "Delivered"]
     ("W27", "in reverse", [12, 11, 10, 9, 8]),
     ("W27", "delivered first, an older Info last", [12, 8, 11, 9, 10]),
 )
-def test_where_a_parcel_is_does_not_depend_on_what_arrives_first(hours: list[int]) -> None:
+def test_a_parcels_progress_does_not_depend_on_the_order_of_its_events(hours: list[int]) -> None:
     for hour in hours:
         push(numbered(hour, JOURNEY[hour - 8], f"2026-11-18T{hour:02}:00:00Z"))
     parcel = Parcel.objects.get()
@@ -105,7 +105,7 @@ def test_where_a_parcel_is_does_not_depend_on_what_arrives_first(hours: list[int
 
 @pytest.fixture
 def order(quill: Sender, alice: User) -> Order:
-    """Booked, with its parcel."""
+    """A booked order with its parcel."""
     made = factories.order(quill, alice, status="booked", carrier_reference=REFERENCE)
     factories.parcel(made)
     return made
@@ -119,7 +119,7 @@ MARKUP = '<script>alert(1)</script><img src=x onerror="alert(2)">'
     ("W23", "markup on the pages", {"event_type": MARKUP}),
     ("W26", "HTML on the pages", {"description": MARKUP}),
     ("W26", "HTML in the place", {"location_data": {"suburb": MARKUP, "country": MARKUP}}),
-    ("W26", "HTML in a member nobody knows", {"<script>": MARKUP}),
+    ("W26", "HTML in an unknown member", {"<script>": MARKUP}),
 )
 def test_the_carriers_text_is_only_ever_text(
     order: Order, alice: User, sam: User, visit: Visit, changes: dict[str, Any]
@@ -148,13 +148,13 @@ def test_the_carriers_text_is_only_ever_text(
     ("W26", "an isolate of direction", "abc\u2066d\u2069", "abc d"),
     ("W26", "a line separator", "a\u2028b", "a b"),
 )
-def test_a_description_is_one_line_without_controls(given: str, kept: str) -> None:
+def test_a_description_is_one_line_without_control_characters(given: str, kept: str) -> None:
     push(wire(description=given))
     assert TrackingEvent.objects.get().description == kept
 
 
 @rows("", ("W26", "in the log"))
-def test_whatever_is_logged_of_an_event_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_events_text_stays_on_one_line_of_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = io.StringIO()
     handler = logging.StreamHandler(stream)
     handler.setFormatter(logs._json_formatter())
@@ -175,7 +175,7 @@ def test_whatever_is_logged_of_an_event_is_one_line(monkeypatch: pytest.MonkeyPa
 
 
 @rows("", ("W28", "a pickup after the cancellation"))
-def test_a_label_used_after_cancelling_reaches_the_admin_and_the_sender(
+def test_a_label_used_after_cancelling_is_shown_to_the_operator_and_the_sender(
     order: Order, alice: User, visit: Visit
 ) -> None:
     now = timezone.now()
@@ -196,7 +196,7 @@ def test_a_label_used_after_cancelling_reaches_the_admin_and_the_sender(
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.skipif("sqlite" in settings.DATABASES["default"]["ENGINE"], reason="SQLite lets one writer in")
 @rows("", ("W17", "100 in parallel"))
-def test_one_event_a_hundred_times_in_parallel_is_one_scan() -> None:
+def test_one_event_sent_a_hundred_times_in_parallel_is_one_scan() -> None:
     def deliver(_: int) -> int:
         try:
             return int(push(wire()).status_code)

@@ -1,4 +1,4 @@
-"""The demo's users, a month that is played, and one that is loaded."""
+"""The demo's users, a month played day by day, and a month loaded from its file."""
 
 import datetime as dt
 from collections.abc import Callable, Iterator
@@ -27,7 +27,7 @@ def people(settings: Any) -> None:
 
 @pytest.fixture
 def month(carrier: SandboxCarrier, contract: Callable[[str], None], people: None) -> Callable[[int], Month]:
-    """`month(5)` has played this many business days."""
+    """`month(5)` is a month of which five business days have been played."""
 
     def play(days: int) -> Month:
         contract(FAST)
@@ -40,9 +40,9 @@ def month(carrier: SandboxCarrier, contract: Callable[[str], None], people: None
 
 @pytest.fixture
 def loaded(as_the_owner: None, people: None, tmp_path: Path) -> Iterator[Path]:
-    """The month, as it is on a Wednesday in November; the folder of what the carrier knows.
+    """Load the month on a Wednesday in November. Return the folder with the carrier's data.
 
-    It brings its rows' numbers with it, so the owner loads it, who moves on the next ones.
+    Its rows have fixed numbers, so the owner loads it and moves the next numbers on.
     """
     with time_machine.travel(WEDNESDAY, tick=True):
         assert demo_history.load_history(timezone.now(), tmp_path / "state")

@@ -1,4 +1,4 @@
-"""The month as a file: the rows of its tables, the carrier's ledger, and what the sender's own row says."""
+"""The month as a file: the rows of its tables, the carrier's ledger, and the sender's own row."""
 
 import datetime as dt
 import json
@@ -15,7 +15,7 @@ from tests.demo.month import Month
 
 
 def recorded(month: Month) -> dict[str, Any]:
-    """Everything needed to load the month."""
+    """Return everything needed to load the month."""
     own = Sender.objects.filter(pk=month.sender.pk).values(*OF_SENDER).get()
     return {
         "tables": {label: _table(apps.get_model(label), month.sender) for label in TABLES},
@@ -25,13 +25,13 @@ def recorded(month: Month) -> dict[str, Any]:
 
 
 def write(month: Month, file: Path) -> None:
-    """Write the file; the same rows give the same bytes."""
+    """Write the file. The same rows give the same bytes."""
     text = json.dumps(recorded(month), ensure_ascii=False, separators=(",", ":"))
     file.write_bytes(lzma.compress(text.encode(), preset=9 | lzma.PRESET_EXTREME))
 
 
 def _table(model: type[models.Model], sender: Sender) -> dict[str, Any]:
-    """The columns of a table and its rows, in the order of their keys. A row of the audit has no key of its own."""
+    """Return a table's columns and its rows in the order of their keys. Audit rows have no key."""
     is_audit = model._meta.label == "accounts.Audit"
     fields = [
         field for field in model._meta.concrete_fields if not field.generated and not (is_audit and field.primary_key)
@@ -60,7 +60,7 @@ def _cell(value: Any) -> Any:
 
 
 def _with_instants(value: Any) -> Any:
-    """The ledger's seconds since the epoch as dates, which can be moved with all others."""
+    """Return the ledger with its times as dates, which can be moved like all others."""
     if isinstance(value, float) and value > 1e9:
         return {"$t": dt.datetime.fromtimestamp(value, dt.UTC).isoformat()}
     if isinstance(value, dict):

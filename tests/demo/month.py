@@ -1,7 +1,7 @@
 """A month of the demo's business, played through the portal's entry points, the sandbox carrier and its webhooks.
 
-Four weeks that have ended and are billed, then five business days that are still going on. No parcel belongs to both,
-as the two are moved to the day of loading by different rules (`shipping_portal/staff/demo/demo_history.py`).
+Four weeks are over and billed; then come five business days that are still going on. No parcel belongs to both, because
+the two are moved to the loading day by different rules (`shipping_portal/staff/demo/demo_history.py`).
 """
 
 import datetime as dt
@@ -92,7 +92,7 @@ SIZED = {6: (0, 18), 27: (25, 0), 52: (15, 30), 90: (0, 22), 118: (30, 10)}  # b
 
 
 class Month:
-    """`play` runs it from its first day; `days` are business days, all of them by default."""
+    """A month of the demo. `play` runs it from its first day; `days` are business days, by default all of them."""
 
     def __init__(self, carrier: SandboxCarrier, *, days: int = CLOSED + 5) -> None:
         self.carrier, self.days = carrier, days
@@ -108,7 +108,7 @@ class Month:
         self.app.courier.announce = self._announce  # type: ignore[method-assign]
 
     def play(self) -> None:
-        """Do everything at its own time, until nothing of these days is left."""
+        """Do everything at its own time until these days are over."""
         self._at(self._moment(0, "10:01"), self._wait_for_calm)
         for day in range(self.days):
             self._plan_day(day)
@@ -149,7 +149,7 @@ class Month:
                                 is_saved=True)  # fmt: skip
 
     def _send(self, number: int, day: int, place: int, at: dt.datetime) -> None:
-        """Quote, book, fetch the label; then plan its journey."""
+        """Quote, book and fetch the label; then plan the parcel's scans."""
         order = self._book(number, day)
         polling.open_parcel(order.pk)
         order.labels.update(is_spare=False)  # both are wanted
@@ -183,7 +183,7 @@ class Month:
         )  # fmt: skip
 
     def _choice(self, products: list[dict[str, Any]], number: int, day: int) -> str:
-        """Mostly the cheapest with a pickup, now and then express, at times and on the last closed day dropped off."""
+        """Choose a service: mostly the cheapest pickup, sometimes express or a drop-off, always a drop-off on the last closed day."""
         pickups = [product for product in products if product["first_mile"] == "pickup"]
         drops = [product for product in products if product["first_mile"] != "pickup"]
         if drops and (number % 9 == 4 or day == CLOSED - 1):
@@ -241,7 +241,7 @@ class Month:
     def _scan_at(
         self, order: Order, booked: int, day: int, clock: str, progress: str, words: str, side: str = "sender"
     ) -> None:
-        """Plan a scan. A parcel of the closed weeks ends in them, at the latest on their last Saturday."""
+        """Plan a scan. A parcel of the closed weeks ends within them, on their last Saturday at the latest."""
         moment = self._moment(day, clock)
         if booked < CLOSED <= day:
             moment = self._moment(CLOSED - 1, clock) + dt.timedelta(days=1)
@@ -261,7 +261,7 @@ class Month:
         self.pushed.append(event_document(parcel, scan, self.app.depot.contract))
 
     def _deliver(self) -> None:
-        """Post what the carrier announced to the portal's listener, in this thread."""
+        """Post the carrier's events to the portal's listener in this thread."""
         secret = b64encode(settings.WEBHOOK_SECRETS[0].encode()).decode()
         for document in self.pushed:
             answer = self.client.post(
@@ -298,7 +298,7 @@ class Month:
             disputing.answer_dispute(asked, accepted=False, text=answer, by=self.operator, now=timezone.now() + then)
 
     def _bill_a_surcharge(self) -> None:
-        """The carrier sends one more line after its last bill, in words that nobody has mapped yet."""
+        """Send one more line after the carrier's last bill, in words that nobody has mapped yet."""
         far = Order.objects.filter(receiver_state="NT", progress="delivered").order_by("pk").last()
         assert far
         self.carrier.charge(far.carrier_reference or "", "novelty", "2.75", words="Surcharge: Remote area")
@@ -315,7 +315,7 @@ class Month:
         disputing.open_for(charge, by=self.user, text=why, now=timezone.now())
 
     def _lose_the_reply(self) -> None:
-        """One booking ends in nothing: the carrier has it and announces it, and its reply is lost on the way."""
+        """Lose the reply to one booking: the carrier has it and sends its events, but the reply never arrives."""
         self.carrier.trouble("book", "commit-close")
         order = self._book(self.number, self.days - 1)
         order.refresh_from_db()
@@ -330,7 +330,7 @@ class Month:
             drafts.save(Draft(sender=self.sender, made_by=self.user), values, now=timezone.now())
 
     def _moment(self, day: int, clock: str) -> dt.datetime:
-        """A time of day in Melbourne on a business day counted from the first; on Saturday after the closed weeks."""
+        """Return a time in Melbourne on a business day counted from the first, or on the Saturday after the closed weeks."""
         weeks, weekday = divmod(day, 5)
         date = FIRST_MONDAY + dt.timedelta(weeks=weeks, days=weekday)
         return dt.datetime.combine(date, dt.time.fromisoformat(clock), ZONE).astimezone(dt.UTC)

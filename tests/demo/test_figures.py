@@ -1,4 +1,4 @@
-"""Each figure of the demo's month agrees with the others, as somebody with a pencil would find."""
+"""The figures of the demo's month agree with each other, as anybody checking by hand would find."""
 
 import json
 import lzma
@@ -30,7 +30,7 @@ def litres(order: Order) -> Decimal:
     return order.length_cm * order.width_cm * order.height_cm / 1000
 
 
-def test_what_was_measured_is_more_than_declared_in_something_and_less_in_nothing(sized: list[Charge]) -> None:
+def test_a_measured_parcel_is_larger_than_declared_in_some_way_and_smaller_in_none(sized: list[Charge]) -> None:
     for charge in sized:
         assert charge.order
         assert charge.declared_kg == charge.order.weight_kg
@@ -41,7 +41,7 @@ def test_what_was_measured_is_more_than_declared_in_something_and_less_in_nothin
         assert max(heavier, larger) > Decimal("1.1"), charge
 
 
-def test_a_size_charge_grows_with_what_was_found_and_no_two_parcels_measure_the_same(sized: list[Charge]) -> None:
+def test_a_size_charge_grows_with_the_difference_and_no_two_measures_are_the_same(sized: list[Charge]) -> None:
     for charge in sized:
         assert charge.order
         grown = max(charge.measured_kg / charge.declared_kg, charge.measured_m3 / charge.declared_m3) - 1
@@ -51,7 +51,7 @@ def test_a_size_charge_grows_with_what_was_found_and_no_two_parcels_measure_the_
     assert len({charge.measured_m3 for charge in sized}) > 2
 
 
-def test_every_order_is_charged_its_price_once_or_given_back(loaded: Path) -> None:
+def test_every_order_is_charged_its_price_once_or_refunded(loaded: Path) -> None:
     found: dict[int, Decimal] = defaultdict(Decimal)
     for charge in Charge.objects.posted().exclude(kind="under-declared"):
         found[charge.order_id or 0] += charge.amount
@@ -60,7 +60,7 @@ def test_every_order_is_charged_its_price_once_or_given_back(loaded: Path) -> No
     assert 0 not in found
 
 
-def test_the_lines_of_a_bill_come_to_its_total_and_the_statements_to_the_bills(loaded: Path) -> None:
+def test_lines_add_up_to_their_bill_and_statements_to_the_bills(loaded: Path) -> None:
     reports = BillingReport.objects.filter(state="posted")
     for report in reports:
         assert sum(line.amount for line in report.lines.all()) == Decimal(report.stated["AUD"])
@@ -69,7 +69,7 @@ def test_the_lines_of_a_bill_come_to_its_total_and_the_statements_to_the_bills(l
     assert WeekSum.objects.filter(kind="").aggregate(sum=Sum("amount"))["sum"] == seen
 
 
-def test_what_is_not_billed_yet_is_what_the_limit_counts(loaded: Path) -> None:
+def test_the_limit_counts_exactly_the_unbilled_orders(loaded: Path) -> None:
     billed = Charge.objects.posted().values("order")
     waiting = Order.objects.filter(status__in=["booked", "unconfirmed"]).exclude(pk__in=billed)
     mia = Sender.objects.get(memberships__user__email=demo.SENDER_EMAIL)
@@ -85,7 +85,7 @@ def test_a_dispute_repeats_the_figures_of_its_charge(loaded: Path) -> None:
     assert f"{declined.charge.measured_kg:.1f} kg" in declined.answer
 
 
-def test_the_readme_counts_what_is_there(loaded: Path) -> None:
+def test_the_numbers_in_the_readme_are_right(loaded: Path) -> None:
     text = (Path(__file__).resolve().parents[2] / "README.md").read_text()
     month = json.loads(lzma.decompress(demo_history.FILE.read_bytes()))
     assert f"{len(month['tables']['orders.Order']['rows'])} parcels" in text
@@ -93,6 +93,6 @@ def test_the_readme_counts_what_is_there(loaded: Path) -> None:
     assert Order.objects.filter(progress="returning").count() == 1
 
 
-def test_two_labels_are_to_print(loaded: Path) -> None:
+def test_two_labels_are_waiting_to_be_printed(loaded: Path) -> None:
     queue = printing.to_print(Order.objects.all(), today=timezone.now().date())
     assert [order.customer_reference for order in queue] == ["#1359", "#1358"]

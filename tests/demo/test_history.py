@@ -54,8 +54,8 @@ def test_the_month_can_be_regenerated(month: Callable[[int], Month]) -> None:
     "sqlite" not in settings.DATABASES["default"]["ENGINE"],
     reason="it is kept with the numbers of a new database, and PostgreSQL takes none of a test back",
 )
-def test_the_code_of_today_makes_the_month_that_is_kept(month: Callable[[int], Month]) -> None:
-    """Its first three days, whole: what they book, print, scan and store, column by column."""
+def test_todays_code_makes_the_same_month_as_the_stored_one(month: Callable[[int], Month]) -> None:
+    """This compares its first three days column by column: everything they book, print, scan and store."""
     kept, made = json.loads(lzma.decompress(demo_history.FILE.read_bytes())), fixture.recorded(month(3))
     for label, table in made["tables"].items():
         assert kept["tables"][label]["columns"] == table["columns"], f"{label}: write it with UPDATE_EXPECTED=1"
@@ -67,7 +67,7 @@ def test_the_code_of_today_makes_the_month_that_is_kept(month: Callable[[int], M
 
 
 def _of_the_first(orders: int, month: dict[str, Any], label: str) -> list[dict[str, Any]]:
-    """The rows of a table that belong to the first orders, without what chance, a clock's second or a bill decides."""
+    """Return a table's rows of the first orders, without values that depend on chance, the clock or a bill."""
     columns, rows = month["tables"][label]["columns"], month["tables"][label]["rows"]
     owner = next(name for name in ("order", "parcel", "label", "id") if name in columns)
     most = orders * 2 if owner == "label" else orders
@@ -92,7 +92,7 @@ def test_the_last_days_are_business_days_whenever_it_is_loaded(day: int) -> None
     assert moved(closed[-1]) < now.date() <= moved(closed[-1]) + dt.timedelta(days=7)
 
 
-def test_nothing_in_it_is_in_the_future(loaded: Path) -> None:
+def test_nothing_in_the_month_is_in_the_future(loaded: Path) -> None:
     soon = timezone.now() + dt.timedelta(minutes=1)
     for model, name in (
         (Order, "progress_at"),
@@ -121,7 +121,7 @@ def test_its_labels_are_the_carriers_own_files(loaded: Path, carrier: SandboxCar
             assert kept.label.sha256 == hashlib.sha256(kept.content).hexdigest()
 
 
-def test_the_carrier_knows_its_parcels_and_tells_nothing_else_of_them(loaded: Path, settings: Any) -> None:
+def test_the_carrier_knows_the_months_parcels_and_sends_nothing_new_about_them(loaded: Path, settings: Any) -> None:
     with SandboxCarrier(loaded, key=settings.CARRIER_KEY) as again:
         settings.CARRIER_BASE_URL, before = again.url, TrackingEvent.objects.count()
         client = client_of(carrier_settings.current_settings())
@@ -159,7 +159,7 @@ def test_two_accounts_with_orders_each_keep_their_own(loaded: Path, settings: An
     [("http://127.0.0.2:8101", "demo-account"), ("https://carrier.example", "demo-account"),
      ("http://127.0.0.1:8101", "another")],
 )  # fmt: skip
-def test_parcels_of_another_carrier_stay_its_own(loaded: Path, settings: Any, url: str, account: str) -> None:
+def test_parcels_of_another_carrier_stay_with_it(loaded: Path, settings: Any, url: str, account: str) -> None:
     settings.CARRIER_BASE_URL, settings.CARRIER_ACCOUNT = "http://127.0.0.1:8100", "demo-account"
     demo_history.follow_the_carrier()
     [row] = CarrierAccount.objects.all()
@@ -170,22 +170,22 @@ def test_parcels_of_another_carrier_stay_its_own(loaded: Path, settings: Any, ur
     assert not Order.objects.exclude(account=other).exists()
 
 
-def test_its_pages_show_it(loaded: Path, visit: Callable[[User], Client]) -> None:
+def test_pages_show_the_month(loaded: Path, visit: Callable[[User], Client]) -> None:
     page = visit(User.objects.get(email=demo.SENDER_EMAIL))
     for address in ("/today/", "/parcels/", "/billing/", "/reports/", "/parcels/print/", "/addresses/"):
         assert page.get(address).status_code == 200, address
     assert "No parcels yet" not in page.get("/parcels/").content.decode()
 
 
-def test_its_reports_are_counted(loaded: Path) -> None:
+def test_the_months_reports_are_counted(loaded: Path) -> None:
     assert Counting.objects.get().counted_at
     assert DayFigures.objects.filter(figures__has_key="delivered").count() > 20
 
 
-def test_no_sum_of_its_weeks_is_wrong(loaded: Path) -> None:
+def test_the_totals_of_every_week_are_right(loaded: Path) -> None:
     assert WeekSum.objects.exists()
     assert week_sums.wrong_weeks(Q()) == set()
 
 
-def test_a_database_with_orders_keeps_them(loaded: Path) -> None:
+def test_a_database_that_has_orders_is_not_overwritten(loaded: Path) -> None:
     assert not demo_history.load_history(timezone.now())

@@ -1,4 +1,4 @@
-"""The demo's bar and its mail: only in the demo, only for this machine; the bar controls just the carrier."""
+"""The demo's bar and mail: only in the demo and only for this machine. The bar controls only the carrier."""
 
 import re
 from collections.abc import Callable
@@ -26,14 +26,14 @@ def demo(settings: Any, tmp_path: Path) -> None:
     settings.EMAIL_FILE_PATH = str(tmp_path / "mail")
 
 
-def test_outside_the_demo_there_is_neither(alice: User, visit: Visit) -> None:
+def test_outside_the_demo_there_is_no_bar_and_no_mail(alice: User, visit: Visit) -> None:
     page = visit(alice)
     assert page.get("/demo/mail/").status_code == 404
     assert [page.post(f"/demo/{name}/").status_code for name in ACTS] == [404] * len(ACTS)
     assert "Driver comes" not in page.get("/today/").content.decode()
 
 
-def test_in_the_demo_only_this_machine_has_them(demo: None) -> None:
+def test_in_the_demo_only_this_machine_has_the_bar_and_the_mail(demo: None) -> None:
     assert Client().get("/demo/mail/").status_code == 200
     assert Client(REMOTE_ADDR="192.0.2.7").get("/demo/mail/").status_code == 404
     assert Client(REMOTE_ADDR="192.0.2.7").post("/demo/driver-comes/").status_code == 404
@@ -44,14 +44,14 @@ def log_in_page(**more: str) -> str:
     return Client(**more).get("/accounts/login/").content.decode()  # type: ignore[arg-type]
 
 
-def test_the_log_in_page_of_the_demo_offers_its_accounts_to_this_machine_alone(demo: None, settings: Any) -> None:
+def test_the_demos_login_page_offers_its_accounts_only_to_this_machine(demo: None, settings: Any) -> None:
     assert log_in_page().count("Log in as ") == 2
     assert "Log in as " not in log_in_page(REMOTE_ADDR="192.0.2.7")
     settings.DEMO = False
     assert "Log in as " not in log_in_page()
 
 
-def test_each_account_is_logged_in_by_one_press(demo: None, people: None, settings: Any) -> None:
+def test_one_click_logs_in_to_each_account(demo: None, people: None, settings: Any) -> None:
     found = re.findall(
         r'name="login" value="(.+?)">\s*<input type="hidden" name="password" value="(.+?)"', log_in_page()
     )
@@ -64,7 +64,7 @@ def test_each_account_is_logged_in_by_one_press(demo: None, people: None, settin
     assert "code right now" not in operator.get("/accounts/2fa/authenticate/").content.decode()
 
 
-def test_mail_is_shown_newest_first_as_text_with_its_links(demo: None) -> None:
+def test_mail_is_shown_as_text_with_its_links_and_the_newest_first(demo: None) -> None:
     for number in (1, 2):
         mail.send_mail(f"Mail {number}", f"Open http://testserver/go/{number}/ <b>now</b>", None, ["zoe@example.com"])
     shown = Client().get("/demo/mail/").content.decode()

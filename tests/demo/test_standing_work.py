@@ -1,4 +1,4 @@
-"""What the demo's operator finds on the first page, and that all of it can be finished."""
+"""What the demo's operator finds on the first page, and that all of it can be done."""
 
 import re
 import urllib.request
@@ -41,7 +41,7 @@ def test_the_first_page_has_work(operator: User) -> None:
     }  # fmt: skip
 
 
-def test_the_unclear_booking_is_adopted_by_what_the_carriers_dashboard_shows(
+def test_the_unclear_booking_is_adopted_with_details_from_the_carriers_dashboard(
     operator: User, loaded: Path, settings: Any
 ) -> None:
     with SandboxCarrier(loaded, key=settings.CARRIER_KEY) as carrier:
@@ -61,7 +61,9 @@ def test_the_unclear_booking_is_adopted_by_what_the_carriers_dashboard_shows(
     assert not {"order-unconfirmed", "parcel-nobody"} & {*standing()}
 
 
-def test_it_may_not_be_resolved_by_another_parcels_id(operator: User, loaded: Path, settings: Any) -> None:
+def test_the_unclear_booking_cannot_be_resolved_with_another_parcels_id(
+    operator: User, loaded: Path, settings: Any
+) -> None:
     with SandboxCarrier(loaded, key=settings.CARRIER_KEY) as carrier:
         settings.CARRIER_BASE_URL = carrier.url
         demo_history.follow_the_carrier()
@@ -75,7 +77,7 @@ def test_it_may_not_be_resolved_by_another_parcels_id(operator: User, loaded: Pa
     assert order.status == "unconfirmed"
 
 
-def test_the_word_is_mapped_and_its_report_posted(operator: User) -> None:
+def test_the_unknown_word_is_mapped_and_its_report_posted(operator: User) -> None:
     word, report = ChargeWord.objects.get(meaning=""), BillingReport.objects.get(state="checked")
     with pytest.raises(posting.NotReady):
         posting.post_report(report, by=operator, now=timezone.now())

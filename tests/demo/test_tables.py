@@ -1,4 +1,4 @@
-"""The tables of a new demo, created in one go, equal those its migrations create."""
+"""The tables of a new demo, created in one go, are the same as those created by migrations."""
 
 import os
 import sqlite3
@@ -22,7 +22,7 @@ make_tables()
 
 @pytest.fixture(scope="module")
 def migrated(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A file that `migrate` made: the template of all tests."""
+    """A file made by `migrate`: the template of all tests."""
     return copy_of_template(tmp_path_factory.mktemp("tables") / "migrated.sqlite3")
 
 
@@ -44,13 +44,13 @@ def ask(file: str, question: str) -> list[Any]:
 
 
 def schema(file: str) -> dict[tuple[str, str], list[str]]:
-    """What made each table, index and trigger, in parts. The order of a table's columns doesn't count."""
+    """Return the SQL of each table, index and trigger, in parts. The order of a table's columns doesn't count."""
     found = ask(file, "SELECT type, name, sql FROM sqlite_master")
     return {(kind, name): parts_of(sql or "") if kind == "table" else [sql] for kind, name, sql in found}
 
 
 def parts_of(sql: str) -> list[str]:
-    """The columns and constraints of a CREATE TABLE."""
+    """Return the columns and constraints of a CREATE TABLE."""
     start, _, rest = sql.partition(" (")
     depth, parts = 0, [""]
     for letter in rest.removesuffix(")"):
@@ -67,7 +67,7 @@ def counts(file: str) -> dict[str, int]:
     return {name: ask(file, f'SELECT count(*) FROM "{name}"')[0][0] for (name,) in tables}  # noqa: S608
 
 
-def test_they_have_the_same_columns_constraints_indexes_and_triggers(migrated: str, made_at_once: str) -> None:
+def test_the_tables_have_the_same_columns_constraints_indexes_and_triggers(migrated: str, made_at_once: str) -> None:
     expected, there = schema(migrated), schema(made_at_once)
     assert there.keys() == expected.keys()
     differing = [key for key in there if there[key] != expected[key]]
@@ -75,7 +75,7 @@ def test_they_have_the_same_columns_constraints_indexes_and_triggers(migrated: s
     assert len([name for kind, name in there if kind == "trigger"]) == 5
 
 
-def test_they_have_the_same_first_rows(migrated: str, made_at_once: str) -> None:
+def test_the_tables_have_the_same_first_rows(migrated: str, made_at_once: str) -> None:
     assert counts(made_at_once) == counts(migrated)
     assert counts(made_at_once)["orders_databasemark"] == 1
 
@@ -85,7 +85,7 @@ def test_every_migration_is_recorded_once(migrated: str, made_at_once: str) -> N
     assert ask(made_at_once, applied) == ask(migrated, applied)
 
 
-def test_a_file_with_tables_is_migrated_as_anywhere(tmp_path: Path) -> None:
+def test_a_file_that_has_tables_is_migrated_as_usual(tmp_path: Path) -> None:
     file = tmp_path / "demo.sqlite3"
     make_tables(file)
     with closing(sqlite3.connect(file)) as database, database:

@@ -1,4 +1,4 @@
-"""The compose file, read."""
+"""The compose file as data."""
 
 from pathlib import Path
 from typing import Any

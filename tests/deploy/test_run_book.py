@@ -1,4 +1,4 @@
-"""The run-book names only what there is: commands, settings, services, and each queue by its name and in its order."""
+"""The run-book names only things that exist: commands, settings, services, and each queue by name and in order."""
 
 import datetime as dt
 import re
@@ -28,14 +28,14 @@ TERMS = {
 
 
 @pytest.mark.django_db
-def test_it_names_each_queue_in_the_order_of_the_admin_and_says_how_soon() -> None:
-    """How soon is the very term after which the queue is overdue and alerts."""
+def test_each_queue_is_named_in_the_admins_order_with_its_time_limit() -> None:
+    """The time limit is the one after which the queue is overdue and alerts."""
     rows = re.findall(r"^\| ([^|]+) \| [^|]+ \| [^|]+ \| ([^|]+) \|$", DAILY, re.MULTILINE)[2:]
     seen = [(title, TERMS[re.split("[:,]", soon)[0]]) for title, soon in rows]
     assert seen == [(queue.title, queue.term) for queue in queues.waiting_queues(timezone.now())]
 
 
-def test_it_names_each_other_alert_with_its_severity() -> None:
+def test_each_other_alert_is_named_with_its_severity() -> None:
     source = (ROOT / "shipping_portal/staff/alerts/conditions.py").read_text()
     sent = re.findall(r'Condition\(\s*"([\w-]+)",\s*title,\s*step,\s*Severity\.(\w+)', source)
     sent += re.findall(r'\("(certificate[\w-]*)", Severity\.(\w+)', source)
@@ -44,7 +44,7 @@ def test_it_names_each_other_alert_with_its_severity() -> None:
     assert sorted(seen) == sorted((name, severity.lower()) for name, severity in sent)
 
 
-def test_every_command_it_gives_exists() -> None:
+def test_every_command_in_it_exists() -> None:
     found = re.findall(r"(?:`|^    )portal ([a-z]\w+)|manage\.py ([a-z]\w+)", RUN_BOOK, re.MULTILINE)
     given = {one or other for one, other in found}
     assert {"after_restore", "backup_taken", "check", "createsuperuser", "sendtestemail", "trace"} <= given
@@ -54,14 +54,14 @@ def test_every_command_it_gives_exists() -> None:
     assert "./dev" not in RUN_BOOK
 
 
-def test_every_setting_it_names_is_explained() -> None:
+def test_every_setting_in_it_is_explained() -> None:
     files = [ROOT / ".env.example", ROOT / "deploy/compose.yaml", *(ROOT / "deploy").glob("*.sh")]
     explained = "".join(file.read_text() for file in files)
     for name in set(re.findall(r"`([A-Z]+(?:_[A-Z]+)+)\b", RUN_BOOK)):
         assert re.search(rf"\b{name}\b", explained), name
 
 
-def test_every_service_it_names_is_in_the_compose_file() -> None:
+def test_every_service_in_it_is_in_the_compose_file() -> None:
     used = re.findall(r"compose (?:exec|restart|stop|logs)((?: (?!--)[\w-]+)+)", RUN_BOOK)
     named = {used_words.split()[0] for used_words in used} | {"web-a", "web-b", "worker", "sweeper"}
     assert named <= FILE["services"].keys()

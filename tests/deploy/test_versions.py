@@ -1,4 +1,4 @@
-"""One number for a version, wherever it is written."""
+"""A version has the same number wherever it is written."""
 
 import re
 import tomllib
@@ -17,6 +17,6 @@ def test_the_package_and_the_changelog_name_the_same_version() -> None:
     assert found == sorted(found, key=lambda one: [int(part) for part in one.split(".")], reverse=True)
 
 
-def test_what_an_upgrade_needs_comes_first() -> None:
+def test_upgrade_steps_come_first_in_the_changelog() -> None:
     latest = CHANGELOG.partition(f"## {VERSION}")[2].partition("\n## ")[0]
     assert latest.partition("\n\n")[2].startswith("**Upgrade**")

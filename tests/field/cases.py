@@ -1,6 +1,6 @@
-"""The outcome of each row of each file: ready, left out for a reason, or waiting for a field or a column.
+"""The outcome of each row of each file: ready, left out for a reason, or waiting for a field or column.
 
-People and streets are made up. `source` is the public thread or page that reports the case, where we know one.
+People and streets are made up. `source` is the public thread or page that reports the case, if we know one.
 """
 
 from pathlib import Path
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class Case(NamedTuple):
-    """One file: whose account takes it, where the case is reported, and what becomes of its rows by order number."""
+    """A file: the account that imports it, where the case is reported, and the outcome of its rows by order number."""
 
     account: str
     source: str

@@ -1,4 +1,4 @@
-"""Files as senders upload them, checked row by row against a list of places and the sandbox carrier."""
+"""Files as senders upload them, checked row by row with a list of places and the sandbox carrier."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -56,7 +56,7 @@ def list_places(places: str = PLACES) -> None:
 
 
 def checked(name: str, country: str) -> Import:
-    """Return this file of the folder, uploaded by a sender of this country and checked."""
+    """Upload this file from the folder as a sender of this country, check it, and return it."""
     list_places()
     sender = factories.sender(country=country)
     person = factories.user(f"{country.lower()}@shop.example", name="Sam Poe")
@@ -69,12 +69,12 @@ def checked(name: str, country: str) -> Import:
 
 
 def rows(file: Import) -> dict[str, ImportRow]:
-    """Return the rows by their order numbers, which stand in the first column."""
+    """Return the rows by their order numbers, which are in the first column."""
     return {row.cells[0]: row for row in file.rows.select_related("quote")}
 
 
 def receiver(row: ImportRow) -> dict[str, str]:
-    """Return the receiver that the row's parcel is priced for."""
+    """Return the receiver in the price of the row's parcel."""
     assert row.quote, row.problems
     found: dict[str, str] = row.quote.details["receiver"]
     return found

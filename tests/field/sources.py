@@ -1,4 +1,4 @@
-"""Where the columns of each export are described, and the places that its receivers live in."""
+"""The sources that describe each export's columns, and the places where its receivers live."""
 
 SOURCES = {
     "bigcommerce_orders.csv": ("AU", "https://docs.shift.hypaapps.com/docs/guides/orders/template"),

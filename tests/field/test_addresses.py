@@ -1,4 +1,4 @@
-"""Names and address lines as shops, spreadsheets and phones write them."""
+"""Names and address lines the way shops, spreadsheets and phones write them."""
 
 import pytest
 from django.utils import timezone
@@ -21,7 +21,7 @@ def test_invisible_characters_are_removed_before_any_rule(carrier: SandboxCarrie
     assert sixth["name"] == "Ann O’Poe-Lee"
 
 
-def test_a_line_may_end_like_its_place_and_one_press_says_that_it_is_the_street(carrier: SandboxCarrier) -> None:
+def test_one_click_confirms_that_a_line_ending_like_its_place_is_the_street(carrier: SandboxCarrier) -> None:
     file = checked("lines_that_end_like_the_place.csv", "US")
     found = rows(file)
     assert ready(found) == {"L1", "L2", "L3", "L4"}

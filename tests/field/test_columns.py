@@ -1,4 +1,4 @@
-"""Every filled cell is read, known to be unimportant, or makes its row wait, whatever its column's name."""
+"""Every filled cell is read, is known to be unimportant, or makes its row wait, whatever its column is called."""
 
 import re
 from functools import cache
@@ -30,12 +30,12 @@ WEIGHTY = (
 
 @cache
 def wanted() -> list[columns.Field]:
-    """All that a column can be; made once, as it is the same for every file of an account."""
+    """Everything a column can be, made once, as it is the same for every file of an account."""
     return [*columns.fields(Sender(country="AU"), PickupAddress(country="AU")), *columns.FILE_ONLY]
 
 
 def waits(header: list[str], cells: list[str], *, is_abroad: bool = True) -> set[str]:
-    """The columns that such a row waits for, its columns matched by their names."""
+    """Return the columns that such a row waits for, with columns matched by name."""
     sender = Sender(country="AU")
     file = Import(sender=sender, header=header, columns=guessing.guess_columns(header, wanted()), constants={})
     found = unread._unread(ImportRow(file=file, cells=cells), file, {}, is_abroad=is_abroad)
@@ -60,7 +60,7 @@ def test_each_column_of_a_shop_is_read_listed_or_makes_its_rows_wait(header: str
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.text("abcdefghijklmnop ABC-_#1", min_size=1, max_size=24), min_size=1, max_size=6, unique=True))
-def test_a_name_that_nobody_knows_makes_its_filled_rows_wait(unknown: list[str]) -> None:
+def test_an_unknown_column_makes_its_filled_rows_wait(unknown: list[str]) -> None:
     header = ["Name", "Address 1", *unknown]
     waiting, read = waits(header, ["Ada Alder", "3 Sampling Street", *[SAID] * len(unknown)]), read_of(header)
     for name in unknown:
@@ -78,12 +78,12 @@ def test_a_column_about_a_parcel_is_never_unimportant(name: str) -> None:
 
 
 @pytest.mark.parametrize("cell", ["", " ", "0", "0.00", "No", "false", "n/a", "None", "-", "$0.00", "NULL"])
-def test_a_cell_that_says_nothing_does_not_wait(cell: str) -> None:
+def test_a_cell_with_a_word_for_nothing_does_not_wait(cell: str) -> None:
     assert waits(["Name", "Zorble"], ["Ada Alder", cell]) == set()
 
 
 @pytest.mark.parametrize(("name", "is_abroad"), [("Customs office", True), ("Tariff note", True), ("Commodity", True)])
-def test_what_customs_ask_for_matters_only_abroad(name: str, is_abroad: bool) -> None:
+def test_customs_columns_matter_only_abroad(name: str, is_abroad: bool) -> None:
     assert waits(["Name", name], ["Ada Alder", SAID], is_abroad=is_abroad) == {name}
     assert waits(["Name", name], ["Ada Alder", SAID], is_abroad=False) == set()
 

@@ -1,4 +1,4 @@
-"""Files in the shapes of real exports, and what a careful person reads in each of their rows.
+"""Files in the format of real exports, and what a careful person would read in each row.
 
 The folder `exports/answers` holds the right answers, a line for each parcel or left-out row, in the file's order. They
 were written before the files were read. `becomes` is one of:
@@ -45,7 +45,7 @@ def answers(name: str) -> list[Answer]:
 
 @pytest.fixture
 def accounts(db: None, carrier: SandboxCarrier) -> dict[str, tuple[Sender, User]]:
-    """A sender of each country, with a size for the files that have no measures."""
+    """A sender in each country, with a size for files without measures."""
     list_places(PLACES)
     found: dict[str, tuple[Sender, User]] = {}
     for country, (weight, length) in UNITS.items():
@@ -70,7 +70,7 @@ def test_every_row_is_read_as_a_careful_person_would(name: str, accounts: dict[s
 
 
 def test_the_corpus_is_large_and_most_clear_rows_need_no_help() -> None:
-    """No answer may say that a row is read wrongly: the test above compares every value of every ready row."""
+    """No row may be read wrongly: the test above compares every value of every ready row."""
     became = [answer["becomes"] for name in SOURCES for answer in answers(name)]
     became += [text for case in CASES.values() for text in case.rows.values()]
     kinds = Counter(text.partition(":")[0] for text in became)
@@ -86,7 +86,7 @@ def test_every_file_has_its_source_and_its_answers() -> None:
 
 
 def differences(row: ImportRow, answer: Answer) -> str:
-    """Return how the row differs from the right answer, beginning with its order number; "" where it doesn't."""
+    """Return how the row differs from the right answer, starting with its order number; "" if it doesn't."""
     waited = answer["becomes"].replace("timid:", "waits:")
     became = verdict(row, waited)
     if became != waited:
@@ -96,7 +96,7 @@ def differences(row: ImportRow, answer: Answer) -> str:
 
 
 def read_wrongly(row: ImportRow, answer: Answer) -> Iterator[str]:
-    """Yield each value of a ready row that is not the right one."""
+    """Yield each wrong value of a ready row."""
     assert row.quote is not None
     details, country = row.quote.details, answer["country"]
     receiver, measures = details["receiver"], details["measures"]
@@ -120,14 +120,14 @@ def read_wrongly(row: ImportRow, answer: Answer) -> Iterator[str]:
 
 
 def dialled(phone: str, country: str) -> str:
-    """Return the number as it is dialled from anywhere; however it is written, it is the same one."""
+    """Return the number as it is dialled from anywhere, which is the same however it is written."""
     if not phone:
         return ""
     return phonenumbers.format_number(phonenumbers.parse(phone, country), phonenumbers.PhoneNumberFormat.E164)
 
 
 def measured(text: str, unit: str) -> list[Decimal]:
-    """Return the numbers of “1.2 kg” or “30 x 20 x 10 cm” in this unit; none of “default”, which is the saved size."""
+    """Return the numbers in “1.2 kg” or “30 x 20 x 10 cm” in this unit; none for “default”, the saved size."""
     table = WEIGHTS if unit in WEIGHTS else LENGTHS
     *numbers, stated = text.replace(" x ", " ").split()
     return [(Decimal(one) * table[stated] / table[unit]).quantize(Decimal("0.001")) for one in numbers]

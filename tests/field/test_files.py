@@ -1,4 +1,4 @@
-"""Files in the shapes that shops and spreadsheets really write: each row is ready, left out for a reason, or waits."""
+"""Files the way shops and spreadsheets really write them: each row is ready, left out for a reason, or waits."""
 
 from collections.abc import Collection
 
@@ -50,7 +50,7 @@ CA,Ottawa,ON,K1P 5M7
 
 @pytest.fixture
 def accounts(quill: Sender, alice: User, carrier: SandboxCarrier) -> dict[str, tuple[Sender, User]]:
-    """A sender of each country, with a size for the files that have no measures."""
+    """A sender in each country, with a size for files without measures."""
     list_places(PLACES)
     ohio, uma = factories.sender(name="Ohio Parts", country="US"), factories.user("uma@parts.example")
     factories.member(ohio, uma)
@@ -64,7 +64,7 @@ def accounts(quill: Sender, alice: User, carrier: SandboxCarrier) -> dict[str, t
 
 
 def number(row: ImportRow, known: Collection[str]) -> str:
-    """The row's name in the table: its order number, or the first cell that the table names."""
+    """Return the row's name in the table: its order number, or the first cell in the table."""
     found = row.cell_of("customer_reference").strip()
     return found if found in known else next((cell for cell in map(str.strip, row.cells) if cell in known), found)
 
@@ -79,7 +79,7 @@ def test_every_row_is_ready_left_out_for_a_reason_or_waits(name: str, accounts: 
     assert found == case.rows
 
 
-def test_the_table_names_every_file() -> None:
+def test_every_file_is_in_the_table() -> None:
     assert {path.name for path in FILES.iterdir()} == set(EVERY)
 
 

@@ -1,4 +1,4 @@
-"""Phone numbers as shops, phones and people write them: with extensions, pauses, or no number at all."""
+"""Phone numbers the way shops, phones and people write them: with extensions, with pauses, or with no number at all."""
 
 from typing import Any
 
@@ -34,19 +34,19 @@ pytestmark = pytest.mark.django_db
         ("", "US", "", ""),
     ],
 )
-def test_a_number_is_accepted_and_its_extension_separated(
+def test_a_number_is_accepted_and_its_extension_is_separated(
     typed: str, country: str, number: str, extension: str
 ) -> None:
     assert (clean_phone(typed, country), extension_of(typed, country)) == (number, extension)
 
 
 @pytest.mark.parametrize("typed", ["ext 7", "555 x7", "9" * 61])
-def test_an_extension_makes_no_number_of_what_is_none(typed: str) -> None:
+def test_an_extension_does_not_make_an_invalid_number_valid(typed: str) -> None:
     with pytest.raises(ValidationError):
         clean_phone(typed, "US")
 
 
-def test_extensions_in_a_file_go_to_the_instructions_and_are_mentioned_once(carrier: SandboxCarrier) -> None:
+def test_extensions_in_a_file_are_put_into_the_instructions_and_mentioned_once(carrier: SandboxCarrier) -> None:
     file = checked("phone_extensions_us.csv", "US")
     found = rows(file)
     assert {row.state for row in found.values()} == {"ready"}
@@ -56,7 +56,7 @@ def test_extensions_in_a_file_go_to_the_instructions_and_are_mentioned_once(carr
     assert progress.extensions(file) == 7
 
 
-def test_an_optional_phone_that_nobody_can_read_is_left_out_with_a_warning(carrier: SandboxCarrier) -> None:
+def test_an_unreadable_optional_phone_is_left_out_with_a_warning(carrier: SandboxCarrier) -> None:
     found = rows(checked("phones_nobody_can_read_us.csv", "US"))
     states = {number: row.state for number, row in found.items()}
     assert states == {"N1": "warning", "N2": "warning", "N3": "fix", "N4": "warning"}  # a spreadsheet's number was one
@@ -64,7 +64,7 @@ def test_an_optional_phone_that_nobody_can_read_is_left_out_with_a_warning(carri
     assert problems(found["N2"]).startswith("The phone “555” is left out.")
 
 
-def test_australian_instructions_take_an_extension_only_behind_their_term(carrier: SandboxCarrier) -> None:
+def test_australian_instructions_take_an_extension_only_after_their_term(carrier: SandboxCarrier) -> None:
     found = rows(checked("phone_extensions_au.csv", "AU"))
     assert (found["A1"].state, receiver(found["A1"])["instructions"]) == ("warning", "")
     assert problems(found["A1"]).startswith("Extension 12 of the phone is left out")

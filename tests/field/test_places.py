@@ -1,4 +1,4 @@
-"""Places as people write them: pasted, and in a file; and what is asked where two readings contradict each other."""
+"""Places the way people write them, pasted or in a file, and what is asked if two readings contradict each other."""
 
 from typing import Any
 
@@ -47,11 +47,11 @@ def listed(db: None) -> None:
         ("AU", ("Melbourne VIC", "3000"), "Melbourne VIC 3000"),
     ],
 )
-def test_a_place_is_known_however_it_is_written(country: str, typed: tuple[str, str], place: str) -> None:
+def test_a_place_is_recognised_however_it_is_written(country: str, typed: tuple[str, str], place: str) -> None:
     assert str(places.check_pair(country, *typed).place) == place
 
 
-def test_two_places_of_one_reading_are_offered_and_none_is_taken(db: None) -> None:
+def test_two_possible_places_are_offered_and_none_is_chosen(db: None) -> None:
     list_places("country,suburb,state,postcode\nUS,O Live,OH,43001\nUS,Oʼlive Hill,OH,43001\nUS,O Live Hill,OH,43001\n")
     assert str(places.check_pair("US", "o live hill", "43001").place) == "O Live Hill OH 43001"
     list_places("country,suburb,state,postcode\nUS,Mount Dor,OH,43001\nUS,Mt D Or,OH,43001\n")
@@ -70,7 +70,7 @@ def test_two_places_of_one_reading_are_offered_and_none_is_taken(db: None) -> No
         ("CA", ("Vancouver", "V5Z 1M8", "BC"), "Vancouver BC V5Z 1M9"),
     ],
 )
-def test_the_nearest_place_of_the_state_that_was_typed_is_offered_first(
+def test_the_nearest_place_in_the_typed_state_is_offered_first(
     country: str, typed: tuple[str, str, str], first: str
 ) -> None:
     pair = places.check_pair(country, *typed)
@@ -96,7 +96,7 @@ def test_the_nearest_place_of_the_state_that_was_typed_is_offered_first(
         ("AU", ("Melbourne", "3000", ""), "", []),
     ],
 )
-def test_a_state_that_is_not_the_places_is_asked_about(
+def test_a_state_that_does_not_match_the_place_needs_an_answer(
     country: str, typed: tuple[str, str, str], doubt: str, near: list[str]
 ) -> None:
     pair = places.check_pair(country, *typed)
@@ -120,7 +120,7 @@ def test_a_state_that_is_not_the_places_is_asked_about(
         ("FR", "Bretagne", "BRETAGNE"),
     ],
 )
-def test_a_state_is_known_by_its_name_its_code_and_what_people_make_of_it(country: str, typed: str, code: str) -> None:
+def test_a_state_is_recognised_by_its_name_its_code_and_common_spellings(country: str, typed: str, code: str) -> None:
     assert state_code(country, typed) == code
 
 
@@ -139,7 +139,7 @@ def test_a_state_is_known_by_its_name_its_code_and_what_people_make_of_it(countr
         ("", ""),
     ],
 )
-def test_a_country_is_known_by_what_it_is_called(typed: str, code: str) -> None:
+def test_a_country_is_recognised_by_its_names(typed: str, code: str) -> None:
     assert code_of(typed) == code
 
 
@@ -158,7 +158,9 @@ def test_a_country_is_known_by_what_it_is_called(typed: str, code: str) -> None:
         ("US", ("US", "OR"), ("US", "OR")),
     ],
 )
-def test_a_territory_is_a_state_of_its_own_post(origin: str, typed: tuple[str, str], home: tuple[str, str]) -> None:
+def test_a_territory_is_a_state_of_its_own_postal_service(
+    origin: str, typed: tuple[str, str], home: tuple[str, str]
+) -> None:
     assert at_home(origin, *typed) == home
 
 
@@ -240,12 +242,12 @@ PASTED: dict[str, tuple[str, str, dict[str, Any]]] = {
 
 @pytest.mark.usefixtures("listed")
 @pytest.mark.parametrize(("home", "text", "parts"), list(PASTED.values()), ids=list(PASTED))
-def test_an_address_is_pasted_as_letters_have_it(home: str, text: str, parts: dict[str, Any]) -> None:
+def test_an_address_is_pasted_as_it_is_written_on_letters(home: str, text: str, parts: dict[str, Any]) -> None:
     pasted = pasting.read(text, home)
     assert (pasted.parts, pasted.left) == (parts, [])
 
 
-def test_a_territory_of_the_united_states_is_no_other_country(carrier: SandboxCarrier) -> None:
+def test_a_territory_of_the_united_states_is_not_another_country(carrier: SandboxCarrier) -> None:
     found = rows(checked("us_territories.csv", "US"))
     assert ready(found) == set(found)
     assert places_of(found.values()) == ["San Juan PR 00901"] * 5 + ["Washington DC 20001"] * 2
@@ -255,7 +257,7 @@ def test_a_territory_of_the_united_states_is_no_other_country(carrier: SandboxCa
     } == set()
 
 
-def test_military_mail_is_told_by_name(carrier: SandboxCarrier) -> None:
+def test_military_mail_is_recognised_by_its_name(carrier: SandboxCarrier) -> None:
     found = rows(checked("military_mail.csv", "US"))
     assert ready(found) == set()
     assert all("US military mail" in problems(row) for row in found.values())
@@ -263,7 +265,7 @@ def test_military_mail_is_told_by_name(carrier: SandboxCarrier) -> None:
     assert places.check_pair("US", "apo", "09009", "Armed Forces Europe").place is not None
 
 
-def test_places_in_a_file_are_known_however_they_are_written(carrier: SandboxCarrier) -> None:
+def test_places_in_a_file_are_recognised_however_they_are_written(carrier: SandboxCarrier) -> None:
     found = rows(checked("place_names_us.csv", "US"))
     assert ready(found) == set(found)
     assert {receiver(row)["suburb"] for row in found.values()} == {
@@ -283,7 +285,7 @@ def test_canadian_codes_in_a_file_are_read_by_position(carrier: SandboxCarrier) 
     ]
 
 
-def test_a_state_that_contradicts_waits_for_one_press(carrier: SandboxCarrier) -> None:
+def test_a_contradicting_state_waits_for_one_click(carrier: SandboxCarrier) -> None:
     file = checked("state_contradicts_au.csv", "AU")
     found = rows(file)
     assert ready(found) == {"D3"}

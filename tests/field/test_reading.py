@@ -1,4 +1,4 @@
-"""Files as spreadsheets and shops really write them: rows nobody sees, stray quotation marks, errors, other letters."""
+"""Files the way spreadsheets and shops really write them: hidden rows, stray quotation marks, errors, other encodings."""
 
 import pytest
 from django.utils import timezone
@@ -12,7 +12,7 @@ from tests.sandbox_carrier import SandboxCarrier
 pytestmark = pytest.mark.django_db
 
 
-def test_rows_that_a_filter_hides_are_left_out_until_one_press_takes_them(carrier: SandboxCarrier) -> None:
+def test_rows_hidden_by_a_filter_are_left_out_until_one_click_puts_them_back(carrier: SandboxCarrier) -> None:
     file = checked("../reading/hidden_rows_au.xlsx", "AU")
     assert ready(rows(file)) == {"HR1", "HR4", "HR6"}
     assert [row.state for row in rows(file).values()].count("skipped") == 3
@@ -38,7 +38,7 @@ def test_quotation_marks_mean_nothing_in_amazons_files(name: str, titles: list[s
     ]
 
 
-def test_what_a_sheet_could_not_compute_is_never_printed(carrier: SandboxCarrier) -> None:
+def test_an_error_in_a_sheet_is_never_printed(carrier: SandboxCarrier) -> None:
     [row] = rows(checked("../reading/error_cells_au.xlsx", "AU")).values()
     assert row.state == "fix"
     assert {"receiver_company", "receiver_line2"} == set(row.problems)
@@ -54,7 +54,7 @@ def test_words_for_nothing_are_blank_and_mentioned_once(carrier: SandboxCarrier)
     assert list(notes.reading_notes(file)) == ["2 cells say only “N/A”, “NULL”: read as blank."]
 
 
-def test_letters_that_were_read_as_windows_are_put_back(carrier: SandboxCarrier) -> None:
+def test_letters_misread_as_windows_1252_are_repaired(carrier: SandboxCarrier) -> None:
     file = checked("../reading/utf8_read_as_windows_us.csv", "US")
     found = rows(file)
     assert ready(found) == set(found)
@@ -63,7 +63,7 @@ def test_letters_that_were_read_as_windows_are_put_back(carrier: SandboxCarrier)
     assert "put them back: “François Björk”, “Zoë Doe”" in seen
 
 
-def test_letters_of_an_older_mac_are_shown_before_anything_is_checked(carrier: SandboxCarrier) -> None:
+def test_letters_from_an_older_mac_are_shown_before_anything_is_checked(carrier: SandboxCarrier) -> None:
     sheet = reading.read((FILES.parent / "reading" / "mac_os_roman_au.csv").read_bytes())
     before = checked("../reading/mac_os_roman_au.csv", "AU")  # its columns are known from now on
     file = uploads.take(sheet, name="mac.csv", sender=before.sender, by=before.made_by, now=timezone.now())

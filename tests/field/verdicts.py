@@ -1,4 +1,4 @@
-"""How a file of the collection was read."""
+"""How a file in the collection was read."""
 
 from decimal import Decimal
 from pathlib import Path
@@ -17,7 +17,7 @@ SIDES = {"length": Decimal(12), "width": Decimal(9), "height": Decimal(4)}
 
 
 def taken(name: str, sender: Sender, by: User) -> Import:
-    """The file as an upload and “Check all rows” take it: every guess is believed, and nothing is typed."""
+    """Upload a file and press “Check all rows”, accepting every guess and typing nothing."""
     sheet, now = reading.read((FILES / name).read_bytes()), timezone.now()
     file = uploads.take(sheet, name=name, sender=sender, by=by, now=now)
     if file.state == Import.State.MATCHING:
@@ -35,12 +35,12 @@ def taken(name: str, sender: Sender, by: User) -> Import:
 
 
 def columns_of(initial: dict[str, str]) -> list[tuple[str, int]]:
-    """The columns guessed, where the page would still ask for others."""
+    """Return the guessed columns if the page would still ask for others."""
     return [(name.removeprefix("column_"), int(at)) for name, at in initial.items() if name.startswith("column_")]
 
 
 def label(row: ImportRow) -> str:
-    """What a ready row's parcel is: who and where it goes to, and what the carrier is told of it."""
+    """Return what a ready row's parcel is: its receiver, its address, and what the carrier gets."""
     assert row.quote is not None
     details = row.quote.details
     to, measures = details["receiver"], details["measures"]
@@ -66,7 +66,7 @@ def label(row: ImportRow) -> str:
 
 
 def verdict(row: ImportRow, expected: str) -> str:
-    """The outcome of a row, in the words of the table; of all it waits for, what the table names."""
+    """Return a row's outcome in the words of the table. If it waits, only fields in the table are named."""
     if row.state in ImportRow.READY:
         assert row.quote is not None
         is_asked = odd_weight(measures_from(row.quote.details["measures"]))  # before it is booked

@@ -11,7 +11,7 @@ from tests.orders.test_importing import work_off
 
 
 def press_check(client: Client, file: Import) -> None:
-    """Presses “Check all rows” as the page came, with one box for every row."""
+    """Press “Check all rows” with the page's own choices and one box for every row."""
     url = reverse("match_columns", args=[file.uuid])
     page = client.get(url).content.decode()
     chosen = dict(re.findall(r'<select name="(\w+)"(?:(?!</select>).)*?value="([^"]+)" selected', page, re.DOTALL))

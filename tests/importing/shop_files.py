@@ -199,7 +199,7 @@ MATCHES = {
 
 
 def export(header: str | Sequence[str], *rows: Row, delimiter: str = ",") -> bytes:
-    """A file with this header; cells that a row does not name are blank."""
+    """Return a file with this header. Cells a row doesn't name are blank."""
     names, text = header.split(",") if isinstance(header, str) else header, io.StringIO()
     unknown = {name for row in rows for name in row} - set(names)
     assert not unknown, unknown
@@ -287,7 +287,7 @@ SEVEN = {
 
 
 def orders_of(shop: str, count: int, place: tuple[str, ...] = HOBART) -> bytes:
-    """An export of this shop with so many orders, each to another name."""
+    """Return this shop's export with this many orders, each to a different name."""
     header, row, delimiter, below = SEVEN[shop]
     rows = [row(str(10_001 + at), f"Noor Tamsin{chr(97 + at % 26)}", place) for at in range(count)]
     return export(header, *rows, delimiter=delimiter) + (below % count if below else b"")

@@ -66,7 +66,7 @@ def test_allowing_one_row_leaves_the_next_waiting(take: Take, alice: User, visit
     assert states(file) == ["ready", "fix"]
 
 
-def test_rows_without_an_email_take_the_senders_own_at_one_press(take: Take, quill: Sender, alice: User) -> None:
+def test_one_click_gives_rows_without_an_email_the_senders_own(take: Take, quill: Sender, alice: User) -> None:
     rows = [GOOD, *(GOOD.replace("1001", n).replace("priya@example.net", mail) for n, mail in (
         ("1002", ""), ("1003", "Invalid Request"), ("1004", "no-address")))]  # fmt: skip
     file = take(HEADER, *rows)
@@ -78,7 +78,7 @@ def test_rows_without_an_email_take_the_senders_own_at_one_press(take: Take, qui
     assert file.rows.all()[1].quote.details["receiver"]["email"] == address.email  # type: ignore[union-attr]
 
 
-def test_a_rate_converts_the_values_of_its_currency_in_this_file_alone(take: Take) -> None:
+def test_a_rate_converts_values_in_its_currency_in_this_file_only(take: Take) -> None:
     header, row = ABROAD_HEADER, ABROAD
     file = take(header, *(row.format(number=n, value=v) for n, v in (("1", "US $100.00"), ("2", "28.00"), ("3", "£5"))))
     assert asked(file).currencies == {"USD": 1, "GBP": 1}
@@ -102,7 +102,7 @@ def test_a_rate_converts_the_values_of_its_currency_in_this_file_alone(take: Tak
         ("GBP 5.00", "0.125", "GBP 5.00"),
     ],
 )
-def test_half_a_cent_is_rounded_up_as_every_price_is(typed: str, rate: str, converted: str) -> None:
+def test_half_a_cent_is_rounded_up_as_in_every_price(typed: str, rate: str, converted: str) -> None:
     assert currencies.converted(typed, "AUD", {"USD": rate}) == converted
 
 
@@ -130,8 +130,8 @@ def test_rows_with_one_right_answer_are_corrected_by_kind(take: Take) -> None:
     assert answering.correct(file, "company", timezone.now()) == 0
 
 
-def test_a_whole_postcode_has_lost_no_zero_though_its_state_is_another(take: Take) -> None:
-    """The sender decides the state: a press about a zero doesn't change it."""
+def test_a_full_postcode_is_not_treated_as_short_of_a_zero(take: Take) -> None:
+    """The sender decides the state. Restoring a zero doesn't change it."""
     header = HEADER.replace("Suburb,Postcode", "Suburb,State,Postcode")
     file = take(header, GOOD.replace("Brunswick,3056", "Brunswick,NSW,3056"))
     row = file.rows.get()
@@ -140,7 +140,7 @@ def test_a_whole_postcode_has_lost_no_zero_though_its_state_is_another(take: Tak
     assert answering.correct(file, "postcode", timezone.now()) == 0
 
 
-def test_the_page_asks_each_once_and_its_buttons_answer(
+def test_the_page_asks_each_question_once_and_its_buttons_answer_it(
     take: Take, alice: User, visit: Callable[[User], Client]
 ) -> None:
     file = take(f"{HEADER},Zorble", f"{GOOD},quux", f"{GOOD.replace('1001', '1002').replace('priya@example.net', '')},")
@@ -157,7 +157,7 @@ def test_the_page_asks_each_once_and_its_buttons_answer(
 
 
 @pytest.mark.parametrize("rate", ["", "0", "abc", "-1", "1e5", "9999999"])
-def test_a_rate_that_is_none_is_refused_at_its_field(
+def test_an_invalid_rate_is_refused_at_its_field(
     rate: str, take: Take, alice: User, visit: Callable[[User], Client]
 ) -> None:
     header, row = ABROAD_HEADER, ABROAD
@@ -168,7 +168,7 @@ def test_a_rate_that_is_none_is_refused_at_its_field(
     assert states(file) == ["fix"]
 
 
-def test_others_answer_nothing(take: Take, visit: Callable[[User], Client]) -> None:
+def test_another_accounts_member_cannot_answer(take: Take, visit: Callable[[User], Client]) -> None:
     file = take(f"{HEADER},Zorble", f"{GOOD},quux")
     other = factories.user("mallory@other.example")
     factories.member(factories.sender(name="Other"), other)
@@ -181,7 +181,7 @@ PRICED = f"{HEADER},Country,Phone,Customs description,Price,Quantity,Country of 
 
 
 @pytest.mark.parametrize(("press", "value"), [("piece", "100.00"), ("line", "50.00")])
-def test_one_press_says_whether_prices_are_of_one_piece_or_of_all(
+def test_one_click_says_whether_prices_are_per_piece_or_for_all(
     press: str, value: str, take: Take, alice: User, visit: Callable[[User], Client]
 ) -> None:
     file = take(PRICED, *(ABROAD.format(number=number, value="100.00") for number in ("1", "2")))
@@ -194,13 +194,13 @@ def test_one_press_says_whether_prices_are_of_one_piece_or_of_all(
     assert ColumnMapping.objects.get().constants["prices"] == press
 
 
-def test_a_price_of_anything_else_is_no_answer(take: Take) -> None:
+def test_any_other_answer_about_prices_is_ignored(take: Take) -> None:
     file = take(PRICED, ABROAD.format(number="1", value="100.00"))
     assert answering.use_prices(file, "dozen", timezone.now()) == 0
     assert states(file) == ["fix"]
 
 
-def test_one_save_takes_every_row_that_was_changed_and_no_other(
+def test_one_save_stores_every_changed_row_and_no_other(
     take: Take, alice: User, visit: Callable[[User], Client]
 ) -> None:
     wrong = GOOD.replace("priya@example.net", "priya@")
@@ -219,10 +219,10 @@ def test_one_save_takes_every_row_that_was_changed_and_no_other(
 
 
 @pytest.mark.parametrize("count", [1, 2])
-def test_enter_saves_what_is_typed_and_answers_no_question(
+def test_pressing_enter_saves_what_is_typed_and_answers_no_question(
     take: Take, alice: User, visit: Callable[[User], Client], count: int
 ) -> None:
-    """Without a script Enter presses the form's first button: never a suggested place."""
+    """Without JavaScript, Enter presses the form's first button, which must never be a suggested place."""
     file = take(HEADER, *[GOOD.replace("1001", str(at)).replace(",3056,", ",3057,") for at in range(count)])
     assert all(row.near for row in file.rows.all())
     page = visit(alice).get(check_page(file)).content.decode()

@@ -1,4 +1,4 @@
-"""Which column is which field: our own template, shops' exports, and unknown columns."""
+"""Matching columns to fields: our own template, shops' exports, and unknown columns."""
 
 import pytest
 
@@ -16,7 +16,7 @@ def fields_of(country: str) -> list[columns.Field]:
 
 
 @pytest.mark.parametrize("country", ["AU", "US", "CA"])
-def test_every_column_of_our_own_template_is_its_own_field(country: str) -> None:
+def test_every_column_of_our_own_template_matches_its_field(country: str) -> None:
     fields = fields_of(country)
     template = [field.label for field in fields]
     assert {"AU": "Weight, kg", "US": "Weight, lb", "CA": "Weight, kg"}[country] in template
@@ -31,7 +31,7 @@ def test_the_columns_of_a_shop_are_recognised(shop: str) -> None:
     assert {name: names[place] for name, place in found.items()} == expected
 
 
-def test_a_surname_joins_only_a_column_of_first_names() -> None:
+def test_a_surname_is_added_only_to_a_column_of_first_names() -> None:
     fields = fields_of("AU")
     assert guessing.guess_columns(["Full Name", "Last Name"], fields) == {"receiver_name": 0}
     assert guessing.guess_columns(["First Name", "Last Name"], fields) == {"receiver_name": 0, "receiver_last_name": 1}

@@ -1,4 +1,4 @@
-"""How a file's bytes are decoded, and letters that were decoded wrongly before."""
+"""How a file's bytes are decoded, and how letters decoded wrongly earlier are repaired."""
 
 import pytest
 
@@ -11,7 +11,7 @@ NAMES = "Zoë Müller, Café José, 12 Señor St"
 @pytest.mark.parametrize(
     "text", [NAMES, "Zoë", "É. Côté", "O’Brien – “Mug”", "12 Rue de l’Église", "5°", "Müller™ 5 €"]
 )
-def test_the_letters_of_a_few_names_tell_the_code_page(code_page: str, text: str) -> None:
+def test_a_few_names_are_enough_to_guess_the_code_page(code_page: str, text: str) -> None:
     try:
         data = text.encode(code_page)
     except UnicodeEncodeError:  # that code page has no such sign
@@ -22,13 +22,13 @@ def test_the_letters_of_a_few_names_tell_the_code_page(code_page: str, text: str
 
 
 @pytest.mark.parametrize(("text", "code_page"), [("Grażyna, Stefańska", "cp1250"), (NAMES, "cp850")])
-def test_other_code_pages_are_known_by_a_few_names(text: str, code_page: str) -> None:
+def test_a_few_names_are_enough_for_rarer_code_pages(text: str, code_page: str) -> None:
     assert encodings.guess(text.encode(code_page)) == (text, code_page)
 
 
 @pytest.mark.parametrize("times", [1, 2, 3])
 @pytest.mark.parametrize("text", [NAMES, "O’Brien", "Ánna Šimon", "“Ł” €", "Ärger in Übersee"])
-def test_utf_8_that_was_read_as_windows_is_put_back(times: int, text: str) -> None:
+def test_utf_8_that_was_read_as_windows_1252_is_repaired(times: int, text: str) -> None:
     spoilt = text
     for _ in range(times):
         spoilt = "".join(
@@ -38,17 +38,17 @@ def test_utf_8_that_was_read_as_windows_is_put_back(times: int, text: str) -> No
 
 
 @pytest.mark.parametrize("text", ["", "Mug", NAMES, "Â", "ÃÃ", "Ã©", "Ł Łódź", "日本", "50 Â°C"])
-def test_a_text_that_could_be_meant_stays(text: str) -> None:
+def test_text_that_may_be_intended_is_not_changed(text: str) -> None:
     stays = text in ("", "Mug", NAMES, "Â", "ÃÃ", "Ł Łódź", "日本")
     assert (encodings.decoded_back(text) == text) == stays
 
 
-def test_a_file_of_which_only_some_was_read_wrongly_stays_as_it_is() -> None:
+def test_a_file_that_was_only_partly_misread_is_not_changed() -> None:
     sheet = reading.read("name\nBjÃ¶rk\nZoë\n".encode())
     assert sheet.rows == {2: ["BjÃ¶rk"], 3: ["Zoë"]}
     assert "decoded_back" not in sheet.notes
 
 
-def test_a_marked_file_is_read_as_it_says() -> None:
+def test_a_file_with_a_byte_order_mark_is_read_as_marked() -> None:
     with pytest.raises(reading.UnreadableFile, match="character on line 2"):
         reading.read(b"\xef\xbb\xbfname\nZo\xeb\n")

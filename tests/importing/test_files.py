@@ -1,4 +1,4 @@
-"""What a shop's file contains besides its orders."""
+"""What a shop's file contains apart from its orders."""
 
 import pytest
 
@@ -17,7 +17,7 @@ ROW = {"Order number": "12-00345-67890", "Post to name": "Priya Nair", "Item tit
     ],
 )
 @pytest.mark.parametrize("above", [b"", b"\r\n", b",,,,,,\r\n"])
-def test_lines_around_the_orders_are_no_rows(above: bytes, below: str) -> None:
+def test_lines_above_and_below_the_orders_are_not_rows(above: bytes, below: str) -> None:
     sheet = reading.read(above + export(EBAY_AU, {}, ROW) + b"\r\n" + below.encode())
     assert sheet.header[1] == "Order number"
     assert len(sheet.rows) == 1
@@ -27,20 +27,20 @@ def test_lines_around_the_orders_are_no_rows(above: bytes, below: str) -> None:
     ]
 
 
-def test_an_order_that_only_mentions_records_stays() -> None:
+def test_an_order_that_mentions_downloaded_records_is_still_a_row() -> None:
     row = ROW | {"Item title": "Vinyl record(s) downloaded cover"}
     sheet = reading.read(export(EBAY_AU, row))
     assert (len(sheet.rows), sheet.dropped) == (1, ())
 
 
 @pytest.mark.parametrize("data", [b",,,\n,,,\n", b"sep=,\n", b'" "\n', b"\n" * 30])
-def test_a_file_of_punctuation_alone_is_empty(data: bytes) -> None:
+def test_a_file_with_only_punctuation_is_empty(data: bytes) -> None:
     with pytest.raises(reading.UnreadableFile, match="empty"):
         reading.read(data)
 
 
 @pytest.mark.parametrize(("blank", "is_read"), [(delimited.MOST_LINES - 2, True), (delimited.MOST_LINES - 1, False)])
-def test_blank_lines_count_to_a_limit(blank: int, is_read: bool) -> None:
+def test_blank_lines_count_towards_the_limit(blank: int, is_read: bool) -> None:
     data = b"name\n" + b"\n" * blank + b"Mia\n"
     if is_read:
         assert reading.read(data).rows == {delimited.MOST_LINES: ["Mia"]}
@@ -52,7 +52,7 @@ def test_blank_lines_count_to_a_limit(blank: int, is_read: bool) -> None:
 BAD = 'name,suburb,weight\n"Pat,"A,1\nJo,B,2\n"Zoe" x,C,3\nOk,"D, E",4\n"never,F,5\nlast,G,6\n'
 
 
-def test_a_line_whose_quotation_marks_do_not_pair_up_is_one_row_to_fix() -> None:
+def test_a_line_with_an_unpaired_quotation_mark_is_one_row_to_fix() -> None:
     sheet = reading.read(BAD.encode())
     assert sheet.rows == {
         2: ['"Pat', '"A', "1"],
@@ -65,8 +65,8 @@ def test_a_line_whose_quotation_marks_do_not_pair_up_is_one_row_to_fix() -> None
     assert sheet.notes["bad_rows"] == [2, 4, 6]
 
 
-def test_a_quotation_mark_never_makes_one_row_of_two() -> None:
-    """Each line has the header's cells without it. An address of two lines in one cell stays one."""
+def test_a_quotation_mark_never_joins_two_rows() -> None:
+    """Without the mark each line has all the header's cells. A two-line address in one cell stays one cell."""
     joined = reading.read(b'name,item,note\nPat,"Cozy Mug,1\nJo,Dad",2\n')
     assert joined.rows == {2: ["Pat", '"Cozy Mug', "1"], 3: ["Jo", 'Dad"', "2"]}
     assert joined.notes["bad_rows"] == [2]
@@ -76,7 +76,7 @@ def test_a_quotation_mark_never_makes_one_row_of_two() -> None:
 
 
 @pytest.mark.parametrize(("bad", "is_read"), [(delimited.MOST_BAD, True), (delimited.MOST_BAD + 1, False)])
-def test_a_file_with_many_such_lines_is_refused(bad: int, is_read: bool) -> None:
+def test_a_file_with_many_unpaired_quotation_marks_is_refused(bad: int, is_read: bool) -> None:
     data = b"name,note\n" + b'"Pat" x,y\n' * bad
     if is_read:
         assert len(reading.read(data).rows) == bad
@@ -95,7 +95,5 @@ def test_a_file_with_many_such_lines_is_refused(bad: int, is_read: bool) -> None
         ('name\tnote\n5" plate\tx\n', ['5" plate', "x"]),
     ],
 )
-def test_quotation_marks_count_in_a_file_with_tabs_only_where_all_of_it_is_read_by_them(
-    text: str, cells: list[str]
-) -> None:
+def test_quotation_marks_in_a_tabbed_file_count_only_if_the_whole_file_fits_them(text: str, cells: list[str]) -> None:
     assert next(iter(reading.read(text.encode()).rows.values())) == cells

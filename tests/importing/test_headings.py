@@ -1,4 +1,4 @@
-"""Names of columns, and the line they are in."""
+"""The names of columns, and which line they are on."""
 
 import pytest
 
@@ -22,7 +22,7 @@ from shipping_portal.importing import headings, reading
         ("SKU", "sku"),
     ],
 )
-def test_a_name_without_blanks_is_read_by_its_words(name: str, plain: str) -> None:
+def test_a_column_name_without_blanks_is_split_into_words(name: str, plain: str) -> None:
     assert headings.plain(name) == plain
 
 
@@ -40,7 +40,7 @@ ROW = "Ada Alder,3 Sampling Street,Brunswick,3056"
         ("Deliver to,,Place,\n", ("Deliver to Place",)),
     ],
 )
-def test_what_stands_above_the_names_of_the_columns_is_left_out(above: str, dropped: tuple[str, ...]) -> None:
+def test_lines_above_the_column_names_are_left_out(above: str, dropped: tuple[str, ...]) -> None:
     sheet = reading.read(f"{above}{HEADER}\n{ROW}\n{HEADER}\n{ROW}\n".encode())
     assert sheet.header == HEADER.split(",")
     assert list(sheet.rows.values()) == [ROW.split(","), ROW.split(",")]
@@ -48,7 +48,7 @@ def test_what_stands_above_the_names_of_the_columns_is_left_out(above: str, drop
 
 
 @pytest.mark.parametrize("first", ["Name,Street,,", "Name,Street,Suburb,"])
-def test_a_first_line_with_more_than_half_as_many_names_is_the_header(first: str) -> None:
+def test_the_first_line_is_the_header_if_it_has_over_half_as_many_names(first: str) -> None:
     below = "Note,Second,Third,Fourth" if first.count(",,") == 0 else "Note,Second,Third,"
     assert reading.read(f"{first}\n{below}\n{ROW}".encode()).header[:2] == ["Name", "Street"]
 

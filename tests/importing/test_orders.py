@@ -1,6 +1,4 @@
-"""Shops' exports from the file to the carrier: rows of one order are one parcel, and shipped orders are not sent
-again.
-"""
+"""Shops' exports, from the file to the carrier: the rows of an order are one parcel, and shipped orders are left out."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -41,7 +39,7 @@ BOX = {"weight": "1.2", "length": "30", "width": "20", "height": "10"}
 
 @pytest.fixture
 def take(quill: Sender, alice: User, localities: None, carrier: SandboxCarrier) -> Take:
-    """`take(SHOPIFY, row, row)` is a checked import, its columns matched by their names; a box where it has none."""
+    """`take(SHOPIFY, row, row)` is a checked import with columns matched by name. A row without measures gets a box."""
 
     def taken(header: str | Sequence[str], *rows: Row, delimiter: str = ",", **constants: str) -> Import:
         sheet = reading.read(export(header, *rows, delimiter=delimiter))
@@ -79,7 +77,7 @@ def shopify(number: str, **changes: str) -> dict[str, str]:
 
 
 def further(number: str, item: str, quantity: str = "1", price: str = "14.00") -> dict[str, str]:
-    """Shopify's second line of an order."""
+    """Return a further line of an order, as Shopify writes it."""
     return {
         "Name": number,
         "Email": "priya@example.net",
@@ -198,7 +196,7 @@ READY: dict[str, tuple[str, Row, dict[str, str], dict[str, str]]] = {
 
 
 @pytest.mark.parametrize("shop", READY)
-def test_a_row_of_a_shop_is_ready_without_matching_by_hand(take: Take, shop: str) -> None:
+def test_a_shops_row_is_ready_without_matching_columns_by_hand(take: Take, shop: str) -> None:
     header, row, constants, expected = READY[shop]
     file = take(header, row, delimiter="\t" if shop == "Amazon" else ",", **constants)
     receiver = entry_of(file)["receiver"]
@@ -242,7 +240,7 @@ def test_a_second_line_without_an_address_joins_its_order(take: Take) -> None:
         ({"Order Number": ""}, "ready"),
     ],
 )
-def test_only_a_further_item_to_the_same_address_joins(take: Take, second: Row, state: str) -> None:
+def test_a_row_joins_its_order_only_for_another_item_to_the_same_address(take: Take, second: Row, state: str) -> None:
     rows = [woocommerce("812", "Speckled mug"), {**woocommerce("812", "Tea towel"), **second}]
     assert states(take(shop_files.WOOCOMMERCE, *rows)) == ["ready", state]
 
@@ -256,7 +254,7 @@ def test_only_a_further_item_to_the_same_address_joins(take: Take, second: Row, 
         (("1.2", "1.2"), ("30", "40"), "skipped", ""),  # another box
     ],
 )
-def test_a_parcel_has_the_measures_of_its_first_row_and_says_what_became_of_the_other_weights(
+def test_a_parcel_has_its_first_rows_measures_and_mentions_different_weights(
     take: Take, weights: tuple[str, str], lengths: tuple[str, str], state: str, found: str
 ) -> None:
     row = READY["Starshipit"][1]
@@ -273,7 +271,7 @@ def test_a_parcel_has_the_measures_of_its_first_row_and_says_what_became_of_the_
     assert found in "".join(first.problems.get("weight_kg", []))
 
 
-def test_weights_of_one_item_are_added_up(take: Take) -> None:
+def test_weights_of_single_items_are_added_up(take: Take) -> None:
     header = shop_files.STARSHIPIT.replace(",Weight", ",Item weight")
     row = {name: text for name, text in READY["Starshipit"][1].items() if name != "Weight"}
     rows = [
@@ -302,10 +300,10 @@ def test_weights_of_one_item_are_added_up(take: Take) -> None:
         ("Weight (g)", {"Weight (g)": "950"}, {"Weight (g)": "0.95 kg"}, "0.95"),
     ],
 )  # fmt: skip
-def test_weights_of_an_order_are_added_up_in_the_units_of_its_rows(
+def test_an_orders_weights_are_added_up_with_each_rows_unit(
     take: Take, header: str, first: Row, second: Row, said: str
 ) -> None:
-    """Two of the first item and one of the second, as Shopify lists them."""
+    """The order has two of the first item and one of the second, as Shopify lists them."""
     file = take(
         f"{shop_files.SHOPIFY},{header}",
         shopify("#1001", **{"Lineitem quantity": "2", **first}),
@@ -319,7 +317,9 @@ def test_weights_of_an_order_are_added_up_in_the_units_of_its_rows(
     assert entry_of(file)["measures"]["weight"] == said
 
 
-def test_grams_of_an_order_are_pounds_in_the_united_states(carrier: SandboxCarrier, localities: None) -> None:
+def test_an_orders_weights_in_grams_become_pounds_in_the_united_states(
+    carrier: SandboxCarrier, localities: None
+) -> None:
     maker = factories.sender(country="US")
     maya = factories.user("maya@maker.example")
     factories.member(maker, maya)
@@ -342,7 +342,7 @@ def test_grams_of_an_order_are_pounds_in_the_united_states(carrier: SandboxCarri
     assert (measures["weight"], measures["weight_units"]) == ("2", "lb")
 
 
-def test_the_same_number_in_another_unit_is_another_weight_and_another_box(take: Take) -> None:
+def test_the_same_number_in_another_unit_is_a_different_weight_or_box(take: Take) -> None:
     header = f"{shop_files.SHOPIFY},Weight,Weight unit,Length,Length unit"
     sides = {"Weight": "1", "Weight unit": "kg", "Length": "30", "Length unit": "cm"}
     rows = [
@@ -356,14 +356,14 @@ def test_the_same_number_in_another_unit_is_another_weight_and_another_box(take:
     assert "weight_kg" in file.rows.get(number=2).problems
 
 
-def test_an_item_without_a_name_is_told_as_the_chosen_size_says(take: Take, quill: Sender) -> None:
+def test_an_item_without_a_name_is_described_as_the_chosen_size(take: Take, quill: Sender) -> None:
     size = factories.size(quill, description="Speckled mugs")
     row = woocommerce("812", "", **TO_OREGON)
     file = take(shop_files.WOOCOMMERCE, row, item_1_origin="AU", size=str(size.uuid))
     assert [item["description"] for item in entry_of(file)["contents"]] == ["Speckled mugs"]
 
 
-def test_a_joined_row_becomes_a_parcel_of_its_own_again(take: Take, alice: User) -> None:
+def test_a_joined_row_can_become_its_own_parcel_again(take: Take, alice: User) -> None:
     file = take(shop_files.WOOCOMMERCE, woocommerce("812", "Mug"), woocommerce("812", "Towel"))
     second = file.rows.get(number=3)
     assert joining.separate(second, timezone.now())
@@ -375,7 +375,7 @@ def test_a_joined_row_becomes_a_parcel_of_its_own_again(take: Take, alice: User)
     assert states(file) == ["ready", "ready"]
 
 
-def test_a_row_with_a_cell_too_many_joins_nothing(take: Take) -> None:
+def test_a_row_with_an_extra_cell_joins_no_order(take: Take) -> None:
     file = take(shop_files.WOOCOMMERCE, woocommerce("812", "Mug"), woocommerce("812", "Towel"))
     file.rows.filter(number=3).update(cells=[*file.rows.get(number=3).cells, "shifted"])
     checking.begin(file, file.columns, file.constants, timezone.now())
@@ -383,7 +383,7 @@ def test_a_row_with_a_cell_too_many_joins_nothing(take: Take) -> None:
     assert states(file) == ["ready", "fix"]
 
 
-def test_a_corrected_order_number_joins_by_its_new_value(take: Take) -> None:
+def test_a_row_joins_by_its_corrected_order_number(take: Take) -> None:
     file = take(shop_files.WOOCOMMERCE, woocommerce("812", "Mug"), woocommerce("813", "Towel"))
     assert checking.again(file.rows.get(number=3), {"customer_reference": "812"}, timezone.now())
     checking.begin(file, file.columns, file.constants, timezone.now())
@@ -391,7 +391,7 @@ def test_a_corrected_order_number_joins_by_its_new_value(take: Take) -> None:
     assert states(file) == ["ready", "joined"]
 
 
-def test_a_parcel_elsewhere_is_sent_though_the_rest_of_its_order_was(take: Take) -> None:
+def test_a_parcel_to_another_address_is_sent_even_if_the_rest_was_shipped(take: Take) -> None:
     shipped = {"Order Status": "Completed"}
     rows = [
         woocommerce("812", "Mug", **shipped),
@@ -401,14 +401,14 @@ def test_a_parcel_elsewhere_is_sent_though_the_rest_of_its_order_was(take: Take)
     assert states(take(shop_files.WOOCOMMERCE, *rows)) == ["skipped", "joined", "ready"]
 
 
-def test_a_row_joined_to_a_booked_one_stays_there(take: Take) -> None:
+def test_a_row_joined_to_a_booked_one_cannot_be_separated(take: Take) -> None:
     file = take(shop_files.WOOCOMMERCE, woocommerce("812", "Mug"), woocommerce("812", "Towel"))
     book(file)
     assert not joining.separate(file.rows.get(number=3), timezone.now())
     assert states(file) == ["booked", "joined"]
 
 
-def test_an_order_of_more_items_than_a_form_has_is_asked_about(take: Take) -> None:
+def test_an_order_with_more_items_than_the_form_has_needs_an_answer(take: Take) -> None:
     rows = [woocommerce("812", f"Mug {number}", **TO_OREGON) for number in range(6)]
     file = take(shop_files.WOOCOMMERCE, *rows, item_1_origin="AU")
     row = file.rows.get(number=2)
@@ -421,7 +421,7 @@ def test_an_order_of_more_items_than_a_form_has_is_asked_about(take: Take) -> No
 @pytest.mark.parametrize(
     ("typed", "state"), [({}, "ready"), ({"Quantity (- Refund)": ""}, "fix"), ({"Item Cost": ""}, "fix")]
 )
-def test_customs_get_no_invented_quantity(take: Take, typed: Row, state: str) -> None:
+def test_no_quantity_is_invented_for_customs(take: Take, typed: Row, state: str) -> None:
     row = {**woocommerce("812", "Mug", **TO_OREGON), **typed}
     file = take(shop_files.WOOCOMMERCE, row, item_1_origin="AU")
     assert states(file) == [state]
@@ -456,7 +456,7 @@ def test_failed_orders_come_back_with_all_their_rows(take: Take, quill: Sender, 
         ("Weight", ("0.4", "2"), ("0.15", "1"), {"weight_kg": "2"}, "2"),
     ],
 )
-def test_what_is_downloaded_of_a_failed_order_weighs_the_same_when_it_comes_back(
+def test_a_failed_order_keeps_its_weight_when_downloaded_and_imported_again(
     take: Take, quill: Sender, alice: User, header: str, first: tuple[str, str],
     further: tuple[str, str] | None, corrected: dict[str, str], weight: str,
 ) -> None:  # fmt: skip
@@ -482,7 +482,7 @@ def test_what_is_downloaded_of_a_failed_order_weighs_the_same_when_it_comes_back
 
 
 def mixed() -> list[Row]:
-    """Twenty rows of a month's export, of which eight orders are to be sent."""
+    """Return twenty rows of a month's export. Eight of the orders have to be sent."""
     sent = [shopify(f"#10{n}", **{"Fulfillment Status": "fulfilled"}) for n in (10, 11, 12)]
     gone = [shopify("#1020", **{"Cancelled at": "2026-11-19 09:12:01 +1100"})]
     unpaid = [shopify(f"#10{n}", **{"Financial Status": "pending"}) for n in (30, 31)]
@@ -495,7 +495,7 @@ def mixed() -> list[Row]:
     ]  # fmt: skip
 
 
-def test_what_the_shop_sent_cancelled_or_was_not_paid_for_is_never_booked(take: Take, carrier: SandboxCarrier) -> None:
+def test_shipped_cancelled_refunded_and_unpaid_orders_are_never_booked(take: Take, carrier: SandboxCarrier) -> None:
     file = take(shop_files.SHOPIFY, *mixed())
     counts = progress.counts(file)
     assert file.rows.count() == 20
@@ -512,7 +512,7 @@ def test_what_the_shop_sent_cancelled_or_was_not_paid_for_is_never_booked(take: 
     assert len(carrier.ledger("booked")) == 8
 
 
-def test_one_press_takes_all_rows_left_out_for_one_reason(take: Take) -> None:
+def test_one_click_puts_back_all_rows_left_out_for_the_same_reason(take: Take) -> None:
     file = take(shop_files.SHOPIFY, *mixed())
     assert checking.take_all(file, shop_words.UNPAID, timezone.now()) == 2
     assert checking.take_all(file, "", timezone.now()) == 0
@@ -525,7 +525,9 @@ def test_one_press_takes_all_rows_left_out_for_one_reason(take: Take) -> None:
     }
 
 
-def test_whoever_takes_a_shipped_order_is_still_told_that_it_is_booked(take: Take, quill: Sender, alice: User) -> None:
+def test_a_shipped_order_that_is_put_back_is_still_left_out_if_it_is_booked(
+    take: Take, quill: Sender, alice: User
+) -> None:
     factories.order(quill, alice, status="booked", customer_reference="#1001")
     file = take(shop_files.SHOPIFY, shopify("#1001", **{"Fulfillment Status": "fulfilled"}))
     row = file.rows.get()
@@ -536,7 +538,7 @@ def test_whoever_takes_a_shipped_order_is_still_told_that_it_is_booked(take: Tak
     assert (row.state, row.problems[""][0].partition(" is booked")[0]) == ("skipped", "Your order number #1001")
 
 
-def test_an_odd_row_taken_in_spite_of_its_state_is_still_odd(take: Take) -> None:
+def test_a_row_with_an_extra_cell_that_is_put_back_still_needs_fixing(take: Take) -> None:
     file = take(shop_files.SHOPIFY, shopify("#1001", **{"Fulfillment Status": "fulfilled"}))
     ImportRow.objects.update(cells=[*file.rows.get().cells, "shifted"])
     assert checking.take_all(file, shop_words.SHIPPED, timezone.now()) == 1
@@ -562,7 +564,7 @@ def test_letters_lost_by_an_export_are_reported_once(take: Take) -> None:
     ("country", "typed", "read"),
     [("US", "2155", "02155"), ("US", "2155-1234", "02155-1234"), ("US", "97205", "97205"), ("AU", "800", "800")],
 )
-def test_a_zip_code_gets_its_zero_back(take: Take, country: str, typed: str, read: str) -> None:
+def test_a_zip_code_gets_its_leading_zero_back(take: Take, country: str, typed: str, read: str) -> None:
     changes = {"Postcode (Shipping)": typed, "Country Code (Shipping)": country}
     file = take(shop_files.WOOCOMMERCE, woocommerce("812", "Mug", **changes))
     assert row_values.values(file.rows.get(), file)["receiver_postcode"] == read
@@ -592,7 +594,7 @@ def test_instructions_are_kept_or_asked_about(take: Take, choice: str, place: st
         assert entry_of(file)["receiver"]["instructions"] == instructions
 
 
-def test_columns_of_no_matter_are_named(take: Take) -> None:
+def test_unused_columns_are_listed(take: Take) -> None:
     rows = [shopify("#1001", **{"Note Attributes": "Gift", "Total": "46.00"}), further("#1001", "Tea towel")]
     assert unread.listed(take(shop_files.SHOPIFY, *rows), {}) == [
         "Total",
@@ -603,7 +605,7 @@ def test_columns_of_no_matter_are_named(take: Take) -> None:
     ]
 
 
-def test_a_second_box_without_an_address_is_asked_about_and_not_joined(take: Take) -> None:
+def test_a_second_box_without_an_address_is_not_joined(take: Take) -> None:
     row = READY["Starshipit"][1]
     mug = {**row, "Item Description": "Mug", "Weight": "1.2", "Length": "30"}
     kept = ("Order Number", "Email", "Weight", "Length", "Width", "Height")
@@ -620,7 +622,7 @@ def test_a_second_box_without_an_address_is_asked_about_and_not_joined(take: Tak
         ([{"weight": "0.4 kg", "item_1_quantity": "1"}, {"weight": "0.1 kg"}], {"item_1_quantity": "3"}, "0.7 kg"),
     ],
 )
-def test_the_weight_of_a_parcel_counts_each_item_as_often_as_it_is_in_it(
+def test_a_parcels_weight_counts_each_item_by_its_quantity(
     rows: list[dict[str, str]], given: dict[str, str], weight: str
 ) -> None:
     assert items.joined(rows, given, are_weights_of_one=True)["weight"] == weight

@@ -1,4 +1,4 @@
-"""The pages of a shop's export: they show what was left out, joined and unused before anything is booked."""
+"""The pages for a shop's export show what was left out, joined or unused before anything is booked."""
 
 import re
 
@@ -49,21 +49,21 @@ def test_the_check_shows_what_is_left_out_joined_and_not_used(listed: Client, fi
     assert "2 left out: Already shipped in your shop." in page
     assert "1 left out: Not paid yet in your shop." in page
     assert "2 rows of order #1001 are one parcel." in page
-    assert "Of no matter for a parcel: Lineitem fulfillment status, Shipping Street, Note Attributes, Vendor." in page
+    assert "Not needed for a parcel: Lineitem fulfillment status, Shipping Street, Note Attributes, Vendor." in page
     assert "Book 1 parcel" in page
     assert "To fix" not in page
 
 
-def test_one_press_takes_all_shipped_orders(listed: Client, file: Import) -> None:
+def test_one_click_puts_back_all_shipped_orders(listed: Client, file: Import) -> None:
     skipped = text(listed.get(f"{check_page(file)}?show=skipped"))
     assert "Import all 2 anyway: Already shipped in your shop" in skipped
     answer = listed.post(reverse("take_left_out", args=[file.uuid]), {"why": shop_words.SHIPPED}, follow=True)
-    assert "2 rows taken. Nothing is booked by this." in text(answer)
+    assert "2 rows put back. Nothing is booked yet." in text(answer)
     work_off(file)
     assert "Book 3 parcels" in text(listed.get(check_page(file)))
 
 
-def test_one_row_is_taken_in_spite_of_its_state(listed: Client, file: Import) -> None:
+def test_a_single_shipped_order_can_be_put_back(listed: Client, file: Import) -> None:
     row = file.rows.get(number=4)
     assert "Already shipped in your shop." in text(listed.get(reverse("import_row", args=[file.uuid, row.pk])))
     listed.post(reverse("import_row", args=[file.uuid, row.pk]), {"anyway": "yes", "show": "skipped"})
@@ -71,7 +71,7 @@ def test_one_row_is_taken_in_spite_of_its_state(listed: Client, file: Import) ->
     assert "Book 2 parcels" in text(listed.get(check_page(file)))
 
 
-def test_a_joined_row_leads_to_its_parcel_and_can_leave_it(listed: Client, file: Import) -> None:
+def test_a_joined_row_links_to_its_parcel_and_can_be_separated(listed: Client, file: Import) -> None:
     first, second = file.rows.filter(number__in=(2, 3))
     assert "Part of row 2" in text(listed.get(f"{check_page(file)}?show=joined"))
     ready = listed.get(f"{check_page(file)}?show=ready&sort=price").content.decode()
@@ -86,7 +86,7 @@ def test_a_joined_row_leads_to_its_parcel_and_can_leave_it(listed: Client, file:
     assert "Joined" not in text(listed.get(check_page(file)))
 
 
-def test_another_accounts_rows_cannot_be_taken(file: Import, bob: User, visit: object) -> None:
+def test_another_accounts_rows_cannot_be_put_back(file: Import, bob: User, visit: object) -> None:
     client = visit(bob)  # type: ignore[operator]
     assert client.post(reverse("take_left_out", args=[file.uuid]), {"why": shop_words.SHIPPED}).status_code == 404
     assert file.rows.filter(state="skipped").count() == 3
@@ -101,7 +101,7 @@ def test_lines_that_are_not_orders_are_mentioned(listed: Client) -> None:
     assert Import.objects.get().rows.count() == 1
 
 
-def test_a_value_without_a_quantity_is_not_taken_for_that_of_one(listed: Client) -> None:
+def test_a_value_without_a_quantity_is_not_assumed_to_be_for_one(listed: Client) -> None:
     upload(listed, "Name,Suburb,Customs value\nPriya Nair,Portland,12.00")
     page = listed.get(reverse("match_columns", args=[Import.objects.get().uuid])).content.decode()
     assert 'name="all_item_1_quantity"' in page
@@ -109,7 +109,7 @@ def test_a_value_without_a_quantity_is_not_taken_for_that_of_one(listed: Client)
 
 
 @pytest.mark.parametrize("show", ["fix", "joined", "skipped", "ready"])
-def test_the_check_costs_the_same_however_many_rows_joined(
+def test_the_check_takes_the_same_number_of_queries_however_many_rows_are_joined(
     show: str, listed: Client, quill: Sender, alice: User
 ) -> None:
     file = factories.import_file(quill, alice)
@@ -129,7 +129,7 @@ def test_the_check_costs_the_same_however_many_rows_joined(
     assert found[0] == found[1] == found[2] <= 21
 
 
-def test_columns_matched_again_join_and_part_rows_anew(file: Import) -> None:
+def test_matching_columns_again_joins_and_separates_rows_again(file: Import) -> None:
     """Without order numbers no rows are joined; with them again they are one parcel."""
     with_number = dict(file.columns)
     without = {name: place for name, place in with_number.items() if name != "customer_reference"}

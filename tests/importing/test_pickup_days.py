@@ -40,7 +40,7 @@ DAY = dt.date(2026, 12, 2)
         ("", "AU", set()),
     ],
 )
-def test_a_day_is_read_as_sheets_and_people_of_the_country_write_it(
+def test_a_day_is_read_the_way_spreadsheets_and_people_in_the_country_write_it(
     text: str, country: str, days: set[dt.date]
 ) -> None:
     assert set(pickup_days.readings(text, country)) == days
@@ -60,7 +60,7 @@ def taken(quill: Sender, alice: User, *days: str) -> Import:
     return file
 
 
-def test_a_rows_own_day_is_booked_and_goes_before_the_one_for_all(
+def test_a_rows_own_day_is_booked_instead_of_the_one_for_all(
     quill: Sender, alice: User, localities: None, carrier: SandboxCarrier, on_offer: list[dt.date]
 ) -> None:
     file = taken(quill, alice, on_offer[1].isoformat(), "n/a")
@@ -74,7 +74,7 @@ def test_a_rows_own_day_is_booked_and_goes_before_the_one_for_all(
     assert any(is_picked_up)
 
 
-def test_a_day_that_is_not_on_offer_waits_until_it_is_said_not_to_matter(
+def test_a_row_with_a_day_not_on_offer_waits_until_its_sender_ignores_the_day(
     quill: Sender, alice: User, localities: None, carrier: SandboxCarrier, on_offer: list[dt.date]
 ) -> None:
     before, after = on_offer[0] - dt.timedelta(days=7), on_offer[-1] + dt.timedelta(days=1)
@@ -86,7 +86,7 @@ def test_a_day_that_is_not_on_offer_waits_until_it_is_said_not_to_matter(
 
 
 @pytest.mark.parametrize(("rule", "is_picked_up"), [("cheapest", False), ("cheapest_pickup", True)])
-def test_a_row_that_is_dropped_off_is_listed_without_its_day(
+def test_a_drop_off_row_is_listed_without_a_pickup_day(
     rule: str,
     is_picked_up: bool,
     quill: Sender,

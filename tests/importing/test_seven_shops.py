@@ -1,4 +1,4 @@
-"""Seven shops' own exports: from the upload to the carrier's ledger and back, with no column matched by hand."""
+"""Exports from seven shops, from the upload to the carrier's ledger and back, without matching a column by hand."""
 
 import csv
 import io
@@ -68,7 +68,7 @@ def test_a_shops_export_is_booked_without_matching_a_column(
 
 
 def comes_back(shop: str, client: Client, file: Import) -> None:
-    """The file for the shop names every order with its tracking number, and holds no link that acts for its sender."""
+    """Check that the file for the shop has each order's tracking number and no link that acts for the sender."""
     answer = client.get(reverse("shipped_rows", args=[file.uuid]))
     content = b"".join(answer.streaming_content).decode("utf-8-sig")  # type: ignore[attr-defined]
     rows = list(csv.DictReader(io.StringIO(content), delimiter="\t" if shop == "Amazon" else ","))
@@ -79,7 +79,7 @@ def comes_back(shop: str, client: Client, file: Import) -> None:
     assert "token" not in content
 
 
-def test_a_parcel_cancelled_since_is_not_told_as_shipped(listed: Client, quill: Sender, alice: User) -> None:
+def test_a_parcel_cancelled_since_is_not_in_the_file_for_the_shop(listed: Client, quill: Sender, alice: User) -> None:
     file = factories.import_file(quill, alice, state="booking")
     gone, stays = (factories.order(quill, alice, status=status) for status in ("cancelled", "booked"))
     for order in (gone, stays):
@@ -94,7 +94,7 @@ def test_without_a_size_a_shops_export_asks_for_one(listed: Client) -> None:
     assert answer["Location"] == reverse("match_columns", args=[Import.objects.get().uuid])
 
 
-def test_a_file_of_ones_own_is_of_no_shop(listed: Client) -> None:
+def test_a_senders_own_file_is_not_taken_for_a_shops(listed: Client) -> None:
     default_size(Sender.objects.get(name="Quill & Co"))
     answer = upload(listed, "Name,Email,Address 1,Suburb,Postcode\nNoor,noor@example.net,4 Sample Street,Hobart,7000\n")
     file = Import.objects.get()
@@ -104,5 +104,5 @@ def test_a_file_of_ones_own_is_of_no_shop(listed: Client) -> None:
 
 
 @pytest.mark.parametrize("shop", SEVEN)
-def test_every_shop_is_told_by_its_header(shop: str) -> None:
+def test_every_shop_is_recognised_by_its_header(shop: str) -> None:
     assert shops.of(SEVEN[shop][0].split(",")) == shop

@@ -70,7 +70,7 @@ def cells(header: str, row: Row) -> list[str]:
 
 
 @pytest.mark.parametrize(("header", "row", "why"), CASES)
-def test_a_shop_says_which_orders_are_not_to_be_sent(header: str, row: Row, why: str) -> None:
+def test_an_order_is_left_out_if_its_shop_says_it_should_not_be_sent(header: str, row: Row, why: str) -> None:
     assert shops.why_left_out(header.split(","), [cells(header, row)]) == why
 
 
@@ -85,7 +85,9 @@ def test_a_shop_says_which_orders_are_not_to_be_sent(header: str, row: Row, why:
         (shop_files.WOOCOMMERCE, {"Order Status": "Processing"}, {"Order Status": "Refunded"}, REFUNDED),
     ],
 )
-def test_what_only_a_further_row_says_is_true_of_a_part(header: str, first: Row, second: Row, why: str) -> None:
+def test_the_rows_of_an_order_decide_together_whether_it_is_left_out(
+    header: str, first: Row, second: Row, why: str
+) -> None:
     assert shops.why_left_out(header.split(","), [cells(header, first), cells(header, second)]) == why
 
 
@@ -108,12 +110,12 @@ def test_what_only_a_further_row_says_is_true_of_a_part(header: str, first: Row,
         ("(20.00)", "", REFUNDED),
     ],
 )
-def test_what_was_paid_back_in_full_is_refunded(total: str, refund: str, why: str) -> None:
+def test_an_order_paid_back_in_full_is_refunded(total: str, refund: str, why: str) -> None:
     header = ["Order total", "Amount refunded"]
     assert shops.why_left_out(header, [[total, refund]]) == why
 
 
-def test_a_discount_on_a_line_of_its_own_is_no_refund() -> None:
+def test_a_discount_on_its_own_line_is_not_a_refund() -> None:
     assert shops.why_left_out(["Total"], [["20.00"], ["-5.00"]]) == ""
 
 
@@ -134,11 +136,11 @@ def test_a_discount_on_a_line_of_its_own_is_no_refund() -> None:
         ("Cancellation reason", "Changed mind", CANCELLED),
     ],
 )
-def test_a_tick_says_what_its_column_asks(name: str, cell: str, why: str) -> None:
+def test_a_tick_answers_its_columns_question(name: str, cell: str, why: str) -> None:
     assert shops.why_left_out([name], [[cell]]) == why
 
 
-def test_completed_is_no_word_for_shipped_beside_a_column_of_shipments() -> None:
+def test_completed_does_not_mean_shipped_if_another_column_is_about_shipping() -> None:
     assert shops.why_left_out(["Status"], [["completed"]]) == SHIPPED
     assert shops.why_left_out(["Status", "Shipping status"], [["completed", "unshipped"]]) == ""
     assert shops.why_left_out(["Status", "Shipping status"], [["completed", "completed"]]) == SHIPPED

@@ -1,4 +1,4 @@
-"""Files of two hundred rows, from the upload to the carrier's ledger: their size, totals, and what was sent already."""
+"""Files of two hundred rows, from the upload to the carrier's ledger: sizes, totals, and orders already sent."""
 
 import random
 import re
@@ -30,7 +30,7 @@ OREGON = "1 Sample Street,Portland,97205"
 
 
 def measured(header: str, place: str, cells: Callable[[random.Random], str]) -> bytes:
-    """A file of ROWS orders #1000, #1001, ... with measures of their own."""
+    """Return a file of ROWS orders #1000, #1001, ... each with its own measures."""
     made = random.Random(10)  # noqa: S311 - the same file each time
     head = f"Name,Email,Address 1,Suburb,Postcode,Contents,Order number,{header}"
     rows = [f"Priya Nair,priya@example.net,{place},Mugs,#{1000 + n},{cells(made)}" for n in range(ROWS)]
@@ -56,12 +56,12 @@ def pounds_of(ounces: str, *inches: str) -> tuple[Decimal, ...]:
 
 
 def recorded(carrier: SandboxCarrier) -> list[tuple[Decimal, ...]]:
-    """Weight and sides of all that the carrier booked, heaviest last."""
+    """Return the weight and sides of everything the carrier booked, heaviest last."""
     return sorted((Decimal(line[0]), *map(Decimal, line[2:5])) for line in in_the_ledger(carrier))
 
 
 def promised(client: Client, file: Import) -> tuple[int, Decimal]:
-    """Return what the page says next to the button before booking: the number of parcels and the total."""
+    """Return the number of parcels and the total next to the button, before booking."""
     said = re.search(r"\$([\d,]+\.\d\d) \w+ (\d+) (?:parcels|packages)", text(client.get(check_page(file))))
     assert said
     return int(said[2]), Decimal(said[1].replace(",", ""))
@@ -78,7 +78,7 @@ MEASURED = {
 
 
 @pytest.mark.parametrize(("who", "place", "header", "cells", "meant"), MEASURED.values(), ids=MEASURED)
-def test_each_parcel_is_booked_at_the_size_its_file_means(
+def test_each_parcel_is_booked_with_the_size_in_its_file(
     who: str,
     place: str,
     header: str,
@@ -103,7 +103,7 @@ def test_each_parcel_is_booked_at_the_size_its_file_means(
 
 
 @pytest.mark.parametrize("first", range(2), ids=["from the first day", "once there is a history"])
-def test_a_file_ten_times_too_big_stops(first: int, listed: Client, carrier: SandboxCarrier) -> None:
+def test_a_file_with_sizes_ten_times_too_big_is_stopped(first: int, listed: Client, carrier: SandboxCarrier) -> None:
     header = "Weight (g),Length,Width,Height"  # no unit of length: ours is the centimetre
     if first:
         upload(listed, measured("Weight (g),Length (mm),Width (mm),Height (mm)", MELBOURNE, millimetres))
@@ -155,7 +155,7 @@ WOOCOMMERCE_STATES: list[dict[str, str]] = [
     [(shop_files.SHOPIFY, shopify_file), (shop_files.WOOCOMMERCE, woocommerce_file)],
     ids=["Shopify", "WooCommerce"],
 )
-def test_no_order_that_is_sent_cancelled_or_unpaid_is_booked(
+def test_no_shipped_cancelled_or_unpaid_order_is_booked(
     header: str, row: Callable[[int, str], Row], listed: Client, carrier: SandboxCarrier
 ) -> None:
     made = random.Random(10)  # noqa: S311 - the same file each time

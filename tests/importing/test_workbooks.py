@@ -33,12 +33,12 @@ from tests.importing.workbooks import MAIN, SHEET, sheet_of, with_part, with_par
         ("#N/A", "General", "#N/A"),
     ],
 )
-def test_a_cell_is_read_as_a_person_sees_it(value: object, form: str, text: str) -> None:
+def test_a_cell_is_read_the_way_a_person_sees_it(value: object, form: str, text: str) -> None:
     sheet = reading.read(workbook(["Name", "Cell"], ["Mia", value], form={"B2": form}))
     assert sheet.rows == {2: ["Mia", text]}
 
 
-def test_a_formula_is_its_value() -> None:
+def test_a_formula_is_read_as_its_value() -> None:
     data = sheet_of(
         '<row r="1"><c r="A1" t="inlineStr"><is><t>Name</t></is></c><c r="B1" t="inlineStr"><is><t>Weight</t></is></c>'
         '</row><row r="3"><c r="A3" t="inlineStr"><is><t>Mia</t></is></c><c r="B3"><f>1+1.5</f><v>2.5</v></c></row>'
@@ -48,7 +48,7 @@ def test_a_formula_is_its_value() -> None:
     assert (sheet.encoding, sheet.delimiter) == ("xlsx", "")
 
 
-def test_the_first_sheet_with_anything_in_it_is_read_and_a_hidden_one_is_not() -> None:
+def test_the_first_visible_sheet_with_content_is_read() -> None:
     def more(book: Any) -> None:
         book.active.sheet_state = "hidden"
         book.create_sheet("Blank")
@@ -60,7 +60,7 @@ def test_the_first_sheet_with_anything_in_it_is_read_and_a_hidden_one_is_not() -
     assert (sheet.header, sheet.rows) == (["Name", "Suburb", "Note"], {2: ["Mia", "Hobart", ""]})
 
 
-def test_many_rows_and_columns_are_refused_as_in_any_other_file() -> None:
+def test_too_many_rows_or_columns_are_refused_as_in_any_other_file() -> None:
     with pytest.raises(reading.UnreadableFile, match="2,001 rows"):
         reading.read(workbook(["Name"], *(["Mia"] for _ in range(2001))))
     with pytest.raises(reading.UnreadableFile, match="201 columns"):
@@ -101,7 +101,7 @@ def test_a_workbook_that_takes_too_much_is_refused(what: str, data: Callable[[],
     assert (str(refusal.value), most < 60 * 1024 * 1024) == (why, True), f"{what}: {most:,} bytes"
 
 
-def test_a_directory_that_lies_about_its_sizes_reads_no_more_than_it_says() -> None:
+def test_a_part_larger_than_its_stated_size_is_refused() -> None:
     data = with_part(workbook(["Name"], ["Mia"]), SHEET, b" " * 50_000_000)
     size = (50_000_000).to_bytes(4, "little")
     assert data.count(size) >= 1
@@ -156,7 +156,7 @@ def test_phonetic_text_is_ignored() -> None:
 
 
 @pytest.mark.parametrize(("sheets", "is_read"), [(4, True), (5, False)])
-def test_the_first_filled_sheet_is_looked_for_among_five(sheets: int, is_read: bool) -> None:
+def test_the_first_filled_sheet_must_be_one_of_the_first_five(sheets: int, is_read: bool) -> None:
     def blank_first(book: Any) -> None:
         for at in range(sheets):
             book.create_sheet(f"Blank {at}", 0)

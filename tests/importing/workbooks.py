@@ -11,7 +11,7 @@ from openpyxl import Workbook
 def workbook(
     *rows: list[Any], form: dict[str, str] | None = None, before: Callable[[Any], None] | None = None
 ) -> bytes:
-    """A workbook of these rows; `form` gives cells, such as A2, a number format."""
+    """Return a workbook of these rows. `form` gives cells, such as A2, a number format."""
     book = Workbook()
     sheet: Any = book.active
     for row in rows:
@@ -26,12 +26,12 @@ def workbook(
 
 
 def with_part(data: bytes, name: str, text: bytes) -> bytes:
-    """The same workbook with one of its files replaced."""
+    """Return the same workbook with one of its files replaced."""
     return with_parts(data, {name: text})
 
 
 def with_parts(data: bytes, texts: dict[str, bytes]) -> bytes:
-    """The same workbook with some of its files replaced, and others added."""
+    """Return the same workbook with some of its files replaced or added."""
     packed = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as new:
         for member in dict.fromkeys([*old.namelist(), *texts]):

@@ -1,4 +1,4 @@
-"""Job kinds whose work the test chooses, and brokers that accept everything or nothing."""
+"""Job kinds with work chosen by the test, and brokers that accept everything or nothing."""
 
 import datetime as dt
 import uuid
@@ -29,13 +29,13 @@ def named(name: str) -> JobKind:
 
 
 def doing(work: Callable[[Any], None], **more: Any) -> JobKind:
-    """The bookings' kind with other work."""
+    """Return the kind for bookings with other work."""
     return replace(named("book"), work=work, **more)
 
 
 @pytest.fixture
 def messages(monkeypatch: pytest.MonkeyPatch) -> list[Message]:
-    """A broker that takes everything and whose workers never come."""
+    """A broker that accepts everything and has no workers."""
     taken: list[Message] = []
     monkeypatch.setattr(sweep, "publish_task", lambda *message: taken.append(message) is None)
     return taken
@@ -48,17 +48,17 @@ def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def waiting(quill: Sender, alice: User) -> Waiting:
-    """`waiting()` is one more order that is due, behind those before it."""
+    """`waiting()` is another order that is due after the earlier ones."""
     return lambda: factories.order(quill, alice, status="booking", due_at=timezone.now())
 
 
 def make_due(job: Any) -> None:
-    """Let its lease, its rest or its message expire."""
+    """Let a row's lease, rest or message expire."""
     type(job).objects.filter(pk=job.pk).update(due_at=timezone.now() - dt.timedelta(seconds=1))
 
 
 def replaced(order: Order, *, due_at: dt.datetime) -> int:
-    """An order that is being replaced."""
+    """Return an order that is being replaced."""
     values = {"quote": order.quote, "product_code": "-", "form_token": uuid.uuid4(), "asked_by": order.made_by}
     return Replacement.objects.create(order=order, asked_at=due_at, due_at=due_at, **values).pk
 
@@ -96,7 +96,7 @@ def delivery(*, due_at: dt.datetime) -> int:
 
 @pytest.fixture
 def due(quill: Sender, alice: User) -> dict[str, int]:
-    """One due row of every kind, by name; and none of the rows beside them is due."""
+    """One due row of every kind, by name. No other row is due."""
     now = timezone.now()
     then, later = now - PAST, now + PAST
     held = factories.order(quill, alice, status="booked", due_at=None)

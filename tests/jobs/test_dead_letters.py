@@ -34,7 +34,7 @@ BOOK = named("book")
 
 @pytest.fixture
 def on_disk(transactional_db: None, tmp_path: Path) -> Iterator[None]:
-    """The tests' database where another process finds it: SQLite's is in this one's memory."""
+    """Use a database that another process can open: SQLite's is in this one's memory."""
     if connection.vendor != "sqlite":
         yield
         return
@@ -49,14 +49,14 @@ def on_disk(transactional_db: None, tmp_path: Path) -> Iterator[None]:
 
 
 def swept(work: Callable[[Order], None]) -> dict[str, int]:
-    """What a sweeper that was only just started does in one round, with every lease and rest over."""
+    """Run one round of a newly started sweeper, with every lease and rest over."""
     for order in Order.objects.filter(due_at__isnull=False):
         make_due(order)
     return Sweep().once([doing(work)])
 
 
 def swept_by_a_child(work: Callable[[Order], None]) -> int:
-    """The same in a process of its own; the signal that ended it, or 0."""
+    """Do the same in a separate process. Return the signal that ended it, or 0."""
     connection.close()  # each has its own
     child = os.fork()
     if not child:
@@ -145,7 +145,7 @@ def test_many_parked_rows_do_not_hide_the_one_behind_them(waiting: Waiting) -> N
     assert list(due_rows(BOOK, timezone.now())) == [behind.pk]
 
 
-def test_an_operator_finds_the_letter_and_lets_it_try_again(staff: Client, sam: User, waiting: Waiting) -> None:
+def test_an_operator_finds_the_dead_letter_and_retries_it(staff: Client, sam: User, waiting: Waiting) -> None:
     order = waiting()
     letter = parked(order)
     listed = staff.get("/admin/jobs/deadletter/").content.decode()
@@ -164,7 +164,7 @@ def test_a_row_no_longer_parked_is_not_retried_twice(waiting: Waiting) -> None:
         dead_letters.try_again(letter, now=timezone.now())
 
 
-def test_the_letter_of_a_resolved_row_is_deleted(waiting: Waiting) -> None:
+def test_a_resolved_rows_dead_letter_is_deleted(waiting: Waiting) -> None:
     resolved, still_parked = waiting(), waiting()
     parked(resolved)
     parked(still_parked)
@@ -174,8 +174,8 @@ def test_the_letter_of_a_resolved_row_is_deleted(waiting: Waiting) -> None:
     assert DeadLetter.objects.get().row == still_parked.pk
 
 
-def test_a_parked_row_whose_queue_is_closed_for_a_while_keeps_its_letter(quill: Sender, alice: User) -> None:
-    """A paused file, or an order that is being cancelled once more."""
+def test_a_parked_row_that_cannot_run_for_a_while_keeps_its_dead_letter(quill: Sender, alice: User) -> None:
+    """Such as a paused file, or an order being cancelled again."""
     row = factories.import_row(quill, alice, state="owed", due_at=timezone.now(), failures=PARK_AFTER)
     named("book-row")(row.pk)
     row.file.paused_at = timezone.now()
@@ -193,7 +193,7 @@ def test_a_parked_row_that_its_sender_corrects_is_worked_on_again(quill: Sender,
     assert list(due_rows(named("check-row"), timezone.now())) == [row.pk]
 
 
-def test_a_slow_try_that_ends_well_after_all_is_no_dead_letter(waiting: Waiting) -> None:
+def test_a_slow_try_that_succeeds_after_all_is_not_a_dead_letter(waiting: Waiting) -> None:
     order = waiting()
     order.change(failures=PARK_AFTER - 1)
 
@@ -207,10 +207,10 @@ def test_a_slow_try_that_ends_well_after_all_is_no_dead_letter(waiting: Waiting)
     assert Order.objects.get(pk=order.pk).parked_at is None
 
 
-def test_a_booking_whose_worker_died_with_its_call_in_the_air_is_unclear_and_no_dead_letter(
+def test_a_booking_whose_worker_died_during_its_call_is_unclear_not_a_dead_letter(
     submitted: Callable[..., Order], carrier: SandboxCarrier, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However often workers died before: its sender has to read that it must not be booked again."""
+    """However often workers died earlier, its sender must read that it mustn't be booked again."""
     order = submitted()
     order.change(failures=PARK_AFTER - 1)
     with monkeypatch.context() as patched:
@@ -223,7 +223,7 @@ def test_a_booking_whose_worker_died_with_its_call_in_the_air_is_unclear_and_no_
     assert not DeadLetter.objects.exists()
 
 
-def test_letting_one_row_try_again_leaves_the_others_parked(waiting: Waiting) -> None:
+def test_retrying_one_row_leaves_the_others_parked(waiting: Waiting) -> None:
     first, second = waiting(), waiting()
     letter, other = parked(first), parked(second)
     dead_letters.try_again(letter, now=timezone.now())

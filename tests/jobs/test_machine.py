@@ -1,4 +1,4 @@
-"""One row of due work: claimed once, and never changed by a worker that has lost it. Races: tests/test_races.py."""
+"""A row of due work is claimed once and never changed by a worker that lost it. Races are in tests/test_races.py."""
 
 import datetime as dt
 from collections.abc import Callable
@@ -44,7 +44,7 @@ def test_a_worker_that_lost_the_row_changes_nothing(
     assert seen(Order.objects.get(pk=mine.pk)) == seen(there)
 
 
-def test_one_of_two_who_saw_it_due_gets_it(waiting: Waiting) -> None:
+def test_only_one_of_two_workers_gets_a_due_row(waiting: Waiting) -> None:
     order = waiting()
     duplicate = Order.objects.get(pk=order.pk)
     assert [order.claim(), duplicate.claim()] == [True, False]
@@ -61,7 +61,9 @@ def test_one_of_two_who_saw_it_due_gets_it(waiting: Waiting) -> None:
         ("give up", {"tries": 3, "failures": 2}),
     ],
 )
-def test_each_change_of_a_row_that_failed_twice(waiting: Waiting, change: str, left: dict[str, Any]) -> None:
+def test_each_change_of_a_row_that_failed_twice_sets_the_expected_fields(
+    waiting: Waiting, change: str, left: dict[str, Any]
+) -> None:
     order = waiting()
     order.change(tries=3, failures=2, last_error="KeyError", parked_at=timezone.now())
     assert CHANGES[change](order)
@@ -103,7 +105,7 @@ def test_work_that_raises_waits_a_minute_and_records_the_error_without_names(wai
     assert SOON < order.due_at - timezone.now() < 3 * SOON
 
 
-def test_the_error_is_written_down_though_it_rolled_back_what_the_worker_wrote_last(waiting: Waiting) -> None:
+def test_the_error_is_recorded_although_the_workers_last_write_was_rolled_back(waiting: Waiting) -> None:
     order = waiting()
 
     def work(order: Order) -> None:
@@ -138,7 +140,7 @@ def test_a_row_whose_worker_died_is_worked_on_again_once_its_lease_is_over(waiti
     assert done == [order]
 
 
-def test_an_order_that_moves_on_forgets_what_went_wrong_before(waiting: Waiting) -> None:
+def test_an_order_that_moves_on_no_longer_has_its_earlier_error(waiting: Waiting) -> None:
     order = waiting()
     order.change(failures=4, last_error="KeyError", parked_at=timezone.now())
     move_to(order, "rejected", reason="refused", at=timezone.now(), due_at=None)
@@ -172,7 +174,7 @@ def test_an_unreachable_broker_is_tried_once_for_any_number_of_rows(
 def test_a_row_due_again_soon_runs_then_and_not_at_the_next_sweep(
     waiting: Waiting, monkeypatch: pytest.MonkeyPatch, seconds: float, is_sent: bool
 ) -> None:
-    """Turns that are free until the sweep would be lost."""
+    """Otherwise turns that are free until the sweep would be lost."""
     order, then, sent = waiting(), timezone.now() + dt.timedelta(seconds=seconds), []
     monkeypatch.setattr("shipping_portal.jobs.registry.publish_task", lambda *message: bool(sent.append(message)))
 

@@ -1,4 +1,4 @@
-"""A planned select reads what its queryset reads, with the values of each call."""
+"""A planned select reads the same as its queryset, with the values of each call."""
 
 import datetime as dt
 from typing import Any
@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.postgres]
 
 
 def loaded(row: models.Model, deep: int = 3) -> dict[str, Any]:
-    """Return all that was read into a row: columns, annotations, related rows and prefetched ones."""
+    """Return everything read into a row: columns, annotations, related rows and prefetched ones."""
     state = row._state
     assert (state.adding, state.db) == (False, "default")
     found = {name: value for name, value in vars(row).items() if not name.startswith("_")}
@@ -78,7 +78,7 @@ def test_nothing_is_compared_with_a_value_that_is_none() -> None:
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.skipif(connection.vendor == "sqlite", reason="SQLite locks no rows")
-def test_a_row_is_locked_in_a_transaction_only(quill: Sender, alice: User) -> None:
+def test_a_row_is_locked_only_in_a_transaction(quill: Sender, alice: User) -> None:
     order = factories.order(quill, alice)
     with transaction.atomic():
         assert Order.locked(order.pk) == order

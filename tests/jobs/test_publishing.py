@@ -1,4 +1,4 @@
-"""A broker that accepts and never answers costs one second, once; the sweep does what was not sent."""
+"""A broker that accepts connections and never replies costs one second, once. The sweep does what wasn't sent."""
 
 import socket
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Workers and sweepers at the same rows at the same instant, on PostgreSQL, where races are real."""
+"""Workers and sweepers on the same rows at the same moment, on PostgreSQL, where races are real."""
 
 import threading
 from collections import Counter
@@ -28,13 +28,13 @@ pytestmark = [
 
 
 @pytest.mark.parametrize("kind", [kind for kind in all_kinds() if kind.is_leased], ids=lambda kind: kind.name)
-def test_of_eight_workers_at_a_row_of_each_kind_one_does_the_work(due: dict[str, int], kind: JobKind) -> None:
+def test_one_of_eight_workers_does_the_work_of_a_row(due: dict[str, int], kind: JobKind) -> None:
     done: list[Job] = []
     assert at_once(*[partial(replace(kind, work=done.append), due[kind.name])] * 8) == [None] * 8
     assert [row.pk for row in done] == [due[kind.name]]
 
 
-def test_of_eight_workers_who_open_a_parcel_one_does(due: dict[str, int]) -> None:
+def test_one_of_eight_workers_opens_a_parcel(due: dict[str, int]) -> None:
     order = Order.objects.get(pk=due["open"])
     assert at_once(*[partial(polling.open_parcel, order.pk)] * 8) == [None] * 8
     order.refresh_from_db()
@@ -43,7 +43,7 @@ def test_of_eight_workers_who_open_a_parcel_one_does(due: dict[str, int]) -> Non
 
 
 @pytest.mark.parametrize("change", ["finish", "renew", "give_up"])
-def test_of_eight_who_hold_the_same_view_of_a_row_one_changes_it(waiting: Waiting, change: str) -> None:
+def test_one_of_eight_workers_with_the_same_copy_of_a_row_changes_it(waiting: Waiting, change: str) -> None:
     order = waiting()
     assert order.claim()
     duplicates = [Order.objects.get(pk=order.pk) for _ in range(8)]
@@ -52,7 +52,9 @@ def test_of_eight_who_hold_the_same_view_of_a_row_one_changes_it(waiting: Waitin
     assert done.count(True) == (8 if change == "give_up" else 1)
 
 
-def test_sweepers_and_workers_at_once_do_each_row_once(waiting: Waiting, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_simultaneous_sweepers_and_workers_process_each_row_once(
+    waiting: Waiting, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rows, done, messages = [waiting().pk for _ in range(40)], Counter[int](), Queue[int]()
     monkeypatch.setattr(sweep, "publish_task", lambda task, pk: messages.put(pk) is None)
     stop = threading.Event()

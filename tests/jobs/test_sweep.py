@@ -118,7 +118,7 @@ def test_rows_the_sweep_has_no_time_for_go_back_to_the_workers(
     assert messages == [(BOOK.task, order.pk)] * 2
 
 
-def test_a_row_the_workers_took_and_that_is_due_again_is_handed_to_them_again_at_once(
+def test_a_row_that_is_due_again_after_a_worker_took_it_is_sent_again_at_once(
     waiting: Waiting, messages: list[Message]
 ) -> None:
     order, one = waiting(), Sweep()
@@ -160,7 +160,7 @@ def test_a_sender_with_much_to_book_does_not_hold_up_one_with_little(quill: Send
 def test_one_broken_row_waits_and_those_behind_it_are_done(
     waiting: Waiting, no_broker: None, caplog: pytest.LogCaptureFixture, error: Exception
 ) -> None:
-    """A lock, a deadlock or a time limit is one row's problem too: the database itself replies."""
+    """A lock, a deadlock or a time limit is also a problem of one row only: the database itself still replies."""
     broken, whole, tried = waiting(), waiting(), []
 
     def work(order: Order) -> None:
@@ -261,7 +261,7 @@ def test_a_start_waits_for_a_database_that_is_down(monkeypatch: pytest.MonkeyPat
     assert len(rounds) == 2
 
 
-def test_a_stopped_sweep_begins_no_further_row(due: dict[str, int], messages: list[Message]) -> None:
+def test_a_stopped_sweep_starts_no_further_row(due: dict[str, int], messages: list[Message]) -> None:
     one = Sweep()
     one.stop.set()
     one.once()
@@ -275,7 +275,7 @@ def test_the_command_sweeps_once_and_says_what_it_found(
     assert "book handed over: 1" in capsys.readouterr().out
 
 
-def test_the_command_stops_when_it_is_told_to(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_stops_on_a_signal(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.SWEEP_SECONDS = 30
     monkeypatch.setattr(
         webhook_health, "record_beat", lambda *args, **kwargs: None
@@ -283,7 +283,7 @@ def test_the_command_stops_when_it_is_told_to(settings: Any, monkeypatch: pytest
     before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)
 
     def round_and_then_a_signal(self: Sweep) -> Counter[str]:
-        """Not by the clock: before the sweep has begun, the signal would end the tests."""
+        """Send the signal after a round, not by the clock: before the sweep has started, it would end the tests."""
         threading.Timer(0.1, os.kill, [os.getpid(), signal.SIGTERM]).start()
         return Counter()
 
@@ -299,7 +299,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_every_module_that_registers_work_is_found_by_name() -> None:
-    """A job in an unlisted module runs only where a page happens to import it."""
+    """A job in an unlisted module would run only where a page happens to import it."""
     registers = re.compile(r"^@(job|chore|term|eraser|objection)\(", re.MULTILINE)
     modules = [path for room in ("shipping_portal", "orders", "tracking") for path in (ROOT / room).rglob("*.py")]
     named = tuple(f"/{name.replace('.', '/')}.py" for name in MODULES)

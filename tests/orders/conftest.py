@@ -1,4 +1,4 @@
-"""Fixtures of the order journeys: a live quote from the sandbox and an order made from it."""
+"""Fixtures for orders: a live quote from the sandbox and an order made from it."""
 
 import uuid
 from collections.abc import Callable, Iterator
@@ -18,7 +18,7 @@ from tests.sandbox_carrier import SandboxCarrier
 
 @pytest.fixture
 def submitted(carrier: SandboxCarrier, quill: Sender, alice: User) -> Callable[..., Order]:
-    """`submitted()` is an order Alice has just pressed Book for; nothing is sent yet."""
+    """`submitted()` is an order that Alice has just booked. Nothing has been sent yet."""
 
     def submit(*, code: str = "STANDARD-PICKUP", **changes: Any) -> Order:
         now = timezone.now()
@@ -44,7 +44,7 @@ def booked(submitted: Callable[..., Order]) -> Callable[..., Order]:
 
 @pytest.fixture
 def far_side(settings: Any) -> Iterator[SocketCarrier]:
-    """A carrier whose every byte the test decides."""
+    """A carrier for which the test chooses every byte."""
     carrier = SocketCarrier()
     settings.CARRIER_BASE_URL = carrier.url
     yield carrier

@@ -1,4 +1,4 @@
-"""Do an order's due work, as if its time had come."""
+"""Do an order's due work without waiting for its time."""
 
 from django.utils import timezone
 
@@ -8,7 +8,7 @@ from orders.models import Order
 
 
 def work(order: Order) -> Order:
-    """Book it, or look for it."""
+    """Book the order, or look for it at the carrier."""
     _make_due(order)
     bookings.process_booking(order.pk)
     resolving.resolve_due_order(order.pk)
@@ -17,7 +17,7 @@ def work(order: Order) -> Order:
 
 
 def cancel(order: Order) -> Order:
-    """Ask the carrier to cancel it, or check whether it did."""
+    """Ask the carrier to cancel the order, or check whether it did."""
     _make_due(order)
     cancels.process_cancel(order.pk)
     order.refresh_from_db()

@@ -1,4 +1,4 @@
-"""An operator found an unclear booking's reference: it keeps the carrier's spelling, must be ours, and goes to the
+"""An operator found an unclear booking's reference. It keeps the carrier's spelling, must be ours, and belongs to the
 right attempt.
 """
 
@@ -51,7 +51,7 @@ def terse(monkeypatch: pytest.MonkeyPatch) -> TerseCarrier:
 
 
 def held(reference: str, *, order_key: str = "", state: str = "booked", body: bytes = b"{}") -> Booked:
-    """What the carrier shows of an order."""
+    """Return what the carrier shows about an order."""
     return Booked("id-1", reference, state, (), None, None, (), "", order_key, 200, body)
 
 
@@ -61,7 +61,7 @@ def adopt(order: Order, reference: str, by: User, order_id: str = "id-1") -> Ord
 
 
 def attempt(of: Order, **changes: Any) -> BookingAttempt:
-    """One more attempt of an order, like its first."""
+    """Add another attempt to an order, like its first."""
     made: BookingAttempt = of.attempts.earliest("pk")
     made.pk, made._state.adding = None, True
     made.key = BookingAttempt._meta.get_field("key").get_default()
@@ -256,7 +256,7 @@ def test_a_reference_seen_before_the_booking_was_sent_is_refused_with_both_times
     assert terse.asked == []
 
 
-def test_a_bill_of_another_carrier_account_says_nothing_about_a_reference(
+def test_another_carrier_accounts_bill_is_no_evidence_about_a_reference(
     quill: Sender, alice: User, sam: User, terse: TerseCarrier
 ) -> None:
     sent = timezone.now() - dt.timedelta(hours=1)
@@ -275,7 +275,7 @@ def test_a_bill_of_another_carrier_account_says_nothing_about_a_reference(
 def test_a_late_yes_to_a_booking_resolved_as_not_made_goes_to_that_attempt(
     quill: Sender, alice: User, sam: User, terse: TerseCarrier
 ) -> None:
-    """Bug: its attempt stayed `not_created`, so nothing stopped a second one."""
+    """A past bug: its attempt stayed `not_created`, so nothing prevented a second one."""
     order = cases.unclear(quill, alice, status="conflict", state="not_created", seen_reference="SLATE00001")
     later = attempt(order, generation=2, seen_reference="")
     adopt(order, "slate00001", sam)
@@ -294,7 +294,7 @@ def test_without_a_reply_naming_it_the_reference_goes_to_the_last_attempt(
     assert (accepted.generation, accepted.seen_reference) == (2, "SFOREIGN01")
 
 
-def test_an_unknown_attempt_is_resolved_when_anothers_reference_is_adopted(
+def test_an_unknown_attempt_is_resolved_when_another_attempts_reference_is_adopted(
     quill: Sender, alice: User, sam: User, terse: TerseCarrier
 ) -> None:
     order = cases.unclear(quill, alice, state="not_created", seen_reference="SLATE00001")
@@ -310,7 +310,7 @@ def test_an_unknown_attempt_is_resolved_when_anothers_reference_is_adopted(
 def adopted(
     submitted: Submit, carrier: SandboxCarrier, sam: User, contract: Callable[[str], None], settings: Any
 ) -> Order:
-    """Booked at the carrier, adopted without its order id, with both labels given up."""
+    """An order booked at the carrier and adopted without its order id. Fetching both labels was given up."""
     carrier.trouble("book", "commit-close")
     order = submitted()
     bookings.process_booking(order.pk)

@@ -1,4 +1,4 @@
-"""What the sender agreed to and what the carrier booked: never dearer or in another currency without a notice."""
+"""What the sender agreed to and what the carrier booked. A higher price or another currency always sends a notice."""
 
 import datetime as dt
 from collections.abc import Callable
@@ -34,7 +34,7 @@ Visit = Callable[[User], Client]
 
 @pytest.fixture
 def dearer(submitted: Submit, carrier: SandboxCarrier) -> Callable[..., Order]:
-    """An order whose price rose between the quote and the booking, well within the quote's life."""
+    """An order whose price rose between the quote and the booking, while the quote was still valid."""
 
     def book(percent: int = 25) -> Order:
         order = submitted()
@@ -63,7 +63,7 @@ def recorded(order: Order) -> list[str]:
 # -- Booked at more than was agreed -------------------------------------------------------------------
 
 
-def test_a_dearer_booked_price_shows_beside_the_agreed_one_with_a_way_to_cancel(
+def test_a_higher_booked_price_is_shown_with_the_agreed_one_and_a_way_to_cancel(
     dearer: Callable[..., Order], alice: User, visit: Visit
 ) -> None:
     order = dearer()
@@ -89,7 +89,7 @@ def test_no_cancel_is_offered_if_it_cannot_be_cancelled(
     assert "Cancel it" not in for_the_bookkeeper + without_a_way
 
 
-def test_it_is_emailed_once_and_not_after_the_sender_cancelled(
+def test_a_higher_price_is_emailed_once_and_not_after_the_sender_cancelled(
     dearer: Callable[..., Order], alice: User, visit: Visit
 ) -> None:
     order = dearer()
@@ -108,7 +108,7 @@ def test_the_notice_offers_no_cancel_if_the_carrier_has_none(
     assert recorded(dearer())[0].endswith("Contact us if you don't want it at that price.")
 
 
-def test_it_is_in_the_operators_queue_at_once_until_it_is_cancelled(
+def test_a_higher_price_is_in_the_operators_queue_until_the_order_is_cancelled(
     dearer: Callable[..., Order], quill: Sender, alice: User
 ) -> None:
     factories.order(quill, alice, status="booked")
@@ -118,7 +118,7 @@ def test_it_is_in_the_operators_queue_at_once_until_it_is_cancelled(
     assert not reconciling.charged_otherwise(timezone.now()).exists()
 
 
-def test_a_bill_at_the_dearer_price_keeps_it_queued_until_the_operator_accepts_it(
+def test_a_bill_at_the_higher_price_stays_queued_until_the_operator_accepts_it(
     dearer: Callable[..., Order], take: Any
 ) -> None:
     order = dearer()
@@ -129,7 +129,7 @@ def test_a_bill_at_the_dearer_price_keeps_it_queued_until_the_operator_accepts_i
     assert not reconciling.charged_otherwise(now).exists()
 
 
-def test_a_bill_at_the_agreed_price_takes_it_off_the_queue(dearer: Callable[..., Order], take: Any) -> None:
+def test_a_bill_at_the_agreed_price_removes_the_order_from_the_queue(dearer: Callable[..., Order], take: Any) -> None:
     order = dearer()
     now = timezone.now()
     posting.post_report(take(summed(line(order.carrier_reference, str(order.price)))), by=None, now=now)
@@ -176,7 +176,7 @@ def test_a_booking_in_another_currency_is_reported_however_low_its_number(
 def test_only_a_price_in_the_agreed_currency_counts_as_charged(
     submitted: Submit, booked: Money, charged: Decimal | None, unagreed: tuple[Decimal | None, str]
 ) -> None:
-    """An amount in another currency would count in limits and totals as if it were in the agreed one."""
+    """Otherwise an amount in another currency would count in limits and totals as if it were in the agreed one."""
     order = submitted()
     attempt = bookings._write_down(order, timezone.now())
     assert attempt
@@ -191,7 +191,7 @@ def test_only_a_price_in_the_agreed_currency_counts_as_charged(
 
 
 def asked_in(order: Order, currency: str, amount: str = "9.40") -> Order:
-    """The order, back with its sender because the carrier's price has changed."""
+    """Return the order after the carrier's price changed and it went back to its sender."""
     offer = {**factories.OFFER, "amount": amount, "currency": currency}
     Order.objects.filter(pk=order.pk).update(quoted_at=timezone.now() - dt.timedelta(hours=1))
     order.refresh_from_db()
@@ -217,7 +217,7 @@ def test_a_new_price_is_shown_in_its_own_currency(repriced: Order, alice: User, 
 @pytest.mark.parametrize(
     ("agreed", "books"), [("9.40 USD", True), ("9.40 AUD", False), ("9.40", False), ("12.08 AUD", False)]
 )
-def test_a_yes_names_the_amount_and_the_currency(
+def test_agreeing_names_the_amount_and_the_currency(
     repriced: Order, alice: User, visit: Visit, agreed: str, *, books: bool
 ) -> None:
     visit(alice).post(f"/parcels/{repriced.uuid}/confirm/", {"agreed": agreed})
@@ -232,7 +232,7 @@ def test_the_page_posts_the_price_it_shows(repriced: Order, alice: User, visit: 
     assert "Book at $9.40 USD" in body
 
 
-def test_a_yes_to_an_older_price_books_nothing(repriced: Order, alice: User) -> None:
+def test_agreeing_to_an_older_price_books_nothing(repriced: Order, alice: User) -> None:
     seen_before = Order.objects.get(pk=repriced.pk)
     Order.objects.filter(pk=repriced.pk).update(problem={**repriced.problem, "new": "99.00"})
     with pytest.raises(Order.WrongStatus):
@@ -241,7 +241,7 @@ def test_a_yes_to_an_older_price_books_nothing(repriced: Order, alice: User) -> 
     assert (repriced.status, repriced.due_at) == ("draft", None)
 
 
-def test_a_yes_is_asked_for_again_if_the_currency_has_changed(repriced: Order, alice: User) -> None:
+def test_the_sender_must_agree_again_if_the_currency_has_changed(repriced: Order, alice: User) -> None:
     bookings.confirm(repriced, by=alice, now=timezone.now())
     assert asked_in(repriced, "CAD").problem["new"] == "9.40"
 
@@ -263,7 +263,7 @@ def test_an_import_shows_a_new_price_in_its_own_currency(
 
 
 @pytest.mark.parametrize(("agreed", "count"), [("9.40 USD", 1), ("9.40 AUD", 0), ("9.40", 0)])
-def test_a_yes_to_rows_names_the_amount_and_the_currency(
+def test_agreeing_for_rows_names_the_amount_and_the_currency(
     file: Import, repriced: Order, alice: User, agreed: str, count: int
 ) -> None:
     assert importing.agree(file, {str(repriced.uuid): agreed}, by=alice, now=timezone.now()) == count

@@ -54,7 +54,7 @@ def test_a_reply_that_came_too_late_counts_as_none(submitted: Submit) -> None:
     assert order.problem["text"] == DIDNT
 
 
-def test_a_stopped_worker_is_not_called_the_carriers_silence(submitted: Submit) -> None:
+def test_a_stopped_worker_is_not_reported_as_the_carriers_silence(submitted: Submit) -> None:
     order = submitted()
     bookings._write_down(order, timezone.now())
     order = work(order)

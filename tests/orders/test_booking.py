@@ -1,4 +1,4 @@
-"""Booking end to end against the sandbox, and the row each outcome writes."""
+"""Booking end to end with the sandbox, and the row that each outcome writes."""
 
 import dataclasses
 import datetime as dt
@@ -39,7 +39,7 @@ Submit = Callable[..., Order]
 
 
 def work(order: Order) -> Order:
-    """Do whatever is due for this order, as if its time had come."""
+    """Do whatever is due for this order without waiting for its time."""
     Order.objects.filter(pk=order.pk, due_at__isnull=False).update(due_at=timezone.now())
     bookings.process_booking(order.pk)
     resolving.resolve_due_order(order.pk)
@@ -141,9 +141,7 @@ def test_a_reply_that_is_neither_yes_nor_no_goes_to_an_operator(
 
 
 @pytest.mark.parametrize("status", ["400", "404", "413", "422"])
-def test_a_clear_no_is_a_refusal_with_the_carriers_words(
-    submitted: Submit, carrier: SandboxCarrier, status: str
-) -> None:
+def test_a_clear_refusal_has_the_carriers_words(submitted: Submit, carrier: SandboxCarrier, status: str) -> None:
     carrier.trouble("book", status)
     order = work(submitted())
     assert order.status == "rejected"
@@ -218,7 +216,7 @@ def test_a_booking_that_could_not_be_sent_for_a_day_is_refused_in_our_words(subm
     assert "could not be sent for 24 hours" in order.problem["text"]
 
 
-def test_a_pickup_day_that_has_come_is_asked_about_and_moves_to_the_next_business_day(
+def test_a_pickup_day_that_has_come_needs_consent_to_the_next_business_day(
     submitted: Submit, alice: User, carrier: SandboxCarrier
 ) -> None:
     order = submitted()
@@ -245,7 +243,7 @@ def test_agreeing_to_the_next_day_keeps_a_day_still_to_come(
 
 
 @pytest.mark.parametrize(("day", "calls"), [("2026-11-24", 0), ("2026-11-25", 1)], ids=["today", "tomorrow"])
-def test_no_pickup_day_is_sent_that_has_come_in_the_senders_zone(
+def test_a_pickup_day_that_has_come_in_the_senders_zone_is_not_sent(
     submitted: Submit, carrier: SandboxCarrier, time_machine: TimeMachineFixture, day: str, calls: int
 ) -> None:
     time_machine.move_to("2026-11-23T20:00Z")  # 07:00 on the 24th in Melbourne
@@ -272,7 +270,7 @@ def test_an_old_quote_is_checked_again_and_books_at_the_same_price(submitted: Su
     assert sum(r["path"].startswith("/products") for r in carrier.requests()) == 2
 
 
-def test_a_price_that_rose_asks_the_sender_and_books_after_a_yes(
+def test_a_higher_price_is_booked_only_after_the_sender_agrees(
     submitted: Submit, carrier: SandboxCarrier, alice: User
 ) -> None:
     order = submitted()
@@ -290,7 +288,7 @@ def test_a_price_that_rose_asks_the_sender_and_books_after_a_yes(
 
 
 @pytest.mark.parametrize("status", ["draft", "not_booked"])
-def test_a_yes_after_the_pickup_day_books_nothing(
+def test_agreeing_after_the_pickup_day_books_nothing(
     submitted: Submit, alice: User, carrier: SandboxCarrier, status: str
 ) -> None:
     order = submitted()
@@ -303,7 +301,9 @@ def test_a_yes_after_the_pickup_day_books_nothing(
     assert (order.status, order.due_at) == (status, None)
 
 
-def test_a_yes_before_the_pickup_day_books_for_it(submitted: Submit, alice: User, carrier: SandboxCarrier) -> None:
+def test_agreeing_before_the_pickup_day_books_for_that_day(
+    submitted: Submit, alice: User, carrier: SandboxCarrier
+) -> None:
     order = submitted()
     day = booking_rules.pickup_days(order.sender, order.details().pickup, timezone.now())[0]
     Order.objects.filter(pk=order.pk).update(status="draft", due_at=None, pickup_date=day, **NOT_COUNTED)
@@ -312,7 +312,7 @@ def test_a_yes_before_the_pickup_day_books_for_it(submitted: Submit, alice: User
     assert (order.status, order.pickup_date) == ("booking", day)
 
 
-def test_a_price_that_fell_books_at_the_lower_price(submitted: Submit, carrier: SandboxCarrier) -> None:
+def test_a_lower_price_is_booked_without_asking(submitted: Submit, carrier: SandboxCarrier) -> None:
     order = submitted()
     old = order.price
     Order.objects.filter(pk=order.pk).update(quoted_at=timezone.now() - dt.timedelta(minutes=4))
@@ -321,7 +321,7 @@ def test_a_price_that_fell_books_at_the_lower_price(submitted: Submit, carrier: 
     assert order.charged_price < old
 
 
-def test_a_price_in_another_currency_asks_the_sender_however_low_its_number(
+def test_a_price_in_another_currency_needs_consent_however_low_its_number(
     submitted: Submit, carrier: SandboxCarrier
 ) -> None:
     order = submitted()
@@ -332,7 +332,7 @@ def test_a_price_in_another_currency_asks_the_sender_however_low_its_number(
     assert carrier.ledger("booked") == []
 
 
-def test_the_same_form_twice_is_one_order(quill: Sender, alice: User) -> None:
+def test_the_same_form_sent_twice_makes_one_order(quill: Sender, alice: User) -> None:
     quote, token, now = factories.quote(quill, alice), uuid.uuid4(), timezone.now()
     first = bookings.submit(quote=quote, code="STANDARD-PICKUP", by=alice, form_token=token, pickup_date=None, now=now)
     again = bookings.submit(quote=quote, code="STANDARD-PICKUP", by=alice, form_token=token, pickup_date=None, now=now)
@@ -387,7 +387,7 @@ def test_a_pause_holds_back_every_booking(submitted: Submit, carrier: SandboxCar
 
 
 def test_a_worker_that_slept_through_a_pause_gives_up_nothing(submitted: Submit, carrier: SandboxCarrier) -> None:
-    """The worker read the account before the pause: what it read is no reason a day later."""
+    """The worker read the account before the pause. A day later that is no reason to give up."""
     order, now = submitted(), timezone.now()
     Order.objects.filter(pk=order.pk).update(submitted_at=now - dt.timedelta(hours=25))
     row = bookings.process_booking.due(now).get(pk=order.pk)
@@ -488,7 +488,7 @@ def test_after_not_booked_the_sender_may_book_again_under_a_new_key(unclear: Ord
     assert len({str(attempt.key) for attempt in order.attempts.all()}) == 2
 
 
-def test_a_yes_from_before_the_last_booking_reuses_no_key(
+def test_consent_from_before_the_last_booking_reuses_no_key(
     unclear: Order, carrier: SandboxCarrier, alice: User, sam: User
 ) -> None:
     """The page was read when the order was "not booked"; now it is "not booked" again, one generation later."""
@@ -513,7 +513,7 @@ def test_a_yes_from_before_the_last_booking_reuses_no_key(
 def test_a_decision_about_an_earlier_booking_resolves_no_later_one(
     unclear: Order, carrier: SandboxCarrier, alice: User, sam: User
 ) -> None:
-    """Otherwise the sender could book again what the carrier may already have."""
+    """Otherwise the sender could book a parcel again that the carrier may already have."""
     order, seen_before = unclear, Order.objects.get(pk=unclear.pk)
     deciding.not_booked(order, by=sam, reason="the carrier says no such order", now=timezone.now())
     bookings.confirm(order, by=alice, now=timezone.now())

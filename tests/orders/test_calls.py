@@ -75,7 +75,7 @@ def booked(file: Import) -> None:
     work_off(bookings.process_booking)
 
 
-def test_from_a_file_to_the_label_that_is_printed_a_parcel_takes_three_calls(
+def test_a_parcel_takes_three_calls_from_the_file_to_the_printed_label(
     shop: SandboxCarrier, quill: Sender, alice: User, taken: Counter[str]
 ) -> None:
     file = factories.taken(rows(1, places=1), quill, alice)
@@ -117,7 +117,7 @@ def test_rows_with_the_same_price_request_share_one_call(
 def test_a_row_that_waited_for_its_turn_uses_the_reply_that_came_first(
     shop: SandboxCarrier, quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Many workers start rows with the same request at once."""
+    """Many workers start rows with the same request at the same time."""
     file = factories.taken(rows(2, places=1), quill, alice)
     first, second = file.rows.order_by("pk")
     ahead, waited = turns.Turns.ahead, []

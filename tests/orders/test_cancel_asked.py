@@ -60,7 +60,7 @@ def cancel_calls(carrier: SandboxCarrier) -> int:
     return sum(request["method"] == "DELETE" for request in carrier.requests())
 
 
-def test_a_noted_request_closes_the_label_and_is_checked_once_a_day(asked, carrier, quill):
+def test_a_noted_request_withholds_the_label_and_is_checked_once_a_day(asked, carrier, quill):
     order, now = asked(), timezone.now()
     assert (order.status, order.cancels.get().state, order.cancelled_at) == ("cancel_asked", "unknown", None)
     assert dt.timedelta(hours=23) < order.due_at - now <= dt.timedelta(days=1)
@@ -78,7 +78,7 @@ def test_a_noted_request_closes_the_label_and_is_checked_once_a_day(asked, carri
     ("granted", "status", "attempt", "is_open", "words"),
     [(True, "cancelled", "done", False, "gives the money back"), (False, "booked", "refused", True, "wasn't refunded")],
 )
-def test_it_ends_the_way_the_carrier_decides(asked, carrier, granted, status, attempt, is_open, words):
+def test_a_request_ends_the_way_the_carrier_decides(asked, carrier, granted, status, attempt, is_open, words):
     order = asked()
     carrier.refund(order.carrier_reference, granted=granted)
     assert (work(order).status, order.cancels.get().state) == (status, attempt)
@@ -88,7 +88,7 @@ def test_it_ends_the_way_the_carrier_decides(asked, carrier, granted, status, at
     assert cancel_calls(carrier) == 1
 
 
-def test_it_counts_as_spent_until_it_is_refunded(asked, carrier, quill):
+def test_the_order_counts_as_spent_until_it_is_refunded(asked, carrier, quill):
     order = asked()
     quill.refresh_from_db()
     assert (quill.unbilled, quill.booked_today, order.reserved) == (order.price, 1, order.price)

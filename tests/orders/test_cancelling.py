@@ -271,7 +271,7 @@ def test_a_refusal_after_a_lost_reply_is_checked_against_the_order(
     assert work(order).status == "cancelled"
 
 
-def test_a_futile_pickup_meanwhile_stops_a_second_try(booked: Book, carrier: SandboxCarrier, alice: User) -> None:
+def test_a_futile_pickup_in_the_meantime_stops_a_second_try(booked: Book, carrier: SandboxCarrier, alice: User) -> None:
     order = booked()
     carrier.trouble("cancel", "500")
     cancel(order, alice)
@@ -375,7 +375,7 @@ def test_a_resolved_cancellation_is_not_resolved_again(booked: Book, alice: User
         cancel_outcomes.resolve(order, is_cancelled=True, by=sam, reason="the carrier said so", now=timezone.now())
 
 
-def test_a_late_yes_resolves_a_cancellation_another_worker_marked_unclear(
+def test_a_late_acceptance_resolves_a_cancellation_marked_unclear_by_another_worker(
     booked: Book, carrier: SandboxCarrier, alice: User
 ) -> None:
     order = unclear(booked(), alice, carrier)
@@ -407,7 +407,7 @@ def test_a_late_yes_resolves_a_cancellation_requested_again_meanwhile(
     assert [attempt.state for attempt in order.cancels.order_by("pk")] == ["done", "done"]
 
 
-def test_a_yes_survives_a_short_database_outage(
+def test_an_acceptance_survives_a_short_database_outage(
     booked: Book, carrier: SandboxCarrier, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store, failures = cancel_outcomes.confirm, [OperationalError("the server is starting up"), InterfaceError()]

@@ -1,4 +1,4 @@
-"""Several parcels in an order: one press, one transaction, and an order, attempt and charge for each parcel."""
+"""Several parcels in an order: one click, one transaction, and an order, attempt and charge for each parcel."""
 
 import dataclasses
 import datetime as dt
@@ -31,7 +31,7 @@ SMALL = Measures(Decimal("0.5"), "kg", Decimal(20), Decimal(15), Decimal(5), "cm
 
 
 def three(of: Sender, **changes: Any) -> ParcelDetails:
-    """Two equal parcels and a small one."""
+    """Two identical parcels and a small one."""
     first = factories.details(of)
     return dataclasses.replace(first, more=(Box(first.measures), Box(SMALL)), **changes)
 
@@ -70,7 +70,7 @@ def counted_right() -> bool:
     return recounting.miscounted_rows(timezone.now()) == []
 
 
-def test_equal_parcels_share_one_price_request_and_the_price_is_the_sum(
+def test_identical_parcels_share_one_price_request_and_the_price_is_the_sum(
     quill: Sender, alice: User, carrier: SandboxCarrier
 ) -> None:
     quote = priced(quill, alice)
@@ -217,7 +217,7 @@ def test_a_suspended_sender_books_none_and_queued_ones_stop(
 
 
 def book_three(carrier: SandboxCarrier, trouble: str) -> None:
-    """Book each; the second one's call fails."""
+    """Book each parcel. The second one's call fails."""
     first, second, third = Order.objects.order_by("pk")
     bookings.process_booking(first.pk)
     carrier.trouble("book", trouble)
@@ -245,7 +245,9 @@ def test_a_stop_between_two_parcels_books_the_rest_once(quill: Sender, alice: Us
     assert len(carrier.ledger("booked")) == 3
 
 
-def test_only_the_parcel_whose_price_rose_waits_for_a_yes(quill: Sender, alice: User, carrier: SandboxCarrier) -> None:
+def test_only_the_parcel_whose_price_rose_waits_for_its_sender(
+    quill: Sender, alice: User, carrier: SandboxCarrier
+) -> None:
     """All prices are too old, so each parcel's is requested again."""
     old = timezone.now() - dt.timedelta(seconds=settings.QUOTE_SECONDS + 5)
     press(stored(quill, alice, "99.00", "99.00", "0.50", at=old), alice)
@@ -272,7 +274,7 @@ def test_a_parcel_without_prices_is_an_error(quill: Sender, alice: User, carrier
     assert not Quote.objects.filter(question_hash__startswith="several:").exists()
 
 
-def test_its_own_parcels_do_not_count_as_duplicates(quill: Sender, alice: User) -> None:
+def test_parcels_of_one_order_do_not_count_as_duplicates(quill: Sender, alice: User) -> None:
     quote = stored(quill, alice)
     assert booking_rules.duplicate_to_ask_about(quote, timezone.now(), form_token=quote.uuid) is None
     press(quote, alice)

@@ -26,7 +26,7 @@ def refused(sql: str, *values: Any) -> bool:
 
 
 def put(thing: models.Model, column: str, value: Any) -> bool:
-    """Try one UPDATE by raw SQL; True when the database refused it."""
+    """Try one UPDATE in raw SQL. Return whether the database refused it."""
     table = connection.ops.quote_name(thing._meta.db_table)
     sql = f"UPDATE {table} SET {connection.ops.quote_name(column)} = %s WHERE id = %s"  # noqa: S608  (our own names)
     return refused(sql, value, thing.pk)
@@ -149,6 +149,6 @@ def test_a_transition_from_an_outdated_copy_is_refused(order: Order) -> None:
     assert order.changes.count() == 1
 
 
-def test_form_tokens_of_two_senders_may_be_equal(order: Order, bob: User) -> None:
+def test_two_senders_may_have_the_same_form_token(order: Order, bob: User) -> None:
     other = factories.order(bob.membership.sender, bob, form_token=uuid.UUID(str(order.form_token)))
     assert other.pk

@@ -1,4 +1,4 @@
-"""A parcel at EasyPost, through the portal: two calls, one purchase, whatever happens to a reply."""
+"""A parcel at EasyPost through the portal: two calls and one purchase, whatever happens to a reply."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def easypost(tmp_path: Path, settings: Any) -> Iterator[Client]:
-    """Have the account that takes new orders be one at a sandbox EasyPost."""
+    """Let the account that takes new orders be at a sandbox EasyPost."""
     running = start(Config(state=tmp_path / "easypost"))
     settings.CARRIER_CLIENT = "shipping_portal.carrier.easypost.EasyPost"
     settings.CARRIER_BASE_URL, settings.CARRIER_ACCOUNT = running.url, "easypost-test"
@@ -87,7 +87,7 @@ def test_a_lost_reply_resolves_itself(submit, easypost, verb, commit):
     assert bought(easypost) == 1
 
 
-def test_five_dollars_more_in_the_first_call_buy_nothing(submit, easypost):
+def test_a_price_five_dollars_higher_in_the_first_call_buys_nothing(submit, easypost):
     order = submit()
     easypost.control("settings", price_change=5.0)
     assert work(order).status == "draft"
@@ -101,7 +101,7 @@ def test_an_empty_wallet_stops_the_account_and_the_order_waits(submit, easypost)
     assert (CarrierAccount.objects.get(pk=order.account_id).stopped_at is not None, bought(easypost)) == (True, 0)
 
 
-def test_a_refused_first_call_is_shown_at_its_field(submit, easypost):
+def test_a_refusal_of_the_first_call_is_shown_at_its_field(submit, easypost):
     order = submit()
     Order.objects.filter(pk=order.pk).update(receiver_line1="Sample Street")
     order.refresh_from_db()

@@ -60,7 +60,7 @@ def test_a_link_opens_a_parcel_or_the_settings(alice: User, quill: Sender) -> No
     assert Client().get(to_settings(alice))["Location"] == "/settings/"
 
 
-def test_none_of_a_hundred_links_opens_twice_late_for_another_or_inside_another_site(
+def test_a_link_never_opens_twice_late_for_somebody_else_or_in_another_site(
     alice: User, bob: User, visit: Callable[[User], Client]
 ) -> None:
     opened = 0

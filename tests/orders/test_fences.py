@@ -1,6 +1,6 @@
 """A worker that stalls finds an order changed by others, and then changes and sends nothing.
 
-In each test one worker sleeps at the worst moment, others finish, and it wakes up.
+In each test one worker stalls at the worst moment, others finish, and it carries on.
 """
 
 import datetime as dt
@@ -185,7 +185,7 @@ def is_asked_about_as_a_duplicate(order: Order, since: dt.datetime, now: dt.date
 def test_a_period_ends_to_the_second(
     quill: Sender, alice: User, contract: Any, holds: Callable[..., bool], hours: int, at_its_end: bool
 ) -> None:
-    """A carrier forgets a key when its hours are over: sent again then, it would be another booking."""
+    """A carrier forgets a key after some hours. Sent again after that, it would be another booking."""
     contract("replays = true\nreplay_hours = 24")
     order, now = factories.order(quill, alice, status="unconfirmed"), timezone.now()
     ends = [now - dt.timedelta(hours=hours, seconds=later) for later in (-1, 0, 1)]
@@ -232,7 +232,7 @@ def test_an_order_of_another_carrier_account_is_neither_sent_nor_priced_again(
 def test_a_price_of_another_account_is_not_booked(
     quill: Sender, alice: User, carrier: SandboxCarrier, settings: Any
 ) -> None:
-    """Its quote is recent, but the offer came from another account, whatever its code means here."""
+    """The quote is recent, but its offer came from another account, where the code may mean something else."""
     quote = factories.quote(quill, alice)
     settings.CARRIER_ACCOUNT = "another-account"
     chosen = {"code": quote.products[0]["code"], "form_token": uuid.uuid4(), "pickup_date": None}
@@ -252,10 +252,10 @@ def test_a_cached_price_of_another_account_is_not_shown_again(
 
 
 @pytest.mark.parametrize("kind", ["carrier_changed", "price_rose", "not_booked"])
-def test_a_yes_after_a_change_of_accounts_does_not_move_the_order(
+def test_agreeing_after_a_change_of_accounts_does_not_move_the_order(
     submitted: Submit, carrier: SandboxCarrier, alice: User, visit: Callable[[User], Client], kind: str
 ) -> None:
-    """The same code may be another product there, and its attempts were made at the old account."""
+    """The same code may mean another product there, and the attempts were made at the old account."""
     order = submitted()
     changes: dict[str, Any] = {"status": "draft", "problem": {"kind": kind}}
     if kind == "not_booked":
@@ -276,7 +276,7 @@ def test_a_trailing_slash_is_still_the_same_account(db: None, settings: Any) -> 
     assert gateway.current_account() == one
 
 
-def test_a_yes_hours_later_checks_the_price_again(submitted: Submit, carrier: SandboxCarrier, alice: User) -> None:
+def test_agreeing_hours_later_checks_the_price_again(submitted: Submit, carrier: SandboxCarrier, alice: User) -> None:
     order = with_an_old_quote(submitted())
     carrier.prices(10)
     bookings.process_booking(order.pk)

@@ -41,7 +41,7 @@ def lines() -> list[str]:
 
 
 def mails() -> list[str]:
-    """Send everything that is due; return the bodies."""
+    """Send everything that is due. Return the emails' bodies."""
     Notification.objects.update(due_at=timezone.now())
     for pk in Notification.objects.values_list("pk", flat=True):
         mailing.send_due_mail(pk)
@@ -124,20 +124,20 @@ def test_an_import_that_finished_unwatched_sends_one_email_with_one_link(quill: 
     assert reverse("import", args=[file.uuid]) in body
 
 
-def test_whoever_watched_it_succeed_gets_no_email(quill: Sender, alice: User) -> None:
+def test_a_person_who_watched_an_import_succeed_gets_no_email(quill: Sender, alice: User) -> None:
     booking_import(quill, alice, "booked", looked=WATCHED)
     finishing.look(timezone.now())
     finishing.look(timezone.now() + dt.timedelta(hours=1))
     assert not Notification.objects.exists()
 
 
-def test_only_whoever_pressed_book_is_emailed_that_all_went_well(quill: Sender, alice: User, ana: User) -> None:
+def test_only_the_person_who_pressed_book_is_emailed_about_a_success(quill: Sender, alice: User, ana: User) -> None:
     booking_import(quill, ana, "booked")
     assert lines() == ["orders.csv: 1 booked."]
     assert Notification.objects.get().user == ana
 
 
-def test_whoever_turned_it_off_gets_no_email(quill: Sender, alice: User) -> None:
+def test_a_person_who_turned_these_emails_off_gets_none(quill: Sender, alice: User) -> None:
     outbox.choose_when(alice, "import", "off", now=timezone.now())
     booking_import(quill, alice, "booked")
     assert lines() == []

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.django_db
         ("A-1", "a-1"),
     ],
 )
-def test_a_text_is_reduced_to_what_any_keyboard_can_type(text: str, folded: str) -> None:
+def test_text_is_reduced_to_characters_any_keyboard_can_type(text: str, folded: str) -> None:
     assert fold(text) == folded
 
 
@@ -55,7 +55,7 @@ def found(q: str, role: str) -> list[str]:
         ("zoe", "bookkeeper", []),
     ],
 )
-def test_an_accent_hides_nobody_and_a_viewer_finds_by_name_alone(
+def test_accents_do_not_matter_and_a_viewer_can_search_only_names(
     q: str, role: str, names: list[str], quill: Sender, alice: User
 ) -> None:
     for name in ("Zoë Castellan", "Đặng Wilson", "Zoe Pryor"):

@@ -249,7 +249,7 @@ def test_a_stored_label_url_on_another_host_is_never_requested(
     assert (label.state, label.problem) == ("failed", "The label's address is not one of the carrier's.")
 
 
-def test_a_cancelled_order_forgets_its_label_urls(carrier_with: CarrierWith, quill: Sender, alice: User) -> None:
+def test_a_cancelled_orders_label_urls_are_deleted(carrier_with: CarrierWith, quill: Sender, alice: User) -> None:
     carrier_with('view = ""')
     order = book(quill, alice, "STANDARD-PICKUP")
     cancels.ask_to_cancel(order, by=alice, why="not sending it", now=timezone.now())
@@ -275,7 +275,7 @@ def test_a_stored_label_url_is_on_no_admin_page_and_in_no_log(
     assert set(paths) == {"(label address)"}
 
 
-def test_the_carrier_of_the_example_file_works_with_its_file_alone(
+def test_the_example_files_carrier_works_with_only_that_file(
     carrier_with: CarrierWith, quill: Sender, alice: User, visit: Visit
 ) -> None:
     carrier = carrier_with(EXAMPLE.read_text(), number_ids=True)

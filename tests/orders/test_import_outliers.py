@@ -46,7 +46,7 @@ def reasons(file: Import) -> dict[str, int]:
 
 
 def say_right(file: Import, tokens: list[str] | None = None) -> int:
-    """Confirm every doubt, or those with these tokens; return the number of rows."""
+    """Confirm every doubt, or those with these tokens. Return the number of rows."""
     doubts = look(file)
     return sum(outliers.say_right(file, doubts, token) for token in tokens or [doubt.token for doubt in doubts])
 
@@ -60,7 +60,7 @@ def before(
     return int(request.param)
 
 
-def test_a_file_ten_times_too_big_is_booked_only_when_its_sender_confirms_it(
+def test_a_file_with_sizes_ten_times_too_big_is_booked_only_once_confirmed(
     before: int, carrier: SandboxCarrier, quill: Sender, alice: User
 ) -> None:
     file = checked(quill, alice, *rows(*TEN_TIMES))
@@ -84,7 +84,7 @@ def test_the_other_rows_are_booked_and_the_one_that_looks_wrong_is_not(
     assert (len(shop.ledger("booked")), states(file)[-1]) == (3, "warning")
 
 
-def test_a_press_that_saw_other_doubts_books_nothing(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
+def test_booking_after_the_doubts_have_changed_books_nothing(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
     file = checked(quill, alice, *rows(*SMALL, TEN_TIMES[0]))
     newest = max(row.quote_id or 0 for row in file.rows.all())
     for shown in ("", "others"):

@@ -43,7 +43,7 @@ def sheet(*rows: str) -> bytes:
 
 
 def taken(sender: Sender, by: User, *rows: str) -> Import:
-    """An import of these rows, with columns matched by name."""
+    """Create an import of these rows, with columns matched by name."""
     return factories.taken(sheet(*rows), sender, by)
 
 
@@ -82,7 +82,7 @@ def shop(quill: Sender, alice: User, localities: None, carrier: SandboxCarrier) 
     return carrier
 
 
-def test_rows_beyond_a_limit_say_so_and_are_booked_once_there_is_room(
+def test_rows_over_a_limit_say_so_and_are_booked_once_there_is_room(
     shop: SandboxCarrier, quill: Sender, alice: User
 ) -> None:
     Sender.objects.update(bookings_a_day=1)
@@ -201,7 +201,7 @@ FRIDAY_MORNING = dt.datetime(2026, 11, 26, 13, 16, tzinfo=dt.UTC)
 MONDAY = dt.date(2026, 11, 30)
 
 
-def test_rows_whose_pickup_day_has_come_are_booked_for_the_next_with_one_press(
+def test_one_click_books_rows_whose_pickup_day_has_come_for_the_next_day(
     shop: SandboxCarrier, quill: Sender, alice: User, time_machine: TimeMachineFixture
 ) -> None:
     time_machine.move_to(THURSDAY_NIGHT)
@@ -223,7 +223,7 @@ def test_rows_whose_pickup_day_has_come_are_booked_for_the_next_with_one_press(
     assert importing.book_next_day(file, by=alice, now=timezone.now()) == 0
 
 
-def test_prices_of_an_earlier_day_are_named_and_checked_again_with_one_press(
+def test_one_click_checks_prices_of_an_earlier_day_again(
     shop: SandboxCarrier, quill: Sender, alice: User, time_machine: TimeMachineFixture
 ) -> None:
     time_machine.move_to(THURSDAY_NIGHT)
@@ -242,7 +242,7 @@ def test_prices_of_an_earlier_day_are_named_and_checked_again_with_one_press(
     assert checking.price_again(file, timezone.now()) == 0
 
 
-def test_a_price_that_rose_waits_for_a_yes_and_two_tabs_book_it_once(
+def test_a_row_whose_price_rose_waits_for_consent_and_is_booked_once(
     shop: SandboxCarrier, quill: Sender, alice: User
 ) -> None:
     file = checked(quill, alice, GOOD)
@@ -365,7 +365,7 @@ def again_with(number: str) -> str:
     return GOOD.replace("1001", number)
 
 
-def test_each_row_is_booked_as_its_sender_saw_it_whatever_is_pressed_later(
+def test_each_row_is_booked_as_its_sender_saw_it_whatever_happens_later(
     shop: SandboxCarrier, quill: Sender, alice: User
 ) -> None:
     file = checked(quill, alice, GOOD)
@@ -398,7 +398,7 @@ def test_same_as_last_time_means_the_last_parcel_before_pressing_book(
     assert codes[1] == last["code"]
 
 
-def test_an_order_belongs_to_whoever_pressed_book(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
+def test_an_order_belongs_to_the_person_who_pressed_book(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
     colleague = factories.user("carol@quill.example")
     factories.member(quill, colleague)
     file = checked(quill, alice, GOOD)
@@ -473,7 +473,7 @@ def test_only_the_rows_the_page_showed_are_booked(shop: SandboxCarrier, quill: S
     assert states(file) == ["owed", "owed", "ready"]
 
 
-def test_a_row_checked_again_since_the_page_loaded_waits_for_another_press(
+def test_a_row_checked_again_since_the_page_loaded_waits_for_another_click(
     shop: SandboxCarrier, quill: Sender, alice: User
 ) -> None:
     file = checked(quill, alice, GOOD)
@@ -655,7 +655,7 @@ def test_same_as_last_time_means_what_the_page_showed(shop: SandboxCarrier, quil
     assert file.rows.get().product_code == meant
 
 
-def test_rows_priced_at_another_carrier_account_are_priced_again_by_one_press(
+def test_one_click_prices_rows_of_another_carrier_account_again(
     quill: Sender, alice: User, carrier: SandboxCarrier
 ) -> None:
     now, file = timezone.now(), factories.import_file(quill, alice)
@@ -760,7 +760,7 @@ def test_retry_takes_only_this_files_failed_rows_without_an_order(quill: Sender,
 @pytest.mark.parametrize(
     ("status", "said"), [("booked", "is booked already"), ("conflict", "has a parcel already"), ("rejected", "")]
 )
-def test_for_a_used_order_number_the_accounts_own_paid_order_is_named(
+def test_a_used_order_number_names_the_accounts_own_paid_order(
     quill: Sender, alice: User, bob: User, status: str, said: str
 ) -> None:
     theirs = bob.membership.sender

@@ -1,4 +1,4 @@
-"""Limits: counted by the transition that may cost something, given back exactly once, whatever happens to the order."""
+"""Limits: a transition that may cost something counts the order, and it is given back exactly once, whatever happens."""
 
 import dataclasses
 import datetime as dt
@@ -32,7 +32,7 @@ Press = Callable[..., Order]
 
 @pytest.fixture(autouse=True)
 def _the_counters_are_what_the_orders_say(db: None) -> Iterator[None]:
-    """Check at the end of every test here."""
+    """Check the counters against the orders at the end of every test here."""
     yield
     assert recounting.miscounted_rows(timezone.now()) == []
 
@@ -81,7 +81,7 @@ LIMITS = [
 
 @pytest.mark.parametrize("is_stale", [False, True], ids=["as the page knows", "as only the database knows"])
 @pytest.mark.parametrize(("name", "most", "words"), LIMITS, ids=[name for name, *_ in LIMITS])
-def test_one_order_too_many_is_refused_with_nothing_queued_and_a_full_explanation(
+def test_one_order_too_many_is_refused_with_an_explanation_and_nothing_is_queued(
     press: Press, quill: Sender, alice: User, name: str, most: Any, words: str, *, is_stale: bool
 ) -> None:
     limit(quill, **{name: most})
@@ -97,7 +97,7 @@ def test_one_order_too_many_is_refused_with_nothing_queued_and_a_full_explanatio
     assert counters(quill) == of(2)
 
 
-def test_the_page_says_who_may_raise_a_limit_and_when_it_resets(press: Press, quill: Sender) -> None:
+def test_the_page_says_who_can_raise_a_limit_and_when_it_resets(press: Press, quill: Sender) -> None:
     limit(quill, bookings_a_day=0)
     at_noon = dt.datetime(2026, 11, 23, 1, tzinfo=dt.UTC)
     with pytest.raises(LimitReached) as of_a_day:
@@ -176,7 +176,7 @@ def test_a_change_of_time_zone_starts_no_new_day(press: Press, quill: Sender) ->
     press(now=late + dt.timedelta(days=1, hours=3))
 
 
-def test_a_reservation_given_back_from_yesterday_frees_nothing_today(press: Press, quill: Sender) -> None:
+def test_giving_back_yesterdays_reservation_frees_nothing_today(press: Press, quill: Sender) -> None:
     limit(quill, bookings_a_day=1)
     now = timezone.now()
     yesterdays = press(now=now - dt.timedelta(days=1))
@@ -230,7 +230,7 @@ def test_an_order_counts_exactly_while_it_may_cost_something(
     assert (order.reserved_on is not None) == bool(counts)
 
 
-def test_a_late_yes_counts_though_the_limit_is_reached(press: Press, quill: Sender) -> None:
+def test_a_late_acceptance_counts_even_if_the_limit_is_reached(press: Press, quill: Sender) -> None:
     order, now = press(), timezone.now()
     move_to(order, "rejected", reason="-", at=now)
     limit(quill, bookings_a_day=1)
@@ -306,7 +306,7 @@ def test_agreeing_to_a_higher_price_does_not_count_the_order_twice(
 
 
 @pytest.mark.parametrize("status", ["draft", "not_booked"])
-def test_a_yes_beyond_the_limit_leaves_the_order_as_it_was(quill: Sender, alice: User, status: str) -> None:
+def test_agreeing_beyond_the_limit_leaves_the_order_as_it_was(quill: Sender, alice: User, status: str) -> None:
     order = factories.order(quill, alice, status=status)
     stale = Order.objects.get(pk=order.pk)
     assert stale.sender.bookings_a_day
@@ -325,7 +325,7 @@ def test_a_form_sent_again_finds_its_order_even_if_it_was_the_last_to_fit(
     token, offer_of = uuid.uuid4(), booking_rules.bookable_offer
 
     def meanwhile(*asked: Any) -> Any:
-        """The other press was slightly faster: its order wasn't there yet when this one first looked."""
+        """Let the other press be slightly faster: its order wasn't there yet when this one first looked."""
         monkeypatch.setattr(booking_rules, "bookable_offer", offer_of)
         press(token=token, seen=quote)
         quote.sender.refresh_from_db()
@@ -337,7 +337,7 @@ def test_a_form_sent_again_finds_its_order_even_if_it_was_the_last_to_fit(
     assert made == press(token=token, seen=quote) == Order.objects.get()
 
 
-def test_the_time_made_never_changes_and_the_time_due_does(quill: Sender, alice: User) -> None:
+def test_the_creation_time_never_changes_but_the_due_time_does(quill: Sender, alice: User) -> None:
     made_at = timezone.now() - dt.timedelta(days=3)
     order = factories.order(quill, alice, status="not_booked", created_at=made_at)
     now = timezone.now()
@@ -392,7 +392,7 @@ def test_the_days_shared_row_is_locked_last(press: Press, alice: User) -> None:
     [("rejected", {}), ("booked", {**BOOKED, "charged_price": Decimal("13.00")})],
     ids=["gives back", "costs more"],
 )
-def test_the_shared_row_is_locked_last_when_giving_back_or_costing_more_too(
+def test_the_shared_row_is_also_locked_last_for_a_release_or_a_higher_cost(
     press: Press, status: str, changes: dict[str, Any]
 ) -> None:
     order = press()
@@ -466,7 +466,7 @@ def test_the_recount_checks_what_all_senders_spent(press: Press) -> None:
     assert Audit.objects.get().reason == "spent was 1.00, is 12.08"
 
 
-def test_the_recount_says_nothing_if_all_is_right(press: Press, bob: User) -> None:
+def test_the_recount_reports_nothing_if_all_counters_are_right(press: Press, bob: User) -> None:
     press(now=timezone.now() - dt.timedelta(days=1))
     move_to(press(), "rejected", reason="-", at=timezone.now())
     recounting.recount_limits(timezone.now())

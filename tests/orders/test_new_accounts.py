@@ -1,4 +1,4 @@
-"""What a new account may do before an operator approves it: always get prices, and book as SIGN_UP says."""
+"""What a new account may do before an operator approves it: always get prices, and book as far as SIGN_UP allows."""
 
 import datetime as dt
 import uuid
@@ -52,7 +52,9 @@ def right() -> bool:
 
 
 @each_mode
-def test_the_book_button(new: Sender, alice: User, visit: Any, settings: Any, mode: str, *, books: bool) -> None:
+def test_sign_up_decides_what_the_book_button_does(
+    new: Sender, alice: User, visit: Any, settings: Any, mode: str, *, books: bool
+) -> None:
     settings.SIGN_UP = mode
     page, quote = visit(alice), factories.quote(new, alice)
     shown = " ".join(page.get(factories.prices_of(quote)).content.decode().split())
@@ -79,7 +81,9 @@ def test_every_new_account_has_prices_and_a_pickup_address(
 
 
 @each_mode
-def test_a_row_of_an_import(new: Sender, alice: User, settings: Any, mode: str, *, books: bool) -> None:
+def test_sign_up_decides_whether_an_imports_row_is_booked(
+    new: Sender, alice: User, settings: Any, mode: str, *, books: bool
+) -> None:
     settings.SIGN_UP = mode
     row = factories.import_row(
         new, alice, state="owed", due_at=timezone.now(), quote=factories.quote(new, alice),
@@ -93,7 +97,9 @@ def test_a_row_of_an_import(new: Sender, alice: User, settings: Any, mode: str, 
 
 
 @each_mode
-def test_the_yes_to_a_higher_price(new: Sender, alice: User, settings: Any, mode: str, *, books: bool) -> None:
+def test_sign_up_decides_whether_a_higher_price_can_be_agreed_to(
+    new: Sender, alice: User, settings: Any, mode: str, *, books: bool
+) -> None:
     settings.SIGN_UP = mode
     order = factories.order(new, alice, status="not_booked")
     if books:
@@ -158,7 +164,7 @@ def test_a_new_accounts_limit_counts_parcels_and_money_over_all_days(
     assert right()
 
 
-def test_an_order_not_booked_in_the_end_frees_its_share(new: Sender, alice: User, settings: Any) -> None:
+def test_an_order_that_was_not_booked_frees_its_share(new: Sender, alice: User, settings: Any) -> None:
     settings.SIGN_UP = "first_limit"
     first, *_ = [press(new, alice) for _ in range(5)]
     with pytest.raises(LimitReached):
@@ -168,7 +174,7 @@ def test_an_order_not_booked_in_the_end_frees_its_share(new: Sender, alice: User
     assert right()
 
 
-def test_an_approval_meanwhile_allows_the_booking(new: Sender, alice: User, sam: User, settings: Any) -> None:
+def test_an_approval_in_the_meantime_allows_the_booking(new: Sender, alice: User, sam: User, settings: Any) -> None:
     settings.SIGN_UP = "first_limit"
     for _ in range(4):
         press(new, alice)
@@ -215,7 +221,7 @@ def test_a_banner_says_what_a_new_account_may_do(
 
 
 @each_mode
-def test_the_book_button_of_an_import(
+def test_sign_up_decides_what_an_imports_book_button_does(
     new: Sender, alice: User, visit: Any, settings: Any, mode: str, *, books: bool
 ) -> None:
     settings.SIGN_UP = mode

@@ -1,4 +1,4 @@
-"""What would fail is not offered: one rule for the form, the import and the price, and the carrier's own."""
+"""A service that would fail isn't offered. The form, the import and the price share one rule, besides the carrier's own."""
 
 import datetime as dt
 from collections.abc import Callable
@@ -36,7 +36,7 @@ def page(localities: None, alice: User, visit: Callable[[User], Client]) -> Clie
 
 @pytest.fixture
 def marked(quill: Sender, alice: User) -> Quote:
-    """A cheap product that would fail, and a dearer one that can be booked."""
+    """A cheap product that would fail, and a more expensive one that can be booked."""
     cheap = {**DDP, "amount": "1.00", "refused": "It needs a 10-digit HS code for each item."}
     quote = factories.quote(quill, alice, parcel=coded(quill, "6109.10"))
     Quote.objects.filter(pk=quote.pk).update(products=[cheap, *quote.products])
@@ -45,7 +45,7 @@ def marked(quill: Sender, alice: User) -> Quote:
 
 
 def coded(sender: Sender, code: str) -> ParcelDetails:
-    """A parcel abroad with two items; the second has this HS code."""
+    """A parcel abroad with two items. The second one has this HS code."""
     whole = factories.abroad(sender)
     return replace(whole, contents=(*whole.contents, replace(whole.contents[0], hs_code=code)))
 
@@ -70,7 +70,7 @@ def test_duties_paid_upfront_is_disabled_with_what_it_needs(carrier: SandboxCarr
     assert f"Duties and taxes paid upfront {NEEDED[0].lower()}{NEEDED[1:]}" in text(live)
 
 
-def test_with_its_codes_it_is_offered_like_any_other(carrier: SandboxCarrier, page: Client) -> None:
+def test_duties_paid_upfront_is_offered_if_every_item_has_a_code(carrier: SandboxCarrier, page: Client) -> None:
     answer = page.post("/parcels/new/", ABROAD, follow=True)
     assert 'value="STANDARD-DDP-PICKUP"' in answer.content.decode()
     assert "Can't be chosen yet" not in text(answer)
@@ -99,7 +99,7 @@ def test_a_price_is_flagged_when_it_is_stored(
     assert (quote.offer("STANDARD-DDP-PICKUP") is None) == is_refused
 
 
-def test_it_is_refused_at_booking_too(page: Client, marked: Quote) -> None:
+def test_a_product_that_would_fail_is_refused_at_booking_too(page: Client, marked: Quote) -> None:
     form = {"product": "STANDARD-DDP-PICKUP", "pickup_date": "", "form_token": str(marked.uuid)}
     answer = page.post(f"{factories.prices_of(marked)}book/", form)
     assert "That service is not among the offers for this parcel. Nothing was booked." in text(answer)

@@ -1,4 +1,4 @@
-"""Every compare-and-swap of orders, tracking and jobs: a row that differs in a single condition stays as it is.
+"""Every compare-and-swap in orders, tracking and jobs: a row that fails a single condition stays as it is.
 
 The other tests run one worker, so a swap rarely meets a changed row. Here each condition is tested by itself.
 """
@@ -72,14 +72,14 @@ HELD = [
 
 @pytest.mark.parametrize("differs", [{"due_at": NOW + SECOND}, {"due_at": None}, {"status": "cancelling"}], ids=str)
 @pytest.mark.parametrize(("act", "given"), HELD, ids=lambda value: value if isinstance(value, str) else "")
-def test_a_job_that_another_worker_has_now(
+def test_a_job_that_another_worker_has_stays_as_it_is(
     order: Order, act: str, given: dict[str, Any], differs: dict[str, Any]
 ) -> None:
     assert stays(order, differs, lambda: getattr(order, act)(**given)) is False
 
 
 @pytest.mark.parametrize(("act", "given"), HELD, ids=lambda value: value if isinstance(value, str) else "")
-def test_a_job_that_is_unchanged(order: Order, act: str, given: dict[str, Any]) -> None:
+def test_an_unchanged_job_is_written(order: Order, act: str, given: dict[str, Any]) -> None:
     assert getattr(order, act)(**given) is True
 
 
@@ -88,7 +88,7 @@ def test_a_failure_is_not_written_on_another_workers_row(order: Order) -> None:
     stays(order, {"due_at": NOW + 9 * HOUR}, lambda: order.fail(ValueError(), failures=1))
 
 
-def test_a_dead_letter_of_a_row_that_is_no_longer_parked(quill: Sender, alice: User, order: Order) -> None:
+def test_a_dead_letter_of_a_row_no_longer_parked_stays_as_it_is(quill: Sender, alice: User, order: Order) -> None:
     letter = DeadLetter.objects.create(job="cancel", row=order.pk, failures=9, parked_at=NOW)
     stays(order, {"parked_at": None}, lambda: dead_letters.try_again(letter, now=NOW + HOUR))
 
@@ -97,13 +97,13 @@ def test_a_dead_letter_of_a_row_that_is_no_longer_parked(quill: Sender, alice: U
 
 
 @pytest.mark.parametrize("differs", [{"state": "refused"}, {"sent_at": NOW}], ids=str)
-def test_a_cancellation_that_changed_state(order: Order, alice: User, differs: dict[str, Any]) -> None:
+def test_a_cancellation_that_changed_state_stays_as_it_is(order: Order, alice: User, differs: dict[str, Any]) -> None:
     attempt = CancelAttempt.objects.create(order=order, by=alice, why="-", asked_at=NOW)
     assert stays(attempt, differs, lambda: attempt.change(answer="late")) is False
 
 
 @pytest.mark.parametrize("differs", [{"state": "accepted"}, {"replays": 3}], ids=str)
-def test_an_unclear_booking_that_was_sent_again_or_resolved(unclear: Any, differs: dict[str, Any]) -> None:
+def test_an_unclear_booking_sent_again_or_resolved_stays_as_it_is(unclear: Any, differs: dict[str, Any]) -> None:
     attempt = unclear.attempts.get()
     assert stays(attempt, differs, lambda: resolving._change(attempt, lease_until=NOW)) is False
 
@@ -134,7 +134,7 @@ LATE_ANSWERS: list[tuple[Callable[[BookingAttempt], None], tuple[str, ...]]] = [
 
 @pytest.mark.parametrize("status", ["booking", "unconfirmed"])
 @pytest.mark.parametrize(("resolve", "live"), LATE_ANSWERS, ids=["not sent", "stopped", "unknown", "rejected"])
-def test_an_attempt_that_was_resolved_before_a_late_answer(
+def test_an_attempt_resolved_before_a_late_reply_stays_as_it_is(
     unclear: Order, resolve: Callable[[BookingAttempt], None], live: tuple[str, ...], status: str
 ) -> None:
     """If it counted as not sent, a parcel that may be booked would be sent again."""
@@ -147,7 +147,7 @@ def test_an_attempt_that_was_resolved_before_a_late_answer(
 
 
 @pytest.mark.parametrize("status", ["draft", "rejected", "not_booked"])
-def test_a_refusal_of_a_booking_nobody_waits_for(unclear: Order, status: str) -> None:
+def test_a_refusal_of_a_booking_nobody_waits_for_changes_nothing(unclear: Order, status: str) -> None:
     attempt = unclear.attempts.get()
     Order.objects.filter(pk=unclear.pk).update(status=status)
     before = row(attempt)
@@ -156,7 +156,7 @@ def test_a_refusal_of_a_booking_nobody_waits_for(unclear: Order, status: str) ->
 
 
 @pytest.mark.parametrize("state", ["in_flight", "done", "refused"])
-def test_a_cancellation_that_is_being_checked_right_now(order: Order, sam: User, state: str) -> None:
+def test_a_cancellation_being_checked_right_now_stays_as_it_is(order: Order, sam: User, state: str) -> None:
     attempt = CancelAttempt.objects.create(order=order, by=sam, why="-", asked_at=NOW, state=state)
     Order.objects.filter(pk=order.pk).update(status="cancel_unconfirmed")
     order.refresh_from_db()
@@ -165,7 +165,7 @@ def test_a_cancellation_that_is_being_checked_right_now(order: Order, sam: User,
 
 
 @pytest.mark.parametrize("state", ["done", "refused"])
-def test_a_yes_ends_no_older_attempt_that_has_a_reply(order: Order, sam: User, state: str) -> None:
+def test_an_acceptance_ends_no_older_attempt_that_has_a_reply(order: Order, sam: User, state: str) -> None:
     older = CancelAttempt.objects.create(order=order, by=sam, why="-", asked_at=NOW, state=state)
     newest = CancelAttempt.objects.create(order=order, by=sam, why="-", asked_at=NOW)
     Order.objects.filter(pk=order.pk).update(status="cancelling")
@@ -182,7 +182,7 @@ def test_money_that_was_given_back_is_not_given_back_again(order: Order) -> None
 
 
 @pytest.mark.parametrize("at", [NOW - SECOND, NOW + SECOND])
-def test_the_first_time_of_distrust_is_kept(order: Order, at: dt.datetime) -> None:
+def test_the_time_replays_were_first_turned_off_is_kept(order: Order, at: dt.datetime) -> None:
     attempt = BookingAttempt.objects.create(
         order=order,
         generation=1,
@@ -208,7 +208,7 @@ def test_a_replacement_that_ended_is_not_ended_again(order: Order, alice: User) 
 
 
 @pytest.mark.parametrize("places", range(3))
-def test_a_person_holds_no_more_places_than_allowed(alice: User, places: int) -> None:
+def test_a_person_takes_no_more_waiting_places_than_allowed(alice: User, places: int) -> None:
     taken = dict.fromkeys(waiting.OF_A_PERSON[:places], timezone.now() + HOUR)
     User.objects.filter(pk=alice.pk).update(**taken)
     before = row(alice)
@@ -248,7 +248,7 @@ def test_a_withheld_label_is_shown_as_it_was(label: Label, sha256: str, state: s
     assert (label.state, label.due_at) == (state, None if sha256 else NOW + HOUR)
 
 
-def test_an_order_whose_status_moved(order: Order) -> None:
+def test_an_order_whose_status_changed_stays_as_it_is(order: Order) -> None:
     stays(order, {"status": "cancelling"}, lambda: move_to(order, "cancelling", reason="-", at=NOW))
     assert not order.changes.filter(at=NOW, new="cancelling").exists()
 
@@ -258,7 +258,7 @@ def test_an_order_that_is_sent_again_keeps_its_refusal(order: Order) -> None:
 
 
 @pytest.mark.parametrize("differs", [{"status": "cancelling"}, {"printed_at": NOW}], ids=str)
-def test_a_label_that_is_now_marked_or_useless(order: Order, alice: User, differs: dict[str, Any]) -> None:
+def test_a_label_now_marked_or_useless_stays_as_it_is(order: Order, alice: User, differs: dict[str, Any]) -> None:
     assert not stays(order, differs, lambda: printing.mark_printed(order, by=alice, at=NOW + HOUR))
 
 
@@ -268,13 +268,13 @@ def label(order: Order) -> Label:
 
 
 @pytest.mark.parametrize("differs", [{"purged_at": NOW}, STORED], ids=str)
-def test_a_file_for_a_label_already_stored_or_erased(label: Label, differs: dict[str, Any]) -> None:
+def test_a_file_for_a_label_already_stored_or_erased_is_dropped(label: Label, differs: dict[str, Any]) -> None:
     stays(label, differs, lambda: fetching.store(label, FILE, at=NOW))
     assert not LabelBytes.objects.exists()
 
 
 @pytest.mark.parametrize("differs", [{"purged_at": NOW}, STORED, {"state": "withheld"}], ids=str)
-def test_a_label_that_may_not_be_fetched_again(label: Label, sam: User, differs: dict[str, Any]) -> None:
+def test_a_label_that_may_not_be_fetched_again_stays_as_it_is(label: Label, sam: User, differs: dict[str, Any]) -> None:
     stays(label, differs, lambda: _fetch_again(label, reason="-", by=sam, now=NOW + HOUR))
 
 
@@ -316,7 +316,7 @@ def test_the_fifth_failure_holds_back_the_account(account: CarrierAccount, failu
 # -- Tracking ---------------------------------------------------------------------------------------
 
 
-def test_a_last_time_that_another_process_changed() -> None:
+def test_a_last_time_changed_by_another_process_stays_as_it_is() -> None:
     made = LastTime.objects.create(name="beat", at=NOW)
     assert LastTime.move("beat", now=NOW + HOUR) == NOW
     for at, is_first in ((NOW + HOUR + SECOND, False), (NOW + HOUR, True)):

@@ -1,4 +1,4 @@
-"""Pickup days: the carrier's calendar is shown and stored; today is the date where the parcel starts (§2.1, §8)."""
+"""Pickup days: the carrier's calendar is shown and stored. Today is the date at the pickup address (§2.1, §8)."""
 
 import datetime as dt
 import uuid
@@ -101,7 +101,7 @@ def test_a_carrier_that_starts_later_than_our_calendar_decides(
         submit(quote, MONDAY)
 
 
-def test_a_yes_given_later_may_keep_the_carriers_own_day(
+def test_agreeing_later_may_keep_the_carriers_own_day(
     thursday_evening: None, carrier: SandboxCarrier, rain: tuple[Sender, User]
 ) -> None:
     order = submit(asked(rain), FRIDAY)
@@ -169,7 +169,9 @@ def live(quote: Quote, rain: tuple[Sender, User]) -> str:
     return " ".join(render_to_string("orders/_live_prices.html", context).split())
 
 
-def test_beside_the_form_a_day_all_services_share_shows_once(rain: tuple[Sender, User], thursday_evening: None) -> None:
+def test_a_day_shared_by_all_services_is_shown_once_next_to_the_form(
+    rain: tuple[Sender, User], thursday_evening: None
+) -> None:
     shown = live(factories.quote(*rain, pickup=FRIDAY.isoformat()), rain)
     assert "Next business day<small>Fri, Jul 3, expected</small>" in shown
     assert "Pickup from" not in shown
@@ -203,7 +205,7 @@ def away(quill: Sender, alice: User) -> Callable[..., Order]:
 
 
 @pytest.mark.parametrize(("zone", "place", "today", "first"), PAIRS)
-def test_the_first_day_on_offer_is_after_today_where_the_parcel_starts(
+def test_the_first_day_on_offer_is_after_today_at_the_pickup_address(
     away: Callable[..., Order], zone: str, place: dict[str, str], today: dt.date, first: dt.date
 ) -> None:
     order = away(zone, place)
@@ -211,7 +213,7 @@ def test_the_first_day_on_offer_is_after_today_where_the_parcel_starts(
 
 
 @pytest.mark.parametrize(("zone", "place", "today", "first"), PAIRS)
-def test_whether_a_chosen_day_has_come_depends_on_where_the_parcel_starts(
+def test_whether_a_chosen_day_has_come_depends_on_the_pickup_address(
     away: Callable[..., Order], zone: str, place: dict[str, str], today: dt.date, first: dt.date
 ) -> None:
     pickup = away(zone, place).details().pickup

@@ -1,4 +1,4 @@
-"""Which labels are waiting to be printed, in which order, and the one record of who printed what."""
+"""The labels waiting to be printed, their order, and the single record of who printed what."""
 
 import datetime as dt
 

@@ -94,7 +94,7 @@ def test_each_cell_is_a_sentence(said: str) -> None:
 
 
 def stands_alone(said: str, words: str) -> bool:
-    """Return whether these words say it as a separate sentence, with only an introduction before it."""
+    """Return whether these words are a sentence on their own, with at most an introduction before it."""
     return re.search(rf"(?:^|[.!?:”] |\w ){re.escape(said)}", words) is not None
 
 
@@ -144,7 +144,7 @@ REFUSED_CANCELLATIONS = [
 
 
 @pytest.mark.parametrize(("answer", "way"), REFUSED_CANCELLATIONS)
-def test_a_refused_cancellation(
+def test_a_refused_cancellation_is_worded_in_sentences(
     booked: Callable[..., Order], line: Meddler, alice: User, visit: Visit, answer: str, way: str
 ) -> None:
     order = booked()
@@ -158,7 +158,7 @@ def test_a_refused_cancellation(
 
 
 @pytest.mark.parametrize("answer", REFUSALS)
-def test_a_refused_booking(
+def test_a_refused_booking_is_worded_in_sentences(
     submitted: Callable[..., Order], line: Meddler, alice: User, visit: Visit, answer: str
 ) -> None:
     order = submitted()

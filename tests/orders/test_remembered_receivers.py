@@ -1,4 +1,4 @@
-"""The receiver of an earlier parcel is found by its first letters."""
+"""The receiver of an earlier parcel is found by the first letters of a word."""
 
 import datetime as dt
 from collections.abc import Callable
@@ -61,7 +61,7 @@ def test_a_street_takes_one_more_query_over_only_the_newest_receivers(
 
 
 @pytest.mark.parametrize("typed", ["", "n", "amsin", "noor x"])
-def test_too_little_or_another_word_finds_nobody(submitted: Submit, quill: Sender, typed: str) -> None:
+def test_too_few_letters_or_another_word_find_nobody(submitted: Submit, quill: Sender, typed: str) -> None:
     submitted()
     assert receivers.suggest_receivers(quill, typed) == []
 

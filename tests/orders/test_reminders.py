@@ -1,4 +1,4 @@
-"""Reminders depend on the clock alone: a driver who didn't come, a label to print this morning; each once."""
+"""Reminders depend only on the clock: a driver who didn't come, or a label to print this morning. Each is sent once."""
 
 import datetime as dt
 from typing import Any

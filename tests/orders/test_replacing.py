@@ -32,7 +32,7 @@ def mended(quill: Sender, alice: User, carrier: SandboxCarrier) -> Quote:
 
 @pytest.fixture
 def replace(alice: User, mended: Quote) -> Ask:
-    """`replace(order)` is Alice's press of “Cancel and book again”."""
+    """`replace(order)` presses “Cancel and book again” as Alice."""
     token = uuid.uuid4()
 
     def press(order: Order) -> Replacement:
@@ -202,7 +202,7 @@ def test_a_refused_replacement_can_be_requested_again_from_the_same_page(
     assert order.replacements.filter(ended_at=None).count() == 1
 
 
-def test_the_worker_that_booked_it_wins_over_one_that_gave_up(
+def test_a_worker_that_booked_wins_over_one_that_gave_up(
     booked: Book, replace: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The account's last booking of the day: a second worker counts the first one's and finds no room left."""
@@ -222,7 +222,7 @@ def test_the_worker_that_booked_it_wins_over_one_that_gave_up(
     assert (replacement.booked, replacement.problem) == (Order.objects.get(replaces=order), "")
 
 
-def test_a_parcel_that_was_collected_stays_booked_and_nothing_new_is(
+def test_a_collected_parcel_stays_booked_and_nothing_new_is_booked(
     booked: Book, replace: Ask, carrier: SandboxCarrier
 ) -> None:
     order = booked()
@@ -264,7 +264,7 @@ def test_an_unclear_cancellation_is_waited_for(booked: Book, replace: Ask, carri
     assert Order.objects.get().status == "cancel_unconfirmed"
 
 
-def test_bookings_paused_meanwhile_leave_the_old_one_cancelled_and_say_so(booked: Book, replace: Ask) -> None:
+def test_a_pause_in_the_meantime_leaves_the_old_parcel_cancelled_and_says_so(booked: Book, replace: Ask) -> None:
     order = booked()
     replacement = replace(order)
     cancelled_by_the_carrier(order)

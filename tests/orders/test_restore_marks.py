@@ -1,4 +1,4 @@
-"""A restored database is recognised by what the restore changes; nobody has to set or remember anything."""
+"""A restored database is recognised by what the restore changes. Nobody has to set or remember anything."""
 
 import gc
 import importlib
@@ -103,7 +103,7 @@ def _away(**values: Any) -> None:
     raise OperationalError
 
 
-def test_half_a_stamp_does_not_stop_anybody(file: Path) -> None:
+def test_a_half_finished_stamp_stops_nobody(file: Path) -> None:
     start()
     file.write_text("2026-11-22T03:00:00Z never written into the row\n")
     refused()
@@ -238,7 +238,7 @@ def test_migrate_stores_everything_postgresql_says(postgresql: None) -> None:
 
 
 @pytest.mark.postgres
-def test_a_table_recreated_with_the_same_rows_is_another_one(postgresql: None) -> None:
+def test_a_table_recreated_with_the_same_rows_counts_as_another_one(postgresql: None) -> None:
     run("ALTER TABLE orders_databasemark RENAME TO before", "CREATE TABLE orders_databasemark AS SELECT * FROM before")
     assert refused() == "its tables were recreated"
 

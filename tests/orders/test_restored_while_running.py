@@ -34,7 +34,7 @@ class Ended(BaseException):
 
 @pytest.fixture(autouse=True)
 def begun(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, settings: Any) -> None:
-    """This process has started work on a database whose last backup is stamped."""
+    """Start work in this process on a database whose last backup is stamped."""
 
     def end(code: int) -> None:
         raise Ended(code)
@@ -46,7 +46,7 @@ def begun(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, settings: Any) -> Non
 
 
 def restore_an_old_snapshot() -> None:
-    """A restore that matches every sign of the server but not the file."""
+    """Restore a snapshot that matches every sign of the server but not the file."""
     call_command("backup_taken")
     DatabaseMark.objects.update(stamp="2026-11-01T03:00:00Z before")
 
@@ -158,7 +158,7 @@ def test_a_sweeper_ends_before_its_next_round(
 
 
 @pytest.mark.postgres
-def test_recreated_tables_are_noticed_too(submitted: Callable[[], Order], carrier: SandboxCarrier) -> None:
+def test_recreated_tables_are_recognised_too(submitted: Callable[[], Order], carrier: SandboxCarrier) -> None:
     if connection.vendor != "postgresql":
         pytest.skip("SQLite has no oid")
     order = submitted()

@@ -122,7 +122,7 @@ def test_an_operator_resolves_it_without_any_attempt(
     assert again(dropped).status == "not_booked"
 
 
-def test_a_booking_in_flight_stays_so_and_its_key_is_never_used_again(
+def test_a_booking_in_flight_stays_in_flight_and_its_key_is_never_used_again(
     submitted: Submit, carrier: SandboxCarrier, contract: Callable[[str], None]
 ) -> None:
     """Since the backup it may have been found unsent and booked under another key: its own key would book again."""
@@ -467,7 +467,7 @@ def test_a_known_parcel_is_not_polled_for_a_gap(
 
 
 def heard(reference: str) -> None:
-    """A webhook from the depot."""
+    """Receive a webhook from the depot."""
     body = wire(carrier_reference=reference, event_type="In Transit", scan_time=timezone.now().isoformat())
     assert push(body).status_code == 200
 

@@ -1,4 +1,4 @@
-"""Returns elsewhere: their words, emails, the bench, the reports, and erasing the person who sent one."""
+"""Returns in other places: words, emails, the bench, the reports, and erasing the person who sent one."""
 
 import datetime as dt
 import uuid
@@ -36,7 +36,7 @@ def sent(quill: Sender, alice: User) -> Order:
 
 @pytest.fixture
 def made(sent: Order, quill: Sender, alice: User) -> Order:
-    """A return that is booked."""
+    """A booked return."""
     return back(sent, quill, alice, status="booked")
 
 
@@ -99,7 +99,7 @@ def test_the_bench_doesnt_print_or_hand_over_a_return(
     assert page.get(f"/parcels/print/?order={made.uuid}").context["rows"]
 
 
-def test_a_late_return_counts_as_no_late_parcel_or_delivery_but_may_be_refunded(
+def test_a_late_return_is_no_late_parcel_or_delivery_in_reports_but_may_be_refunded(
     made: Order, sent: Order, quill: Sender, alice: User
 ) -> None:
     now = timezone.now()
@@ -149,10 +149,10 @@ def test_a_return_that_wasnt_booked_is_not_booked_alongside_another(sent: Order,
         bookings.confirm(first, by=alice, now=timezone.now())
 
 
-def test_a_corrected_return_at_another_price_needs_a_yes_and_the_old_one_is_no_duplicate(
+def test_a_corrected_return_at_another_price_needs_consent_and_is_no_duplicate(
     sent: Order, quill: Sender, alice: User
 ) -> None:
-    """A carrier may take days to say whether it refunds the old one."""
+    """A carrier may take days to decide whether it refunds the old one."""
     old = back(sent, quill, alice, status="cancel_asked")
     new = back(sent, quill, alice, status="not_booked")
     with pytest.raises(Order.SentBack):

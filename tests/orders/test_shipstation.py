@@ -1,4 +1,4 @@
-"""A parcel at ShipStation, through the portal: two calls, and never a second purchase."""
+"""A parcel at ShipStation through the portal: two calls, and never a second purchase."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def shipstation(tmp_path: Path, settings: Any) -> Iterator[Client]:
-    """Have the account that takes new orders be one at a sandbox ShipStation."""
+    """Let the account that takes new orders be at a sandbox ShipStation."""
     running = start(Config(state=tmp_path / "shipstation"))
     settings.CARRIER_CLIENT = "shipping_portal.carrier.shipstation.ShipStation"
     settings.CARRIER_BASE_URL, settings.CARRIER_ACCOUNT = f"{running.url}/v1", "shipstation"
@@ -118,7 +118,7 @@ def test_in_a_storm_of_lost_replies_nothing_is_sent_twice(submit, shipstation):
     assert booked == set(keys)
 
 
-def test_five_dollars_more_in_the_first_call_buy_nothing(submit, shipstation):
+def test_a_price_five_dollars_higher_in_the_first_call_buys_nothing(submit, shipstation):
     order = submit()
     shipstation.control("settings", price_change=5.0)
     assert work(order).status == "draft"
@@ -133,7 +133,7 @@ def test_an_account_without_money_stops_and_the_order_waits(submit, shipstation)
     assert shipstation.effects("bought") == []
 
 
-def test_a_refused_first_call_is_shown_at_its_field(submit, shipstation):
+def test_a_refusal_of_the_first_call_is_shown_at_its_field(submit, shipstation):
     order = submit()
     Order.objects.filter(pk=order.pk).update(receiver_line1="Sample Street")
     order.refresh_from_db()

@@ -31,7 +31,7 @@ def shoebox(quill: Sender, alice: User) -> ParcelSize:
 
 @pytest.fixture
 def bill(shoebox: ParcelSize, quill: Sender, alice: User) -> Bill:
-    """`bill("1.3")` is a Shoebox parcel, declared at 1 kg, billed and measured at 1.3 kg; `bill()` came as declared."""
+    """`bill("1.3")` is a Shoebox parcel declared at 1 kg, but measured and billed at 1.3 kg; `bill()` is as declared."""
 
     def billed(measured: str = "", *, size: ParcelSize = shoebox, **fields: Any) -> Order:
         order = factories.order(
@@ -56,7 +56,7 @@ def said(of: Sender, size: ParcelSize | None, weight: str = "1") -> tuple[int, i
     return found and (len(found.history.above), found.history.billed, f"{found.weight.normalize():f}")
 
 
-def test_it_warns_from_two_of_the_last_five_on(bill: Bill, quill: Sender, shoebox: ParcelSize) -> None:
+def test_a_size_warns_from_two_heavier_parcels_in_the_last_five(bill: Bill, quill: Sender, shoebox: ParcelSize) -> None:
     assert said(quill, shoebox) is None
     for _ in range(4):
         bill()
@@ -193,7 +193,7 @@ def test_a_sizes_rates_count_each_parcel_once(bill: Bill, quill: Sender, shoebox
     assert (rate.billed, rate.charged, rate.under_declared, rate.percent) == (9, 2, 1, 11)
 
 
-def test_all_histories_at_once_equal_each_one_alone_in_the_same_queries(
+def test_all_histories_together_equal_each_one_alone_with_no_more_queries(
     bill: Bill, quill: Sender, shoebox: ParcelSize
 ) -> None:
     for number in range(6):

@@ -1,4 +1,4 @@
-"""What a parcel costs the database: statements from pressing Book to its labels, without transactions and slots."""
+"""How many statements a parcel takes, from pressing Book to its labels, not counting transactions and slots."""
 
 import dataclasses
 import uuid
@@ -35,7 +35,7 @@ def at_most(count: int) -> Iterator[None]:
 
 @pytest.fixture
 def quote(carrier: SandboxCarrier, quill: Sender, alice: User) -> Callable[..., Quote]:
-    """`quote()` is a price as the Book page finds it, with nothing cached from another booking."""
+    """`quote()` is a price as the Book page would find it, with nothing cached from another booking."""
 
     def make(**changes: str) -> Quote:
         details = factories.details(quill, receiver=dataclasses.replace(factories.receiver(), **changes))
@@ -51,7 +51,7 @@ def press(quote: Quote, by: User) -> Order:
     )
 
 
-def test_pressing_book(quote: Callable[..., Quote], alice: User) -> None:
+def test_pressing_book_takes_few_statements(quote: Callable[..., Quote], alice: User) -> None:
     press(quote(), alice)  # the first booking of a day creates its row
     known = quote()
     with at_most(9):
@@ -64,7 +64,7 @@ def test_pressing_book(quote: Callable[..., Quote], alice: User) -> None:
         press(with_another_phone, alice)
 
 
-def test_a_booking_from_its_message_to_its_parcel(submitted: Callable[[], Order]) -> None:
+def test_a_booking_takes_few_statements_from_its_message_to_its_parcel(submitted: Callable[[], Order]) -> None:
     bookings.process_booking(submitted().pk)
     order = submitted()
     with at_most(13):
@@ -73,7 +73,7 @@ def test_a_booking_from_its_message_to_its_parcel(submitted: Callable[[], Order]
     assert (order.status, order.parcel.reference) == ("booked", order.carrier_reference)
 
 
-def test_the_printed_label(booked: Callable[[], Order]) -> None:
+def test_the_printed_label_takes_few_statements(booked: Callable[[], Order]) -> None:
     order = booked()
     first = order.labels.get(is_spare=False)
     with at_most(7):
@@ -82,7 +82,7 @@ def test_the_printed_label(booked: Callable[[], Order]) -> None:
     assert first.state == Label.State.STORED
 
 
-def test_both_labels(booked: Callable[[], Order]) -> None:
+def test_both_labels_take_few_statements(booked: Callable[[], Order]) -> None:
     order = booked()
     order.labels.update(is_spare=False)  # both are wanted
     first = order.labels.order_by("due_at")[0]

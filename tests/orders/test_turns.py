@@ -1,4 +1,4 @@
-"""The carrier's rate: no second has more calls than the contract allows, and nobody waits long for nothing."""
+"""The carrier's rate: no second has more calls than the contract allows, and nobody waits longer than needed."""
 
 import datetime as dt
 import heapq
@@ -83,7 +83,7 @@ def test_a_job_that_writes_before_its_call_starts_on_time(clock: Clock) -> None:
 def test_a_carrier_that_counts_each_second_refuses_no_call(
     carrier_with: Callable[..., SandboxCarrier], db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In real time, as fast as one thread can. The number of turns used is counted above, without a busy machine."""
+    """This runs in real time, as fast as one thread can. The test above counts turns without depending on the machine."""
     monkeypatch.setattr(turns, "APART", APART)
     carrier = carrier_with("requests_per_second = 40.0")
     carrier.settings(enforce_rates=True)
@@ -112,7 +112,7 @@ def test_two_accounts_have_two_queues(clock: Clock, settings: Any) -> None:
 
 
 def test_eight_workers_at_one_a_second_start_exactly_that_many(clock: Clock, contract: Callable[[str], None]) -> None:
-    """Each worker comes back at its given time. A queue that gave up after five seconds started 46 in these 30."""
+    """Each worker comes back at its given time. A queue that gave up after five seconds would start 46 calls in these 30."""
     contract("requests_per_second = 1.0")
     account, starts = gateway.current_account(), []
     workers = [(clock.now, number) for number in range(8)]
@@ -130,7 +130,7 @@ def test_eight_workers_at_one_a_second_start_exactly_that_many(clock: Clock, con
     assert 24 <= len(late) <= 31
 
 
-def test_a_call_that_missed_its_turn_takes_another(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_call_that_missed_its_turn_takes_another_turn(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     turn = turns.Turns(gateway.current_account())
     turn.ahead("book")
     clock.now += turns.HEAD_START + turns.LATE + 0.01
@@ -182,7 +182,7 @@ def test_a_person_asking_for_prices_gets_turns_during_an_import(clock: Clock) ->
 
 
 def test_eight_workers_on_an_import_all_wait_in_the_queue(clock: Clock) -> None:
-    """If put off, a row would wait for the next sweep while the queue stays empty."""
+    """If it were put off, a row would wait for the next sweep while the queue stayed empty."""
     account = gateway.current_account()
     taken = [turns.take_turn(account, "quote", shares=True, patience=turns.DUE) for _ in range(8)]
     assert taken[-1] - clock.now < turns.SPARE
@@ -208,7 +208,7 @@ def test_a_person_is_refused_at_once_if_the_queue_is_too_long(clock: Clock, cont
 
 @pytest.fixture
 def full(monkeypatch: pytest.MonkeyPatch) -> dt.datetime:
-    """Make every queue as long as possible, until then."""
+    """Make every queue as long as possible. Return when it ends."""
     then = timezone.now() + dt.timedelta(seconds=60)
 
     def refuse(*named: Any, **more: Any) -> float:
@@ -328,7 +328,7 @@ def test_a_size_the_carrier_lists_late_waits_no_longer_than_any_label(
 
 @pytest.fixture
 def crowded(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """From the call on, no call gets a turn except a job's first."""
+    """From now on, no call gets a turn except a job's first."""
 
     def refuse(self: turns.Turns, operation: str, not_after: float | None = None) -> None:
         raise Crowded(retry_after=3.0)

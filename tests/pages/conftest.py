@@ -1,4 +1,4 @@
-"""The browsers of three senders: Alice's in Fitzroy, one in the United States, one in Canada."""
+"""The browsers of three senders: Alice in Fitzroy, one in the United States and one in Canada."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Refusals of the carrier."""
+"""Refusals by the carrier."""
 
 from typing import Any
 
@@ -8,6 +8,6 @@ WRAPPER = "Some of the supplied data is invalid; see messages."
 
 
 def no(messages: Any, *, status: int = 422) -> bytes:
-    """A refusal in the carrier family's envelope, whose sentence only refers to the messages."""
+    """Return a refusal in the default format, where the sentence only refers to the messages."""
     body = {"error": "unprocessable_entity", "error_description": WRAPPER, "messages": messages}
     return reply(status, {name: member for name, member in body.items() if member is not None})

@@ -1,4 +1,4 @@
-"""The address book: found by the beginning of a word, kept by the rules of a new parcel, never twice."""
+"""The address book: searched by the start of a word, with the rules of a new parcel, and no entry twice."""
 
 from collections.abc import Callable
 from typing import Any
@@ -57,7 +57,7 @@ def test_an_address_keeps_the_rules_of_a_new_parcel(browser: Client, changes: di
     assert not Receiver.objects.exists()
 
 
-def test_a_suggested_place_is_taken_with_one_press(browser: Client) -> None:
+def test_a_suggested_place_is_accepted_with_one_click(browser: Client) -> None:
     browser.post("/addresses/new/", PRIYA | {"receiver_suburb": "Hobart", "use_place": "HOBART|TAS|7000"})
     assert Receiver.objects.get().postcode == "7000"
 
@@ -81,7 +81,7 @@ def test_the_same_receiver_is_refused_a_second_time(browser: Client) -> None:
 
 
 @pytest.mark.parametrize("q", ["noo", "TAMS", "noor tam", "cera", "noor.tamsin@", "7000", "0491 570 156", "tàm"])
-def test_somebody_is_found_by_the_beginning_of_their_words(browser: Client, quill: Sender, q: str) -> None:
+def test_somebody_is_found_by_the_start_of_any_word(browser: Client, quill: Sender, q: str) -> None:
     factories.saved_receiver(quill)
     factories.saved_receiver(quill, name="Ada", company="", email="a@b.example", phone="", postcode="3065")
     assert found(browser, f"q={q}") == ["Noor Tamsin"]
@@ -145,7 +145,7 @@ def test_a_row_without_duplicates_is_never_merged(browser: Client, quill: Sender
     assert Receiver.objects.get() == kept
 
 
-def test_a_newer_list_flags_places_it_lost_and_an_edit_clears_the_flag(browser: Client, quill: Sender) -> None:
+def test_a_newer_list_flags_places_it_no_longer_has_and_an_edit_clears_the_flag(browser: Client, quill: Sender) -> None:
     gone = factories.saved_receiver(quill)
     factories.saved_receiver(quill, name="Ada Lund", suburb="FITZROY", postcode="3065", state="VIC")
     rows = b"country,suburb,state,postcode\nAU,FITZROY,VIC,3065\nAU,BRUNSWICK,VIC,3056\n"
@@ -166,7 +166,7 @@ def test_a_list_that_has_the_place_again_clears_the_flag(quill: Sender) -> None:
     assert not kept.is_off_list
 
 
-def test_a_fingerprint_is_who_and_where_not_the_spelling() -> None:
+def test_a_fingerprint_depends_on_who_and_where_not_on_the_spelling() -> None:
     one = factories.receiver()
     same = factories.receiver(name="NOOR  tamsin", email="other@example.net", phone="")
     elsewhere = factories.receiver(line1="5 Sample Street")
@@ -188,7 +188,7 @@ def test_a_stranger_finds_nobody_and_a_get_deletes_nothing(
 
 
 @pytest.mark.parametrize("page", ["", "?q=noor", "duplicates/"])
-def test_a_page_costs_the_same_with_many_rows(browser: Client, quill: Sender, page: str) -> None:
+def test_a_page_takes_the_same_number_of_queries_with_many_rows(browser: Client, quill: Sender, page: str) -> None:
     def queries() -> int:
         with CaptureQueriesContext(connection) as seen:
             browser.get(f"/addresses/{page}")

@@ -1,4 +1,4 @@
-"""Another pickup day is never a cancel: it is chosen in parcel tools, or without them arranged by us (§3 rules 3,
+"""Another pickup day never needs a cancellation: senders choose it in parcel tools, or we arrange it (§3 rules 3 and
 4).
 """
 
@@ -65,7 +65,7 @@ def test_without_a_link_no_page_promises_parcel_tools(
 
 
 @pytest.mark.parametrize("progress", PROGRESS[1:5])
-def test_without_a_link_no_mail_promises_parcel_tools(
+def test_without_a_link_no_email_promises_parcel_tools(
     quill: Sender, alice: User, order: Callable[..., Order], progress: str
 ) -> None:
     advance(order(), progress, at=timezone.now())
@@ -106,7 +106,7 @@ def test_without_a_link_senders_ask_us_for_another_day(order: Callable[..., Orde
 
 
 @pytest.mark.parametrize("progress", PROGRESS[1:3])
-def test_with_a_link_they_are_one_press_away(
+def test_with_a_link_parcel_tools_are_one_click_away(
     parcel_tools: None, order: Callable[..., Order], progress: str, alice: User, visit: Visit
 ) -> None:
     made, client = order(progress), visit(alice)
@@ -145,9 +145,7 @@ def forbidden(order: Order) -> str:
 
 
 def told_everywhere(order: Order, client: Client) -> list[str]:
-    """Every text about another day after a futile pickup: pages, the bulk cancel, the check before a cancel, the
-    email.
-    """
+    """Return every text about another day after a futile pickup: pages, bulk cancel, the cancel check and the email."""
     advance(order, "pickup_futile", at=timezone.now())
     pages = [client.get(page) for page in (f"/parcels/{order.uuid}/", f"/parcels/{order.uuid}/cancel/")]
     pages.append(client.post("/parcels/cancel/", {"order": [order.uuid]}))

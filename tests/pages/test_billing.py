@@ -1,4 +1,4 @@
-"""Billing: weeks and statements add up to their lines, explain each, and are the account's own."""
+"""Billing: weeks and statements add up, explain each line, and show only the account's own."""
 
 import copy
 import csv
@@ -53,7 +53,7 @@ def order(quill: Sender, alice: User) -> Order:
 
 
 def charges(order: Order, *lines: tuple[str, str], **fields: Any) -> list[Charge]:
-    """Posted lines of one report, of that week."""
+    """Posted lines of one report for that week."""
     report = fields.pop("report", None) or factories.billing_report(week=fields.pop("week", MONDAY))
     return [factories.charge(order, kind, amount, report=report, **fields) for kind, amount in lines]
 
@@ -63,7 +63,7 @@ def rows_of(answer: Any) -> list[list[str]]:
     return list(csv.reader(io.StringIO(content)))
 
 
-def test_before_the_first_report_it_says_when_one_comes(page: Client) -> None:
+def test_before_the_first_report_the_page_says_when_one_comes(page: Client) -> None:
     assert "The carrier's weekly report usually comes on Monday or Tuesday." in text(page.get("/billing/"))
 
 
@@ -123,7 +123,7 @@ def test_a_week_is_final_once_it_is_over_and_its_report_is_posted(until: str, to
     assert found == is_final
 
 
-def test_thirteen_weeks_are_a_page_and_the_others_are_one_press_away(page: Client, order: Order) -> None:
+def test_a_page_has_thirteen_weeks_and_the_others_are_one_click_away(page: Client, order: Order) -> None:
     for back in range(15):
         charges(order, ("order", "1.00"), week=MONDAY - dt.timedelta(days=7 * back))
     first = page.get("/billing/")
@@ -135,7 +135,7 @@ def test_thirteen_weeks_are_a_page_and_the_others_are_one_press_away(page: Clien
     assert older.context["on"] is None
 
 
-def test_the_total_stands_beside_its_parts(page: Client, order: Order) -> None:
+def test_the_total_is_shown_with_its_parts(page: Client, order: Order) -> None:
     charges(order, ("order", "427.00"), ("cover", "4.10"), ("delay-refund", "-18.80"))
     words = text(page.get(STATEMENT))
     assert "Total $412.30 1 booking Order cost $427.00 1 Extra Cover Extra Cover $4.10" in words
@@ -189,7 +189,7 @@ def test_every_sum_of_a_statement_is_the_sum_of_its_lines(page: Client, order: O
     assert len(context["groups"]) == len(EVERY_KIND)
 
 
-def test_groups_have_the_interfaces_words_and_plain_explanations(page: Client, order: Order) -> None:
+def test_groups_have_the_interfaces_terms_and_plain_explanations(page: Client, order: Order) -> None:
     charges(order, *EVERY_KIND)
     words = text(page.get(STATEMENT))
     for said in (
@@ -351,7 +351,9 @@ def test_a_number_too_big_for_the_database_is_404(page: Client, order: Order) ->
     assert page.get(STATEMENT, {"after": "9.9999999999999999"}).context["rows"] == []
 
 
-def test_it_costs_the_same_with_ten_lines_and_with_ten_thousand(page: Client, order: Order) -> None:
+def test_a_statement_takes_the_same_number_of_queries_for_ten_lines_and_ten_thousand(
+    page: Client, order: Order
+) -> None:
     found = []
     report = factories.billing_report(week=MONDAY)
     first, *_ = charges(order, *EVERY_KIND[:10], report=report)
@@ -389,7 +391,7 @@ def test_the_spreadsheet_has_every_line_with_numbers_that_add_up(page: Client, o
     assert len(filtered) == 3
 
 
-def test_the_spreadsheet_goes_past_the_end_of_the_page(
+def test_the_spreadsheet_has_lines_beyond_the_first_page(
     page: Client, order: Order, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(statements, "ON_PAPER", 2)
@@ -414,7 +416,7 @@ def test_the_bookkeeper_sees_money_and_initials_but_no_contact_details(order: Or
 
 
 @pytest.mark.parametrize("address", [STATEMENT, f"{STATEMENT}statement.csv"])
-def test_bob_sees_none_of_alices(order: Order, bob: User, visit: Visit, address: str) -> None:
+def test_bob_sees_none_of_alices_billing(order: Order, bob: User, visit: Visit, address: str) -> None:
     charges(order, *EVERY_KIND)
     factories.charge(None, "order", "99.99", report=factories.billing_report(week=MONDAY))  # nobody's yet
     browser = visit(bob)
@@ -460,7 +462,7 @@ def test_billing_is_in_the_menu_of_those_who_see_money(
     assert ("adjusted" in answer.content.decode()) == sees
 
 
-def test_on_paper_it_says_statement_and_neither_invoice_nor_label(page: Client, order: Order) -> None:
+def test_a_printed_statement_says_statement_and_neither_invoice_nor_label(page: Client, order: Order) -> None:
     charges(order, *EVERY_KIND)
     answer = page.get(STATEMENT)
     assert "Statement – not a tax invoice. This is not a shipping label." in text(answer)
@@ -517,7 +519,7 @@ def test_old_size_charges_and_other_peoples_jobs_stay_off_today(
     ],
 )
 @time_machine.travel("2026-11-25")
-def test_a_week_is_named_after_its_days(country: str, week: str, words: str) -> None:
+def test_a_weeks_name_is_made_from_its_days(country: str, week: str, words: str) -> None:
     sender = Sender(country=country, zone="UTC")
     assert statements.week_words(dt.date.fromisoformat(week), sender) == words
 

@@ -124,7 +124,7 @@ PICKUP_PASSED = {"kind": "pickup_passed", "text": "Its pickup day came before th
     ("status", "problem", "agreed"),
     [("draft", PICKUP_PASSED, "12.08 AUD"), ("draft", ROSE, "9.40 AUD"), ("not_booked", {}, "12.08 AUD")],
 )
-def test_a_pickup_day_that_has_come_is_replaced_by_one_press(
+def test_one_click_replaces_a_pickup_day_that_has_come(
     page: Client, order: Callable[..., Order], status: str, problem: dict[str, str], agreed: str
 ) -> None:
     made = order(status=status, problem=problem, pickup_date=dt.date(2026, 1, 5))

@@ -1,4 +1,4 @@
-"""Cancel: the page asks what is needed first, and only needs that cancelling meets reach the carrier (interface §3)."""
+"""Cancel: the page first asks what the sender needs. The carrier is asked only if cancelling helps (interface §3)."""
 
 import re
 from collections.abc import Callable
@@ -36,7 +36,7 @@ def ask(page: Client, order: Order, need: str) -> str:
     return text(page.get(f"/parcels/{order.uuid}/cancel/?need={need}"))
 
 
-def test_what_is_needed_is_asked_first(page: Client, order: Order) -> None:
+def test_the_page_first_asks_what_the_sender_needs(page: Client, order: Order) -> None:
     answer = page.get(f"/parcels/{order.uuid}/cancel/")
     for need in (
         "I no longer need to send it",
@@ -49,7 +49,7 @@ def test_what_is_needed_is_asked_first(page: Client, order: Order) -> None:
     assert words.index("Some details are wrong") < words.index("The driver didn't come") < words.index("Cancel parcel")
 
 
-def test_not_sending_it_shows_the_consequences_before_it_cancels(page: Client, order: Order) -> None:
+def test_the_consequences_are_shown_before_a_parcel_is_cancelled(page: Client, order: Order) -> None:
     words = ask(page, order, "not_sending")
     assert f"Cancel {order} to Noor Tamsin?" in words
     assert "Don't use the label until the carrier answers. Once it's cancelled, throw the label away" in words
@@ -137,7 +137,7 @@ NO_WAY = "Order can not be cancelled; contact support for help."
 
 @pytest.fixture
 def refused(order: Order, alice: User) -> Order:
-    """A cancellation that the carrier refused."""
+    """A cancellation the carrier refused."""
     cancels.ask_to_cancel(order, by=alice, why="not sending it", now=timezone.now())
     cancel_outcomes.record(order, order.cancels.get(), StaysBooked(Rejected(422, text=NO_WAY)))
     return order

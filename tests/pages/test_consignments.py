@@ -30,7 +30,7 @@ def page(alice: User, visit: Visit, localities: None, carrier: SandboxCarrier) -
 
 
 def add(page: Client, typed: dict[str, Any] = AT_HOME, **more: str) -> str:
-    """Press “Another parcel” in a form; return the draft's address."""
+    """Press “Another parcel” in a form. Return the draft's URL."""
     answer = page.post("/parcels/new/", {**typed, "add_parcel": "", **more})
     assert answer.status_code == 302, text(answer)
     return str(answer["Location"]).partition("#")[0]
@@ -265,7 +265,7 @@ def test_other_accounts_parcels_and_drafts_are_not_found(page: Client, bob: User
     assert draft.values == before
 
 
-def test_a_copy_is_of_that_one_parcel_only(page: Client) -> None:
+def test_a_copy_has_only_that_one_parcel(page: Client) -> None:
     made = booked(page)
     answer = page.get(f"/parcels/new/?again={made[1].uuid}")
     controls = shown(page, answer["Location"])

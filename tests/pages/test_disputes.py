@@ -76,7 +76,7 @@ def test_the_sums_of_a_parcel_are_those_of_its_lines(page: Client, order: Order)
     assert balance.net == sum(row["charge"].amount for row in charged.rows) == 100
 
 
-def test_its_page_costs_the_same_however_many_lines_it_has(page: Client, order: Order) -> None:
+def test_a_parcels_page_takes_the_same_number_of_queries_for_many_lines(page: Client, order: Order) -> None:
     found = []
     for more in (1, 2, 40):
         for _ in range(more):
@@ -361,6 +361,6 @@ def test_a_photo_is_erased_with_its_account(page: Client, charge: Charge, quill:
 
 
 @pytest.mark.parametrize("query", ["line=", "line=x", "line=-1", "line=" + "9" * 30])
-def test_an_address_that_names_no_charges_is_404(page: Client, charge: Charge, query: str) -> None:
+def test_a_url_that_names_no_charges_is_404(page: Client, charge: Charge, query: str) -> None:
     assert page.get(f"/billing/charges/wrong/?{query}").status_code == 404
     assert page.get(f"/billing/charges/wrong/?line={charge.pk}&line={charge.pk + 1}").status_code == 404

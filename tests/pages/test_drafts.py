@@ -1,4 +1,4 @@
-"""A draft is saved from its first letter as typed, has its own address, and is emptied once booked."""
+"""A draft is saved as typed from the first letter on, has its own URL, and is emptied once booked."""
 
 import datetime as dt
 import re
@@ -29,7 +29,7 @@ def save(page: Client, typed: dict[str, Any], **more: Any) -> Any:
     return page.post("/parcels/new/", {"save_draft": "1", **typed}, **more)
 
 
-def test_a_half_typed_form_is_kept_as_it_is_and_opens_again(listed: Client) -> None:
+def test_a_half_typed_form_is_saved_as_it_is_and_can_be_opened_again(listed: Client) -> None:
     answer = save(listed, HALF)
     draft = Draft.objects.get()
     assert answer["Location"] == f"/parcels/drafts/{draft.uuid}/"
@@ -154,7 +154,7 @@ def test_typing_into_the_form_of_a_booked_parcel_starts_another_draft(
     assert (str(other.uuid), other.values["receiver_name"]) == (answer["draft"], "Priya Nair")
 
 
-def test_another_parcel_like_a_booked_one_is_priced_in_a_draft_of_its_own(
+def test_another_parcel_like_a_booked_one_is_priced_in_its_own_draft(
     carrier: SandboxCarrier, localities: None, listed: Client, quill: Sender, alice: User
 ) -> None:
     mine, quote = factories.draft(quill, alice), factories.quote(quill, alice)
@@ -182,7 +182,7 @@ def test_checking_the_prices_again_and_editing_continue_the_draft(
     assert draft.quote != before
 
 
-def test_book_takes_the_price_that_its_page_showed(listed: Client, quill: Sender, alice: User) -> None:
+def test_book_uses_the_price_its_page_showed(listed: Client, quill: Sender, alice: User) -> None:
     shown, newer = factories.quote(quill, alice), factories.quote(quill, alice)
     draft = factories.draft(quill, alice)
     Draft.objects.filter(pk=draft.pk).update(quote=newer)
@@ -190,7 +190,7 @@ def test_book_takes_the_price_that_its_page_showed(listed: Client, quill: Sender
     assert Order.objects.get().quote == shown
 
 
-def test_book_never_takes_another_accounts_quote(listed: Client, quill: Sender, alice: User, bob: User) -> None:
+def test_book_never_uses_another_accounts_quote(listed: Client, quill: Sender, alice: User, bob: User) -> None:
     draft, own = factories.draft(quill, alice), factories.quote(quill, alice)
     Draft.objects.filter(pk=draft.pk).update(quote=own)
     book(listed, draft, factories.quote(bob.membership.sender, bob))
@@ -262,7 +262,7 @@ def test_drafts_are_listed_with_continue_and_delete(listed: Client, quill: Sende
     assert not Draft.objects.exists()
 
 
-def test_another_accounts_draft_is_not_there(quill: Sender, alice: User, bob: User, visit: Visit) -> None:
+def test_another_accounts_draft_is_not_found(quill: Sender, alice: User, bob: User, visit: Visit) -> None:
     draft, stranger = factories.draft(quill, alice), visit(bob)
     assert stranger.get(f"/parcels/drafts/{draft.uuid}/").status_code == 404
     assert stranger.post(f"/parcels/drafts/{draft.uuid}/delete/").status_code == 404
@@ -330,7 +330,7 @@ def test_another_accounts_receiver_starts_nothing(quill: Sender, bob: User, visi
         assert visit(bob).get(f"/parcels/new/?receiver={named}").status_code == 404
 
 
-def test_a_saved_draft_has_a_title_of_its_own(listed: Client, quill: Sender, alice: User) -> None:
+def test_a_saved_draft_has_its_own_title(listed: Client, quill: Sender, alice: User) -> None:
     draft = factories.draft(quill, alice)
     receiver = draft.values["receiver_name"]
     new, saved = (title(listed.get(address)) for address in ("/parcels/new/", f"/parcels/drafts/{draft.uuid}/"))

@@ -1,4 +1,4 @@
-"""The same box to the same person within two hours: the portal asks once before it books it again."""
+"""The same box to the same person within two hours: the portal asks once before booking it again."""
 
 import datetime as dt
 import uuid
@@ -23,7 +23,7 @@ Press = Callable[..., Any]
 
 @pytest.fixture
 def duplicate(quill: Sender, alice: User) -> Order:
-    """Booked fourteen minutes ago, to Noor Tamsin as in every quote of the factories."""
+    """A parcel booked fourteen minutes ago to Noor Tamsin, who is in every quote of the factories."""
     at = timezone.now() - dt.timedelta(minutes=14)
     return factories.order(quill, alice, status="booked", carrier_reference="S7K2QX", created_at=at)
 
@@ -41,7 +41,7 @@ def press(alice: User, quill: Sender, visit: Visit) -> Press:
     return pressed
 
 
-def test_the_second_is_asked_about_inline_and_booked_by_one_more_press(duplicate: Order, press: Press) -> None:
+def test_a_second_parcel_needs_one_more_click_on_the_same_page(duplicate: Order, press: Press) -> None:
     answer = press()
     assert answer.status_code == 409
     assert "You booked S7K2QX to Noor Tamsin 14 min ago. Book another?" in text(answer)
@@ -53,13 +53,15 @@ def test_the_second_is_asked_about_inline_and_booked_by_one_more_press(duplicate
     assert Order.objects.count() == 2
 
 
-def test_the_question_shows_before_the_press_too(duplicate: Order, quill: Sender, alice: User, visit: Visit) -> None:
+def test_the_question_is_also_shown_before_book_is_pressed(
+    duplicate: Order, quill: Sender, alice: User, visit: Visit
+) -> None:
     page = visit(alice).get(factories.prices_of(factories.quote(quill, alice)))
     assert "You booked S7K2QX to Noor Tamsin 14 min ago. Book another?" in text(page)
     assert 'name="another"' not in page.content.decode()
 
 
-def test_the_pickup_day_chosen_is_kept_through_the_question(
+def test_the_chosen_pickup_day_is_kept_after_the_question(
     duplicate: Order, press: Press, quill: Sender, alice: User
 ) -> None:
     body = press().content.decode()
@@ -117,7 +119,7 @@ def test_a_form_sent_again_leads_to_its_own_order(duplicate: Order, press: Press
     assert other.status_code == 409
 
 
-def test_beside_the_form_the_question_needs_its_press_too(
+def test_the_question_next_to_the_form_needs_an_answer_too(
     duplicate: Order, carrier: SandboxCarrier, listed: Client
 ) -> None:
     Order.objects.update(

@@ -1,4 +1,4 @@
-"""Proof packs and account exports: who may ask, what their pages say, and how the file is sent."""
+"""Proof packs and account exports: who may request them, what their pages say, and how the file is sent."""
 
 import datetime as dt
 import hashlib
@@ -42,7 +42,7 @@ def test_the_page_says_when_packing_started_again(order: Order, alice: User, vis
         assert ("Packing restarted." in page) is is_said
 
 
-def test_a_proof_pack_is_one_press_away_from_its_parcel(order: Order, alice: User, visit: Visit) -> None:
+def test_a_proof_pack_is_one_click_away_from_its_parcel(order: Order, alice: User, visit: Visit) -> None:
     client = visit(alice)
     assert "Proof pack" in text(client.get(f"/parcels/{order.uuid}/"))
     answer = client.post(f"/parcels/{order.uuid}/proof-pack/")
@@ -59,7 +59,7 @@ def test_a_proof_pack_is_one_press_away_from_its_parcel(order: Order, alice: Use
     assert f"/exports/{export.uuid}/" in client.get(f"/parcels/{order.uuid}/").content.decode()
 
 
-def test_two_presses_lead_to_one_export(order: Order, alice: User, visit: Visit) -> None:
+def test_two_clicks_lead_to_one_export(order: Order, alice: User, visit: Visit) -> None:
     client = visit(alice)
     pages = {client.post(f"/parcels/{order.uuid}/proof-pack/")["Location"] for _ in range(2)}
     pages |= {client.post(EVERYTHING)["Location"] for _ in range(2)}

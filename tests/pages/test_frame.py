@@ -1,4 +1,4 @@
-"""What every page shares: its frame, its words, its errors."""
+"""What every page shares: its frame, its words and its error pages."""
 
 import re
 from collections.abc import Callable
@@ -34,7 +34,7 @@ def addresses(quill: Sender, alice: User) -> list[str]:
     ]
 
 
-def test_each_page_has_one_heading_a_title_of_its_own_a_language_and_a_skip_link(
+def test_each_page_has_one_heading_its_own_title_a_language_and_a_skip_link(
     addresses: list[str], alice: User, visit: Visit
 ) -> None:
     page = visit(alice)

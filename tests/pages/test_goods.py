@@ -28,7 +28,7 @@ def test_a_word_raises_its_own_question(typed: str, word: str) -> None:
 
 
 @pytest.mark.parametrize("typed", ["Ceramic mugs", "gaskets", "painting by hand", "", "enlightertainment", "glued box"])
-def test_a_word_that_only_contains_one_raises_nothing(typed: str) -> None:
+def test_a_longer_word_that_contains_one_raises_no_question(typed: str) -> None:
     assert contents_form.contents_questions([typed]) == []
 
 

@@ -1,4 +1,4 @@
-"""What is compressed on its way to the browser, and what never is (docs/decisions/0010)."""
+"""What is compressed for the browser, and what never is (docs/decisions/0010)."""
 
 import gzip
 import hashlib
@@ -19,7 +19,7 @@ TAKES_GZIP = {"Accept-Encoding": "gzip, deflate, br"}
 
 
 def get(page: Client, address: str, **headers: str) -> tuple[dict[str, str], bytes]:
-    """The headers and the bytes of a response."""
+    """Return the headers and bytes of a response."""
     answer = page.get(address, headers=headers)
     body = b"".join(answer) if answer.streaming else answer.content
     return dict(answer.headers), body
@@ -39,7 +39,7 @@ def test_pages_styles_and_scripts_are_compressed_for_browsers_that_accept_it(
     assert gzip.decompress(packed)[:200] == plain[:200]
 
 
-def test_the_same_page_has_another_length_each_time(quill: Sender, alice: User, visit: Visit) -> None:
+def test_the_same_page_has_a_different_length_each_time(quill: Sender, alice: User, visit: Visit) -> None:
     page = visit(alice)
     assert len({len(page.get("/help/", headers=TAKES_GZIP).content) for _ in range(20)}) > 5
 
@@ -73,7 +73,7 @@ def test_a_list_is_compressed_as_it_is_read(quill: Sender, alice: User, visit: V
 
 
 def test_a_long_list_takes_the_memory_of_a_few_rows(rf: RequestFactory) -> None:
-    """The rows are made as they are read: 30 MB of them, and none in advance."""
+    """Rows are made only as they are read, 30 MB in all."""
     asked = []
 
     def rows() -> Iterator[list[object]]:

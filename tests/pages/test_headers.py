@@ -1,4 +1,4 @@
-"""What every response tells a browser, and the id to find it by in the log."""
+"""What every response tells a browser, and the id that finds it in the log."""
 
 import json
 from typing import Any
@@ -103,7 +103,7 @@ def test_every_csp_report_gets_the_same_response(recorded: Any, body: bytes) -> 
     assert recorded() == []
 
 
-def test_of_many_csp_reports_few_are_logged(recorded: Any) -> None:
+def test_only_a_few_of_many_csp_reports_are_logged(recorded: Any) -> None:
     for _ in range(10):
         report(b'{"csp-report": {"effective-directive": "img-src"}}')
     assert len(recorded()) == 3

@@ -41,7 +41,7 @@ def upload(client: Client, content: bytes | str, *, name: str = "orders.csv") ->
 
 
 def match(client: Client, file: Import) -> Any:
-    """Press “Check all rows” on the page as it came, so every guess is accepted."""
+    """Press “Check all rows” on the unchanged page, so every guess is accepted."""
     page = client.get(reverse("match_columns", args=[file.uuid])).content.decode()
     chosen = re.findall(r'<select name="(\w+)"(?:(?!</select>).)*?value="([^"]+)" selected', page, re.DOTALL)
     chosen += re.findall(r'<input type="radio" name="(size)" value="([^"]+)" checked', page)
@@ -61,7 +61,7 @@ def book(client: Client, file: Import, rule: str = "cheapest", *, later: bool = 
 
 
 def days(page: str) -> list[str]:
-    """The pickup days on offer."""
+    """Return the pickup days on offer."""
     return re.findall(r'<option value="(\d{4}-\d\d-\d\d)">', page)
 
 
@@ -130,7 +130,7 @@ def test_from_the_file_to_the_parcels(listed: Client, carrier: SandboxCarrier, a
     assert Import.objects.get(file_name="second.csv").columns["receiver_email"] == 1
 
 
-def test_a_paste_is_as_good_as_a_file(listed: Client) -> None:
+def test_a_pasted_table_works_like_a_file(listed: Client) -> None:
     listed.post(NEW, {"pasted": f"{HEADER}\n{GOOD}".replace(",", "\t")})
     assert Import.objects.get().delimiter == "\t"
 
@@ -183,7 +183,7 @@ def test_fields_without_a_column_are_named_first(listed: Client, quill: Sender) 
     assert "has no column for" not in text(listed.get(upload(listed, f"{header}\n{rows}\n{rows}")["Location"]))
 
 
-def test_a_row_can_be_left_out_and_taken_back_in(
+def test_a_row_can_be_left_out_and_put_back(
     listed: Client, carrier: SandboxCarrier, quill: Sender, alice: User
 ) -> None:
     row = factories.import_row(quill, alice)
@@ -196,7 +196,7 @@ def test_a_row_can_be_left_out_and_taken_back_in(
     assert row.state == "fix"
 
 
-def test_a_row_left_out_and_taken_back_in_is_still_compared_with_past_orders(
+def test_a_row_that_was_put_back_is_still_compared_with_past_orders(
     listed: Client, carrier: SandboxCarrier, quill: Sender, alice: User
 ) -> None:
     upload(listed, f"{HEADER}\n{GOOD}")
@@ -243,7 +243,9 @@ def test_a_suspended_sender_books_nothing(listed: Client, quill: Sender, alice: 
 
 
 @pytest.mark.parametrize("name", ["imports", "check_import", "import", "match_columns"])
-def test_pages_cost_the_same_whatever_the_number_of_rows(name: str, quill: Sender, alice: User, visit: Visit) -> None:
+def test_pages_take_the_same_number_of_queries_for_any_number_of_rows(
+    name: str, quill: Sender, alice: User, visit: Visit
+) -> None:
     state = {"import": "booking", "match_columns": "matching"}.get(name, "checking")
     file = factories.import_file(quill, alice, state=state)
     client, found = visit(alice), []
@@ -364,7 +366,7 @@ def prices(page: str) -> list[Decimal]:
     return [Decimal(price.replace(",", "")) for price in found]
 
 
-def test_a_file_ten_times_too_big_stays_out_until_its_sender_decides(
+def test_a_file_with_sizes_ten_times_too_big_waits_for_its_sender(
     listed: Client, carrier: SandboxCarrier, alice: User
 ) -> None:
     upload(listed, "\n".join([HEADER, GOOD.replace("1001", "1000"), TEN_TIMES, TEN_TIMES.replace("1001", "1002")]))
@@ -411,7 +413,7 @@ def decide(client: Client, file: Import, page: str, *, right: bool = False, unit
     return client.post(reverse("decide_import", args=[file.uuid]), shown | answer, follow=True)
 
 
-def test_one_press_reads_the_file_in_millimetres(listed: Client, carrier: SandboxCarrier, alice: User) -> None:
+def test_one_click_reads_the_file_in_millimetres(listed: Client, carrier: SandboxCarrier, alice: User) -> None:
     upload(listed, "\n".join([HEADER, TEN_TIMES, TEN_TIMES.replace("1001", "1002")]))
     file = Import.objects.get()
     match(listed, file)
@@ -611,7 +613,7 @@ def test_the_total_is_the_sum_of_the_rows_page_by_page(listed: Client, quill: Se
     assert f"<b>${sum(prices(first) + prices(second)):,.2f} AUD" in first
 
 
-def test_the_dearest_rows_can_be_listed_first(listed: Client, quill: Sender, alice: User) -> None:
+def test_the_most_expensive_rows_can_be_listed_first(listed: Client, quill: Sender, alice: User) -> None:
     file = factories.import_file(quill, alice)
     ready_rows(file, *[f"{10 + at / 100:.2f}" for at in range(60)])
     page = listed.get(check_page(file) + "?sort=price").content.decode()
@@ -648,7 +650,7 @@ def test_a_header_in_millimetres_is_shown_and_choosing_centimetres_is_refused(li
     assert "“Length (mm)” says mm. Choose mm, or rename that column" in text(answer)
 
 
-def test_one_file_too_many_in_an_hour_is_refused_and_taken_the_next_hour(
+def test_a_file_beyond_the_hourly_limit_is_refused_and_accepted_the_next_hour(
     listed: Client, quill: Sender, alice: User, settings: Any
 ) -> None:
     settings.IMPORTS_AN_HOUR = 2

@@ -98,7 +98,7 @@ def test_a_cancelled_parcels_label_is_not_served(label: Label, alice: User, visi
         ("absent", False, "The carrier has no label of this size for this parcel."),
     ],
 )
-def test_a_late_label_says_it_is_not_here_yet(
+def test_the_page_of_a_late_label_says_it_is_not_ready_yet(
     label: Label, alice: User, visit: Visit, state: str, due: bool, said: str
 ) -> None:
     LabelBytes.objects.all().delete()
@@ -173,7 +173,7 @@ def test_a_label_deleted_while_it_is_read_is_not_served(
 
 
 @pytest.mark.parametrize(("progress", "status"), [("", 403), ("pickup_missed", 403), ("collected", 200)])
-def test_stopping_dispatch_closes_the_labels_not_collected_yet(
+def test_stopping_dispatch_withholds_labels_of_parcels_not_collected_yet(
     label: Label, quill: Sender, alice: User, sam: User, visit: Visit, progress: str, status: int
 ) -> None:
     Order.objects.update(progress=progress)

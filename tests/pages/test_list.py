@@ -1,4 +1,4 @@
-"""Views, filters, pages both ways and bulk actions, all with links and forms, no script needed."""
+"""Views, filters, paging both ways and bulk actions, all with links and forms and without a script."""
 
 import csv
 import datetime as dt
@@ -202,7 +202,7 @@ def test_a_search_from_the_top_opens_the_only_parcel_it_finds(page: Client, orde
     assert "2 parcels" in text(page.get("/parcels/?q=tamsin&open=1"))
 
 
-def test_a_view_is_saved_for_oneself_or_for_the_team(
+def test_a_view_is_saved_for_yourself_or_for_the_team(
     page: Client, order: Callable[..., Order], ana: User, bob: User, visit: Visit
 ) -> None:
     order(printed_at=timezone.now(), customer_reference="MINE")
@@ -410,7 +410,7 @@ def test_a_tab_counts_what_its_view_lists_and_an_empty_one_is_hidden(
     assert "Delivery problem 0" in text(page.get("/parcels/?view=delivery-problem"))
 
 
-def test_a_tab_of_a_long_table_says_that_there_are_more(page: Client, order: Callable[..., Order]) -> None:
+def test_the_tab_of_a_long_list_says_that_there_are_more(page: Client, order: Callable[..., Order]) -> None:
     order(progress="delivered")
     last = order()
     Order.objects.bulk_create(factories.copy_of(last, number) for number in range(1000))

@@ -38,7 +38,7 @@ def controls(page: str) -> list[str]:
     return [re.sub(r"<[^>]+>", "", one) for one in re.findall(r"<(?:a|button)\b[^>]*>(.*?)</", main, re.DOTALL)]
 
 
-def test_r3_none_of_its_pages_has_a_control_that_cancels(waiting: Order, alice: User, visit: Visit) -> None:
+def test_r3_no_page_of_the_parcel_has_a_control_that_cancels_it(waiting: Order, alice: User, visit: Visit) -> None:
     client = visit(alice)
     for address in ("", "cancel/", "cancel/?need=not_sending", "cancel/?need=another_day"):
         page = client.get(f"/parcels/{waiting.uuid}/{address}").content.decode()
@@ -46,7 +46,9 @@ def test_r3_none_of_its_pages_has_a_control_that_cancels(waiting: Order, alice: 
         assert 'value="not_sending"' not in page
 
 
-def test_r3_no_second_label_is_suggested_while_the_first_is_waiting(waiting: Order, alice: User, visit: Visit) -> None:
+def test_r3_no_second_label_is_suggested_while_the_first_one_is_waiting(
+    waiting: Order, alice: User, visit: Visit
+) -> None:
     page = visit(alice).get(f"/parcels/{waiting.uuid}/").content.decode()
     assert "Send again" not in controls(page)
 
@@ -58,7 +60,7 @@ def test_r3_a_post_is_refused_with_what_to_do_instead(waiting: Order, alice: Use
     assert not CancelAttempt.objects.exists()
 
 
-def test_r3_it_is_not_cancelled_in_bulk(waiting: Order, alice: User, visit: Visit) -> None:
+def test_r3_the_parcel_is_not_cancelled_in_bulk(waiting: Order, alice: User, visit: Visit) -> None:
     client, chosen = visit(alice), {"order": [waiting.uuid]}
     assert "Cancel 1 parcel?" not in text(client.post("/parcels/cancel/", chosen))
     answer = client.post("/parcels/cancel/", {**chosen, "sure": "yes"})
@@ -68,7 +70,7 @@ def test_r3_it_is_not_cancelled_in_bulk(waiting: Order, alice: User, visit: Visi
     assert not CancelAttempt.objects.exists()
 
 
-def test_r3_it_is_not_cancelled_in_the_admin(waiting: Order, sam: User, visit: Visit) -> None:
+def test_r3_the_parcel_is_not_cancelled_in_the_admin(waiting: Order, sam: User, visit: Visit) -> None:
     client, act = visit(sam), f"/admin/orders/order/{waiting.pk}/acts/cancel/"
     assert act not in client.get(f"/admin/orders/order/{waiting.pk}/change/").content.decode()
     client.post(act, {"reason": "the sender asked us on the phone"})
@@ -78,7 +80,7 @@ def test_r3_it_is_not_cancelled_in_the_admin(waiting: Order, sam: User, visit: V
 
 
 @pytest.mark.parametrize("need", ["another_day", "no_driver"])
-def test_r4_another_pickup_day_is_never_a_cancel(quill: Sender, alice: User, visit: Visit, need: str) -> None:
+def test_r4_another_pickup_day_never_cancels_the_parcel(quill: Sender, alice: User, visit: Visit, need: str) -> None:
     order = factories.order(quill, alice, status="booked")
     client = visit(alice)
     page = client.get(f"/parcels/{order.uuid}/cancel/", {"need": need}).content.decode()

@@ -49,7 +49,7 @@ def test_a_demo_says_how_few_places_it_knows(listed: Client, settings: Any) -> N
     assert message.endswith(f"This demo knows only {known} places in this country.")
 
 
-def test_a_suggested_place_is_one_press_away(carrier: SandboxCarrier, listed: Client) -> None:
+def test_a_suggested_place_is_one_click_away(carrier: SandboxCarrier, listed: Client) -> None:
     answer = listed.post("/parcels/new/", {**AT_HOME, "receiver_postcode": "3065", "use_place": "FITZROY|VIC|3065"})
     assert answer.status_code == 302
     assert entered().receiver.suburb == "FITZROY"
@@ -63,7 +63,7 @@ def test_nearby_places_are_radios_and_what_was_typed_stays_until_one_is_chosen(l
     assert value_of(again, "receiver_postcode") == "3065"
 
 
-def test_the_company_is_cleared_by_one_press(carrier: SandboxCarrier, listed: Client) -> None:
+def test_one_click_clears_the_company(carrier: SandboxCarrier, listed: Client) -> None:
     same = {**AT_HOME, "receiver_company": "Priya Nair"}
     assert 'name="clear_company"' in listed.post("/parcels/new/", same).content.decode()
     listed.post("/parcels/new/", {**same, "clear_company": "1"})
@@ -100,7 +100,7 @@ def test_instructions_are_counted_as_they_are_sent(listed: Client) -> None:
     ]
 
 
-def test_a_parcel_abroad_carries_its_contents(carrier: SandboxCarrier, listed: Client) -> None:
+def test_a_parcel_abroad_is_sent_with_its_contents(carrier: SandboxCarrier, listed: Client) -> None:
     assert listed.post("/parcels/new/", ABROAD).status_code == 302
     (item,) = entered().contents
     assert (item.description, item.quantity, item.origin) == ("Cotton t-shirt", 2, "BD")
@@ -203,7 +203,7 @@ def test_too_many_price_checks_wait_a_minute(
     assert value_of(answer, "receiver_name") == "Priya Nair"
 
 
-def test_a_suspended_sender_is_told_why(listed: Client, quill: Sender, sam: User) -> None:
+def test_a_suspended_sender_reads_why(listed: Client, quill: Sender, sam: User) -> None:
     quill.suspend(by=sam, category="dangerous_goods", text="Batteries in S7K2QX.", note="-", at=timezone.now())
     for answer, status in ((listed.get("/parcels/new/"), 200), (listed.post("/parcels/new/", AT_HOME), 403)):
         assert answer.status_code == status
@@ -240,7 +240,7 @@ def test_another_accounts_parcel_fills_in_nothing(quill: Sender, alice: User, bo
         assert visit(bob).get(f"/parcels/new/?{source}").status_code == 404
 
 
-def test_a_line_that_ends_like_its_place_is_confirmed_as_the_street_by_one_press(
+def test_one_click_confirms_a_line_that_ends_like_its_place_as_the_street(
     carrier: SandboxCarrier, listed: Client
 ) -> None:
     typed = {**AT_HOME, "receiver_line1": "9 Brunswick Vic"}
@@ -268,7 +268,7 @@ def test_a_street_in_the_address_book_is_not_asked_about_again(
     assert messages_at(listed.post("/parcels/new/", {**typed, "receiver_line2": known.line1}), "receiver_line2")
 
 
-def test_a_wrong_state_for_the_place_is_asked_about_with_both_fixes(carrier: SandboxCarrier, listed: Client) -> None:
+def test_a_state_that_does_not_match_the_place_offers_both_fixes(carrier: SandboxCarrier, listed: Client) -> None:
     answer = listed.post("/parcels/new/", {**AT_HOME, "receiver_state": "New South Wales"})
     assert messages_at(answer, "receiver_suburb") == ["3056 is in VIC; you wrote NSW."]
     assert messages_at(answer, "receiver_state") == ["Doesn't match 3056."]

@@ -1,4 +1,4 @@
-"""One word for each state: the badge, the journey and timeline, the row in the list and the email agree."""
+"""One word for each state: the badge, the steps, the timeline, the row in the list and the email agree."""
 
 import re
 from collections.abc import Callable
@@ -24,7 +24,7 @@ AT_THE_SENDER = {"pickup_missed", "pickup_futile"}
 
 
 @pytest.mark.parametrize("progress", ON_THE_WAY)
-def test_each_step_of_the_journey_has_one_word(quill: Sender, alice: User, visit: Visit, progress: Progress) -> None:
+def test_each_step_of_a_parcel_has_one_word(quill: Sender, alice: User, visit: Visit, progress: Progress) -> None:
     now, word = timezone.now(), progress.label
     made = factories.order(quill, alice, status="booked", progress=progress, progress_at=now)
     EventWord.objects.create(word="sandbox word", progress=progress, first_seen_at=now)

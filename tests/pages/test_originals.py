@@ -1,4 +1,4 @@
-"""The ZIP of originals: the carrier's exact bytes, what is in it, what is not, and who took it."""
+"""The ZIP of originals: the carrier's exact bytes, what it contains and leaves out, and who downloaded it."""
 
 import csv
 import io
@@ -82,7 +82,7 @@ def test_the_senders_own_size_is_used_and_is_in_its_own_folder(
     ]
 
 
-def test_the_list_says_whose_each_file_is_and_has_no_formulas(order: Order, alice: User, visit: Visit) -> None:
+def test_the_list_names_each_files_parcel_and_has_no_formulas(order: Order, alice: User, visit: Visit) -> None:
     Order.objects.update(receiver_name='=HYPERLINK("x") Nair', customer_reference="+1")
     text = archive(visit(alice).get(ZIP)).read("LIST.csv").decode("utf-8-sig")
     [row] = csv.DictReader(io.StringIO(text))
@@ -150,7 +150,7 @@ def test_a_parcel_cancelled_while_the_zip_is_written_is_left_out(
     assert "SLATE1 full-page: It is no longer booked" in found.read("NOT-INCLUDED.txt").decode()
 
 
-def test_every_label_taken_is_in_the_audit_log(order: Order, quill: Sender, ana: User, visit: Visit) -> None:
+def test_every_downloaded_label_is_in_the_audit_log(order: Order, quill: Sender, ana: User, visit: Visit) -> None:
     second = ready(quill, ana)
     archive(visit(ana).get(ZIP))
     assert [(row.action, row.subject, row.actor) for row in Audit.objects.order_by("pk")] == [

@@ -1,4 +1,4 @@
-"""One parcel's page: what each state means, and how much of it each role sees."""
+"""A parcel's page: what each state means, and how much each role sees."""
 
 import datetime as dt
 from collections.abc import Callable
@@ -36,7 +36,7 @@ def shown(page: Client, order: Order) -> str:
     return text(page.get(f"/parcels/{order.uuid}/"))
 
 
-def test_it_is_named_after_reference_and_receiver(page: Client, order: Callable[..., Order]) -> None:
+def test_the_page_is_named_after_the_reference_and_receiver(page: Client, order: Callable[..., Order]) -> None:
     made = order()
     answer = page.get(f"/parcels/{made.uuid}/")
     assert "Noor Tamsin" in text(answer)
@@ -219,7 +219,7 @@ def test_a_bookkeeper_reads_no_words_that_may_name_the_receiver(
     assert "Signed by" not in shown(visit(bea), made)
 
 
-def test_a_reference_in_the_url_opens_only_ones_own_parcel(
+def test_a_reference_in_the_url_opens_only_your_own_parcel(
     page: Client, order: Callable[..., Order], bob: User, visit: Visit
 ) -> None:
     made = order()
@@ -256,7 +256,7 @@ LABEL_STATES: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("fields", "said"), LABEL_STATES)
-def test_a_label_that_is_not_there_says_why(
+def test_the_page_says_why_a_label_is_missing(
     page: Client, order: Callable[..., Order], fields: dict[str, Any], said: str
 ) -> None:
     made = order()
@@ -275,7 +275,7 @@ def test_a_signed_link_in_a_scan_is_shown_nowhere(order: Callable[..., Order], a
     assert "Left a card, see [cut]" in answer
 
 
-def test_a_reference_typed_in_small_letters_opens_the_parcel(
+def test_a_reference_typed_in_lower_case_opens_the_parcel(
     order: Callable[..., Order], alice: User, visit: Visit
 ) -> None:
     made = order(carrier_reference="SQ7K2M")
@@ -356,7 +356,7 @@ def test_a_label_of_a_stopped_account_is_not_framed(page: Client, order: Callabl
         ({"status": "rejected"}, []),
     ],
 )
-def test_the_bar_goes_only_as_far_as_the_parcel(
+def test_the_progress_bar_goes_only_as_far_as_the_parcel(
     page: Client, order: Callable[..., Order], fields: dict[str, Any], steps: list[str]
 ) -> None:
     body = page.get(f"/parcels/{order(**fields).uuid}/").content.decode()
@@ -365,7 +365,7 @@ def test_the_bar_goes_only_as_far_as_the_parcel(
     assert drawn == steps
 
 
-def test_a_scan_that_is_no_journey_step_shows_its_own_text(page: Client, order: Callable[..., Order]) -> None:
+def test_a_scan_that_is_not_a_step_shows_its_own_text(page: Client, order: Callable[..., Order]) -> None:
     made = order(progress="delivered")
     factories.event(factories.parcel(made), event_type="Info", description="Signed for by the receiver")
     assert "<b>Signed for by the receiver</b>" in page.get(f"/parcels/{made.uuid}/").content.decode()

@@ -1,4 +1,4 @@
-"""The list: all its state is in its URL, fifty a page, the same few queries at any length."""
+"""The list: its whole state is in the URL, with fifty rows a page and the same few queries at any length."""
 
 from collections.abc import Callable
 
@@ -51,7 +51,7 @@ def test_a_bookkeeper_sees_initials(order: Callable[..., Order], bea: User, visi
     assert "HOBART" not in words
 
 
-def test_only_ones_own_parcels_are_listed(order: Callable[..., Order], bob: User, visit: Visit) -> None:
+def test_only_your_own_parcels_are_listed(order: Callable[..., Order], bob: User, visit: Visit) -> None:
     order()
     assert "No parcels yet" in text(visit(bob).get("/parcels/"))
 
@@ -77,7 +77,7 @@ def test_a_very_long_search_or_one_with_control_characters_is_cut_and_harmless(
     assert "Noor Tamsin" in text(page.get("/parcels/", {"q": "no\u200bor"}))
 
 
-def test_ones_own_reference_opens_its_parcel(
+def test_your_own_reference_opens_its_parcel(
     page: Client, order: Callable[..., Order], bob: User, visit: Visit
 ) -> None:
     made = order()
@@ -86,7 +86,7 @@ def test_ones_own_reference_opens_its_parcel(
 
 
 @pytest.mark.parametrize("typed", ["Sab12cD", "SAB12CD", "sab12cd"])
-def test_a_reference_of_mixed_case_is_found_however_it_is_typed(
+def test_a_mixed_case_reference_is_found_however_it_is_typed(
     page: Client, order: Callable[..., Order], typed: str
 ) -> None:
     made = order(carrier_reference="Sab12cD")

@@ -1,4 +1,4 @@
-"""While the carrier has no prices a sender saves the draft, leaves, and gets one email when there are prices again."""
+"""While the carrier gives no prices, a sender saves the draft, leaves, and gets one email once there are prices again."""
 
 import datetime as dt
 from typing import Any
@@ -53,7 +53,7 @@ def test_waiting_is_not_offered_if_it_would_not_help(carrier: SandboxCarrier, li
     assert TELL not in text(ask(listed))
 
 
-def test_the_draft_is_saved_and_the_page_says_what_will_come(listed: Client) -> None:
+def test_the_draft_is_saved_and_the_page_says_what_happens_next(listed: Client) -> None:
     one = wait(listed)
     page = listed.get(f"/parcels/drafts/{one.draft.uuid}/")
     assert "We'll email you when the carrier gives prices again. Nothing is booked." in text(page)
@@ -61,7 +61,7 @@ def test_the_draft_is_saved_and_the_page_says_what_will_come(listed: Client) -> 
     assert one.due_at == one.asked_at + awaiting_prices.SHORTEST
 
 
-def test_whoever_asked_gets_one_email_and_nobody_else_does(
+def test_only_the_person_who_asked_gets_one_email(
     carrier: SandboxCarrier, listed: Client, ana: User, alice: User
 ) -> None:
     one = wait(listed)
@@ -165,7 +165,7 @@ def test_asking_again_turns_these_emails_back_on(carrier: SandboxCarrier, listed
     assert len(recorded()) == 1
 
 
-def test_two_presses_are_one_wait(listed: Client) -> None:
+def test_two_clicks_start_one_wait(listed: Client) -> None:
     one = wait(listed)
     again = {**AT_HOME, "save_draft": "tell", "draft": str(one.draft.uuid)}
     listed.post("/parcels/new/", again)

@@ -38,7 +38,7 @@ def book(page: Client, quote: Quote, **changes: Any) -> Any:
     return page.post(f"{factories.prices_of(quote)}book/", form(quote, **changes))
 
 
-def test_offers_stand_side_by_side_from_cheapest_to_dearest(
+def test_offers_are_listed_from_cheapest_to_most_expensive(
     carrier: SandboxCarrier, localities: None, page: Client
 ) -> None:
     answer = page.post("/parcels/new/", AT_HOME, follow=True)
@@ -75,7 +75,7 @@ def test_duties_are_shown_separately(carrier: SandboxCarrier, localities: None, 
     assert "Receiver may be asked for duties and taxes." in words
 
 
-def test_no_offer_says_what_to_try(page: Client, quill: Sender, alice: User) -> None:
+def test_without_an_offer_the_page_says_what_to_try(page: Client, quill: Sender, alice: User) -> None:
     nothing = factories.quote(quill, alice)
     Quote.objects.filter(pk=nothing.pk).update(products=[])
     words = text(page.get(factories.prices_of(nothing)))
@@ -108,7 +108,7 @@ def test_the_age_of_prices_is_shown_and_old_ones_cannot_be_booked_from_the_page(
     assert "Book parcel" not in text(answer)
 
 
-def test_prices_are_checked_again_by_a_press(
+def test_prices_can_be_checked_again_with_one_click(
     carrier: SandboxCarrier, localities: None, page: Client, quill: Sender, alice: User
 ) -> None:
     old = factories.quote(quill, alice, at=timezone.now() - dt.timedelta(minutes=6))

@@ -67,7 +67,7 @@ def test_mark_printed_takes_it_off_the_queue_and_names_who(order: Order, ana: Us
 @pytest.mark.parametrize(
     ("opened", "asked"), [(0, "is not asked"), (1, "Did it come out?"), (2, "Did all 2 come out?")]
 )
-def test_only_a_label_that_was_opened_is_asked_about(
+def test_the_page_asks_only_about_opened_labels(
     order: Order, quill: Sender, alice: User, visit: Visit, opened: int, asked: str
 ) -> None:
     client, orders = visit(alice), [order, ready(quill, alice), ready(quill, alice)]
@@ -132,7 +132,7 @@ def test_a_parcel_cancelled_meanwhile_is_not_marked(order: Order, alice: User, v
     assert Order.objects.get().printed_at is None
 
 
-def test_many_are_marked_at_once_each_audited_and_at_the_same_cost(quill: Sender, alice: User, visit: Visit) -> None:
+def test_many_labels_are_marked_at_once_and_each_is_audited(quill: Sender, alice: User, visit: Visit) -> None:
     client, found = visit(alice), []
     client.get(BENCH)
     for count in (2, 12):
@@ -150,7 +150,7 @@ def test_many_are_marked_at_once_each_audited_and_at_the_same_cost(quill: Sender
     }
 
 
-def test_of_many_only_ones_own_booked_parcels_are_marked(
+def test_only_your_own_booked_parcels_are_marked(
     order: Order, bob: User, quill: Sender, alice: User, ana: User, visit: Visit
 ) -> None:
     theirs = ready(bob.membership.sender, bob)
@@ -307,7 +307,7 @@ def test_a_suspended_sender_still_prints(order: Order, quill: Sender, alice: Use
     assert client.post(mark(order), {"printed": "yes"}).status_code == 302
 
 
-def test_a_stranger_sees_nothing_of_it(order: Order, bob: User, visit: Visit) -> None:
+def test_a_stranger_sees_none_of_the_bench(order: Order, bob: User, visit: Visit) -> None:
     client = visit(bob)
     assert listed(client) == []
     assert client.get(f"{BENCH}?order={order.uuid}").status_code == 404
@@ -340,7 +340,9 @@ def test_other_methods_actions_and_views_are_refused(order: Order, alice: User, 
     assert client.get(f"{BENCH}?view=delivered").status_code == 404
 
 
-def test_the_bench_costs_the_same_with_one_label_and_with_three(quill: Sender, alice: User, visit: Visit) -> None:
+def test_the_bench_takes_the_same_number_of_queries_for_one_label_and_for_three(
+    quill: Sender, alice: User, visit: Visit
+) -> None:
     client, found = visit(alice), []
     client.get(BENCH)  # the first visit writes the session
     for more in (1, 2):
@@ -367,7 +369,7 @@ def test_the_test_page_is_offered_where_the_size_is_chosen(alice: User, visit: V
     assert f'href="{TEST_PAGE}"' in visit(alice).get(page).content.decode()
 
 
-def test_the_parcels_page_prints_the_senders_size_first_and_says_the_tip_once(
+def test_the_parcels_page_prints_the_senders_size_first_and_shows_the_tip_once(
     order: Order, quill: Sender, alice: User, visit: Visit
 ) -> None:
     factories.stored_label(order, size="cropped")

@@ -1,4 +1,4 @@
-"""Print stations on the pages, by plain posts: add one, send to it, look at it, stop it."""
+"""Print stations on the pages, with plain posts: add one, send labels to it, view it and stop it."""
 
 import datetime as dt
 import re
@@ -108,7 +108,7 @@ def test_a_scan_goes_to_the_station_and_a_printed_one_is_asked_about(
     assert PrintJob.objects.get(state="waiting").is_again
 
 
-def test_a_scan_of_nothing_to_print_says_so(
+def test_a_scan_without_a_label_to_print_says_so(
     order: Order, station: PrintStation, bob: User, alice: User, visit: Visit
 ) -> None:
     ready(bob.membership.sender, bob, customer_reference="BOLT-1")
@@ -154,7 +154,7 @@ def test_with_two_stations_on_a_browser_sends_to_the_one_it_chose(
     assert visit(ana).get(BENCH).context["here"] is None
 
 
-def test_a_jam_and_a_failure_are_shown_in_the_printers_words(
+def test_a_jam_and_a_failure_are_shown_with_the_printers_own_message(
     order: Order, station: PrintStation, quill: Sender, alice: User, visit: Visit
 ) -> None:
     failed = ready(quill, alice, customer_reference="SHOP-8")
@@ -269,7 +269,7 @@ def test_no_redirect_leaves_the_site(order: Order, station: PrintStation, alice:
     assert answer["Location"] == f"{BENCH}?"
 
 
-def test_sending_many_costs_as_much_as_sending_one(
+def test_sending_many_labels_takes_as_many_queries_as_sending_one(
     station: PrintStation, quill: Sender, alice: User, visit: Visit
 ) -> None:
     client, found = visit(alice), []

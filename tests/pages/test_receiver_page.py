@@ -1,4 +1,4 @@
-"""The page that a sender shares with a receiver: what it says, who may open it, and when it ends."""
+"""The page a sender shares with a receiver: what it says, who may open it, and when it ends."""
 
 import datetime as dt
 import secrets
@@ -52,7 +52,7 @@ def order(quill: Sender, alice: User, localities: None) -> Order:
 
 
 def share(order: Order, **more: Any) -> str:
-    """Share it, and return the path of its page."""
+    """Share the parcel, and return the path of its page."""
     page = receiver_pages.share(order, by=order.made_by, now=timezone.now(), **more)
     return receiver_pages.link_of(page).removeprefix("http://127.0.0.1:8000")
 
@@ -65,12 +65,12 @@ def opened(path: str) -> str:
 
 @pytest.fixture
 def november(time_machine: TimeMachineFixture) -> None:
-    """A time before the parcel is due."""
+    """Set the clock to before the parcel is due."""
     time_machine.move_to(dt.datetime(2026, 11, 29, 2, tzinfo=dt.UTC))
 
 
 @pytest.mark.usefixtures("november")
-def test_it_says_where_the_parcel_is_when_it_arrives_and_whom_to_ask(order: Order) -> None:
+def test_the_page_says_where_the_parcel_is_when_it_arrives_and_whom_to_ask(order: Order) -> None:
     shown = opened(share(order, contact=CONTACT))
     assert "Parcel from Quill & Co" in shown
     assert "On the way" in shown
@@ -81,7 +81,7 @@ def test_it_says_where_the_parcel_is_when_it_arrives_and_whom_to_ask(order: Orde
 
 
 @pytest.mark.parametrize("status", Status.values)
-def test_it_contains_no_personal_data_in_any_state(order: Order, status: str) -> None:
+def test_the_page_has_no_personal_data_in_any_state(order: Order, status: str) -> None:
     path, shown = share(order, contact=CONTACT), ""
     states = {"status": status, "carrier_reference": order.carrier_reference if status in HELD else None}
     for progress in Progress.values:
@@ -137,7 +137,7 @@ def test_a_parcel_that_is_not_booked_does_not_say_why(order: Order, status: str)
 
 
 def test_the_page_and_its_style_sheet_are_small(order: Order) -> None:
-    """Both as they are, before gzip; nothing else is loaded but the logo and the icon of the tab."""
+    """Sizes are before gzip. Nothing else is loaded except the logo and the tab's icon."""
     page = Client().get(share(order, contact=CONTACT)).content
     sheet = Client().get(brand.asset_address("receiver_style")).content
     assert len(page) + len(sheet) <= 15_000
@@ -155,7 +155,7 @@ def test_the_style_sheet_has_every_colour_it_uses() -> None:
 # -- Who opens it, and how -----------------------------------------------------------------------
 
 
-def test_it_is_not_cached_or_indexed_and_sends_no_referrer(order: Order) -> None:
+def test_the_page_is_not_cached_or_indexed_and_sends_no_referrer(order: Order) -> None:
     path = share(order)
     for address in (path, "/follow/no-such-page/"):
         answer = Client().get(address)
@@ -169,7 +169,7 @@ def test_it_is_not_cached_or_indexed_and_sends_no_referrer(order: Order) -> None
     assert Client().post(path).status_code == 405
 
 
-def test_it_reads_no_session_and_does_not_touch_a_login(order: Order, visit: Visit, bob: User) -> None:
+def test_the_page_reads_no_session_and_does_not_touch_a_login(order: Order, visit: Visit, bob: User) -> None:
     path, browser = share(order), visit(bob)
     before = list(Session.objects.values())
     for address in (path, "/follow/no-such-page/", "/follow/no/such/page/"):
@@ -218,7 +218,7 @@ def test_opening_it_often_does_not_count_as_guessing(order: Order) -> None:
     assert {reader.get(path).status_code for _ in range(70)} == {200}
 
 
-def test_the_address_is_in_no_row_and_no_log_line(order: Order, lines: Callable[[], list[str]]) -> None:
+def test_the_url_is_in_no_row_and_no_log_line(order: Order, lines: Callable[[], list[str]]) -> None:
     path = share(order, contact=CONTACT)
     token = path.strip("/").split("/")[1]
     Client().get(path)
@@ -231,7 +231,7 @@ def test_the_address_is_in_no_row_and_no_log_line(order: Order, lines: Callable[
     assert token not in written + every_row()
 
 
-def test_the_address_has_more_than_128_random_bits_and_is_made_by_the_secret_key(order: Order, settings: Any) -> None:
+def test_the_url_has_more_than_128_random_bits_from_the_secret_key(order: Order, settings: Any) -> None:
     path = share(order)
     assert len(path.strip("/").split("/")[1]) * 6 >= 160
     page = ReceiverPage.objects.get()
@@ -269,7 +269,7 @@ def test_a_sender_starts_sharing_sees_it_is_on_and_stops(order: Order, alice: Us
     ]
 
 
-def test_sharing_twice_keeps_the_address(order: Order) -> None:
+def test_sharing_twice_keeps_the_url(order: Order) -> None:
     assert share(order, contact=CONTACT) == share(order)
     assert ReceiverPage.objects.get().contact == CONTACT
     assert share(order, contact="03 5550 1234") == share(order)
@@ -337,7 +337,7 @@ def test_sharing_can_be_turned_off_by_a_setting(order: Order, alice: User, visit
         ({"status": "cancelled", "progress": "", "progress_at": None, "booked_at": 29, "cancelled_at": 1}, True),
     ],
 )
-def test_it_ends_some_time_after_the_last_news(order: Order, fields: dict[str, Any], opens: bool) -> None:
+def test_sharing_ends_some_time_after_the_last_news(order: Order, fields: dict[str, Any], opens: bool) -> None:
     path, now = share(order), timezone.now()
     ago = {name: now - dt.timedelta(days=days) for name, days in fields.items() if isinstance(days, int)}
     Order.objects.filter(pk=order.pk).update(**fields | ago)
@@ -346,7 +346,7 @@ def test_it_ends_some_time_after_the_last_news(order: Order, fields: dict[str, A
     assert ReceiverPage.objects.exists() is opens
 
 
-def test_erasing_the_receiver_ends_it(order: Order) -> None:
+def test_erasing_the_receiver_ends_sharing(order: Order) -> None:
     path = share(order)
     Order.objects.filter(pk=order.pk).update(progress="delivered", progress_at=timezone.now())
     erasing.erase({"order": [order.pk]})

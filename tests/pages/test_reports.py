@@ -32,7 +32,7 @@ Figures = set[tuple[str, str, str, str]]  # group, row, column, value
 
 @pytest.fixture
 def page(quill: Sender, alice: User, visit: Visit, monkeypatch: pytest.MonkeyPatch) -> Client:
-    """Her browser; the job counts the days before each page."""
+    """Alice's browser. The job counts the days before each page."""
     client = visit(alice)
     get = client.get
 
@@ -51,7 +51,7 @@ def today(quill: Sender) -> dt.date:
 def delivered(
     sender: Sender, by: User, *, ago: int, took: float, late: int = 0, planned: int = 0, **fields: Any
 ) -> Order:
-    """Delivered this many days ago, after this long on the way; `late` days past its last day, negative before it."""
+    """A parcel delivered this many days ago, after this many days on the way. It was `late` days late, or early if negative."""
     at = timezone.now() - dt.timedelta(days=ago)
     moved = at - dt.timedelta(days=took)
     due = at.astimezone(sender.tzinfo).date() - dt.timedelta(days=late)
@@ -309,7 +309,7 @@ def test_an_american_reads_packages(visit: Visit) -> None:
     assert "Packages you drop off don’t count here." in text(visit(owner).get("/reports/"))
 
 
-def test_what_is_not_posted_does_not_count(page: Client, quill: Sender, alice: User) -> None:
+def test_unposted_charges_do_not_count(page: Client, quill: Sender, alice: User) -> None:
     report = factories.billing_report(state="checked")
     factories.charge(factories.order(quill, alice, status="booked"), report=report)
     body = page.get("/reports/").content.decode()
@@ -317,7 +317,7 @@ def test_what_is_not_posted_does_not_count(page: Client, quill: Sender, alice: U
     assert 'data-report="size-charges"' not in body
 
 
-def test_more_links_to_reports_for_the_owner_and_the_bookkeeper_only(
+def test_the_more_menu_has_reports_only_for_owners_and_bookkeepers(
     alice: User, ana: User, bea: User, vic: User, visit: Visit
 ) -> None:
     leads = {
@@ -328,7 +328,9 @@ def test_more_links_to_reports_for_the_owner_and_the_bookkeeper_only(
     assert visit(bea).get("/reports/no-such.csv").status_code == 404
 
 
-def test_it_costs_the_same_however_many_parcels_and_lines(quill: Sender, alice: User, visit: Visit) -> None:
+def test_the_reports_take_the_same_number_of_queries_for_any_number_of_lines(
+    quill: Sender, alice: User, visit: Visit
+) -> None:
     page, found = visit(alice), []
     page.get("/reports/")
     for rounds in (0, 1, 5):
@@ -342,7 +344,7 @@ def test_it_costs_the_same_however_many_parcels_and_lines(quill: Sender, alice: 
     assert found[1] == found[2] <= 10, [query["sql"][:90] for query in queries]
 
 
-def test_it_says_when_the_last_count_was_or_that_there_was_none(
+def test_the_page_says_when_the_last_count_was_or_that_there_was_none(
     page: Client, quill: Sender, alice: User, visit: Visit
 ) -> None:
     assert "Parcels are being counted. Look again in a few minutes." in text(visit(alice).get("/reports/"))

@@ -1,4 +1,4 @@
-"""A return's label can be taken once by anybody with the link: opening the page takes nothing; no log or row has the
+"""Anybody with the link can download a return's label once. Opening the page alone uses nothing up; no log or row has the
 token.
 """
 
@@ -27,7 +27,7 @@ Visit = Callable[[User], Client]
 
 @pytest.fixture
 def made(quill: Sender, alice: User) -> Order:
-    """A return that is booked, with its label."""
+    """A booked return with its label."""
     sent = factories.order(quill, alice, status="booked", progress="delivered", progress_at=timezone.now())
     order = factories.order(quill, alice, status="booked", returns=sent, pickup=vars(factories.receiver()))
     factories.stored_label(order)
@@ -54,7 +54,7 @@ def test_the_sender_makes_the_link_and_sees_it_once(made: Order, alice: User, vi
     assert Client().get(f"/follow/{token[1]}/label/").status_code == 200
 
 
-def test_opening_takes_nothing_and_one_press_takes_the_carriers_bytes_once(link: str, made: Order) -> None:
+def test_opening_the_page_uses_nothing_and_one_click_downloads_the_label_once(link: str, made: Order) -> None:
     stranger = Client(enforce_csrf_checks=True)
     for method in (stranger.head, stranger.get, stranger.get):
         assert method(link).status_code == 200
@@ -66,7 +66,7 @@ def test_opening_takes_nothing_and_one_press_takes_the_carriers_bytes_once(link:
     assert Audit.objects.filter(action="return label taken").count() == 1
 
 
-def test_it_is_not_cached_indexed_or_sent_as_a_referrer_and_sets_no_cookie(
+def test_the_page_is_not_cached_indexed_or_sent_as_a_referrer_and_sets_no_cookie(
     link: str, alice: User, visit: Visit
 ) -> None:
     for browser in (Client(), visit(alice)):
@@ -79,7 +79,7 @@ def test_it_is_not_cached_indexed_or_sent_as_a_referrer_and_sets_no_cookie(
     assert (taken["Cache-Control"], taken["Referrer-Policy"]) == ("private, no-store", "no-referrer")
 
 
-def test_its_page_names_the_business_and_no_person(link: str) -> None:
+def test_the_page_names_the_business_and_no_person(link: str) -> None:
     words = text(Client().get(link))
     assert "Quill & Co gives you this label" in words.replace("&amp;", "&")
     assert not re.search("Noor|Tamsin|Sample Street|Ira|Example Lane|@", words)
@@ -112,7 +112,7 @@ def test_the_link_can_be_withdrawn_and_made_again(link: str, made: Order, alice:
         {"status": "cancelled", "cancelled_at": timezone.now()},
     ],
 )
-def test_a_label_that_must_not_be_used_isnt_given(link: str, made: Order, changes: dict[str, Any]) -> None:
+def test_a_label_that_must_not_be_used_is_not_given_out(link: str, made: Order, changes: dict[str, Any]) -> None:
     Order.objects.filter(pk=made.pk).update(**changes)
     assert gone(link)
 
@@ -122,7 +122,7 @@ def test_while_dispatch_is_stopped_no_label_is_given(link: str, quill: Sender, s
     assert gone(link)
 
 
-def test_a_label_that_cant_be_read_leaves_the_link_good(link: str, made: Order) -> None:
+def test_a_label_that_cannot_be_read_does_not_use_up_the_link(link: str, made: Order) -> None:
     made.labels.update(sha256="0" * 64)
     assert Client().post(link).status_code == 503
     assert ReturnLink.objects.get().taken_at is None
@@ -152,7 +152,7 @@ def test_no_log_has_the_token(link: str, lines: Callable[[], list[str]]) -> None
     assert token not in written
 
 
-def test_erasing_the_receiver_ends_it(link: str, made: Order) -> None:
+def test_erasing_the_receiver_ends_the_link(link: str, made: Order) -> None:
     erasing.erase({"order": {made.pk}})
     assert not ReturnLink.objects.exists()
     made.refresh_from_db()

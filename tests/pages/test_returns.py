@@ -1,4 +1,4 @@
-"""Sending a parcel back: two presses, its own order at the carrier, linked both ways, never twice without asking."""
+"""Sending a parcel back: two clicks, its own order at the carrier, linked both ways, and never twice without asking."""
 
 import json
 import re
@@ -52,7 +52,7 @@ def book(page: Client, prices: str, **more: str) -> Any:
 
 
 def returned(page: Client, order: Order, **more: str) -> Order:
-    """Send it back, and let the worker book the return."""
+    """Send the parcel back, and let the worker book the return."""
     book(page, press(page, order), **more)
     made = order.sent_back.latest("pk")
     bookings.process_booking(made.pk)
@@ -61,7 +61,7 @@ def returned(page: Client, order: Order, **more: str) -> Order:
     return made
 
 
-def test_two_presses_book_a_return_from_the_receiver_to_us(
+def test_two_clicks_book_a_return_from_the_receiver_to_us(
     page: Client, delivered: Order, carrier: SandboxCarrier
 ) -> None:
     assert "Send it back" in text(page.get(f"/parcels/{delivered.uuid}/"))
@@ -115,7 +115,7 @@ def again(page: Client, prices: str) -> tuple[str, dict[str, str]]:
     return f"{prices}book/", {"form_token": str(quote.uuid), "product": quote.products[0]["code"]}
 
 
-def test_a_second_return_is_asked_about_and_booked_by_one_more_press(page: Client, delivered: Order) -> None:
+def test_a_second_return_needs_one_more_click(page: Client, delivered: Order) -> None:
     first = returned(page, delivered)
     Order.objects.filter(pk=first.pk).update(submitted_at=timezone.now() - timezone.timedelta(days=9))
     prices = press(page, delivered)

@@ -1,4 +1,4 @@
-"""The size guard on the pages: it warns before booking, one press takes the weight or ignores it, and nothing typed is
+"""The size guard on the pages: it warns before booking, one click accepts the weight or ignores it, and nothing typed is
 lost.
 """
 
@@ -32,7 +32,7 @@ def billed(of: Sender, by: User, size: ParcelSize, measured: str = "") -> None:
 
 @pytest.fixture
 def shoebox(quill: Sender, alice: User) -> ParcelSize:
-    """Three of its last five were measured at 1.3 kg."""
+    """A size whose last five parcels include three measured at 1.3 kg."""
     size = factories.size(quill, name="Shoebox", weight=Decimal(1))
     for measured in ("1.3", "", "1.3", "", "1.3"):
         billed(quill, alice, size, measured)
@@ -45,7 +45,7 @@ def typed(shoebox: ParcelSize) -> dict[str, Any]:
 
 
 def link(answer: Any, words: str) -> str:
-    """Where the link with these words leads."""
+    """Return where the link with these words leads."""
     found = re.search(rf'<a[^>]* href="([^"]*)"[^>]*>{words}', answer.content.decode())
     assert found, words
     return found[1].replace("&amp;", "&")
@@ -81,7 +81,7 @@ def test_the_warning_shows_beside_the_form_too(carrier: SandboxCarrier, listed: 
     assert "measured at" not in text(beside(listed, kept))
 
 
-def test_the_measured_weight_is_taken_by_one_press_without_javascript(
+def test_one_click_accepts_the_measured_weight_without_javascript(
     carrier: SandboxCarrier, listed: Client, typed: dict[str, Any]
 ) -> None:
     page = listed.post("/parcels/new/", typed, follow=True)
@@ -154,7 +154,7 @@ def test_the_sizes_page_counts_what_was_charged_and_says_what_is_typical(
     assert "Not yet – –" in page
 
 
-def test_the_guard_costs_the_same_with_many_parcels(
+def test_the_guard_takes_the_same_number_of_queries_with_many_parcels(
     carrier: SandboxCarrier, listed: Client, quill: Sender, alice: User, typed: dict[str, Any], shoebox: ParcelSize
 ) -> None:  # fmt: skip
     page = listed.post("/parcels/new/", typed, follow=True).redirect_chain[-1][0]

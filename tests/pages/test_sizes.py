@@ -1,4 +1,4 @@
-"""Sizes: boxes with a name, chosen instead of measured."""
+"""Sizes: boxes with a name, which are chosen instead of measured."""
 
 from collections.abc import Callable
 
@@ -164,7 +164,7 @@ def test_a_stranger_finds_no_size_and_a_get_changes_nothing(
     assert names(quill) == ["Mug box"]
 
 
-def test_the_list_costs_the_same_with_many_sizes(browser: Client, quill: Sender, alice: User) -> None:
+def test_the_list_takes_the_same_number_of_queries_with_many_sizes(browser: Client, quill: Sender, alice: User) -> None:
     found = []
     browser.get("/sizes/")  # the first visit also writes the session
     for count in (1, 2, 30):

@@ -44,7 +44,7 @@ def words_of(answer: Any) -> str:
     return " ".join(" ".join(each.extract_text() for each in PdfReader(io.BytesIO(answer.content)).pages).split())
 
 
-def test_it_has_every_line_every_sum_and_the_tax_the_carrier_stated(page: Client, order: Order) -> None:
+def test_the_pdf_has_every_line_every_total_and_the_tax_the_carrier_stated(page: Client, order: Order) -> None:
     charges(order, *EVERY_KIND)
     answer = page.get(f"{STATEMENT}statement.pdf")
     assert answer["Content-Disposition"] == f'attachment; filename="statement-{WEEK}.pdf"'
@@ -83,7 +83,7 @@ def test_the_spreadsheet_has_the_tax_of_each_line(page: Client, order: Order) ->
     assert [line[heads.index("Tax in it")] for line in lines] == ["1.10", ""]
 
 
-def test_two_currencies_have_separate_sums(page: Client, order: Order) -> None:
+def test_two_currencies_have_separate_totals(page: Client, order: Order) -> None:
     charges(order, ("order", "12.08"))
     charges(order, ("order", "7.00"), currency="USD")
     words = words_of(page.get(f"{STATEMENT}statement.pdf"))
@@ -100,13 +100,13 @@ def test_names_keep_their_own_script(page: Client, order: Order) -> None:
         assert name in words_of(page.get(f"{STATEMENT}statement.pdf"))
 
 
-def test_it_is_the_whole_week_whatever_the_page_shows(page: Client, order: Order) -> None:
+def test_the_pdf_has_the_whole_week_whatever_the_page_shows(page: Client, order: Order) -> None:
     charges(order, *EVERY_KIND)
     filtered, whole = (words_of(page.get(f"{STATEMENT}statement.pdf{query}")) for query in ("?kind=size&q=nothing", ""))
     assert filtered == whole
 
 
-def test_a_long_week_has_all_sums_and_says_its_lines_are_cut(
+def test_a_long_week_has_all_totals_and_says_that_lines_are_left_out(
     page: Client, order: Order, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(statements, "ON_PAPER", 2)
@@ -150,6 +150,6 @@ def test_the_page_links_to_it(page: Client, order: Order) -> None:
 
 
 @pytest.mark.parametrize("week", [WEEK, "2026-W60", "nonsense"])
-def test_bob_has_none_of_alices(order: Order, bob: User, visit: Visit, week: str) -> None:
+def test_bobs_pdf_has_none_of_alices_lines(order: Order, bob: User, visit: Visit, week: str) -> None:
     charges(order, *EVERY_KIND)
     assert visit(bob).get(f"/billing/{week}/statement.pdf").status_code == 404

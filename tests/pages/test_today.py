@@ -1,4 +1,4 @@
-"""Today: its counts match the list's, it says what happens next, and it costs the same on any day."""
+"""Today: its counts match the list's, it says what happens next, and it takes the same queries on any day."""
 
 import datetime as dt
 import re
@@ -84,9 +84,7 @@ def count_of(answer: Any) -> int:
     return int(found[1])
 
 
-def test_every_count_is_the_count_of_the_list_it_leads_to(
-    page: Client, order: Callable[..., Order], quill: Sender
-) -> None:
+def test_every_count_matches_the_list_it_links_to(page: Client, order: Callable[..., Order], quill: Sender) -> None:
     """R15."""
     for _ in range(7):
         one_of_everything(order, quill)
@@ -109,7 +107,7 @@ def test_every_count_is_the_count_of_the_list_it_leads_to(
     assert [pickup["printed"] for pickup in context["pickups"]] == [7, 0]
 
 
-def test_a_line_counts_every_parcel_with_its_reason_however_many_newer_there_are(
+def test_a_line_counts_every_parcel_with_its_reason_even_behind_many_newer_ones(
     page: Client, order: Callable[..., Order]
 ) -> None:
     order(status="booked", progress="lost")
@@ -218,7 +216,7 @@ def test_deliveries_have_a_chart_of_days_and_an_on_time_share(
     assert answer.context["deliveries"].values == [0] * 6 + [9, 1] + [0] * 5 + [4]
 
 
-def test_it_says_what_happens_next(
+def test_today_says_what_happens_next(
     parcel_tools: None, page: Client, order: Callable[..., Order], quill: Sender
 ) -> None:
     one_of_everything(order, quill)
@@ -283,7 +281,9 @@ def test_other_accounts_parcels_do_not_count(
     assert "Your first one takes about a minute." in text(visit(bob).get("/today/"))
 
 
-def test_it_costs_the_same_on_a_full_day(page: Client, order: Callable[..., Order], quill: Sender) -> None:
+def test_today_takes_the_same_number_of_queries_on_a_full_day(
+    page: Client, order: Callable[..., Order], quill: Sender
+) -> None:
     found = []
     page.get("/today/")
     for rounds in (1, 1, 21):
@@ -311,7 +311,7 @@ def test_due_parcels_are_looked_up_by_day(page: Client) -> None:
     assert re.search(r"orders_due.*\n *Index Cond: .*eta_to <= ", plan), plan
 
 
-def test_it_says_only_whether_anything_changed(page: Client, order: Callable[..., Order]) -> None:
+def test_the_check_for_news_says_only_whether_anything_changed(page: Client, order: Callable[..., Order]) -> None:
     seen = re.search(r'data-ask="(/today/\?seen=[\d-]+)"', page.get("/today/").content.decode())
     assert seen
     assert page.get(seen[1]).status_code == 204

@@ -1,4 +1,4 @@
-"""What senders and operators see where two carriers take new orders."""
+"""What senders and operators see if two carriers take new orders."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_the_button_books_at_the_carrier_on_its_card(page, quill, alice, setting
     assert (order.account, str(order.price)) == (other.account(), "9.00")
 
 
-def test_the_prices_cost_the_same_queries_with_one_offer_or_many(page, quill, alice, settings):
+def test_the_prices_take_the_same_number_of_queries_with_one_offer_or_many(page, quill, alice, settings):
     quote, counts = two_offers(quill, alice, settings), []
     for more in (0, 1, 20):
         quote.products += [{**quote.products[1], "code": f"OTHER-{more}-{number}"} for number in range(more)]
@@ -142,7 +142,7 @@ def test_with_one_account_no_carrier_is_named(page, carrier, localities, setting
     assert other.FIRST not in text(page.post("/parcels/new/", AT_HOME, follow=True))
 
 
-def test_a_pause_of_one_carrier_shows_no_banner_and_of_both_does(page, quill, alice, settings):
+def test_the_pause_banner_shows_only_if_both_carriers_are_paused(page, quill, alice, settings):
     two_offers(quill, alice, settings)
     now = timezone.now()
     rows = type(other.account()).objects

@@ -1,4 +1,4 @@
-"""Only a few pages wait for the carrier at once: beyond that a page says when to come back and keeps everything
+"""Only a few pages wait for the carrier at once. Any other page says when to come back and keeps everything
 typed.
 """
 
@@ -44,7 +44,7 @@ def page(alice: User, visit: Callable[[User], Client], localities: None, carrier
 
 
 def wait_twice(person: User) -> None:
-    """Make this many pages of this person wait somewhere."""
+    """Make this many pages of this person wait in some process."""
     soon = timezone.now() + waiting.LONGEST
     User.objects.filter(pk=person.pk).update(waits_until=soon, waits_also_until=soon)
 
@@ -129,7 +129,7 @@ def test_the_carriers_order_id_is_kept_too(
     assert Order.objects.get().carrier_order_id == ""
 
 
-def test_the_page_after_it_is_an_ordinary_one(page: Client, full: None) -> None:
+def test_the_page_after_a_wait_is_an_ordinary_one(page: Client, full: None) -> None:
     page.post("/parcels/new/", AT_HOME)
     answer = page.get("/parcels/")
     assert (answer.status_code, "Retry-After" in answer) == (200, False)

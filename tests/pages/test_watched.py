@@ -1,4 +1,4 @@
-"""Parcels booked elsewhere and tracked here; and the one page that shows a signed link."""
+"""Parcels booked elsewhere and tracked here, and the only page that shows a signed link."""
 
 from collections.abc import Callable
 
@@ -74,7 +74,7 @@ def test_each_state_says_what_it_means(
     assert said in text(page.get(f"/watch/{watch.uuid}/"))
 
 
-def test_its_page_has_scans_but_no_label_and_no_tools(page: Client, quill: Sender, alice: User) -> None:
+def test_a_watched_parcels_page_has_scans_but_no_label_and_no_tools(page: Client, quill: Sender, alice: User) -> None:
     watch = factories.watch(quill, alice)
     factories.event(watch.parcel)
     answer = page.get(f"/watch/{watch.uuid}/")
@@ -83,7 +83,7 @@ def test_its_page_has_scans_but_no_label_and_no_tools(page: Client, quill: Sende
         assert link not in answer.content.decode()
 
 
-def test_stopping_takes_one_press_and_is_for_bookers(
+def test_people_who_book_can_stop_watching_with_one_click(
     page: Client, quill: Sender, alice: User, vic: User, bob: User, visit: Visit
 ) -> None:
     watch = factories.watch(quill, alice)
@@ -156,7 +156,7 @@ def test_parcel_tools_are_404_to_everybody_else(
     assert not Audit.objects.filter(action="link shown").exists()
 
 
-def test_the_carriers_own_case_is_kept(page: Client) -> None:
+def test_a_references_upper_and_lower_case_is_kept(page: Client) -> None:
     page.post("/watch/", {"reference": "Sab12cD"})
     assert Watch.objects.get().parcel.reference == "Sab12cD"
 
@@ -182,7 +182,7 @@ def test_bookkeepers_track_without_the_carriers_free_text(
     assert ("Signed by Noor Tamsin" in words) is reads
 
 
-def test_ones_own_parcel_is_tracked_with_the_carriers_text(page: Client, quill: Sender, alice: User) -> None:
+def test_your_own_parcel_is_tracked_with_the_carriers_text(page: Client, quill: Sender, alice: User) -> None:
     own = factories.order(quill, alice, status="booked", carrier_reference="SQ7K2MX")
     factories.event(factories.parcel(own), event_type="Delivered", description="Left at the door")
     assert "Left at the door" in text(page.post("/watch/", {"reference": "sq7k2mx"}, follow=True))

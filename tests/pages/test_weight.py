@@ -1,4 +1,4 @@
-"""What each page makes a browser fetch, read from its template: within the budget, and nothing unused."""
+"""What a browser has to fetch for each page, read from its template: within the budget, with nothing unused."""
 
 import gzip
 import re

@@ -1,4 +1,4 @@
-"""A label made with a test key is never printed by mistake: only its parcel's page links to it, under a red banner."""
+"""A label made with a test key is never printed by mistake. Only its parcel's page links to it, below a red banner."""
 
 import datetime as dt
 import io
@@ -53,7 +53,7 @@ def listed(answer: object) -> list[str]:
 
 
 @pytest.mark.parametrize("are_chosen", [False, True])
-def test_the_print_page_leaves_it_out_and_says_so(
+def test_the_print_page_leaves_a_test_label_out_and_says_so(
     page: Client, good: Order, worthless: Order, are_chosen: bool
 ) -> None:
     query = {"order": [good.uuid, worthless.uuid]} if are_chosen else {}
@@ -64,26 +64,26 @@ def test_the_print_page_leaves_it_out_and_says_so(
     assert f'href="/parcels/{worthless.uuid}/"' in answer.content.decode()
 
 
-def test_if_it_is_the_only_label_there_is_nothing_to_print(page: Client, worthless: Order) -> None:
+def test_if_a_test_label_is_the_only_one_there_is_nothing_to_print(page: Client, worthless: Order) -> None:
     answer = page.get("/parcels/print/")
     assert "No labels to print" in text(answer)
     assert LEFT_OUT in text(answer)
 
 
-def test_no_count_of_labels_to_print_includes_it(page: Client, good: Order, worthless: Order) -> None:
+def test_no_count_of_labels_to_print_includes_a_test_label(page: Client, good: Order, worthless: Order) -> None:
     assert page.get("/today/").context["unprinted"] == 1
     answer = page.get("/parcels/?view=labels-to-print")
     assert (listed(answer), answer.context["unprinted"]) == (["SGOOD1"], 1)
 
 
-def test_the_zip_leaves_it_out_and_says_so(page: Client, good: Order, worthless: Order) -> None:
+def test_the_zip_leaves_a_test_label_out_and_says_so(page: Client, good: Order, worthless: Order) -> None:
     archive = zipfile.ZipFile(io.BytesIO(page.get("/parcels/print/originals.zip").getvalue()))  # type: ignore[attr-defined]
     assert [name for name in archive.namelist() if name.endswith(".pdf")] == ["full-page/01_SGOOD1_TAMSIN_7000.pdf"]
     left_out = archive.read("NOT-INCLUDED.txt").decode()
     assert left_out == "STEST1: Its label is worthless: it was made with a test key, and no carrier takes it.\n"
 
 
-def test_the_copy_of_the_account_and_a_proof_pack_leave_it_out_and_say_so(
+def test_an_accounts_export_and_a_proof_pack_leave_a_test_label_out_and_say_so(
     quill: Sender, alice: User, good: Order, worthless: Order
 ) -> None:
     archive = packed(everything_of(quill, alice))
@@ -96,7 +96,7 @@ def test_the_copy_of_the_account_and_a_proof_pack_leave_it_out_and_say_so(
     assert "STEST1: Its label is worthless" in archive.read("NOT-INCLUDED.txt").decode()
 
 
-def test_its_page_opens_it_under_the_banner_and_offers_no_print(page: Client, worthless: Order) -> None:
+def test_the_parcels_page_opens_a_test_label_below_the_banner_without_print(page: Client, worthless: Order) -> None:
     answer = page.get(f"/parcels/{worthless.uuid}/")
     words, body, file = text(answer), answer.content.decode(), f"/parcels/{worthless.uuid}/label/full.pdf"
     assert "This label is worthless: it was made with a test key." in words
@@ -107,7 +107,7 @@ def test_its_page_opens_it_under_the_banner_and_offers_no_print(page: Client, wo
     ] == []
 
 
-def test_it_stays_worthless_when_its_cancel_is_refused(page: Client, worthless: Order) -> None:
+def test_a_test_label_stays_worthless_when_a_cancellation_is_refused(page: Client, worthless: Order) -> None:
     problem = {"kind": "cancel_refused", "text": "Too late."}
     Order.objects.filter(pk=worthless.pk).update(problem=problem, cancel_refused_at=timezone.now())
     words = text(page.get(f"/parcels/{worthless.uuid}/"))
@@ -117,7 +117,7 @@ def test_it_stays_worthless_when_its_cancel_is_refused(page: Client, worthless: 
 
 
 @pytest.mark.parametrize("sheet", ["pick-list", "handover"])
-def test_the_sheets_of_a_pickup_day_leave_it_out_and_say_so(
+def test_the_sheets_of_a_pickup_day_leave_a_test_label_out_and_say_so(
     page: Client, good: Order, worthless: Order, sheet: str
 ) -> None:
     answer = page.get(f"/parcels/print/{sheet}/")
@@ -125,7 +125,7 @@ def test_the_sheets_of_a_pickup_day_leave_it_out_and_say_so(
     assert LEFT_OUT in text(answer)
 
 
-def test_nobody_is_reminded_to_print_it(quill: Sender, good: Order, worthless: Order) -> None:
+def test_nobody_is_reminded_to_print_a_test_label(quill: Sender, good: Order, worthless: Order) -> None:
     Label.objects.filter(order=good).update(state="pending", stored_at=None)
     now = dt.datetime.combine(good.carrier_pickup_date or dt.date.max, dt.time(7, 30), quill.tzinfo)
     reminders.send_due_reminders(now.astimezone(dt.UTC))

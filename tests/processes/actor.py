@@ -1,4 +1,4 @@
-"""Act as a sender in the portal under test: a process on its database, controlled by lines of JSON."""
+"""Act as a sender in the portal under test: a process on its database, controlled with lines of JSON."""
 
 import contextlib
 import datetime as dt
@@ -56,7 +56,7 @@ def cast() -> tuple[Sender, User]:
 
 
 def submit(count: int, reference: str = "") -> list[str]:
-    """With a reference, each order has one of its own, which begins with that."""
+    """Submit orders. If a reference is given, each order has its own that starts with it."""
     sender, user = cast()
     now = timezone.now()
     details = partial(factories.details, sender)
@@ -77,13 +77,13 @@ def submit(count: int, reference: str = "") -> list[str]:
 
 
 def quotes(count: int) -> list[str]:
-    """Offers to press Book on, as the carrier never made them."""
+    """Create offers to book, which the carrier never made."""
     sender, user = cast()
     return [str(factories.quote(sender, user, amount=NEVER_DEARER).uuid) for _ in range(count)]
 
 
 def log_in(email: str = "") -> dict[str, str]:
-    """A session's cookie and its form token, as a browser has them after the login page."""
+    """Return a session's cookie and form token, as a browser has them after logging in."""
     user = User.objects.get(email=email) if email else cast()[1]
     client = Client()
     client.force_login(user, backend="allauth.account.auth_backends.AuthenticationBackend")
@@ -94,18 +94,18 @@ def log_in(email: str = "") -> dict[str, str]:
 
 
 def make_people() -> list[tuple[str, str]]:
-    """Several businesses with an owner each; their emails and passwords."""
+    """Create several businesses, each with an owner. Return their emails and passwords."""
     return [(person.email, person.password) for person in people.make_people()]
 
 
 def hand_over() -> int:
-    """Send a message about each due order, as the broker may still have; return how many."""
+    """Send a message about each due order, as the broker may still have. Return how many."""
     due = list(Order.objects.filter(status="booking", due_at__lte=timezone.now()).values_list("pk", flat=True))
     return sum(publish_task(named("book").task, pk) for pk in due)
 
 
 def booked_as() -> dict[str, str]:
-    """Key → the carrier's reference, for every order."""
+    """Return the carrier's reference of every order, by key."""
     return {str(key): reference or "" for key, reference in Order.objects.values_list("uuid", "carrier_reference")}
 
 
@@ -114,7 +114,7 @@ def states() -> dict[str, str]:
 
 
 def ever_unclear(keys: list[str]) -> list[str]:
-    """Orders that were unclear, even for a second."""
+    """Return the orders that were unclear, even for a second."""
     unclear = OrderChange.objects.filter(new=Order.Status.UNCONFIRMED, order__uuid__in=keys)
     return [str(key) for key in unclear.values_list("order__uuid", flat=True)]
 
@@ -149,7 +149,7 @@ def import_failed_again(key: str) -> str:
 
 
 def ask_export(parcels: int) -> str:
-    """Everything of an account with so many booked parcels, each with a label of its own size."""
+    """Request a full export of an account with this many booked parcels, each with its label."""
     sender, user = cast()
     first = factories.order(sender, user, status="booked", due_at=None)
     factories.stored_label(first)
@@ -164,7 +164,7 @@ def ask_export(parcels: int) -> str:
 
 
 def export_state(key: str) -> dict[str, Any]:
-    """Return its progress; once it is packed, also its content and whether it is complete."""
+    """Return an export's progress and, once it is packed, its content and whether it is complete."""
     export = Export.objects.get(uuid=key)
     state: dict[str, Any] = {"done": export.done, "tries": export.tries, "is_packed": bool(export.finished_at)}
     if not export.finished_at:
@@ -182,14 +182,14 @@ def export_state(key: str) -> dict[str, Any]:
 
 
 def skip_waits(longer: int) -> int:
-    """Make due now what is due later than this many seconds, as if the time had passed; return how many."""
+    """Make due now whatever is due later than this many seconds from now. Return how many."""
     now = timezone.now()
     waiting = Order.objects.filter(status="unconfirmed", due_at__gt=now + dt.timedelta(seconds=longer))
     return waiting.update(due_at=now)
 
 
 def lift_the_gap() -> None:
-    """Resume bookings as an operator, without releasing held work; everything waiting for it is due."""
+    """Resume bookings as an operator without releasing held work. Everything waiting for that is due."""
     person = factories.user("operator@portal.example", is_staff=True)
     for restore in Restore.objects.open():
         restoring.lift_gap(restore, by=person, reason="every sender was told", now=timezone.now())
@@ -198,7 +198,7 @@ def lift_the_gap() -> None:
 
 
 def unknown_references() -> list[str]:
-    """As the admin lists them, those that were polled."""
+    """Return unknown references as the admin lists them, only those that were polled."""
     found = Parcel.objects.filter(queues.unmatched_references(), poll__polled_at__isnull=False)
     return list(found.values_list("reference", flat=True))
 
@@ -208,13 +208,13 @@ def labels_stored() -> int:
 
 
 def call_starts() -> list[float]:
-    """When each call to the carrier started, according to the log of calls."""
+    """Return when each call to the carrier started, according to the log of calls."""
     calls = CarrierCall.objects.values_list("at", "milliseconds")
     return sorted(at.timestamp() - milliseconds / 1000 for at, milliseconds in calls)
 
 
 def run_code(code: str) -> str:
-    """Run a few lines of Python with all models imported, as `manage.py shell` does; return what they print."""
+    """Run a few lines of Python with all models imported, as `manage.py shell` does. Return what they print."""
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         exec(code, {model.__name__: model for model in apps.get_models()})  # noqa: S102

@@ -12,7 +12,7 @@ RUN_BOOK = (ROOT / "deploy" / "README.md").read_text()
 
 
 def by_the_run_book(portal: Portal) -> list[str]:
-    """The run-book's restore, on this test's server instead of the compose file's."""
+    """Run the run-book's restore on this test's server instead of the compose file's."""
     found = re.search(r"postgres pg_restore (--.*?) <", RUN_BOOK)
     assert found
     words = found[1].replace("--username=portal", "").replace("--dbname=portal", "").split()
@@ -24,7 +24,7 @@ def tool(program: str) -> str:
 
 
 def back_up(portal: Portal, file: Path) -> None:
-    """Back up as deploy/backup.sh does; test_backups.py runs that script."""
+    """Back up as deploy/backup.sh does. test_backups.py runs that script."""
     with file.open("wb") as dump:
         command = [tool("pg_dump"), "--format=custom", f"--dbname={portal.owner}"]
         subprocess.run(command, stdout=dump, check=True)
@@ -37,5 +37,5 @@ def restore(portal: Portal, file: Path) -> None:
 
 
 def names_at_the_carrier(carrier: SandboxCarrier) -> list[str]:
-    """The senders' own references of everything ever booked."""
+    """Return the senders' own references of everything ever booked."""
     return [line["parcel"]["body"]["customer_reference"] for line in carrier.ledger("booked")]

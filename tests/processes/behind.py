@@ -1,4 +1,4 @@
-"""Two webs, a worker and a sweeper behind nginx, with people who have accounts of their own."""
+"""Two web servers, a worker and a sweeper behind nginx, with people who have their own accounts."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ DRAIN_SECONDS = 1.0
 
 @dataclass
 class Site:
-    """The running processes, and how people get in. Web processes have names."""
+    """The running processes and how people log in. Web processes have names."""
 
     portal: Portal
     proxy: Proxy
@@ -45,7 +45,7 @@ class Site:
         return browser
 
     def press_once(self, browser: Browser, path: str, form: dict[str, str]) -> requests.Response:
-        """Without a retry: the response to this one press, on its own connection."""
+        """Return the response to one press on its own connection, without retrying."""
         with requests.Session() as session:
             session.trust_env = False
             session.cookies.update(browser.session.cookies)
@@ -59,7 +59,7 @@ class Site:
             )
 
     def start(self, web: str, *, version: Path = ROOT) -> None:
-        """Start one web of that version, as an installation does, and wait until it is ready."""
+        """Start one web server of that version, as an installation does, and wait until it is ready."""
         bind, config = f"--bind=127.0.0.1:{self.ports[web]}", "python:shipping_portal.gunicorn_settings"
         self.portal.start(web, "-m", "gunicorn", "shipping_portal.wsgi", bind, "-c", config, version=version)
         until_ready(self.ports[web])
@@ -70,7 +70,7 @@ class Site:
 
 @contextmanager
 def a_site(folder: Path, *, threads: int = 16, has_own_server: bool = False) -> Iterator[Site]:
-    """A site with its own database and broker, maybe a whole server, that runs until the block ends."""
+    """Run a site with its own database and broker, perhaps a whole server, until the block ends."""
     ports = {web: free_port() for web in WEBS}
     proxy = Proxy(folder / "nginx", list(ports.values()))
     with Servers(folder) as servers, SandboxCarrier(folder / "carrier", key="canary-carrier-key", speed=10) as carrier:

@@ -1,4 +1,4 @@
-"""Night-time failures, as rows: the test sends `begin` or `end` to a process on the portal's clock."""
+"""Night-time failures as rows. The test sends `begin` or `end` to a process on the portal's clock."""
 
 import datetime as dt
 import sys
@@ -20,7 +20,7 @@ HOUR, DAY = dt.timedelta(hours=1), dt.timedelta(days=1)
 
 
 def begin() -> None:
-    """Each starts shortly before its limit, if that is long."""
+    """Begin each cause, shortly before its limit if that is long."""
     sender, user = cast()
     now = timezone.now()
     move_to(factories.order(sender, user, status="unconfirmed"), "conflict", reason="two answers", at=now)

@@ -1,4 +1,4 @@
-"""A whole portal of real processes, with its own broker that may be frozen."""
+"""A whole portal of real processes with its own broker, which may be frozen."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ QUICK = "requests_per_second = 500.0\ntracking_per_second = 500.0\n"
 
 @dataclass
 class Shop:
-    """The portal with its web server, its other servers and its carrier, and a logged-in user."""
+    """The portal with its web server, other servers, carrier and a logged-in user."""
 
     portal: Portal
     servers: Servers

@@ -1,4 +1,4 @@
-"""`./dev run` in its own folder, started and stopped as a developer does."""
+"""`./dev run` in its own folder, started and stopped as a developer would."""
 
 import os
 import signal
@@ -25,14 +25,14 @@ run(sys.argv[3:], Path(sys.argv[2]))
 
 
 class Demo:
-    """The demo of one folder, started and stopped as often as a test likes."""
+    """The demo in a folder, started and stopped as often as a test needs."""
 
     def __init__(self, folder: Path, carrier: str = "interface") -> None:
         self.folder, self.carrier, self.state = folder, carrier, folder_of(carrier, folder / ".run")
 
     @contextmanager
     def running(self, *words: str) -> Iterator[Browser]:
-        """Start it, wait for READY, and log its sender in; Ctrl-C at the end."""
+        """Start the demo, wait for READY, and log its sender in. Press Ctrl-C at the end."""
         with self.started(*words) as process:
             browser = Browser(ready(process), Noticed([]))
             browser.log_in("mia@demo.example", "demo-sender-parcel")

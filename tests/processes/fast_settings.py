@@ -1,6 +1,6 @@
-"""The portal's settings on a clock that runs sixty times as fast: a minute is a second.
+"""The portal's settings with a clock that runs sixty times as fast: a minute takes a second.
 
-What waits for a peer waits in real seconds, so a lease has to be long: ten minutes, which are ten seconds.
+Waiting for another process takes real seconds, so a lease has to be long: ten minutes, which take ten seconds.
 """
 
 import datetime as dt

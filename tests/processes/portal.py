@@ -24,7 +24,7 @@ TIME_SCALE = "0.1"  # a deadline of 2 s and a lease of 3 s
 class Portal:
     """`with Portal(folder, carrier_url) as portal:` has migrated, and runs a worker and a sweeper until the end.
 
-    Where a `database` is given, by its owner's address, it is empty. The portal works in each as the app's role.
+    A `database`, if given by its owner's address, must be empty. The portal works as the app's role.
     """
 
     def __init__(self, folder: Path, carrier_url: str, *, contract: str = "", database: str = "") -> None:
@@ -64,13 +64,13 @@ class Portal:
         self.actor.communicate(timeout=10)  # closing its input ends it
 
     def fill(self) -> None:
-        """Make the tables in its empty database, and the app's role."""
+        """Create the tables in the empty database, and the app's role."""
         if not fill(self.owner):
             self.run_as_owner("manage.py", "migrate", "-v0")
         self.run_as_owner("manage.py", "database_roles")
 
     def start_workers(self, *, version: Path = ROOT) -> None:
-        """The worker, and the sweeper that does the work where there is no broker."""
+        """Start the worker, and the sweeper that does the work if there is no broker."""
         self.start_worker("worker", version=version)
         self.start("sweep", "manage.py", "sweep", version=version)
 
@@ -93,14 +93,14 @@ class Portal:
             )
 
     def kill(self, name: str) -> None:
-        """kill -9, with no time to say goodbye."""
+        """Kill -9 a process, with no time to finish."""
         process = self.running.pop(name)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
 
     def end(self, name: str, *, seconds: float) -> None:
-        """SIGTERM, and time to finish current work, as in a deployment."""
+        """Send SIGTERM and give it time to finish its current work, as in a deployment."""
         process = self.running.pop(name)
         process.terminate()
         process.wait(seconds)
@@ -116,17 +116,17 @@ class Portal:
             raise RuntimeError(done.stderr.decode()[-2000:])
 
     def submit(self, count: int, reference: str = "") -> list[str]:
-        """Press Book this many times, with references that start like this; return the orders' keys at the carrier."""
+        """Press Book this many times, with references that start like this. Return the orders' keys at the carrier."""
         keys: list[str] = self._act("submit", count, reference)
         return keys
 
     def quotes(self, count: int) -> list[str]:
-        """Addresses of stored offers, one for each Book button."""
+        """Return the URLs of stored offers, one for each Book button."""
         made: list[str] = self._act("quotes", count)
         return made
 
     def log_in(self) -> dict[str, str]:
-        """A browser's cookie and form token."""
+        """Return a browser's cookie and form token."""
         held: dict[str, str] = self._act("log in")
         return held
 
@@ -135,25 +135,25 @@ class Portal:
         return str(self._act("log in", email)["cookie"])
 
     def run_code(self, code: str) -> str:
-        """Run a few lines of Python on the portal's database without starting a process; return what they print."""
+        """Run a few lines of Python on the portal's database without starting a process. Return what they print."""
         return str(self._act("run code", code))
 
     def make_people(self) -> list[tuple[str, str]]:
-        """Several businesses with an owner each; their emails and passwords."""
+        """Create several businesses, each with an owner. Return their emails and passwords."""
         made: list[tuple[str, str]] = self._act("resolve people")
         return made
 
     def hand_over(self) -> int:
-        """Send the workers a message about each due order; return how many."""
+        """Send the workers a message about each due order. Return how many."""
         return int(self._act("hand over"))
 
     def booked_as(self) -> dict[str, str]:
-        """Key → the carrier's reference, for every order."""
+        """Return the carrier's reference of every order, by key."""
         found: dict[str, str] = self._act("booked as")
         return found
 
     def orders(self) -> dict[str, str]:
-        """Key → status, for every order."""
+        """Return the status of every order, by key."""
         found: dict[str, str] = self._act("orders")
         return found
 
@@ -167,11 +167,11 @@ class Portal:
         return found
 
     def take_import(self, rows: int, bad: int) -> str:
-        """Upload a file of this many rows, the last `bad` ones without a weight; return the import's key."""
+        """Upload a file of this many rows, the last `bad` ones without a weight. Return the import's key."""
         return str(self._act("take import", rows, bad))
 
     def book_import(self, file: str) -> int:
-        """Press “Book all”; return how many rows were ready."""
+        """Press “Book all”. Return how many rows were ready."""
         ready: int = self._act("book import", file)
         return ready
 
@@ -180,11 +180,11 @@ class Portal:
         return found
 
     def import_failed_again(self, file: str) -> str:
-        """Download the failed rows, add weights and import the file; return the new import's key."""
+        """Download the failed rows, add weights and import the file. Return the new import's key."""
         return str(self._act("import failed again", file))
 
     def ask_export(self, parcels: int) -> str:
-        """Press “Pack everything” of an account with this many parcels; return the export's key."""
+        """Press “Pack everything” for an account with this many parcels. Return the export's key."""
         return str(self._act("ask export", parcels))
 
     def export_state(self, export: str) -> dict[str, Any]:
@@ -195,7 +195,7 @@ class Portal:
         return int(self._act("labels stored"))
 
     def call_starts(self) -> list[float]:
-        """When each call to the carrier began, in order."""
+        """Return when each call to the carrier began, in order."""
         starts: list[float] = self._act("call starts")
         return starts
 
@@ -204,12 +204,12 @@ class Portal:
         self._act("lift the gap")
 
     def unknown_references(self) -> list[str]:
-        """Unknown references in the admin that had scans and were polled."""
+        """Return the unknown references in the admin that had scans and were polled."""
         found: list[str] = self._act("unknown references")
         return found
 
     def _act(self, *command: Any) -> Any:
-        """Send the actor one line; return one line."""
+        """Send the actor one line and return its reply."""
         self.actor.stdin.write(json.dumps(command).encode() + b"\n")
         self.actor.stdin.flush()
         reply = json.loads(self.actor.stdout.readline())
@@ -219,9 +219,9 @@ class Portal:
 
 
 def _database(folder: Path) -> tuple[str, str]:
-    """A separate database on the tests' server, or a file; a copy of the template.
+    """Create a copy of the template: a separate database on the tests' server, or a file.
 
-    Returns the owner's address and the app's; a file has only one.
+    Returns the owner's address and the app's. A file has only one.
     """
     if owner().startswith("postgres"):
         made = new_database(owner(), f"portal_{uuid.uuid4().hex}", like=os.environ["TEST_TEMPLATE"])
@@ -230,14 +230,14 @@ def _database(folder: Path) -> tuple[str, str]:
 
 
 def _broker() -> str:
-    """A database of the broker for each test worker, from the group's first one on, or an address where there is none."""
+    """Return the broker's database for this test worker, counted from the group's first, or an address without a broker."""
     server, _, first = os.environ.get("TEST_REDIS_URL", "redis://127.0.0.1:9/0").rpartition("/")
     number = os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")
     return f"{server}/{int(first) + int(number)}"
 
 
 def until_ready(port: int) -> None:
-    """Wait until a web answers. Its port is open long before: gunicorn opens it, and loads the portal afterwards."""
+    """Wait until a web server replies. Its port opens long before, because gunicorn loads the portal afterwards."""
     until(lambda: is_healthy(f"http://127.0.0.1:{port}/readyz"), seconds=60, what="the web server answers")
 
 

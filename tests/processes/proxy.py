@@ -1,4 +1,4 @@
-"""A real nginx with the file that deploy/ ships; only names, ports and paths are the test's."""
+"""A real nginx with the file from deploy/. Only names, ports and paths are the test's."""
 
 import os
 import re
@@ -19,7 +19,7 @@ TEMPORARY = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
 
 
 class Proxy:
-    """`with Proxy(folder, [port, port]) as proxy:` has nginx in front of two webs, until the end."""
+    """`with Proxy(folder, [port, port]) as proxy:` runs nginx in front of two web servers until the block ends."""
 
     def __init__(self, folder: Path, webs: list[int]) -> None:
         folder.mkdir(parents=True, exist_ok=True)

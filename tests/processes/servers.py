@@ -1,4 +1,4 @@
-"""A separate broker and database, which may be stopped or frozen without affecting other tests."""
+"""A separate broker and database that can be stopped or frozen without affecting other tests."""
 
 import os
 import signal
@@ -11,7 +11,7 @@ from tools.dev.servers import start_postgres, start_valkey
 
 
 class Servers:
-    """`with Servers(folder) as servers:` stops what was started in the block. Each server has a name."""
+    """`with Servers(folder) as servers:` stops everything started in the block. Each server has a name."""
 
     def __init__(self, folder: Path) -> None:
         self.children = ChildProcesses(folder / "servers")
@@ -27,7 +27,7 @@ class Servers:
         self.children.__exit__()
 
     def valkey(self) -> str:
-        """Starts it; its address."""
+        """Start a Valkey server. Return its address."""
         url: str = start_valkey(self.children)
         return url
 
@@ -36,14 +36,14 @@ class Servers:
         return url
 
     def freeze(self, name: str) -> None:
-        """SIGSTOP: connections are taken, and nothing is ever answered."""
+        """Send SIGSTOP: connections are accepted but never get a reply."""
         os.killpg(self.children.running[name].pid, signal.SIGSTOP)
 
     def thaw(self, name: str) -> None:
         os.killpg(self.children.running[name].pid, signal.SIGCONT)
 
     def stop(self, name: str) -> None:
-        """Kill it at once, as when its machine dies."""
+        """Kill a server at once, as if its machine had died."""
         process = self.children.running.pop(name)
         # A database killed harder would leave its children; a broker asked to quit may save its memory first.
         process.send_signal(signal.SIGQUIT if name == "postgres" else signal.SIGKILL)
@@ -51,6 +51,6 @@ class Servers:
         self.children.forget(process)
 
     def start(self, name: str) -> None:
-        """Start it again, as it was."""
+        """Start a server again as it was."""
         argv, how = self.children.commands[name]
         self.children.start(name, argv, **how)

@@ -59,14 +59,14 @@ class Night:
     mails: Path
 
     def recorded(self, state: str) -> dict[str, dict[str, Any]]:
-        """What the webhook received for each cause, once each. The emails say the same."""
+        """Return what the webhook received for each cause, once each. The emails say the same."""
         said = [json.loads(request.body) for request in self.receiver.requests if request.method == "POST"]
         found = [one for one in said if one["state"] == state]
         assert max(Counter(one["name"] for one in found).values(), default=1) == 1
         return {one["name"]: one for one in found}
 
     def subjects(self) -> Counter[str]:
-        """Only alert emails: senders get emails as well."""
+        """Return the subjects of alert emails only, since senders get emails too."""
         texts = "".join(file.read_text() for file in sorted(self.mails.glob("*.log")))
         return Counter(re.findall(r"^Subject: (\[.+)$", texts, re.MULTILINE))
 
@@ -74,7 +74,7 @@ class Night:
         return sum(request.method == "GET" for request in self.receiver.requests)
 
     def falls_silent(self) -> None:
-        """The heartbeat's monitor hears nothing for five minutes, which is when it alerts somebody."""
+        """Wait until the heartbeat's monitor has received nothing for five minutes, when it would alert somebody."""
         time.sleep(1)  # one may be under way
         beats = self.beats()
         time.sleep(5)

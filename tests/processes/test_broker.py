@@ -1,4 +1,4 @@
-"""The broker only speeds things up: without it every form is still accepted at once and every order booked."""
+"""The broker only speeds things up. Without it every form is still accepted at once and every order is booked."""
 
 import pytest
 
@@ -35,7 +35,7 @@ def test_a_hung_broker_delays_nobody_and_loses_nothing(shop: Shop) -> None:
 
 
 @pytest.mark.nightly
-def test_two_hundred_forms_with_a_hung_broker(shop: Shop) -> None:
+def test_two_hundred_forms_are_accepted_with_a_hung_broker(shop: Shop) -> None:
     with_a_hung_broker(shop, 200)
 
 

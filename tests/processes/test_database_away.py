@@ -26,7 +26,7 @@ def servers(tmp_path: Path) -> Iterator[Servers]:
         yield started
 
 
-def test_while_the_database_is_down_every_page_is_503_and_afterwards_all_is_booked(
+def test_while_the_database_is_down_every_page_is_503_and_later_every_order_is_booked(
     tmp_path: Path, servers: Servers
 ) -> None:
     port = free_port()
@@ -53,7 +53,7 @@ def test_while_the_database_is_down_every_page_is_503_and_afterwards_all_is_book
 
 
 def _until_taken(alice: Visitor, quote: str, ends_at: float) -> list[Answer]:
-    """A person who retries as asked with the same form; everybody gives up at the same time."""
+    """Retry the same form as the page asks. Everybody gives up at the same time."""
     token, answers = uuid.uuid4(), [alice.look()]
     while answers[-1].status != 302 and time.monotonic() < ends_at:
         if answers[-1].status not in {200, 503}:

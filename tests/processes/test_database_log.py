@@ -15,7 +15,7 @@ ROW = ("Zora Canaryname", "zora@canary.example", "77 Canary Mews")
 PREPARED = "INSERT INTO parcel VALUES (%s, %s, %s)"
 
 
-def test_after_races_constraint_errors_and_timeouts_it_has_no_canary(tmp_path: Path) -> None:
+def test_the_log_has_no_canary_after_races_constraint_errors_and_timeouts(tmp_path: Path) -> None:
     with Servers(tmp_path) as servers:
         url = servers.postgres()
         with psycopg.connect(url, autocommit=True) as one:
@@ -55,7 +55,7 @@ def _race(url: str) -> None:
         one.join()
 
 
-def test_compose_starts_it_with_these_settings(tmp_path: Path) -> None:
+def test_compose_starts_postgresql_with_these_settings(tmp_path: Path) -> None:
     with Servers(tmp_path) as servers:
         servers.postgres()
         started = servers.children.commands["postgres"][0]

@@ -1,4 +1,4 @@
-"""DATABASE_URL's TLS options work: without a certificate its root trusts, nobody connects."""
+"""DATABASE_URL's TLS options work: nobody connects to a server without a trusted certificate."""
 
 import os
 import subprocess
@@ -30,7 +30,7 @@ SHOW = "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()"
 
 
 def start(children: ChildProcesses, name: str, *, tls: bool) -> tuple[str, str]:
-    """A server of Debian's with a certificate of its own for 127.0.0.1, or without; its address, its certificate."""
+    """Start Debian's server with or without its own certificate for 127.0.0.1. Return its address and certificate."""
     folder = Path(tempfile.mkdtemp(prefix="portal-tls-"))  # not pytest's: that one is closed to the server's user
     children.remove_at_end(folder)
     programs, data, port = FOUND[-1], folder / "data", free_port()
@@ -79,7 +79,7 @@ def portal(address: str) -> "subprocess.CompletedProcess[str]":
         ("tls", "root", HOST, ""),
     ],
 )
-def test_the_portal_and_psql_connect_only_with_a_good_certificate(
+def test_the_portal_and_psql_connect_only_with_a_trusted_certificate(
     servers: dict[str, str], server: str, root: str, host: str, given: str
 ) -> None:
     address = servers[server].replace(HOST, host) + f"?sslmode=verify-full&sslrootcert={servers[root]}"

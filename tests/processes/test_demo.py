@@ -1,4 +1,4 @@
-"""`./dev run` as on a developer's machine: its ports may be taken, and it still has the demo's month."""
+"""`./dev run` on a developer's machine: its ports may be taken, and it still has the demo's month."""
 
 import uuid
 from html import unescape
@@ -75,7 +75,7 @@ def test_with_another_sandbox_a_parcel_is_booked_printed_and_tracked(tmp_path: P
 
 
 @pytest.mark.nightly
-def test_the_web_may_have_the_port_at_which_the_broker_looks_first(demo: Demo) -> None:
+def test_the_web_server_may_use_the_port_the_broker_tries_first(demo: Demo) -> None:
     if not is_free(BROKERS_FIRST):
         pytest.skip(f"another program has port {BROKERS_FIRST}")
     with demo.running(f"--port={BROKERS_FIRST}"):

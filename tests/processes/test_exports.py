@@ -1,4 +1,4 @@
-"""An export whose worker and sweeper are killed midway: the next ones pack everything, nothing twice."""
+"""An export whose worker and sweeper are killed midway: the next ones pack everything and nothing twice."""
 
 import pytest
 

@@ -15,7 +15,7 @@ TEXTS = [STREET, "abc 3121 " * 222, "a@" * 1_000, "#" + " " * 1_998, "1 (" * 666
 
 
 def probed(url: str, done: threading.Event) -> list[float]:
-    """Seconds of each liveness check, one after the other, until everything is done."""
+    """Return the seconds of each liveness check, one after the other, until everything is done."""
     took = []
     while not done.is_set():
         began = time.monotonic()
@@ -26,7 +26,7 @@ def probed(url: str, done: threading.Event) -> list[float]:
 
 
 def slowest_probe(shop: Shop, text: str) -> float:
-    """Seconds of the slowest response while sixty-four people paste this at once."""
+    """Return the seconds of the slowest response while sixty-four people paste this at once."""
     done, form = threading.Event(), {"csrfmiddlewaretoken": shop.alice.csrf, "pasted": text, "unpaste": "1"}
     with ThreadPoolExecutor(65) as hands:
         probes = hands.submit(probed, shop.alice.url, done)
@@ -37,7 +37,7 @@ def slowest_probe(shop: Shop, text: str) -> float:
         return max(probes.result())
 
 
-def test_the_web_is_alive_while_sixty_four_hostile_texts_are_pasted(shop: Shop) -> None:
+def test_the_web_server_is_alive_while_sixty_four_hostile_texts_are_pasted(shop: Shop) -> None:
     """Within a second; on a busy machine, about as soon as while people paste ordinary addresses.
 
     A slow text is slow each time: interference from another test is gone on the second or third try.

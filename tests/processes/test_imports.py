@@ -1,4 +1,4 @@
-"""A file of parcels, with the worker and the sweeper killed midway: every row once, none lost (R12)."""
+"""A file of parcels, with the worker and the sweeper killed midway: every row is booked once and none is lost (R12)."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ def portal(tmp_path: Path, carrier: SandboxCarrier) -> Iterator[Portal]:
 
 
 def killed_midway(portal: Portal, carrier: SandboxCarrier, *, rows: int, bad: int, seconds: float, kills: int) -> None:
-    """The worker dies once while rows are booked, and before that once while they are checked."""
+    """Kill the worker once while rows are checked and once while they are booked."""
     good, before = rows - bad, len(carrier.ledger("booked"))
     file = portal.take_import(rows, bad)
     if kills == 2:

@@ -1,4 +1,4 @@
-"""The web is killed in the middle of bookings through the API: each key is still one order, and none is stuck."""
+"""The web server is killed during bookings through the API: each key still makes one order, and none is stuck."""
 
 import time
 import uuid
@@ -23,7 +23,7 @@ print(factories.api_token(cast()[1]).text)
 
 
 class Program:
-    """A program that posts over real HTTP; None is a response that never came."""
+    """A program that posts over real HTTP. None is a response that never came."""
 
     def __init__(self, shop: Shop) -> None:
         self.url = f"{shop.alice.url}/api/v1/parcels"
@@ -38,7 +38,7 @@ class Program:
 
 
 def killed_after(shop: Shop, program: Program, quote: str, key: str, seconds: float) -> list[Any]:
-    """Post with one key, kill the web process this soon, restart it; return the responses."""
+    """Post with one key, kill the web process this soon, and restart it. Return the responses."""
     with ThreadPoolExecutor(AT_ONCE) as hands:
         sent = [hands.submit(program.book, quote, key) for _ in range(AT_ONCE)]
         time.sleep(seconds)

@@ -48,7 +48,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 
 def logs_of(site: Site) -> dict[str, str]:
-    """Each log of the site by its name: webs, worker, sweeper, PostgreSQL, and both of nginx."""
+    """Return each log of the site by name: web servers, worker, sweeper, PostgreSQL, and both of nginx."""
     files: list[Path] = [*site.portal.folder.glob("*.log"), *site.servers.children.logs.glob("*.log")]
     found = {file.stem: file.read_text(errors="replace") for file in [*files, site.proxy.log, site.proxy.error_log]}
     assert found.keys() >= {*WEBS, "worker", "sweep", "postgres", "access", "error"}
@@ -56,7 +56,7 @@ def logs_of(site: Site) -> dict[str, str]:
 
 
 def book(browser: Browser) -> list[requests.Response]:
-    """Press one form two dozen times at once."""
+    """Send one form two dozen times at once."""
     location = browser.post("/parcels/new/", RECEIVER).headers["Location"]
     token, product = OFFER.findall(browser.get(location).text)[0]
     form = {"form_token": token, "product": unescape(product), "pickup_date": "", "another": "yes"}
@@ -84,7 +84,7 @@ def send(site: Site, browser: Browser) -> set[int]:
     return seen
 
 
-def test_no_log_of_a_whole_site_has_one(site: Site) -> None:
+def test_no_log_of_a_whole_site_has_a_canary(site: Site) -> None:
     browser = site.logged_in(site.people[0], Noticed(()))
     site.carrier.trouble("book", "commit-close", count=2)
     site.carrier.trouble("label", "redirect-elsewhere", count=2)
@@ -106,6 +106,6 @@ def test_no_log_of_a_whole_site_has_one(site: Site) -> None:
 
 
 def canary_in(name: str, text: str) -> str:
-    """Return where the first canary stands in the log, with what is around it; "" where there is none."""
+    """Return the first canary in the log with the text around it, or "" if there is none."""
     places = [place for canary in CANARIES if (place := text.casefold().find(canary)) >= 0]
     return f"{name}: {text[max(0, min(places) - 900) : min(places) + 200]}" if places else ""

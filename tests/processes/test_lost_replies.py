@@ -1,4 +1,4 @@
-"""The carrier books and the reply is lost; in a fifth of the runs the worker is killed before the result."""
+"""The carrier books and the reply is lost. In a fifth of the batches the worker is killed before the result."""
 
 from collections import Counter
 from pathlib import Path
@@ -16,7 +16,7 @@ REPLAYS = "replays = true"
 
 
 def run(folder: Path, *, replays: bool, orders: int, batch: int) -> tuple[dict[str, str], Counter[str]]:
-    """`orders` bookings, each committed by the carrier and its reply lost; every fifth batch dies with its worker."""
+    """Make `orders` bookings. The carrier commits each and loses its reply; every fifth batch dies with its worker."""
     with SandboxCarrier(folder / "carrier", key="canary-carrier-key", replays=replays) as carrier:
         contract = REPLAYS if replays else ""
         with Portal(folder / "portal", carrier.url, contract=contract) as portal:

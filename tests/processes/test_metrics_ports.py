@@ -1,4 +1,4 @@
-"""Each real process reports its calls and whether it is alive on its own port; one web counts as one."""
+"""Each real process reports its calls and whether it is alive on its own port. A web server counts as one."""
 
 import re
 import urllib.error
@@ -25,7 +25,7 @@ TOLD = re.compile(r'^portal_carrier_calls_total\{operation="(\w+)",outcome="(\w+
 
 
 def get(port: int, path: str) -> tuple[int, str]:
-    """The response, or status 0 while nothing listens."""
+    """Return the response, or status 0 while nothing listens."""
     try:
         with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=10) as answer:
             return answer.status, answer.read().decode()
@@ -45,7 +45,7 @@ def calls(port: int) -> dict[tuple[str, str], float]:
 
 @dataclass
 class Scene:
-    """A worker, a sweeper and a web of two processes, with the port of each."""
+    """A worker, a sweeper and a web server of two processes, with the port of each."""
 
     portal: Portal
     servers: Servers
@@ -81,7 +81,7 @@ def test_each_process_reports_its_calls_and_that_it_is_alive(scene: Scene) -> No
     assert "process_resident_memory_bytes" in get(scene.ports["worker"], "/metrics")[1]
 
 
-def test_any_web_process_reports_what_all_of_them_counted(scene: Scene) -> None:
+def test_any_web_process_reports_the_counts_of_all_of_them(scene: Scene) -> None:
     scene.portal.take_import(1, 0)  # which loads the list of suburbs
     alice = Visitor(scene.portal, scene.web)
     with ThreadPoolExecutor(2) as hands:  # as many as may wait for the carrier for one person

@@ -1,4 +1,4 @@
-"""What deploy/nginx.conf does with web servers that are down, break off or return 503; the web servers are fakes."""
+"""What deploy/nginx.conf does if web servers are down, disconnect or return 503. The web servers are fakes."""
 
 import json
 import socket
@@ -23,7 +23,7 @@ BREAKS_OFF = b""
 
 
 class Web:
-    """A port that reads a whole request, stores it, and replies with these bytes."""
+    """A port that reads a whole request, keeps it, and replies with these bytes."""
 
     def __init__(self, port: int, answer: bytes) -> None:
         self.seen: list[bytes] = []
@@ -51,14 +51,14 @@ Ask = Callable[..., requests.Response]
 
 
 class Front:
-    """nginx in front of two ports, and the web servers there, if any."""
+    """nginx in front of two ports, with or without web servers."""
 
     def __init__(self, proxy: Proxy, ports: list[int]) -> None:
         self.proxy, self.ports = proxy, ports
         self.webs: list[Web] = []
 
     def stand(self, *answers: bytes | None) -> None:
-        """Put a web at each port, or none."""
+        """Put a web server at each port, or none."""
         self.webs = [Web(port, answer) for port, answer in zip(self.ports, answers, strict=True) if answer is not None]
 
     def ask(self, method: str, path: str = "/", **more: object) -> requests.Response:
@@ -95,7 +95,7 @@ def front(tmp_path: Path) -> Iterator[Front]:
         ((None, None), "POST", {503}, 0),
     ],
 )
-def test_a_request_a_web_may_have_received_is_not_sent_twice(
+def test_a_request_a_web_server_may_have_received_is_not_sent_twice(
     front: Front, webs: tuple[bytes | None, ...], method: str, status: set[int], times: int
 ) -> None:
     front.stand(*webs)
@@ -107,19 +107,19 @@ def test_a_request_a_web_may_have_received_is_not_sent_twice(
         assert len(front.seen) == times * number
 
 
-def test_the_portals_own_503_keeps_its_page_and_marks_no_web_as_dead(front: Front) -> None:
+def test_the_portals_own_503_keeps_its_page_and_marks_no_web_server_as_dead(front: Front) -> None:
     front.stand(BUSY, BUSY)
     assert {front.ask("GET").text for _ in range(6)} == {"busy"}
 
 
-def test_with_both_marked_dead_both_are_still_tried(front: Front) -> None:
+def test_two_web_servers_marked_dead_are_both_still_tried(front: Front) -> None:
     front.stand(None, None)
     assert front.ask("GET").status_code == 503
     front.stand(GOOD, None)
     assert front.ask("POST").status_code == 200  # at once, not after five seconds
 
 
-def test_a_web_gets_the_real_client_address_not_a_claimed_one(front: Front) -> None:
+def test_a_web_server_gets_the_real_client_address_not_a_claimed_one(front: Front) -> None:
     front.stand(GOOD, GOOD)
     claims = {"X-Forwarded-For": "10.9.8.7", "X-Forwarded-Proto": "http", "X-Request-ID": "mine-mine-mine"}
     front.ask("GET", headers=claims)

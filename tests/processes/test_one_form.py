@@ -1,4 +1,4 @@
-"""One form, sent fifty times at once over real HTTP: one order, and everybody is redirected to it."""
+"""One form sent fifty times at once over real HTTP makes one order, and everybody is redirected to it."""
 
 import uuid
 
@@ -9,7 +9,7 @@ from tests.processes.conftest import Shop
 pytestmark = [pytest.mark.processes, pytest.mark.xdist_group("shop")]
 
 
-def test_fifty_presses_of_one_form_are_one_order_and_fifty_equal_redirects(shop: Shop) -> None:
+def test_fifty_presses_of_one_form_make_one_order_and_redirect_to_it(shop: Shop) -> None:
     [quote], token = shop.portal.quotes(1), uuid.uuid4()
     before = len(shop.portal.orders())
     answers = shop.alice.press_all([quote] * 50, at_once=50, token=token)

@@ -1,4 +1,4 @@
-"""Through PgBouncer in transaction mode: limits work, races end the same, and no fault loses a parcel."""
+"""Through PgBouncer in transaction mode, limits work, races end the same, and no fault loses a parcel."""
 
 import os
 import subprocess
@@ -29,7 +29,7 @@ pytestmark = [
 
 @pytest.fixture
 def pooled(tmp_path: Path) -> Iterator[str]:
-    """The address of the tests' server for the portal's role, through PgBouncer."""
+    """The address of the tests' server through PgBouncer, for the portal's role."""
     with Servers(tmp_path) as servers:
         yield start_pgbouncer(servers.children, app_in(owner()))
 
@@ -53,9 +53,9 @@ def test_the_roles_own_limits_apply_without_startup_options(pooled: str) -> None
 
 
 def races(pooled: str, *which: str) -> str:
-    """Run tests in a process of their own, which makes a database as the owner and works in it through the pooler.
+    """Run tests in a separate process, which makes a database as the owner and works in it through the pooler.
 
-    Returns pytest's last line, which counts them.
+    Returns pytest's last line with the counts.
     """
     env = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     # An earlier run's database exists, emptied by its last test.

@@ -1,4 +1,4 @@
-"""Two real web servers behind the nginx that deploy/ ships: slow clients and slow carriers hold up nobody else."""
+"""Two real web servers behind nginx with the file from deploy/: slow clients and slow carriers hold up nobody else."""
 
 import socket
 import ssl
@@ -25,7 +25,7 @@ THREADS, PROCESSES = 8, 4  # of each process; two webs have two each
 
 @dataclass
 class Slow:
-    """Clients that send a byte a second: half of them never end their header, half never their body."""
+    """Clients that send a byte a second. Half of them never finish their header, and half never finish their body."""
 
     proxy: Proxy
 
@@ -65,7 +65,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 
 def seconds(site: Site, path: str) -> float:
-    """The median time of nine visits."""
+    """Return the median time of nine visits."""
     found = []
     for _ in range(9):
         began_at = time.monotonic()

@@ -1,4 +1,4 @@
-"""Thirty bookings with labels, by two workers and the sweeper: no second holds more calls than the carrier allows."""
+"""Thirty bookings with labels by two workers and the sweeper: no second has more calls than the carrier allows."""
 
 from pathlib import Path
 
@@ -39,12 +39,12 @@ def book(folder: Path, orders: int) -> None:
     assert starts[-1] - starts[0] < orders * CALLS_EACH / RATE * 1.5
 
 
-def test_fifteen_bookings_with_labels_never_pass_the_carriers_rate(tmp_path: Path) -> None:
+def test_fifteen_bookings_with_labels_never_exceed_the_carriers_rate(tmp_path: Path) -> None:
     book(tmp_path, 15)
 
 
 @pytest.mark.nightly
-def test_three_hundred_bookings_with_labels_never_pass_the_carriers_rate(tmp_path: Path) -> None:
+def test_three_hundred_bookings_with_labels_never_exceed_the_carriers_rate(tmp_path: Path) -> None:
     if connection.vendor != "postgresql":
         pytest.skip("on SQLite fifteen are: three hundred at five a second take eight minutes of mere waiting")
     book(tmp_path, 300)

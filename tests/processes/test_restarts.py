@@ -1,4 +1,4 @@
-"""A worker told to stop finishes its call first: a deployment leaves nothing unclear."""
+"""A worker finishes its call before it stops, so a deployment leaves nothing unclear."""
 
 import pytest
 
@@ -11,7 +11,7 @@ PATIENCE_SECONDS = 35.0  # as long as ./dev and the compose file wait
 
 
 def restarted_in_mid_call(shop: Shop, count: int) -> list[str]:
-    """Orders whose calls were on their way when worker and sweeper were told to stop, one after the other."""
+    """Return orders whose calls were being made while the worker and then the sweeper were stopped."""
     before = len(shop.carrier.requests())
     shop.carrier.trouble("book", "slow", arg=1.0, count=count)
     orders = shop.portal.submit(count)
@@ -33,11 +33,11 @@ def nothing_was_ever_unclear(shop: Shop, orders: list[str]) -> None:
     assert shop.portal.ever_unclear(orders) == []
 
 
-def test_a_worker_told_to_stop_finishes_its_call(shop: Shop) -> None:
+def test_a_worker_finishes_its_call_before_it_stops(shop: Shop) -> None:
     nothing_was_ever_unclear(shop, restarted_in_mid_call(shop, 2))
 
 
 @pytest.mark.nightly
-def test_five_restarts_under_load_leave_nothing_unknown(shop: Shop) -> None:
+def test_five_restarts_under_load_leave_nothing_unclear(shop: Shop) -> None:
     orders = [order for _ in range(5) for order in restarted_in_mid_call(shop, 8)]
     nothing_was_ever_unclear(shop, orders)

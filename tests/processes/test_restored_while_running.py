@@ -1,7 +1,7 @@
-"""A database is restored while a process was left running: the process ends, and nothing is booked twice.
+"""A database is restored while a process is still running: the process ends, and nothing is booked twice.
 
-Twenty restores, of a dump and of the server's folder, each with a living worker, sweeper or web that nobody stopped,
-and with the database open to it.
+There are twenty restores, of a dump or of the server's folder. In each one a worker, sweeper or web server was left
+running and can still reach the database.
 """
 
 import shutil
@@ -49,7 +49,7 @@ ROUNDS = [
 
 
 class Server:
-    """A separate PostgreSQL whose folder may be copied and put back."""
+    """A separate PostgreSQL with a folder that can be copied and put back."""
 
     def __init__(self, servers: Servers) -> None:
         self.servers, self.url = servers, servers.postgres()
@@ -78,13 +78,13 @@ class Server:
 
 
 def _copy(folder: Path, to: Path) -> None:
-    """Copy with its owner, which shutil doesn't."""
+    """Copy a file with its owner, which shutil doesn't."""
     subprocess.run(["/bin/cp", "--archive", folder, to], check=True)
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """With one migrated database, of which each test has a copy."""
+    """A server with one migrated database. Each test gets a copy of it."""
     with Servers(tmp_path_factory.mktemp("server")) as servers:
         made = Server(servers)
         fresh = Portal(tmp_path_factory.mktemp("fresh"), "http://127.0.0.1:9", database=new_database(made.url, "fresh"))
@@ -150,7 +150,7 @@ def test_a_process_left_running_books_nothing_twice(
 
 
 def restore_beside_it(portal: Portal, file: Path) -> None:
-    """Try again after a deadlock with the process that still runs: it was all or nothing."""
+    """Restore, and try again after a deadlock with the running process: a restore is all or nothing."""
     for _ in range(9):
         with suppress(subprocess.CalledProcessError):
             return restore(portal, file)
@@ -158,7 +158,7 @@ def restore_beside_it(portal: Portal, file: Path) -> None:
 
 
 def provoke(portal: Portal, left: str, alice: Visitor, quote: str, token: uuid.UUID) -> None:
-    """What makes this process book due orders, or accept a press, as long as it runs."""
+    """Make this process book due orders or accept a form, as long as it runs."""
     if left == "worker":
         portal.hand_over()
     elif left == "web":

@@ -1,4 +1,4 @@
-"""The run-book's backup and restore, with its own commands: nothing is booked twice, and nobody sets a mark by hand."""
+"""The run-book's backup and restore with its own commands: nothing is booked twice, and nobody sets a mark by hand."""
 
 import time
 from collections import Counter
@@ -46,7 +46,7 @@ def refused(portal: Portal, name: str) -> bool:
     return "python manage.py after_restore --backup-at TIME" in str(said)
 
 
-def test_due_bookings_of_a_backup_are_booked_once_and_unknown_ones_become_cases(
+def test_due_bookings_in_a_backup_are_booked_once_and_unknown_ones_become_cases(
     portal: Portal, carrier: SandboxCarrier, tmp_path: Path
 ) -> None:
     file = portal.take_import(MANY, 0)

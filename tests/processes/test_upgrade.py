@@ -1,7 +1,7 @@
-"""The upgrade rehearsal: while people book, every process is replaced in turn, on a database whose schema changes.
+"""The upgrade rehearsal: while people book, every process is replaced in turn, and the database's schema changes.
 
-The new version is a copy of this tree with one more column and one more index, added while the old one runs. In the
-end, in the long one, all go back to the old version, which runs on the new schema.
+The new version is a copy of this tree with one more column and one more index, added while the old one runs. The long
+test ends by going back to the old version, which runs on the new schema.
 """
 
 import itertools
@@ -46,7 +46,7 @@ class Migration(migrations.Migration):
 
 
 def new_version(folder: Path) -> Path:
-    """Copy the tree, and give the copy one more column and one more index."""
+    """Copy the tree and give the copy one more column and one more index."""
     names = subprocess.check_output(["git", "ls-files", "-z", "-co", "--exclude-standard"], cwd=ROOT).decode()  # noqa: S607
     for name in filter(None, names.split("\0")):
         if (ROOT / name).is_file() and not name.startswith(("docs/", "tests/snapshots/")):
@@ -62,7 +62,7 @@ def new_version(folder: Path) -> Path:
 
 
 class Stream(threading.Thread):
-    """People who book: `burst` parcels as fast as they can, then at a steady pace until there are enough and `end`."""
+    """People who book `burst` parcels as fast as they can, then carry on at a steady pace until `end`."""
 
     def __init__(self, site: Site, orders: int, *, burst: int) -> None:
         super().__init__(daemon=True)
@@ -76,7 +76,7 @@ class Stream(threading.Thread):
             person.start()
 
     def run_burst(self) -> None:
-        """Measure what the machine can do, from the form to the carrier's reference, with everybody booking."""
+        """Measure how fast this machine is, from the form to the carrier's reference, with everybody booking."""
         self.done.pace = self.burst
         until(lambda: self._booked() >= len(self.people), seconds=60, what="everybody booked")
         before, began_at = self._booked(), time.monotonic()
@@ -100,7 +100,7 @@ class Stream(threading.Thread):
             person.join()
 
     def end(self) -> None:
-        """Once there are enough, and everybody booked at what runs now; who changed their mind is waited for."""
+        """End once there are enough bookings and everybody has booked with the version running now."""
         enough = len(self.done.orders) + 3 * len(self.people)
         until(lambda: len(self.done.orders) >= enough, seconds=120, what="everybody booked again")
         self.is_over.set()
@@ -108,7 +108,7 @@ class Stream(threading.Thread):
         assert not self.is_alive()
 
     def failed(self) -> dict[int, int]:
-        """Responses that nobody should get, by status; 0 is no response."""
+        """Return the responses nobody should get, by status. 0 is no response."""
         return {status: count for status, count in self.noticed.answers.items() if status in {0, 429} or status >= 500}
 
     def __str__(self) -> str:
@@ -118,7 +118,7 @@ class Stream(threading.Thread):
 
 
 def replace(site: Site, web: str, *, by: Path) -> None:
-    """Stop one web as a deployment does, start the other version in its place, and wait until it is ready."""
+    """Stop one web server as a deployment does, start the other version in its place, and wait until it is ready."""
     process = site.portal.running[web]
     process.terminate()
     until(lambda: not site.is_ready(web), seconds=20, what=f"{web} says that it drains")
@@ -127,7 +127,7 @@ def replace(site: Site, web: str, *, by: Path) -> None:
 
 
 def replace_all(site: Site, *, by: Path) -> None:
-    """In the run-book's order: the web processes in turn, then worker and sweeper, which finish current work."""
+    """Replace processes in the run-book's order: each web server, then worker and sweeper, which finish their work."""
     for web in WEBS:
         replace(site, web, by=by)
     for name in ("worker", "sweep"):
@@ -136,7 +136,7 @@ def replace_all(site: Site, *, by: Path) -> None:
 
 
 def booked_by(site: Site) -> list[str]:
-    """The versions that took an order, in order: the new one writes "new" into its column."""
+    """Return the versions that accepted orders, in order. The new one writes "new" into its column."""
     with psycopg.connect(site.portal.owner) as database:
         found = [row[0] for row in database.execute("SELECT rehearsed FROM orders_order ORDER BY id")]
     return [version for version, _ in itertools.groupby(found)]

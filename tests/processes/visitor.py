@@ -1,4 +1,4 @@
-"""One person's logged-in browser, without the browser: forms posted over real HTTP, many at once."""
+"""One logged-in person without a browser: forms posted over real HTTP, many at once."""
 
 import time
 import uuid
@@ -16,7 +16,7 @@ PATIENCE_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class Answer:
-    """The response to one press of Book, and its time."""
+    """The response to one press of Book and how long it took."""
 
     status: int
     seconds: float
@@ -38,7 +38,7 @@ class Visitor:
         self.csrf = held["csrf"]
 
     def press(self, quote: str, token: uuid.UUID | None = None) -> Answer:
-        """Book the only offer of a quote; without a token it is a new form."""
+        """Book the only offer of a quote. Without a token it is a new form."""
         form = {
             "csrfmiddlewaretoken": self.csrf,
             "product": str(OFFER["code"]),
@@ -65,6 +65,6 @@ class Visitor:
 
 
 def p99(answers: list[Answer]) -> float:
-    """The 99th percentile of the response times, in seconds."""
+    """Return the 99th percentile of the response times, in seconds."""
     ordered = sorted(answer.seconds for answer in answers)
     return ordered[min(len(ordered) - 1, int(len(ordered) * 0.99))]

@@ -1,4 +1,4 @@
-"""Explore a model completely: every reachable world, what a backup of each brings back, and what gets stuck."""
+"""Explore a model completely: every reachable world, the worlds after restoring a backup, and the ones that get stuck."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ RESTING = {"draft", "rejected", "not_booked", "booked", "cancelled"}
 
 
 def explore(starts: Iterable[World], *, with_misled: bool) -> Worlds:
-    """Return every world reachable from these, each with what may happen in it."""
+    """Return every world reachable from these, each with its possible next steps."""
     found: Worlds = {}
     same: dict[World, World] = {}  # each is stored once, however many paths lead to it
     waiting = [tidy(world) for world in starts]
@@ -52,7 +52,7 @@ def restored(found: Worlds) -> set[World]:
 
 
 def stuck(found: Worlds) -> list[World]:
-    """Return the worlds from which no step finishes the order, except by luck in trouble."""
+    """Return the worlds where an order can't finish without a step of "trouble"."""
     before = defaultdict(list)
     for world, following in found.items():
         for who, _, after in following:
@@ -86,7 +86,7 @@ def story(found: Worlds, starts: Iterable[World], end: World) -> str:
 
 
 def tidy(world: World) -> World:
-    """Drop what can no longer change anything: unused keys, requests the carrier knows, workers too late."""
+    """Drop what no longer matters: unused keys, requests the carrier has had, and workers that are too late."""
     rows, late, made = world.rows, world.late, world.made
     if late:
         late = frozenset(one for one in late if world.state(one[1]) == ("live" if one[0] == "cancel" else ""))
@@ -98,12 +98,12 @@ def tidy(world: World) -> World:
 
 
 def _plain(worker: Worker) -> Worker:
-    """Drop whether it is in time once it has sent its request."""
+    """Drop whether a worker is in time once it has sent its request."""
     return worker._replace(is_in_time=False) if worker.is_in_time and worker.at in {"waiting", "answered"} else worker
 
 
 def _is_spent(worker: Worker, rows: Rows) -> bool:
-    """Return whether nothing it may still do can change anything."""
+    """Return whether nothing this worker can still do would change anything."""
     if worker.at in {"idle", "sending", "waiting"} or worker.has_lease or worker.has_cancel:
         return False
     if worker.at in {"claimed", "prepared"} or worker.answer not in {"yes", "gone", "anothers", "rejected"}:

@@ -1,6 +1,6 @@
 """The booking protocol as a model: everything that can happen to one order, small enough to explore completely.
 
-docs/protocol.md says what its terms mean and what it leaves out. Tests compare it with the portal's own functions.
+docs/protocol.md explains its terms and what it leaves out. Tests compare it with the portal's own functions.
 """
 
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ UNSIGNED = {"draft", "rejected", "not_booked"}  # whose sender read that nothing
 
 
 class Rows(NamedTuple):
-    """The order in the database, and a backup of it."""
+    """The order in the database or in a backup."""
 
     status: str = "draft"
     key: int = 0  # of its last attempt
@@ -28,7 +28,7 @@ class Rows(NamedTuple):
 
 
 class Worker(NamedTuple):
-    """Where a worker is; idle, it may be dead. `has_…` is a compare-and-swap: anybody else's write takes it away."""
+    """What a worker is doing. An idle one may be dead. `has_…` is a compare-and-swap: anyone else's write clears it."""
 
     at: str = "idle"  # claimed, prepared, sending, waiting, answered
     job: str = ""  # book, replay, cancel, look
@@ -91,14 +91,14 @@ def resolve(rows: Rows, key: int, answer: str, *, replays: bool) -> Rows:
 
 
 def store_yes(rows: Rows) -> Rows:
-    """The effect of a carrier's acceptance of a cancellation, whether a worker or an operator reports it: orders/cancelling/cancel_outcomes.py."""
+    """Store an accepted cancellation, from a worker or an operator: orders/cancelling/cancel_outcomes.py."""
     if rows.status == "booked":  # it refused before
         return move(rows, "cancelling", "cancel_unconfirmed", cancel="unknown", due="")
     return move(rows, "cancelled", cancel="", due="now") if JOBS.get(rows.status) == "cancel" else rows
 
 
 def store_request(world: World, place: int) -> World:
-    """Apply the carrier's note of a cancellation: the order is checked until it is decided."""
+    """Store a cancellation the carrier has only noted. The order is checked until it decides."""
     worker, rows = world.workers[place], world.rows
     if not worker.has_cancel:
         return write(world, place)
@@ -116,7 +116,7 @@ def fence(backup: Rows) -> Rows:
 
 
 def die(world: World, place: int) -> World:
-    """Let requests that were sent continue without their sender."""
+    """Kill a worker. A request it had sent carries on without it."""
     at, job, key, *_ = world.workers[place]
     sent = {("cancel" if job == "cancel" else "book", key)} if at == "waiting" else set()
     return write(world, place)._replace(late=world.late | sent)
@@ -172,7 +172,7 @@ def steps(world: World) -> Iterator[Step]:
 
 
 def _decisions(world: World) -> Iterator[Step]:
-    """Let the operator decide what the carrier says, or be misled. An adoption can be undone."""
+    """Let the operator decide correctly or be misled. An adoption can be undone."""
     rows, live = world.rows, world.live()
     is_quiet = not world.late and not any(worker.at == "waiting" for worker in world.workers)
     is_there = rows.reference in {*live, ANOTHERS}
@@ -250,7 +250,7 @@ def _begins(world: World, place: int, worker: Worker) -> Iterator[Step]:
 
 
 def _is_prepared(world: World, place: int, worker: Worker) -> Iterator[Step]:
-    """A call that only prepares makes nothing at the carrier, whatever its result."""
+    """Yield the results of a call that only prepares. It makes nothing at the carrier."""
     yield "worker", "puts it off", write(world, place, due="now")
     for status in ("draft", "rejected"):
         yield "worker", "steps aside", write(world, place, rows=move(world.rows, status, due=""))
@@ -265,14 +265,14 @@ def _unused(world: World) -> list[int]:
 
 
 def _sends(world: World, place: int, worker: Worker) -> Iterator[Step]:
-    """Nothing is sent once the lease is over."""
+    """Send the request, unless the lease is over."""
     yield "worker", "can't send it", write(world, place, worker._replace(at="answered", answer="not sent"))
     if worker.is_in_time:
         yield "worker", "sends it", write(world, place, worker._replace(at="waiting"))
 
 
 def _waits(world: World, place: int, worker: Worker) -> Iterator[Step]:
-    """The carrier acts or not, and says so or not; a key it refuses once it refuses for good."""
+    """Yield the replies: the carrier acts or not, and says so or not. A key refused once is refused for good."""
     key, state, acted = worker.key, world.state(worker.key), act(world, worker.job, worker.key)
 
     def says(answer: str, after: World = world) -> World:
@@ -320,7 +320,7 @@ def _looks(world: World, place: int, worker: Worker, *, is_refused: bool = False
 
 
 def _is_refused(world: World, place: int, worker: Worker) -> Iterator[Step]:
-    """A refusal of a repeated request proves nothing: the order is checked."""
+    """Yield what follows a refusal. For a repeated request it proves nothing, so the order is checked."""
     if worker.is_repeated and not worker.is_refused and worker.has_lease:
         yield _looks(world, place, worker, is_refused=True)
     else:
@@ -330,7 +330,7 @@ def _is_refused(world: World, place: int, worker: Worker) -> Iterator[Step]:
 
 
 def _puts_off_cancelling(world: World, place: int, worker: Worker, state: str) -> Iterator[Step]:
-    """Later, or after some tries an operator, if it is still this worker's."""
+    """Try again later, or leave it to the operator, if the cancellation is still this worker's."""
     rows, has = world.rows, worker.has_cancel
     if has and state == "unknown" and rows.status == "cancelling":
         rows = move(rows, "cancel_unconfirmed")

@@ -42,7 +42,7 @@ def walks(
 
 @pytest.fixture(autouse=True, scope="module")
 def _walks_are_forgotten() -> Iterator[None]:
-    """The garbage collector would check millions of worlds until the end of the run."""
+    """Forget the worlds: the garbage collector would check millions of them for the rest of the run."""
     yield
     walks.cache_clear()
 
@@ -148,7 +148,7 @@ ANSWERS: dict[str, Callable[[str], Booked | errors.CarrierError]] = {
 
 
 def test_the_model_knows_every_outcome_of_a_call() -> None:
-    """A new outcome is a subclass of one of the four, or must be listed here."""
+    """A new outcome must be a subclass of one of the four or be listed here."""
     kinds = [kind for kind in errors.CarrierError.__subclasses__() if kind.__module__ == errors.__name__]
     assert {type(answer("S")) for answer in ANSWERS.values()} == {Booked, *kinds}
 
@@ -183,7 +183,7 @@ def reference_of(order: Order, key: int) -> str:
 
 
 def read(order: Order) -> Rows:
-    """Return the order from the database in the model's terms; a lease is due like anything else."""
+    """Return the order from the database in the model's terms. A lease counts as due."""
     order = Order.objects.get(pk=order.pk)
     live = order.attempts.filter(state__in=BookingAttempt.LIVE).first()
     cancel = order.cancels.filter(state__in=CancelAttempt.LIVE).first()
@@ -195,7 +195,7 @@ def read(order: Order) -> Rows:
 
 
 def plain(rows: Rows) -> Rows:
-    """Drop what a reply can't depend on: whether a due time is a lease, and which key is the last."""
+    """Drop what doesn't affect a reply: whether a due time is a lease, an adoption and a pause."""
     return rows._replace(due="now" if rows.due else "", is_adopted=False, is_paused=False)
 
 

@@ -1,4 +1,4 @@
-"""The days of the reports: a job counts those of senders with news, with the same result whichever way it counts."""
+"""The days of the reports: a job counts the days of senders with news. The result doesn't depend on how it counts."""
 
 import datetime as dt
 from typing import Any
@@ -38,7 +38,7 @@ def ago(days: float) -> dt.datetime:
 
 
 def delivered(sender: Sender, by: User, *, days_ago: int, **fields: Any) -> Order:
-    """Picked up a day before it was delivered, and expected on that day."""
+    """A parcel picked up a day before it was delivered, and expected on that day."""
     at = ago(days_ago)
     values = {
         "status": "booked", "progress": "delivered", "progress_at": at, "booked_at": ago(days_ago + 2),
@@ -53,13 +53,13 @@ def delivered(sender: Sender, by: User, *, days_ago: int, **fields: Any) -> Orde
 
 
 def counted(sender: Sender, *, at: dt.datetime = NOW) -> None:
-    """All its days were counted at that time."""
+    """Note that all the sender's days were counted at that time."""
     factories.count_days(sender)
     Counting.objects.filter(sender=sender).update(counted_at=at, all_counted_at=at)
 
 
 def due() -> set[int]:
-    """The senders whose days the next check will count."""
+    """Return the senders whose days the next check will count."""
     counting.mark_days_to_count(timezone.now())
     return set(Counting.objects.filter(due_at__lte=timezone.now()).values_list("pk", flat=True))
 
@@ -131,7 +131,7 @@ def test_days_too_old_for_any_report_are_deleted(quill: Sender, alice: User) -> 
     assert days_of(quill) == kept
 
 
-def test_both_periods_are_as_long_and_a_pickup_counts_once_its_day_is_over(quill: Sender, alice: User) -> None:
+def test_both_periods_have_the_same_length_and_a_pickup_counts_once_its_day_is_over(quill: Sender, alice: User) -> None:
     span = Span.until(TODAY, 4, quill.tzinfo)  # a Wednesday, so Thursday to Sunday of the week before lie in neither
     for planned in (span.last, span.last - dt.timedelta(days=1), span.first, span.first - dt.timedelta(days=1)):
         factories.order(quill, alice, status="booked", booked_at=ago(60), carrier_pickup_date=planned)
@@ -181,7 +181,7 @@ def test_a_posted_report_has_all_days_of_its_senders_counted(quill: Sender, alic
     assert days_of(quill)[ago(62).date()]["sizes"] == {"No saved size": [1, 1]}
 
 
-def test_what_happened_between_two_checks_is_found(quill: Sender, alice: User, clock: Any) -> None:
+def test_changes_between_two_checks_are_found(quill: Sender, alice: User, clock: Any) -> None:
     counted(quill, at=NOW)
     clock.shift(dt.timedelta(hours=1))
     delivered(quill, alice, days_ago=0)

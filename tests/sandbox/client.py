@@ -1,4 +1,4 @@
-"""A small client of the sandbox carrier over real HTTP; it knows nothing of the portal's own client."""
+"""A small client for the sandbox carrier over real HTTP. It shares nothing with the portal's own client."""
 
 import base64
 import copy
@@ -69,7 +69,7 @@ class Client:
         self.url, self.timeout = url, timeout
 
     def call(self, method: str, target: str, body: Any = None, headers: dict[str, str] | None = None) -> Answer:
-        """One request; ``body`` is sent as JSON, or as it is when it is bytes. No redirect is followed."""
+        """Send one request. ``body`` is sent as JSON, or unchanged if it is bytes. Redirects aren't followed."""
         parts = urlsplit(target)
         path = parts.path + (f"?{parts.query}" if parts.query else "")
         raw = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
@@ -101,7 +101,7 @@ class Client:
 
 
 def an_order(**changes: Any) -> dict[str, Any]:
-    """A good order from Fitzroy to Hobart; changes are dotted paths with __ for the dots, None takes away."""
+    """Return a valid order from Fitzroy to Hobart. Changes are dotted paths with __ for the dots; None removes a member."""
     order = copy.deepcopy(ORDER)
     for path, value in changes.items():
         *steps, last = path.split("__")
@@ -116,6 +116,6 @@ def an_order(**changes: Any) -> dict[str, Any]:
 
 
 def an_export(**changes: Any) -> dict[str, Any]:
-    """A good order from Fitzroy to Portland, Oregon."""
+    """Return a valid order from Fitzroy to Portland, Oregon."""
     abroad = {"receiver__address": dict(ABROAD), "receiver__contact__phone": "+1 503 555 0142"}
     return an_order(**{**abroad, "parcel_contents": copy.deepcopy(CONTENTS), **changes})

@@ -1,4 +1,4 @@
-"""A carrier per test, served over real HTTP in this process; nothing here knows of Django."""
+"""A carrier for each test, served over real HTTP in this process. Nothing here uses Django."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,7 +14,7 @@ from tests.sandbox.client import Client
 
 @pytest.fixture
 def open_carrier(tmp_path: Path) -> Iterator[Callable[..., Client]]:
-    """Start a carrier with the contract points and choices given; all are stopped after the test."""
+    """Start a carrier with these contract points and options. All are stopped after the test."""
     started: list[Running] = []
 
     def run(points: dict[str, Any] | None = None, *, state: Path | None = None, **choices: Any) -> Client:

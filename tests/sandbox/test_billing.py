@@ -9,12 +9,12 @@ from tests.sandbox.client import Client, an_order
 
 
 def file(carrier: Client) -> list[dict[str, str]]:
-    """The next report, row for row."""
+    """Return the rows of the next report."""
     return list(csv.DictReader(io.StringIO(carrier.control("report")["csv"])))
 
 
 def report(carrier: Client) -> list[dict[str, str]]:
-    """The next report without its totals."""
+    """Return the rows of the next report without its totals."""
     return [row for row in file(carrier) if row["Type"] != "Total"]
 
 
@@ -48,12 +48,12 @@ def test_orders_are_billed_once_with_cover_inside_the_price(carrier):
     assert file(carrier) == []
 
 
-def test_a_cancellation_inside_the_cycle_leaves_no_row(carrier):
+def test_a_cancellation_within_the_cycle_leaves_no_row(carrier):
     cancel(carrier, booked(carrier))
     assert file(carrier) == []
 
 
-def test_a_cancellation_inside_the_cycle_may_leave_both_its_rows(carrier):
+def test_a_cancellation_within_the_cycle_may_leave_both_its_rows(carrier):
     carrier.control("settings", bills_cancelled=True)
     reference = booked(carrier)
     cancel(carrier, reference)
@@ -64,7 +64,7 @@ def test_a_cancellation_inside_the_cycle_may_leave_both_its_rows(carrier):
     assert total["Price"] == "0.00"
 
 
-def test_a_cancellation_after_the_bill_is_a_refund_at_the_positive_price(carrier):
+def test_a_cancellation_after_the_bill_is_a_refund_with_a_positive_price(carrier):
     reference = booked(carrier)
     (billed,) = report(carrier)
     cancel(carrier, reference)
@@ -86,7 +86,7 @@ def test_a_label_used_after_cancelling_is_billed_as_a_normal_order(carrier, both
 
 
 @pytest.mark.parametrize("both", [False, True])
-def test_a_label_used_in_the_cycle_of_its_cancellation_is_paid_once(carrier, both):
+def test_a_label_used_in_the_cycle_of_its_cancellation_is_charged_once(carrier, both):
     carrier.control("settings", bills_cancelled=both)
     reference = booked(carrier)
     cancel(carrier, reference)
@@ -110,7 +110,7 @@ def test_a_label_used_in_the_cycle_of_its_cancellation_is_paid_once(carrier, bot
         ("refund", "Order Invoiced", "Refunded", "Other"),
     ],
 )
-def test_each_charge_has_its_words_and_each_refund_its_reason(carrier, kind, words, paid, reason):
+def test_each_charge_has_its_own_words_and_each_refund_its_reason(carrier, kind, words, paid, reason):
     reference = booked(carrier)
     report(carrier)
     carrier.control("charge", reference=reference, kind=kind, amount="4.5")
@@ -120,7 +120,7 @@ def test_each_charge_has_its_words_and_each_refund_its_reason(carrier, kind, wor
     assert total["Price"] == ("-4.50" if paid == "Refunded" else "4.50")
 
 
-def test_adjustments_are_billed_with_what_was_measured(carrier):
+def test_adjustments_are_billed_with_the_measurements(carrier):
     reference = booked(carrier)
     report(carrier)
     carrier.control("charge", reference=reference, kind="under-declared", amount="4.5", measured_weight="3.1",
@@ -130,7 +130,7 @@ def test_adjustments_are_billed_with_what_was_measured(carrier):
     assert (row["Declared Max Volume"], row["Measured Volume"]) == ("0.0084", "0.0131")
 
 
-def test_a_novelty_has_words_that_nobody_has_read_before(carrier):
+def test_a_new_kind_of_charge_has_the_given_words(carrier):
     reference = booked(carrier)
     report(carrier)
     carrier.control("charge", reference=reference, kind="novelty", amount="6", words="Adjustment: Remote area")
@@ -138,7 +138,7 @@ def test_a_novelty_has_words_that_nobody_has_read_before(carrier):
     assert (row["Type"], row["Reference"], row["Price"]) == ("Adjustment: Remote area", reference, "6.00")
 
 
-def test_a_stray_line_is_for_a_parcel_of_nobody_here(carrier):
+def test_a_stray_line_is_for_an_unknown_parcel(carrier):
     carrier.control("stray", reference="SSTRAY001", amount="31.40")
     (row,) = report(carrier)
     assert (row["Type"], row["Reference"], row["Price"]) == ("Order Invoiced", "SSTRAY001", "31.40")
@@ -157,7 +157,7 @@ def test_a_stray_line_is_for_a_parcel_of_nobody_here(carrier):
         ("stray", {"amount": "much", "reference": "SSTRAY001"}),
     ],
 )
-def test_what_no_bill_can_hold_is_refused(carrier, name, wrong):
+def test_an_impossible_charge_is_refused(carrier, name, wrong):
     body = {"reference": booked(carrier), **wrong}
     assert carrier.call("POST", f"/_sandbox/{name}", body).status == 400
     assert len(report(carrier)) == 1
@@ -166,7 +166,7 @@ def test_what_no_bill_can_hold_is_refused(carrier, name, wrong):
 # -- Sums ----------------------------------------------------------------------------------------
 
 
-def test_the_last_rows_are_the_total_of_each_currency(carrier):
+def test_the_last_rows_are_the_totals_by_currency(carrier):
     reference = booked(carrier)
     carrier.control("charge", reference=reference, kind="refund-delay", amount="2.08")
     carrier.control("stray", reference="SSTRAY001", amount="7.10", currency="USD")
@@ -176,7 +176,7 @@ def test_the_last_rows_are_the_total_of_each_currency(carrier):
     assert totals(rows) == {"AUD": str(paid - Decimal("2.08")), "USD": "7.10"}
 
 
-def test_the_ledger_tells_every_sum_without_the_file(carrier):
+def test_the_ledger_has_the_same_sums_as_the_file(carrier):
     references = [booked(carrier) for _ in range(3)]
     carrier.control("charge", reference=references[0], kind="under-declared", amount="4.35")
     first = file(carrier)
@@ -201,7 +201,7 @@ def test_the_ledger_tells_every_sum_without_the_file(carrier):
 # -- The depot's scale ---------------------------------------------------------------------------
 
 
-def test_a_share_of_the_parcels_is_measured_larger_once_it_is_on_its_way(open_carrier):
+def test_a_share_of_parcels_is_measured_larger_once_collected(open_carrier):
     carrier = open_carrier(size_charge_share=0.25)
     references = [booked(carrier) for _ in range(10)]
     assert [row["Type"] for row in report(carrier)] == ["Order Invoiced"] * 10  # the depot has seen none yet
@@ -214,7 +214,7 @@ def test_a_share_of_the_parcels_is_measured_larger_once_it_is_on_its_way(open_ca
     assert file(carrier) == []
 
 
-def test_what_is_measured_is_more_than_declared_in_something_and_less_in_nothing(open_carrier):
+def test_a_measured_parcel_is_larger_than_declared_in_some_way_and_smaller_in_none(open_carrier):
     carrier = open_carrier(size_charge_share=1.0)
     for _ in range(40):
         carrier.control("scan", reference=booked(carrier), event_type="Pickup")
@@ -232,7 +232,7 @@ def test_what_is_measured_is_more_than_declared_in_something_and_less_in_nothing
     assert len({row["Measured Volume"] for row in rows}) > 4
 
 
-def test_nothing_is_measured_unless_asked(carrier):
+def test_nothing_is_measured_by_default(carrier):
     carrier.control("scan", reference=booked(carrier), event_type="Pickup")
     report(carrier)
     assert carrier.effects("charge") == []

@@ -68,7 +68,7 @@ def other_order():
     }  # fmt: skip
 
 
-def test_a_carrier_with_other_names_is_the_same_carrier(other):
+def test_a_carrier_with_other_names_works_the_same(other):
     booked = other.call("POST", "/v2/consignments", other_order(), OTHER)
     assert booked.status == 201
     data = booked.json["data"]
@@ -82,14 +82,14 @@ def test_a_carrier_with_other_names_is_the_same_carrier(other):
     assert other.call("HEAD", data["papers"][0]["href"], headers=OTHER).status == 405
 
 
-def test_cancelling_uses_the_other_word_and_only_once(other):
+def test_an_order_is_cancelled_once_with_the_contracts_word(other):
     number = other.call("POST", "/v2/consignments", other_order(), OTHER).json["data"]["no"]
     first, second = (other.call("POST", f"/v2/consignments/{number}/void", headers=OTHER) for _ in range(2))
     assert first.json["data"]["status"] == "VOIDED"
     assert second.status == 422
 
 
-def test_quotes_and_refusals_sit_at_the_other_paths(other):
+def test_quotes_and_refusals_are_at_the_contracts_paths(other):
     quoted = other.call("POST", "/products", other_order(), OTHER)
     offer = quoted.json["data"]["offers"][0]
     assert (offer["code"], offer["cost"]["unit"]) == ("STANDARD-DROPOFF", "AUD")
@@ -97,12 +97,12 @@ def test_quotes_and_refusals_sit_at_the_other_paths(other):
     assert refused.json["problem"]["fields"] == {"weight": ["is not a number"]}
 
 
-def test_what_the_other_carrier_lacks_is_not_found(other):
+def test_operations_the_contract_turns_off_are_not_found(other):
     for method, path in (("POST", "/orders"), ("POST", "/tracking/SFOREIGN1/subscribe")):
         assert other.call(method, path, {}, OTHER).status == 404
 
 
-def test_the_other_credentials_and_version_are_asked_for(other):
+def test_the_contracts_credentials_and_version_are_required(other):
     assert other.call("GET", "/ping", headers=OTHER).status == 200
     assert other.call("GET", "/ping", headers={**AGENT, **CREDENTIALS}).status == 401
     assert other.call("GET", "/ping", headers={**AGENT, "X-Api-Key": "demo-key"}).status == 400
@@ -111,7 +111,7 @@ def test_the_other_credentials_and_version_are_asked_for(other):
 @pytest.mark.parametrize(
     ("auth", "headers"), [("bearer", {"Authorization": "Bearer demo-key"}), ("none", {}), ("basic", CREDENTIALS)]
 )
-def test_each_scheme_lets_its_own_credentials_in(open_carrier, auth, headers):
+def test_each_authentication_scheme_accepts_its_own_credentials(open_carrier, auth, headers):
     carrier = open_carrier({"auth": auth})
     assert carrier.call("GET", "/ping", headers={**AGENT, **headers}).status == 200
     assert carrier.call("GET", "/ping", headers={**AGENT, "Authorization": "Bearer no"}).status == (
@@ -127,7 +127,7 @@ def test_each_scheme_lets_its_own_credentials_in(open_carrier, auth, headers):
         "[words]\nx = 'teleported'", "words = 3", "= 1",
     ],
 )  # fmt: skip
-def test_a_doubtful_file_is_refused_with_a_sentence(tmp_path, line):
+def test_an_invalid_file_is_refused_with_a_sentence(tmp_path, line):
     path = tmp_path / "contract.toml"
     path.write_text(line)
     with pytest.raises(ContractError, match=r"\.$"):
@@ -139,11 +139,11 @@ def test_a_missing_file_is_refused(tmp_path):
         Contract.load(tmp_path / "nowhere.toml")
 
 
-def test_every_default_is_itself_allowed():
+def test_every_default_is_a_valid_value():
     assert dict(Contract(DEFAULTS)) == DEFAULTS
 
 
-def test_a_place_may_stand_in_the_query():
+def test_a_placeholder_may_be_in_the_query():
     operation = Operation.parse("GET /trace?ref={reference}&kind=parcel")
     assert operation.match("GET", "/trace", {"ref": "S1", "kind": "parcel"}) == {"reference": "S1"}
     assert operation.match("GET", "/trace", {"ref": "S1", "kind": "pallet"}) is None

@@ -27,14 +27,14 @@ def connected(carrier):
 
 
 def head(**framing):
-    """The head of a booking; `framing` says how long its body is, or that nobody knows."""
+    """Return the head of a booking. `framing` gives the length of its body, if it is known."""
     fields = {"Host": "carrier", **HEADERS, **{name.replace("_", "-"): value for name, value in framing.items()}}
     lines = ["POST /orders HTTP/1.1", *(f"{name}: {value}" for name, value in fields.items()), "", ""]
     return "\r\n".join(lines).encode()
 
 
 def sent(carrier, *pieces):
-    """Send the pieces, one by one, and end; what the carrier answers, once it has closed the connection."""
+    """Send the pieces one by one and stop. Return the carrier's reply once it has closed the connection."""
     with connected(carrier) as line, contextlib.suppress(OSError):  # a body left unread resets the connection
         for piece in pieces:
             line.sendall(piece)
@@ -45,7 +45,7 @@ def sent(carrier, *pieces):
 
 @pytest.mark.parametrize("replays", [False, True])
 @pytest.mark.parametrize("came", [0, 1, len(ORDER) // 2, len(ORDER) - 1])
-def test_a_cut_booking_books_nothing_and_is_known_as_cut(open_carrier, came, replays):
+def test_a_booking_cut_short_books_nothing_and_is_recorded_as_cut(open_carrier, came, replays):
     carrier = open_carrier(replays=replays)
     answer = sent(carrier, head(Content_Length=len(ORDER)), ORDER[:came])
     (details,) = carrier.read("requests")
@@ -57,12 +57,12 @@ def test_a_cut_booking_books_nothing_and_is_known_as_cut(open_carrier, came, rep
     assert carrier.book(key="k1").status == 201  # the key is as good as new
 
 
-def test_a_cut_body_that_reads_like_a_whole_order_books_nothing(carrier):
+def test_a_body_cut_short_that_looks_like_a_whole_order_books_nothing(carrier):
     assert sent(carrier, head(Content_Length=len(ORDER) + 1), ORDER) == b""
     assert carrier.effects("booked") == []
 
 
-def test_a_connection_reset_in_the_middle_is_known_as_cut(carrier):
+def test_a_request_reset_in_the_middle_is_recorded_as_cut(carrier):
     with connected(carrier) as line:
         line.sendall(head(Content_Length=len(ORDER)) + ORDER[:100])
         while not carrier.read("requests"):
@@ -74,14 +74,14 @@ def test_a_connection_reset_in_the_middle_is_known_as_cut(carrier):
     assert carrier.effects("booked") == []
 
 
-def test_a_cut_booking_uses_up_no_trouble(carrier):
+def test_a_booking_cut_short_uses_up_no_trouble(carrier):
     carrier.control("trouble", operation="book", verb="500")
     sent(carrier, head(Content_Length=len(ORDER)), ORDER[:100])
     assert [carrier.book().status for _ in range(2)] == [500, 201]
 
 
 @pytest.mark.parametrize("pieces", [(ORDER,), (ORDER[:100], ORDER[100:])])
-def test_a_whole_booking_is_booked_and_held_to_the_rules(carrier, pieces):
+def test_a_whole_booking_is_booked_and_checked_against_the_rules(carrier, pieces):
     assert sent(carrier, head(Content_Length=len(ORDER)), *pieces).startswith(b"HTTP/1.1 201 ")
     (details,) = carrier.read("requests")
     assert improper([details]) == cut([details]) == []
@@ -108,7 +108,7 @@ def test_a_body_with_a_false_length_books_nothing_and_is_reported(carrier, frami
     assert carrier.effects("booked") == []
 
 
-def test_a_whole_booking_without_the_partner_is_told_with_its_size(carrier):
+def test_a_whole_booking_without_the_partner_is_reported_with_its_size(carrier):
     body = json.dumps(an_order(metadata__partner_id=None)).encode()
     sent(carrier, head(Content_Length=len(body)), body)
     (fault,) = improper(carrier.read("requests"))

@@ -1,4 +1,4 @@
-"""The carrier's dashboard: the newest orders with their ids, for this machine only."""
+"""The carrier's dashboard: the newest orders with their ids, only for this machine."""
 
 from types import SimpleNamespace
 
@@ -6,7 +6,7 @@ from shipping_portal.sandbox import public
 from tests.sandbox.client import an_order
 
 
-def test_the_dashboard_names_each_order_by_its_id_and_the_keys_of_whoever_booked_it(carrier):
+def test_the_dashboard_lists_each_order_with_its_id_and_our_keys(carrier):
     order = carrier.book(an_order(customer_reference="<b>1</b>")).json
     page = carrier.call("GET", "/dashboard").body.decode()
     cells = [order["carrier_reference"], order["order_id"], "order-1", "&lt;b&gt;1&lt;/b&gt;"]

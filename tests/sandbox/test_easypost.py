@@ -1,4 +1,4 @@
-"""The sandbox EasyPost keeps EasyPost's documented rules."""
+"""The sandbox EasyPost follows EasyPost's documented rules."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SHIPMENT: dict[str, Any] = {
 
 
 class EasyPostClient(Client):
-    """Calls one sandbox EasyPost with its live key, or another."""
+    """Calls a sandbox EasyPost with its live key or another one."""
 
     key = Config.key
 
@@ -100,7 +100,7 @@ def test_a_shipment_is_free_and_its_rates_have_new_ids_each_time(easypost):
     assert (easypost.wallet, first["postage_label"]) == (Decimal("1000.00"), None)
 
 
-def test_it_is_bought_once(easypost):
+def test_a_shipment_is_bought_once(easypost):
     shipment = easypost.create()
     bought = easypost.buy(shipment).json
     assert bought["tracking_code"] == bought["tracker"]["tracking_code"]
@@ -109,14 +109,14 @@ def test_it_is_bought_once(easypost):
     assert (len(easypost.effects("bought")), easypost.wallet) == (1, 1000 - Decimal(bought["selected_rate"]["rate"]))
 
 
-def test_a_rate_of_another_shipment_buys_nothing(easypost):
+def test_another_shipments_rate_buys_nothing(easypost):
     shipment, other = easypost.create(), easypost.create()
     answer = easypost.buy({"id": shipment["id"], "rates": other["rates"]})
     assert (answer.status, code_of(answer)) == (422, "SHIPMENT.MISSING_RATE")
     assert easypost.effects("bought") == []
 
 
-def test_while_one_buys_nobody_else_does(easypost, in_thread):
+def test_a_second_purchase_is_refused_while_the_first_is_in_progress(easypost, in_thread):
     shipment = easypost.create()
     easypost.control("trouble", operation="book", verb="sleep-commit", arg=0.5)
     first = in_thread(easypost.buy, shipment)
@@ -150,7 +150,7 @@ def test_a_test_key_sees_nothing_of_the_live_one(easypost):
     assert easypost.ask("GET", "/v2/trackers", key="EZAK-unknown").status == 401
 
 
-def test_the_carriers_own_bill_does_not_touch_the_wallet(easypost):
+def test_a_label_billed_by_the_carrier_does_not_use_the_wallet(easypost):
     at_home = HOME | {"country": "AU", "zip": "3065"}
     sides = {"from_address": {"name": "Ira Quill", **at_home}, "to_address": {"name": "Noor Tamsin", **at_home}}
     bought = easypost.buy(easypost.create(**sides), "ParcelPost").json
@@ -158,14 +158,14 @@ def test_the_carriers_own_bill_does_not_touch_the_wallet(easypost):
     assert easypost.refund(bought) == "not_applicable"
 
 
-def test_insurance_is_a_share_with_a_least_amount(easypost):
+def test_insurance_is_a_percentage_with_a_minimum(easypost):
     for insured, fee in (("50", "1.00000"), ("300", "3.00000")):
         bought = easypost.buy(easypost.create(), insurance=insured).json
         fees = {one["type"]: one["amount"] for one in bought["fees"]}
         assert (bought["insurance"], fees["InsuranceFee"]) == (f"{insured}.00", fee)
 
 
-def test_across_a_border_there_are_no_rates_without_customs(easypost):
+def test_there_are_no_rates_abroad_without_customs(easypost):
     abroad = {"name": "Noor Tamsin", **HOME, "country": "NZ"}
     refused = easypost.create(to_address=abroad)
     assert (refused["rates"], len(refused["messages"])) == ([], 1)
@@ -200,7 +200,7 @@ def test_a_refund_takes_days_and_then_ends(easypost, end):
     assert easypost.wallet == (Decimal("1000.00") if end == "refunded" else paid)
 
 
-def test_a_rejected_refund_may_be_asked_for_again_and_a_scanned_parcel_gets_none(easypost):
+def test_a_rejected_refund_can_be_requested_again_but_a_scanned_parcel_gets_none(easypost):
     shipment = easypost.bought()
     easypost.refund(shipment)
     easypost.control("refund", reference=shipment["tracking_code"], status="rejected")
@@ -227,7 +227,7 @@ def test_creating_a_tracker_costs_money(easypost):
     assert (easypost.wallet, len(easypost.effects("tracker fee"))) == (Decimal("999.98"), 1)
 
 
-def test_its_label_is_a_pdf_on_another_path_for_whoever_has_the_address(easypost):
+def test_a_label_is_a_pdf_that_anyone_with_its_url_can_fetch(easypost):
     link = easypost.bought()["postage_label"]["label_pdf_url"]
     answer = easypost.call("GET", link, headers={})
     assert (answer.status, answer.headers["content-type"], answer.body[:5]) == (200, "application/pdf", b"%PDF-")
@@ -246,7 +246,7 @@ def test_a_label_in_another_format_can_be_converted(easypost):
 
 @pytest.mark.parametrize("verb", ["in-progress", "timed-out", "no-response", "commit-close", "commit-rst", "502"])
 @pytest.mark.parametrize("commit", [True, False])
-def test_a_purchase_whose_reply_is_lost_or_unclear(easypost, verb, commit):
+def test_a_purchase_can_have_a_lost_or_unclear_reply(easypost, verb, commit):
     if verb.startswith("commit") and not commit:
         verb = "accept-close"
     shipment = easypost.create()
@@ -266,7 +266,7 @@ def test_too_many_requests_in_a_second_are_refused(easypost):
     assert (answers[-1].status, code_of(answers[-1])) == (429, "RATE_LIMITED")
 
 
-def test_the_same_seed_troubles_the_same_orders(open_easypost, tmp_path):
+def test_the_same_seed_causes_trouble_for_the_same_orders(open_easypost, tmp_path):
     easypost = open_easypost(trouble="book:502=0.5", seed=7)
     first = [easypost.buy(easypost.create(reference=f"order-{number}")).status for number in range(12)]
     other = open_easypost(trouble="book:502=0.5", seed=7, state=tmp_path / "other")
@@ -274,7 +274,7 @@ def test_the_same_seed_troubles_the_same_orders(open_easypost, tmp_path):
     assert set(first) == {200, 502}
 
 
-def test_events_are_signed_over_their_bytes_and_sent_until_they_are_taken(easypost, events):
+def test_events_are_signed_and_sent_until_they_are_accepted(easypost, events):
     easypost.control("settings", webhook_retry_seconds=0.02)
     easypost.control("listener", url=events.url)
     events.answers = [500, 200]
@@ -291,7 +291,7 @@ def test_events_are_signed_over_their_bytes_and_sent_until_they_are_taken(easypo
 
 
 class Listener:
-    """An HTTP server that keeps what is posted to it."""
+    """An HTTP server that keeps everything posted to it."""
 
     def __init__(self) -> None:
         self.answers: list[int] = []
@@ -328,7 +328,7 @@ def events() -> Iterator[Listener]:
     listener.server.server_close()
 
 
-def test_a_parcel_travels_by_itself_when_it_has_a_speed(open_easypost):
+def test_a_parcel_moves_by_itself_if_a_speed_is_set(open_easypost):
     easypost = open_easypost(speed=1000.0)
     shipment = easypost.bought()
     ends = time.monotonic() + 10
@@ -337,7 +337,7 @@ def test_a_parcel_travels_by_itself_when_it_has_a_speed(open_easypost):
         time.sleep(0.01)
 
 
-def test_a_parcel_that_nobody_collects_stands_still_and_may_be_refunded(open_easypost):
+def test_a_parcel_nobody_collects_does_not_move_and_can_be_refunded(open_easypost):
     easypost = open_easypost(speed=1000.0)
     shipment, moving = easypost.bought(options={"print_custom_1": "SIM-NONE-7"}), easypost.bought()
     ends = time.monotonic() + 10
@@ -375,7 +375,7 @@ def test_an_impossible_control_is_refused(easypost, name, members):
     assert easypost.call("POST", f"/_sandbox/{name}", members).status == 400
 
 
-def test_it_runs_as_a_process_of_its_own(tmp_path):
+def test_it_runs_as_its_own_process(tmp_path):
     arguments = ["--port=0", f"--state={tmp_path}", "--speed=0", f"--parent={os.getpid()}"]
     command = [sys.executable, "-m", "shipping_portal.sandbox.easypost", *arguments]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:

@@ -10,7 +10,7 @@ def test_the_same_key_and_body_book_once(open_carrier):
     assert len(carrier.effects("booked")) == 1
 
 
-def test_without_replays_the_key_means_nothing(carrier):
+def test_without_replays_the_key_is_ignored(carrier):
     references = {carrier.book(key="k1").json["carrier_reference"] for _ in range(2)}
     assert len(references) == len(carrier.effects("booked")) == 2
 
@@ -28,7 +28,7 @@ def test_a_refused_attempt_consumes_its_key(open_carrier):
     assert carrier.book(key="k1").status == 422
 
 
-def test_a_key_at_work_is_too_early(open_carrier):
+def test_a_key_still_in_use_gets_425(open_carrier):
     carrier = open_carrier(replays=True)
     carrier.control("trouble", operation="book", verb="sleep-commit", arg=0.6)
     slow = threading.Thread(target=carrier.book, kwargs={"key": "k1"})
@@ -62,7 +62,7 @@ def test_books_and_keys_survive_a_restart(open_carrier, tmp_path):
     assert len(after.call("GET", f"/tracking/{order['carrier_reference']}").json["tracking_events"]) == 1
 
 
-def test_the_same_key_is_told_again_that_its_order_was_called_off_at_once(open_carrier):
+def test_the_same_key_gets_the_same_cancelled_order_again(open_carrier):
     carrier = open_carrier(replays=True)
     carrier.control("trouble", operation="book", verb="return-cancelled")
     assert [carrier.book(key="key-1").json["state"] for _ in range(2)] == ["Cancelled", "Cancelled"]

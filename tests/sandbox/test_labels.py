@@ -23,13 +23,13 @@ def test_the_bars_of_every_symbol_are_an_even_number_of_modules():
     assert all(sum(map(int, symbol[::2])) % 2 == 0 for symbol in code128.WIDTHS[:106])
 
 
-def test_the_check_symbol_by_hand():
+def test_the_check_symbol_agrees_with_one_worked_out_by_hand():
     # 104 + 1*48 + 2*42 + 3*42 + 4*17 + 5*18 + 6*19 + 7*35 = 879 = 8 * 103 + 55
     assert code128.values("PJJ123C") == [104, 48, 42, 42, 17, 18, 19, 35, 55, 106]
 
 
 def read_back(modules):
-    """Measure the runs, look each six of them up, weigh the check: the way a scanner does."""
+    """Read the bars the way a scanner does: measure the runs, look up each six of them, and verify the check symbol."""
     runs = "".join(str(len(run[0])) for run in re.finditer(r"1+|0+", modules))
     symbols = [runs[place : place + 6] for place in range(0, len(runs) - 7, 6)]
     found = [code128.WIDTHS.index(symbol) for symbol in symbols]
@@ -65,7 +65,7 @@ def test_a_label_is_a_pdf_page_of_its_size_with_its_bars(carrier, size):
 
 
 def drawn_bars(pdf):
-    """The modules as they are really drawn, from the rectangles of the barcode's height."""
+    """Return the modules as they are really drawn, from the rectangles with the barcode's height."""
     found = re.findall(rb"([\d.]+) [\d.]+ ([\d.]+) 62\.000 re f", pdf)
     bars = [(float(x), float(width)) for x, width in found]
     left, modules = bars[0][0], ""
@@ -89,12 +89,12 @@ def test_the_bytes_of_a_label_never_change(open_carrier, tmp_path):
     assert open_carrier(state=tmp_path / "kept").call("GET", url).body == first
 
 
-def test_parentheses_and_accents_survive_on_the_label(carrier):
+def test_parentheses_and_accents_are_printed_on_the_label(carrier):
     url = label_url(carrier, receiver__contact__name="Zoë (front \\ desk)")
     assert "(Zoë \\(front \\\\ desk\\))".encode("cp1252") in carrier.call("GET", url).body
 
 
-def test_head_leads_to_a_link_that_needs_no_credentials_for_a_minute(carrier):
+def test_head_redirects_to_a_link_that_works_without_credentials_for_a_minute(carrier):
     url = label_url(carrier)
     head = carrier.call("HEAD", url)
     assert (head.status, head.body) == (302, b"")
@@ -104,13 +104,13 @@ def test_head_leads_to_a_link_that_needs_no_credentials_for_a_minute(carrier):
     assert carrier.call("GET", link, headers=AGENT).status == 403
 
 
-def test_a_link_is_good_for_its_own_label_only(carrier):
+def test_a_link_works_only_for_its_own_label(carrier):
     link = carrier.call("HEAD", label_url(carrier)).headers["location"]
     assert carrier.call("GET", link.replace("cropped.pdf", "a4.pdf"), headers=AGENT).status == 403
     assert carrier.call("GET", label_url(carrier), headers=AGENT).status == 401
 
 
-def test_labels_are_null_until_they_are_made(carrier):
+def test_labels_are_null_until_they_are_ready(carrier):
     carrier.control("settings", labels_pending_seconds=60)
     order = carrier.book().json
     assert (order["labels"], order["state"]) == (None, "Booking")
@@ -127,14 +127,14 @@ def test_labels_are_null_until_they_are_made(carrier):
         ("changed", lambda bad, good: bad.startswith(b"%PDF") and bad != good),
     ],
 )
-def test_a_label_can_arrive_spoiled(carrier, verb, shows):
+def test_a_label_can_arrive_damaged(carrier, verb, shows):
     url = label_url(carrier)
     carrier.control("trouble", operation="label", verb=verb)
     bad, good = carrier.call("GET", url).body, carrier.call("GET", url).body
     assert shows(bad, good)
 
 
-def test_a_label_link_can_lead_astray(carrier):
+def test_a_label_link_can_redirect_elsewhere(carrier):
     url = label_url(carrier)
     carrier.control("trouble", operation="label", verb="redirect-elsewhere")
     assert carrier.call("HEAD", url).headers["location"].startswith("http://169.254.169.254/")

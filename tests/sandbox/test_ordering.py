@@ -38,7 +38,7 @@ def test_a_drop_off_has_no_pickup_date(carrier):
     assert carrier.book(an_order(product_code="STANDARD-DROPOFF")).json["scheduling"]["pickup_date"] is None
 
 
-def test_the_day_is_counted_where_the_sender_is(open_carrier):
+def test_the_day_is_the_senders_local_day(open_carrier):
     late = datetime(2026, 11, 23, 14, 0, tzinfo=UTC)  # already Tuesday in Fitzroy
     booked = open_carrier(clock=lambda: late).book().json
     assert date.fromisoformat(booked["scheduling"]["pickup_date"]) == date(2026, 11, 25)
@@ -77,7 +77,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_a_wrong_order_is_refused_by_field_and_leaves_no_trace(carrier, name):
+def test_an_invalid_order_is_refused_by_field_and_leaves_no_trace(carrier, name):
     order, field = WRONG[name]
     carrier.control("settings", error_shape="flat")
     answer = carrier.book(order)
@@ -86,14 +86,14 @@ def test_a_wrong_order_is_refused_by_field_and_leaves_no_trace(carrier, name):
     assert carrier.effects("booked") == []
 
 
-def test_a_mismatch_names_the_suburbs_of_the_postcode(carrier):
+def test_a_mismatch_lists_the_suburbs_of_the_postcode(carrier):
     messages = carrier.book(an_order(receiver__address__suburb="Perth")).json["messages"]
     assert messages["receiver_suburb"] == [
         "does not match the postcode; choose one of: HOBART, GLEBE, WEST HOBART, NORTH HOBART, MOUNT STUART"
     ]
 
 
-def test_short_tariff_numbers_will_not_do_for_duties_paid(carrier):
+def test_duties_paid_needs_full_tariff_numbers(carrier):
     order = an_export(product_code="STANDARD-DDP-PICKUP", contents_type="Merchandise")
     assert carrier.book(order).status == 201
     order["parcel_contents"][0]["hs_code"] = "6109.10"
@@ -101,11 +101,11 @@ def test_short_tariff_numbers_will_not_do_for_duties_paid(carrier):
 
 
 @pytest.mark.parametrize("name", ["Đặng Thị Hằng", "Øyvind Ærø", "Ḥasan Ẓāfir", "Łukasz Żółć"])
-def test_a_name_in_latin_letters_is_booked_whatever_their_accents(carrier, name):
+def test_a_name_in_latin_letters_with_any_accents_is_booked(carrier, name):
     assert carrier.book(an_order(receiver__contact__name=name)).status == 201
 
 
-def test_cover_is_sold_from_australia_only(carrier):
+def test_cover_is_sold_only_from_australia(carrier):
     sender = {"address_line1": "1 Main St", "suburb": "Boston", "postcode": "02108", "state_name": "MA",
               "country": "US"}  # fmt: skip
     order = an_export(sender__address=sender, cover__total_cover__amount="200")
@@ -121,19 +121,19 @@ def test_cover_is_sold_from_australia_only(carrier):
         ("string", "receiver_email can't be blank"),
     ],
 )
-def test_messages_come_in_the_shape_asked_for(carrier, shape, messages):
+def test_messages_have_the_configured_shape(carrier, shape, messages):
     carrier.control("settings", error_shape=shape)
     assert carrier.book(an_order(receiver__contact__email=None)).json["messages"] == messages
 
 
-def test_a_broken_body_is_answered_with_an_empty_page(carrier):
+def test_a_malformed_body_gets_an_empty_page(carrier):
     for body in (b"]", b'{"weight": NaN}', b"\xff"):
         answer = carrier.call("POST", "/orders", body)
         assert (answer.status, answer.body) == (400, b"")
         assert answer.headers["content-type"].startswith("text/html")
 
 
-def test_strangers_and_nameless_programs_stay_outside(carrier):
+def test_unknown_credentials_and_clients_without_a_name_are_refused(carrier):
     wrong = {"Authorization": "Basic ZGVtby1hY2NvdW50Om5v"}
     assert carrier.call("POST", "/orders", an_order(), {**AGENT, **wrong}).status == 401
     assert carrier.call("GET", "/ping", headers={**CREDENTIALS}).status == 403

@@ -18,7 +18,7 @@ COMMAND = [sys.executable, "-m", "shipping_portal.sandbox", "--port", "0", "--sp
 
 @pytest.fixture
 def started():
-    """`started("--seed", "7")` is a carrier's process and its first line; none outlives the test."""
+    """`started("--seed", "7")` is a carrier's process and its first line of output. None outlives the test."""
     with contextlib.ExitStack() as processes:
 
         def start(*arguments):
@@ -32,7 +32,7 @@ def started():
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_it_says_where_it_listens_and_ends_when_told(tmp_path, number, started):
+def test_it_prints_its_address_and_ends_on_a_signal(tmp_path, number, started):
     process, line = started("--state", str(tmp_path))
     try:
         assert line.startswith("sandbox ready http://127.0.0.1:")
@@ -53,7 +53,7 @@ def test_it_ends_with_its_parent(tmp_path, started):
         process.kill()
 
 
-def test_a_killed_carrier_keeps_what_it_said_it_booked(tmp_path, started):
+def test_a_killed_carrier_keeps_every_order_it_confirmed(tmp_path, started):
     process, line = started("--state", str(tmp_path), "--replays", "on")
     order = Client(line.split()[-1]).book(key="k1").json
     os.kill(process.pid, signal.SIGKILL)
@@ -67,7 +67,7 @@ def test_a_killed_carrier_keeps_what_it_said_it_booked(tmp_path, started):
     assert again == order
 
 
-def test_it_refuses_to_start_on_a_doubtful_contract(tmp_path, started):
+def test_it_refuses_to_start_with_an_invalid_contract(tmp_path, started):
     contract = tmp_path / "contract.toml"
     contract.write_text('colour = "red"')
     process, line = started("--state", str(tmp_path), "--contract", str(contract))
@@ -114,7 +114,7 @@ def test_a_demo_parcel_moves_within_seconds(tmp_path, started):
 
 
 def test_a_newcomers_first_parcel_is_billed_with_a_size_charge(tmp_path, started):
-    """With the share that `./dev run` gives; the report is written by a process that only does that."""
+    """This uses the share that `./dev run` sets. A separate process writes the report and does nothing else."""
     process, line = started("--state", str(tmp_path), "--size-charges", "0.25")
     carrier = Client(line.split()[-1])
     reference = carrier.book().json["carrier_reference"]
@@ -126,7 +126,7 @@ def test_a_newcomers_first_parcel_is_billed_with_a_size_charge(tmp_path, started
     assert "Adjustment: Incorrect size declared" in Path(path.strip()).read_text()
 
 
-def test_it_imports_nothing_but_itself_and_the_standard_library():
+def test_it_imports_only_itself_and_the_standard_library():
     for path in PACKAGE.glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             names = []

@@ -58,7 +58,7 @@ def test_pounds_and_inches_are_the_same_parcel_as_kilograms_and_centimetres(carr
     assert metric.json[0]["quote"] == imperial.json[0]["quote"]
 
 
-def test_duties_are_paid_only_where_contents_are_given(carrier):
+def test_duties_paid_is_offered_only_if_contents_are_given(carrier):
     unpaid = carrier.quote(receiver_suburb="Portland", receiver_postcode="97205", receiver_country="US")
     paid = carrier.call("POST", "/products", an_export())
     assert codes(unpaid) == ["STANDARD-PICKUP"]
@@ -67,12 +67,12 @@ def test_duties_are_paid_only_where_contents_are_given(carrier):
 
 
 @pytest.mark.parametrize("code", ["", "6109.10", "6109.10.001", "6109.10.00123"])
-def test_duties_are_paid_only_where_every_item_has_its_ten_digits(carrier, code):
+def test_duties_paid_is_offered_only_if_every_item_has_ten_tariff_digits(carrier, code):
     short = an_export(parcel_contents=[*CONTENTS, {**CONTENTS[0], "hs_code": code}])
     assert codes(carrier.call("POST", "/products", short)) == ["STANDARD-PICKUP"]
 
 
-def test_a_place_in_other_letters_is_refused_before_it_has_a_price(carrier):
+def test_an_address_in_other_letters_is_refused_when_quoting(carrier):
     assert (
         "receiver_line1"
         in carrier.call("POST", "/products", an_export(receiver__address__address_line1="улица 1")).json["messages"]
@@ -90,12 +90,12 @@ def test_nothing_is_offered_abroad_from_canada(carrier):
 
 
 @pytest.mark.parametrize(("cover", "price"), [("100", "0"), ("101", "1.95"), ("300", "3.90"), ("1500", "27.30")])
-def test_cover_beyond_the_first_hundred_costs_by_the_hundred(carrier, cover, price):
+def test_cover_above_the_first_hundred_is_priced_by_the_hundred(carrier, cover, price):
     rows = carrier.call("POST", "/products", an_order(cover__total_cover__amount=cover)).json
     assert cents(rows[0]["cover"]["price"]["gross"]) == Decimal(price)
 
 
-def test_a_price_rise_and_a_withdrawn_product_show_at_once(carrier):
+def test_a_price_rise_and_a_withdrawn_product_take_effect_at_once(carrier):
     before = cents(carrier.quote().json[0]["quote"]["gross"])
     carrier.control("prices", percent=10)
     carrier.control("withdraw", code="EXPRESS-PICKUP")
@@ -120,7 +120,7 @@ def test_a_bad_quote_names_each_field_by_its_query_name(carrier):
     }
 
 
-def test_what_was_withdrawn_stays_withdrawn(carrier):
+def test_withdrawn_parts_of_the_interface_stay_withdrawn(carrier):
     assert carrier.quote(plan_name="Pro").status == 422
     assert carrier.call("GET", "/quote").status == 404
 

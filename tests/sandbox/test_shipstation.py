@@ -1,4 +1,4 @@
-"""The sandbox ShipStation keeps the documented rules, and its class agrees with it."""
+"""The sandbox ShipStation follows the documented rules, and the ShipStation class agrees with it."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def ask(sandbox: Client, method: str, path: str, body: Any = None) -> Answer:
     return sandbox.call(method, path, body, {"API-Key": Config.key})
 
 
-def test_from_prices_to_a_label_a_delivery_and_no_void(shipstation, sandbox):
+def test_a_parcel_goes_from_a_quote_to_its_delivery_and_cannot_be_voided(shipstation, sandbox):
     shipstation.ping()
     products = {product.code: product.price for product in shipstation.quote(parcel()).products}
     assert products.keys() == {CODE, "usps:usps_priority_mail", "ups:ups_ground"}
@@ -102,7 +102,7 @@ def test_a_void_is_visible_and_happens_once_however_often_requested(shipstation,
     assert len(sandbox.effects("voided")) == 1
 
 
-def test_across_a_border_the_contents_are_needed(shipstation):
+def test_a_parcel_abroad_needs_contents(shipstation):
     code = "usps:usps_priority_abroad"
     with pytest.raises(Rejected):
         shipstation.prepare(parcel(receiver=TO_NZ, product_code=code))
@@ -110,14 +110,14 @@ def test_across_a_border_the_contents_are_needed(shipstation):
     assert shipstation.prepare(parcel(receiver=TO_NZ, product_code=code, contents=(shirt,))).price
 
 
-def test_a_second_purchase_with_one_rate_is_a_second_label_there(sandbox, shipstation):
+def test_buying_one_rate_twice_makes_two_labels(sandbox, shipstation):
     body = shipstation.prepare(parcel()).body
     for _ in range(2):
         shipstation.book(body, key="k")
     assert bought(sandbox) == 2
 
 
-def test_an_external_id_is_accepted_once_and_preparing_again_takes_another(sandbox, shipstation):
+def test_an_external_id_is_accepted_once_and_preparing_again_uses_another(sandbox, shipstation):
     first, second = shipstation.prepare(parcel()), shipstation.prepare(parcel())
     assert first.body != second.body
     names = [line["order_key"] for line in sandbox.effects("created")]
@@ -132,7 +132,7 @@ def test_an_external_id_is_accepted_once_and_preparing_again_takes_another(sandb
 @pytest.mark.parametrize(
     "verb", ["commit-close", "commit-rst", "truncate", "garbage", "html200", "empty201", "502", "no-ref"]
 )
-def test_a_lost_reply_is_unclear_and_found(shipstation, sandbox, verb):
+def test_after_a_lost_reply_the_label_is_found(shipstation, sandbox, verb):
     prepared = shipstation.prepare(parcel())
     sandbox.control("trouble", operation="book", verb=verb, commit=True)
     with pytest.raises(OutcomeUnknown):
@@ -142,7 +142,7 @@ def test_a_lost_reply_is_unclear_and_found(shipstation, sandbox, verb):
 
 
 @pytest.mark.parametrize("verb", ["accept-close", "503"])
-def test_one_that_never_arrived_is_not_found(shipstation, sandbox, verb):
+def test_a_purchase_that_never_arrived_is_not_found(shipstation, sandbox, verb):
     prepared = shipstation.prepare(parcel())
     sandbox.control("trouble", operation="book", verb=verb, commit=False)
     with pytest.raises(OutcomeUnknown):
@@ -154,7 +154,7 @@ def test_one_that_never_arrived_is_not_found(shipstation, sandbox, verb):
     ("verb", "outcome"),
     [("401", AccountStopped), ("402", AccountStopped), ("429", NotSent), ("409", OutcomeUnknown), ("422", Rejected)],
 )
-def test_a_refused_purchase_bought_nothing(shipstation, sandbox, verb, outcome):
+def test_a_refused_purchase_buys_nothing(shipstation, sandbox, verb, outcome):
     body = shipstation.prepare(parcel()).body
     sandbox.control("trouble", operation="book", verb=verb)
     with pytest.raises(outcome):
@@ -162,7 +162,7 @@ def test_a_refused_purchase_bought_nothing(shipstation, sandbox, verb, outcome):
     assert bought(sandbox) == 0
 
 
-def test_without_money_nothing_is_bought_but_a_test_key_needs_none(open_account, sandbox):
+def test_an_empty_wallet_buys_nothing_but_a_test_key_needs_no_money(open_account, sandbox):
     sandbox.control("funds", amount="1.00")
     live, test = open_account(), open_account(Config.test_key)
     with pytest.raises(AccountStopped):
@@ -181,7 +181,7 @@ def test_too_many_requests_in_a_second_are_not_sent(shipstation, sandbox):
     assert refused.value.retry_after == 1
 
 
-def test_a_label_that_takes_its_time_is_found_later(shipstation, sandbox):
+def test_a_slow_label_is_found_later(shipstation, sandbox):
     body = shipstation.prepare(parcel()).body
     sandbox.control("settings", label_status="processing")
     with pytest.raises(OutcomeUnknown) as unclear:
@@ -218,7 +218,7 @@ def test_an_impossible_control_is_refused(sandbox, name, members):
 
 @pytest.fixture
 def listener() -> Iterator[tuple[str, list[tuple[bytes, dict[str, str]]]]]:
-    """Yield an address, and what is posted to it; the first event is refused."""
+    """Yield an address and the events posted to it. The first event is refused."""
     taken: list[tuple[bytes, dict[str, str]]] = []
 
     class Handler(http.server.BaseHTTPRequestHandler):
@@ -245,7 +245,7 @@ def wait_until(holds: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-def test_each_scan_is_sent_signed_until_it_is_taken(sandbox, shipstation, listener):
+def test_each_scan_is_signed_and_sent_until_it_is_accepted(sandbox, shipstation, listener):
     url, taken = listener
     sandbox.control("settings", webhook_retry_seconds=0.02)
     sandbox.control("listener", url=url)
@@ -262,7 +262,7 @@ def test_each_scan_is_sent_signed_until_it_is_taken(sandbox, shipstation, listen
     assert [scan["status_code"] for scan in event["data"]["events"]] == ["IT"]
 
 
-def test_with_a_speed_a_parcel_is_scanned_until_it_is_delivered(sandbox, shipstation):
+def test_a_parcel_is_scanned_until_it_is_delivered_if_a_speed_is_set(sandbox, shipstation):
     sandbox.control("settings", speed=1000.0)
     booked = shipstation.book(shipstation.prepare(parcel()).body, key="k")
     wait_until(lambda: shipstation.track(booked.reference).state == "DE")
@@ -271,7 +271,7 @@ def test_with_a_speed_a_parcel_is_scanned_until_it_is_delivered(sandbox, shipsta
     assert words == {"", "collected", "in_transit", "out_for_delivery", "delivered"}
 
 
-def test_a_parcel_that_nobody_collects_stands_still_and_may_be_voided(sandbox, shipstation):
+def test_a_parcel_nobody_collects_does_not_move_and_can_be_voided(sandbox, shipstation):
     sandbox.control("settings", speed=1000.0)
     still = shipstation.book(shipstation.prepare(parcel(customer_reference="SIM-NONE-7")).body, key="k")
     moving = shipstation.book(shipstation.prepare(parcel()).body, key="k")
@@ -280,7 +280,7 @@ def test_a_parcel_that_nobody_collects_stands_still_and_may_be_voided(sandbox, s
     assert shipstation.cancel(still.order_id).state == "voided"
 
 
-def test_a_label_that_was_only_announced_may_be_voided(sandbox, shipstation):
+def test_a_label_that_was_only_announced_can_be_voided(sandbox, shipstation):
     booked = shipstation.book(shipstation.prepare(parcel()).body, key="k")
     sandbox.control("scan", reference=booked.reference, status_code="AC")
     assert shipstation.cancel(booked.order_id).state == "voided"
@@ -308,7 +308,7 @@ def test_purchases_survive_a_restart(tmp_path, open_account):
         running.stop()
 
 
-def test_it_runs_as_a_process_of_its_own(tmp_path):
+def test_it_runs_as_its_own_process(tmp_path):
     arguments = ["--port=0", f"--state={tmp_path}", "--speed=0", f"--parent={os.getpid()}", "--trouble=ping:503=1.0"]
     command = [sys.executable, "-m", "shipping_portal.sandbox.shipstation", *arguments]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:

@@ -15,13 +15,13 @@ def certificate(tmp_path):
 
 
 def asked(url, certificate):
-    """The carrier's settings, asked for by a client that trusts its certificate."""
+    """Return the carrier's settings, requested by a client that trusts its certificate."""
     trust = ssl.create_default_context(cafile=certificate.bundle)
     with urllib.request.urlopen(f"{url}/_sandbox/settings", context=trust, timeout=5) as answer:  # noqa: S310
         return json.load(answer)
 
 
-def test_with_a_certificate_it_speaks_tls_only(tmp_path, certificate):
+def test_with_a_certificate_only_tls_is_accepted(tmp_path, certificate):
     running = start(Config(tmp_path / "state", certificate=certificate.bundle, key_file=certificate.key))
     try:
         assert running.url.startswith("https://127.0.0.1:")
@@ -32,7 +32,7 @@ def test_with_a_certificate_it_speaks_tls_only(tmp_path, certificate):
         running.stop()
 
 
-def test_a_client_that_does_not_trust_it_is_no_news(tmp_path, certificate, capfd):
+def test_a_client_that_rejects_the_certificate_is_not_reported(tmp_path, certificate, capfd):
     running = start(Config(tmp_path / "state", certificate=certificate.bundle, key_file=certificate.key))
     try:
         with pytest.raises(OSError, match="CERTIFICATE_VERIFY_FAILED"):
@@ -43,7 +43,7 @@ def test_a_client_that_does_not_trust_it_is_no_news(tmp_path, certificate, capfd
     assert capfd.readouterr().err == ""
 
 
-def test_without_a_certificate_no_handshake_can_be_slow(carrier):
+def test_a_slow_handshake_needs_a_certificate(carrier):
     slow = {"operation": "connection", "verb": "slow-tls"}
     answer = carrier.call("POST", "/_sandbox/trouble", slow)
     assert answer.status == 400

@@ -10,7 +10,7 @@ from tests.sandbox.client import an_order
 
 
 class Listener:
-    """A listener of webhooks that answers what it is told to."""
+    """A webhook listener that replies with the status it is given."""
 
     def __init__(self):
         self.heard, self.statuses = [], []
@@ -32,7 +32,7 @@ class Listener:
         threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True).start()
 
     def wait_for(self, count, seconds=20.0):
-        """The first ``count`` events; fails when they do not come."""
+        """Return the first ``count`` events. Fails if they don't arrive."""
         until = time.monotonic() + seconds
         while len(self.heard) < count:
             assert time.monotonic() < until, f"heard {len(self.heard)} of {count}"
@@ -82,7 +82,7 @@ def test_polled_scans_are_the_pushed_ones_with_or_without_id_and_reference(carri
     assert polled["location_data"] == place
 
 
-def test_the_credentials_in_the_listener_url_become_basic(carrier, listener):
+def test_credentials_in_the_listener_url_are_sent_as_basic_authentication(carrier, listener):
     carrier.control("scan", reference=booked(carrier)["carrier_reference"])
     listener.wait_for(1)
     path, headers, _ = listener.heard[0]
@@ -91,7 +91,7 @@ def test_the_credentials_in_the_listener_url_become_basic(carrier, listener):
 
 
 @pytest.mark.parametrize(("statuses", "tries"), [([500], 2), ([500, 404, 302], 4), ([500] * 9, 4), ([201], 1)])
-def test_a_failed_delivery_is_tried_at_most_three_times_more(carrier, listener, statuses, tries):
+def test_a_failed_delivery_is_retried_at_most_three_times(carrier, listener, statuses, tries):
     listener.statuses += statuses
     carrier.control("scan", reference=booked(carrier)["carrier_reference"])
     listener.wait_for(tries)
@@ -128,7 +128,7 @@ JOURNEYS = {
 
 
 @pytest.mark.parametrize("name", JOURNEYS)
-def test_a_parcel_walks_its_journey_by_itself(carrier, listener, name):
+def test_a_parcel_moves_through_all_its_scans_by_itself(carrier, listener, name):
     carrier.control("settings", speed=400.0)
     reference = booked(carrier, customer_reference=f"SIM-{name.upper()}-1")["carrier_reference"]
     listener.wait_for(len(JOURNEYS[name]))
@@ -150,7 +150,7 @@ def test_another_driver_comes_the_next_business_day(carrier):
     assert seen > order["scheduling"]["pickup_date"]
 
 
-def test_a_cancelled_parcel_stays_where_it_is(carrier, listener):
+def test_a_cancelled_parcel_does_not_move(carrier, listener):
     order = booked(carrier)
     carrier.call("DELETE", f"/orders/{order['order_id']}")
     carrier.control("settings", speed=1000.0)
@@ -175,7 +175,7 @@ def test_a_label_used_after_cancelling_is_charged_once_however_often_it_is_scann
     assert [line["kind"] for line in carrier.effects("charge")] == ["uncancellation"]
 
 
-def test_cancelling_twice_answers_the_same(carrier):
+def test_cancelling_twice_gets_the_same_reply(carrier):
     order = booked(carrier)
     answers = [carrier.call("DELETE", f"/orders/{order['order_id']}") for _ in range(2)]
     assert [(answer.status, answer.json["state"]) for answer in answers] == [(200, "Cancelled")] * 2
@@ -190,7 +190,7 @@ def test_a_collected_parcel_is_not_cancelled(carrier):
     assert answer.json["messages"] == "Order can not be cancelled; contact support for help."
 
 
-def test_cancelling_after_a_futile_pickup_is_allowed_and_written_down(carrier):
+def test_cancelling_after_a_futile_pickup_is_allowed_and_recorded(carrier):
     order = booked(carrier)
     carrier.control("scan", reference=order["carrier_reference"], progress="pickup_futile")
     assert carrier.call("DELETE", f"/orders/{order['order_id']}").status == 200
@@ -208,7 +208,7 @@ def test_webhooks_can_be_sent_wrongly(carrier, listener, verb, arg, count):
     assert (events[0]["scan_time"] == "soon") == (verb == "mutate")
 
 
-def test_webhooks_can_be_dropped_or_come_in_the_wrong_order(carrier, listener):
+def test_webhooks_can_be_dropped_or_arrive_in_the_wrong_order(carrier, listener):
     reference = booked(carrier)["carrier_reference"]
     for verb, description in (("drop", "Never"), ("reorder", "Late"), (None, "Early")):
         if verb:
@@ -217,7 +217,7 @@ def test_webhooks_can_be_dropped_or_come_in_the_wrong_order(carrier, listener):
     assert [event["description"] for event in listener.wait_for(2)] == ["Early", "Late"]
 
 
-def test_a_webhook_can_come_before_the_reply_and_after_a_cancel(carrier, listener):
+def test_a_webhook_can_arrive_before_the_reply_and_after_a_cancellation(carrier, listener):
     carrier.control("trouble", operation="webhook", verb="before-response")
     carrier.control("trouble", operation="webhook", verb="after-cancel")
     order = booked(carrier)
@@ -234,7 +234,7 @@ def test_the_previous_listener_can_still_be_called(carrier, listener):
     assert listener.heard[0][0] == "/hooks/token?x=1"
 
 
-def test_drivers_take_their_time_or_come_when_they_are_told_to(open_carrier, listener):
+def test_drivers_come_after_a_while_or_at_a_set_time(open_carrier, listener):
     carrier = open_carrier(speed=1000.0, driver_after=600.0, listener=listener.url)
     carrier.book()
     listener.wait_for(1)
@@ -245,7 +245,7 @@ def test_drivers_take_their_time_or_come_when_they_are_told_to(open_carrier, lis
     assert carrier.control("driver") == {"parcels": 0}
 
 
-def test_a_drop_off_waits_until_it_is_brought(open_carrier, listener):
+def test_a_drop_off_waits_until_it_is_dropped_off(open_carrier, listener):
     carrier = open_carrier(speed=1000.0, driver_after=600.0, listener=listener.url)
     carrier.book(an_order(product_code="STANDARD-DROPOFF"))
     listener.wait_for(1)

@@ -17,7 +17,7 @@ UNTOUCHED = ("refuse", "accept-close", "replay-other", *(v for v in STATUS_VERBS
 
 
 def outcome(call):
-    """The reply, or the name of what happened to the connection instead."""
+    """Return the reply, or the name of the connection's error."""
     try:
         return call()
     except (OSError, http.client.HTTPException) as error:
@@ -25,7 +25,7 @@ def outcome(call):
 
 
 @pytest.mark.parametrize("verb", COMMITTED)
-def test_these_troubles_come_after_the_effect(carrier, verb):
+def test_some_troubles_happen_after_the_booking(carrier, verb):
     carrier.timeout = 0.5
     carrier.control("trouble", operation="book", verb=verb)
     outcome(carrier.book)
@@ -33,14 +33,14 @@ def test_these_troubles_come_after_the_effect(carrier, verb):
 
 
 @pytest.mark.parametrize("verb", UNTOUCHED)
-def test_these_troubles_leave_no_effect(carrier, verb):
+def test_other_troubles_prevent_the_booking(carrier, verb):
     carrier.control("trouble", operation="book", verb=verb)
     outcome(carrier.book)
     assert carrier.effects("booked") == []
 
 
 @pytest.mark.parametrize("verb", STATUS_VERBS)
-def test_every_status_arrives_as_such(carrier, verb):
+def test_every_status_is_sent_as_requested(carrier, verb):
     carrier.control("trouble", operation="ping", verb=verb)
     assert carrier.call("GET", "/ping").status == int(verb)
     assert carrier.call("GET", "/ping").status == 200
@@ -60,7 +60,7 @@ def test_every_status_arrives_as_such(carrier, verb):
         ("slow", {"TimeoutError"}),
     ],
 )
-def test_the_connection_breaks_as_the_verb_says(carrier, verb, seen):
+def test_the_connection_breaks_in_the_requested_way(carrier, verb, seen):
     carrier.timeout = 0.3
     carrier.control("trouble", operation="book", verb=verb)
     found = outcome(carrier.book)
@@ -68,7 +68,7 @@ def test_the_connection_breaks_as_the_verb_says(carrier, verb, seen):
 
 
 @pytest.mark.parametrize("verb", ["drip-head", "drip-body"])
-def test_a_dripping_reply_takes_its_time_and_is_whole(carrier, verb):
+def test_a_dripping_reply_is_slow_but_complete(carrier, verb):
     carrier.control("trouble", operation="ping", verb=verb, arg=0.002)
     began = time.monotonic()
     reply = carrier.call("GET", "/ping")
@@ -76,14 +76,14 @@ def test_a_dripping_reply_takes_its_time_and_is_whole(carrier, verb):
     assert time.monotonic() - began > 0.002 * len(reply.body)
 
 
-def test_a_committed_effect_can_be_asked_of_any_status_and_withheld(carrier):
+def test_any_status_can_be_sent_with_or_without_a_booking(carrier):
     carrier.control("trouble", operation="book", verb="502", commit=True)
     carrier.control("trouble", operation="book", verb="204", commit=False)
     assert [carrier.book().status for _ in range(2)] == [502, 204]
     assert len(carrier.effects("booked")) == 1
 
 
-def test_whether_429_was_processed_is_the_contracts_word(open_carrier):
+def test_the_contract_says_whether_a_429_was_processed(open_carrier):
     carrier = open_carrier({"too_many_requests_is_unprocessed": False})
     carrier.control("trouble", operation="book", verb="429", arg=7)
     answer = carrier.book()
@@ -94,7 +94,7 @@ def test_whether_429_was_processed_is_the_contracts_word(open_carrier):
 @pytest.mark.parametrize(
     ("arg", "start"), [("self", "http://127.0.0.1:"), ("other", "http://localhost:"), ("169.254", "http://169.254.169.254/")]
 )  # fmt: skip
-def test_redirects_lead_where_they_are_told(carrier, arg, start):
+def test_a_redirect_goes_to_the_requested_host(carrier, arg, start):
     carrier.control("trouble", operation="book", verb="307", arg=arg)
     assert carrier.book().headers["location"].startswith(start)
 
@@ -110,7 +110,7 @@ def test_the_reference_can_be_missing_wrong_or_someone_elses(carrier):
     assert other["carrier_reference"] != first["carrier_reference"]
 
 
-def test_an_order_can_be_answered_already_cancelled(carrier):
+def test_an_order_can_come_back_cancelled(carrier):
     carrier.control("trouble", operation="book", verb="return-cancelled")
     assert carrier.book().json["state"] == "Cancelled"
 
@@ -126,14 +126,14 @@ def test_huge_replies_are_huge(carrier):
     assert len(bomb.body) < 20_000
 
 
-def test_trouble_finds_its_order_and_leaves_the_others_alone(carrier):
+def test_trouble_for_one_order_leaves_the_others_alone(carrier):
     carrier.control("trouble", operation="book", verb="500", match="order-2", count=2)
     keys = ["order-1", "order-2", "order-3", "order-2", "order-2"]
     statuses = [carrier.book(an_order(metadata__portal_order=key)).status for key in keys]
     assert statuses == [201, 500, 201, 500, 201]
 
 
-def test_one_order_can_be_refused_among_many(carrier):
+def test_the_connection_of_a_single_order_can_be_refused(carrier):
     carrier.control("trouble", operation="book", verb="refuse", match="order-2")
     assert carrier.book().status == 201
     assert outcome(lambda: carrier.book(an_order(metadata__portal_order="order-2"))) == "RemoteDisconnected"

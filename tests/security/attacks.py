@@ -1,6 +1,6 @@
 """Put texts built from pairs of fillers into every field of a page, and measure the CPU time of the response.
 
-This measures the process's CPU time, so other work on the machine doesn't count.
+Only this process's CPU time is measured, so other work on the machine doesn't count.
 """
 
 import gc
@@ -30,7 +30,7 @@ TYPED = {"text", "search", "email", "tel", "password", "hidden", "number", "date
 
 @dataclass
 class Form:
-    """A form of a page: its URL, its values as loaded, and the fields somebody could type into."""
+    """A form on a page: its URL, its values as loaded, and the fields somebody could type into."""
 
     action: str
     method: str
@@ -80,7 +80,7 @@ def forms_of(url: str, page: str) -> list[Form]:
 
 
 def fillers(pieces: tuple[str, ...]) -> list[str]:
-    """Each piece, and each two of them; the first of two once more, as in 11-."""
+    """Yield each piece and each pair, with the first of a pair also repeated, as in 11-."""
     pairs = [one + other for one, other in product(pieces, pieces) if one != other]
     return list(dict.fromkeys([*pieces, *pairs]))
 
@@ -115,13 +115,13 @@ def seconds(ask: Callable[[], Any]) -> tuple[float, int]:
 
 
 def slowest(ask: Callable[[], Any]) -> tuple[float, int]:
-    """The same, but a slow request runs three times and the fastest counts: the first may have loaded something."""
+    """Return the same, but run a slow request three times and count the fastest: the first may have loaded something."""
     found = seconds(ask)
     return found if found[0] < MOST_SECONDS else min(seconds(ask) for _ in range(3))
 
 
 def bodies(form: Form, filler: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield what is sent: all fields at their stated maximum, and at the maximum of a request."""
+    """Yield the bodies to send: all fields at their stated maximum, and at the maximum of a request."""
     whole = BODY if form.method == "post" else LINE
     each = whole // (len(form.typed) or 1) // len(filler.encode())
     yield "as long as it may be", {**form.values, **{name: grown(filler, most) for name, most in form.typed.items()}}
@@ -129,7 +129,7 @@ def bodies(form: Form, filler: str) -> Iterator[tuple[str, dict[str, str]]]:
 
 
 def single_bodies(form: Form, filler: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield the form as it came, except for one field."""
+    """Yield the unchanged form except for one field."""
     for name, most in form.typed.items():
         yield f"{name} alone", {**form.values, name: grown(filler, most)}
         size = (BODY if form.method == "post" else LINE) // len(filler.encode())

@@ -1,7 +1,7 @@
-"""What every column contains. Keys, dates, numbers, booleans and fixed choices are technical; any other column is
+"""What every column contains. Keys, dates, numbers, booleans and fixed choices are technical. Every other column is
 listed.
 
-A new column that may contain text, bytes or money fails the test until it is listed: here, or, if it is personal, in
+A new column that may contain text, bytes or money fails the test until it is listed here or, if it is personal, in
 shipping_portal/jobs/personal_data.py.
 """
 
@@ -84,14 +84,14 @@ def _named(words: str) -> dict[str, set[str]]:
 
 
 def classes() -> dict[str, dict[str, set[str]]]:
-    """The named columns, by class and model."""
+    """Return the listed columns by class and model."""
     held = {"personal": PERSONAL, "secret": SECRETS}
     by_model = {name: {model: set(one.columns.split()) for model, one in table.items()} for name, table in held.items()}
     return by_model | {"money": _named(MONEY), "technical": _named(TECHNICAL)}
 
 
 def to_be_named() -> dict[str, set[str]]:
-    """Every column of every model that may hold words, bytes or money, by model; of libraries, those named above."""
+    """Return every column that may hold words, bytes or money, by model. For libraries, only the models named above."""
     found: dict[str, set[str]] = {}
     for model in apps.get_models():
         label = model._meta.label

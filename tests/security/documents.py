@@ -1,4 +1,4 @@
-"""The documents in docs/security that are generated from the code. `UPDATE_EXPECTED=1` and this folder's test write
+"""The documents in docs/security that are generated from the code. With `UPDATE_EXPECTED=1` this folder's test writes
 them again.
 """
 
@@ -34,7 +34,7 @@ MADE = "Made from the code by `UPDATE_EXPECTED=1 ./dev test tests/security`; a t
 
 
 def modules() -> Iterator[str]:
-    """Every module of the portal but the sandbox carrier, commands and migrations."""
+    """Return every module of the portal except the sandbox carrier, commands and migrations."""
     for room in ROOMS:
         package = importlib.import_module(room)
         for found in pkgutil.walk_packages(package.__path__, f"{room}."):
@@ -43,7 +43,7 @@ def modules() -> Iterator[str]:
 
 
 def rows(head: tuple[str, ...], body: list[tuple[object, ...]]) -> str:
-    """A table in Markdown."""
+    """Return a table in Markdown."""
     lines = [head, tuple("---" for _ in head), *body]
     return "".join("| " + " | ".join(str(cell) for cell in line) + " |\n" for line in lines) + "\n"
 
@@ -313,7 +313,7 @@ def _lines_of(module: str) -> Iterator[tuple[str, str, str]]:
 
 
 def sbom() -> str:
-    """A CycloneDX bill of materials of what production installs; the checksums are in the lock it is made from."""
+    """Return a CycloneDX bill of materials of what production installs. Its checksums are in the lock file."""
     lock = (ROOT / "requirements/production.txt").read_text()
     parts = [
         {"type": "library", "name": name, "version": version, "purl": f"pkg:pypi/{name}@{version}"}
@@ -327,7 +327,7 @@ def sbom() -> str:
 
 
 def _with_days(until: str) -> str:
-    """Return a term with the number of days of each setting that it names."""
+    """Return a term with the number of days for each setting it names."""
     return re.sub(r"\b[A-Z_]+_DAYS\b", lambda found: f"`{found[0]}` ({getattr(settings, found[0])} days)", until)
 
 

@@ -1,8 +1,8 @@
 """Check whether a regular expression takes more than linear time.
 
-What it is given is made from the expression itself: the shortest text that leads to each of its repeats, then pairs
-of pieces of what it may match there, repeated, then an end that nothing matches. Time is the thread's own CPU time,
-so that whatever else the machine does counts little, and only the growth from one length to the next is compared.
+The texts are made from the expression itself: the shortest text that leads to each of its repeats, then repeated pairs
+of pieces it may match there, then an end that nothing matches. Only the thread's own CPU time is counted, so other work
+on the machine matters little, and only the growth from one length to the next is compared.
 """
 
 import re
@@ -27,7 +27,7 @@ HANGS = 0.02  # seconds of CPU for less than 100 characters
 
 
 def repeats(tree: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the shortest text before each repeat, and the repeat."""
+    """Yield each repeat with the shortest text before it."""
     before = ""
     for code, value in tree:
         if code in (codes.MAX_REPEAT, codes.MIN_REPEAT, codes.POSSESSIVE_REPEAT):
@@ -43,7 +43,7 @@ def repeats(tree: Any) -> Iterator[tuple[str, Any]]:
 
 
 def parts(code: Any, value: Any) -> list[Any]:
-    """Return the trees inside one that is not a repeat."""
+    """Return the trees inside a tree that isn't a repeat."""
     if code is codes.SUBPATTERN:
         return [value[-1]]
     if code is codes.BRANCH:
@@ -122,7 +122,7 @@ def literals(tree: Any) -> Iterator[str]:
 def attacks(
     pattern: re.Pattern[str], most: int = MOST_PIECES, ends: Sequence[str] = ENDS
 ) -> Iterator[tuple[str, str, str]]:
-    """Yield what begins, what is repeated, and what ends each text to try."""
+    """Yield the start, the repeated part and the end of each text to try."""
     tree = parser.parse(pattern.pattern, pattern.flags)
     found = list(repeats(tree))
     pieces = {**dict.fromkeys(literals(tree)), **dict.fromkeys(signs(tree))}

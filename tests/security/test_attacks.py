@@ -24,9 +24,9 @@ ADMIN = "/admin/"
 
 @pytest.fixture(autouse=True)
 def nothing_is_kept() -> Iterator[None]:
-    """Django logs a refused request in full and pytest keeps the log: gigabytes in the end.
+    """Drop the log. Django logs a refused request in full and pytest keeps it, which would add up to gigabytes.
 
-    The objects `attacks.seconds` freezes add up too.
+    The objects that `attacks.seconds` freezes add up too.
     """
 
     def without_it(record: logging.LogRecord) -> bool:
@@ -43,14 +43,14 @@ def nothing_is_kept() -> Iterator[None]:
 
 
 def forget() -> None:
-    """Unfreeze the objects of a measurement: after thousands of requests they would fill the memory."""
+    """Unfreeze the objects of a measurement. After thousands of requests they would fill the memory."""
     gc.unfreeze()
     gc.collect()
     gc.freeze()
 
 
 def pages(browser: Client, urls: list[str]) -> Iterator[tuple[Client, Form]]:
-    """Each form of these pages that return HTML, and who sends it."""
+    """Yield each form on those pages that return HTML, and who sends it."""
     browser.raise_request_exception = False
     for url in urls:
         page = browser.get(url)
@@ -60,7 +60,7 @@ def pages(browser: Client, urls: list[str]) -> Iterator[tuple[Client, Form]]:
 
 
 def distinct(found: Iterator[tuple[Client, Form]]) -> list[tuple[Client, Form]]:
-    """Each form once, by what it sends and where."""
+    """Return each form once, going by what it sends and where."""
     once: dict[tuple[Any, ...], tuple[Client, Form]] = {}
     for browser, form in found:
         key = (re.sub(r"[0-9a-f-]{36}|\d+", "#", form.action), form.method, *form.typed)
@@ -69,7 +69,7 @@ def distinct(found: Iterator[tuple[Client, Form]]) -> list[tuple[Client, Form]]:
 
 
 def staff(browser: Client) -> list[str]:
-    """The admin's pages: its lists, the first objects of each, and their actions."""
+    """Return the admin's pages: its lists, the first objects in each, and their actions."""
     found: dict[str, Any] = {ADMIN: None}
     for _ in range(3):
         for url in [url for url, seen in found.items() if seen is None]:
@@ -83,7 +83,7 @@ def staff(browser: Client) -> list[str]:
 
 
 def asked(world: World) -> list[tuple[Client, Form]]:  # noqa: F811
-    """Requests that no form sends, only a page's script or somebody's program."""
+    """Return requests that no form sends, but a page's script or somebody's program does."""
     owner = world.client("owner")
     return [
         (owner, Form(reverse("new_parcel"), "post", {"unpaste": "1"}, {"pasted": 2_000})),
@@ -112,21 +112,21 @@ def slow(
     return count, found
 
 
-def test_no_form_of_a_sender_takes_long_whatever_is_in_its_fields(world: World) -> None:  # noqa: F811
+def test_no_senders_form_takes_long_whatever_its_fields_contain(world: World) -> None:  # noqa: F811
     forms = distinct(pages(world.client("owner"), [address(route, world.things) for route, _ in OURS]))
     assert len(forms) > 35
     count, found = slow(forms, ["ﷺ "])
     assert (count, found) == (2 * len(forms), [])
 
 
-def test_no_request_of_a_script_takes_long(world: World) -> None:  # noqa: F811
+def test_no_request_from_a_script_takes_long(world: World) -> None:  # noqa: F811
     _, found = slow(asked(world), ["11-", "7000 ", "a ", "(1"])
     assert found == []
 
 
 @pytest.fixture
 def every_form(world: World) -> list[tuple[Client, Form]]:  # noqa: F811
-    """Our forms, those of the login and of the admin, and what scripts request."""
+    """Our own forms, the login's and the admin's, and requests from scripts."""
     log_in = [reverse(name) for name in ("account_login", "account_signup", "account_reset_password")]
     of_owner = pages(world.client("owner"), [address(route, world.things) for route, _ in OURS])
     of_operator = pages(world.client("operator"), staff(world.client("operator")))
@@ -134,7 +134,7 @@ def every_form(world: World) -> list[tuple[Client, Form]]:  # noqa: F811
 
 
 @pytest.mark.nightly
-def test_no_form_takes_long_whatever_pairs_its_fields_hold(every_form: list[tuple[Client, Form]]) -> None:
+def test_no_form_takes_long_whatever_pairs_of_text_its_fields_contain(every_form: list[tuple[Client, Form]]) -> None:
     some = attacks.fillers(attacks.PIECES)
     whole, found = slow(every_form, some[:: len(some) // 60])
     single, others = slow(every_form, list(attacks.FEW), attacks.single_bodies)

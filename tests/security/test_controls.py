@@ -1,6 +1,6 @@
-"""A control closes every way out: each control of an account against each way a label or a name can leave it.
+"""A control closes every way out: each control of an account, against each way a label or a name can get out.
 
-Each way is tried before the control, when it must return something, and after it. A way that stays open is named.
+Each way is tried before the control, when it must return something, and after it. A way still open is named.
 """
 
 import io
@@ -34,7 +34,7 @@ LABEL = b"%PDF-1.4 LABELCANARY %%EOF"
 
 @dataclass
 class Scene:
-    """An account with one parcel, files made of it before, and the browser of the owner whom the control is about."""
+    """An account with a parcel, files made from it earlier, and the browser of the owner the control is about."""
 
     sender: Sender
     owner: User
@@ -44,7 +44,7 @@ class Scene:
     by: User
 
     def log_in(self) -> None:
-        """Start with new cookies: those of the last row may be invalid."""
+        """Log in with new cookies: those of the last row may be invalid."""
         self.browser = Client()
         self.browser.force_login(self.owner, backend="allauth.account.auth_backends.AuthenticationBackend")
 
@@ -121,7 +121,7 @@ def cancel(at: Scene) -> None:
 
 
 def withhold(at: Scene) -> None:
-    """Keep the labels back until the carrier has said that their orders are still booked."""
+    """Withhold the labels until the carrier confirms that their orders are still booked."""
     factories.restore(restored_at=timezone.now())
     Label.objects.update(state=Label.State.WITHHELD)
 
@@ -206,7 +206,7 @@ def scene(quill: Sender, alice: User, ana: User, sam: User) -> Scene:
 
 
 def given(at: Scene) -> set[tuple[str, str]]:
-    """Return what leaves by each way, and empty the mail."""
+    """Return what gets out each way, and empty the mailbox."""
     mail.outbox.clear()
     found = {(way, what) for way, (_, take) in WAYS.items() for what in _found(take(at))}
     mail.outbox.clear()

@@ -19,7 +19,7 @@ ALL = DOCUMENTS | {"asvs.md": asvs}
 
 
 @pytest.mark.parametrize(("name", "make"), ALL.items(), ids=list(ALL))
-def test_each_document_says_what_the_code_does(name: str, make: Callable[[], str]) -> None:
+def test_each_document_matches_the_code(name: str, make: Callable[[], str]) -> None:
     path = ROOT / "docs/security" / name
     if os.environ.get("UPDATE_EXPECTED"):
         path.write_text(make())
@@ -49,7 +49,7 @@ def test_the_evidence_of_each_asvs_row_exists() -> None:
     assert all(evidence for *_, evidence in ROWS)
 
 
-def test_each_asvs_row_names_its_own_attack() -> None:
+def test_each_asvs_row_names_a_different_attack() -> None:
     assert [*ATTACKS] == [re.split("[,-]", numbers)[0] for numbers, *_ in ROWS]
     assert len({*ATTACKS.values()}) == len(ROWS)
 

@@ -1,4 +1,4 @@
-"""What each URL returns, to everybody and with every error: its headers, its methods, its caching."""
+"""What each URL returns to everybody and for every error: its headers, methods and caching."""
 
 import re
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ urlpatterns = [*ours, path("broken/", broken)]
 
 
 def every_answer(world: World) -> Iterator[tuple[str, Any]]:  # noqa: F811
-    """What each of our URLs returns to its owner, and each kind of error."""
+    """Yield what each of our URLs returns to its owner, and each kind of error."""
     browser = world.client("owner")
     browser.raise_request_exception = False
     for route, _ in OURS:
@@ -50,7 +50,7 @@ def every_answer(world: World) -> Iterator[tuple[str, Any]]:  # noqa: F811
 
 
 @pytest.mark.urls(__name__)
-def test_every_response_says_what_it_is_and_what_a_browser_must_not_do(
+def test_every_response_has_its_type_and_its_security_headers(
     world: World,  # noqa: F811
     settings: Any,
 ) -> None:
@@ -89,7 +89,7 @@ def test_an_unused_method_is_not_allowed_anywhere(method: str, world: World) -> 
 
 
 def test_a_post_that_no_form_of_ours_made_changes_nothing(world: World) -> None:  # noqa: F811
-    """The CSRF check does this; only reports from the carrier and from browsers are exempt."""
+    """The CSRF check ensures this. Only reports from the carrier and from browsers are exempt."""
     browser = world.client("owner")
     browser.handler.enforce_csrf_checks = True
     for route, entry in OURS:

@@ -1,4 +1,4 @@
-"""Names and phones that people search for are in no log line, whatever page they are sent to."""
+"""Names and phone numbers that people search for are in no log line, whichever page they are sent to."""
 
 import datetime as dt
 import io
@@ -37,7 +37,7 @@ FIELDS = (
 
 @pytest.fixture
 def lines() -> Any:
-    """Everything logged while the test runs, as it reaches standard error."""
+    """Everything logged while the test runs, as it appears on standard error."""
     stream = io.StringIO()
     handler = logging.StreamHandler(stream)
     handler.setFormatter(logs._json_formatter())
@@ -107,7 +107,7 @@ def test_no_query_string_is_in_a_log_line(lines: Any, written: str) -> None:
         "['“Zora Canaryname” value has an invalid date format.']",
     ],
 )
-def test_values_quoted_by_the_database_are_cut_and_the_traceback_stays(lines: Any, error: str) -> None:
+def test_values_quoted_by_the_database_are_cut_out_of_the_traceback(lines: Any, error: str) -> None:
     try:
         try:
             raise ValueError(error)
@@ -121,7 +121,7 @@ def test_values_quoted_by_the_database_are_cut_and_the_traceback_stays(lines: An
 
 
 @pytest.mark.django_db
-def test_no_page_logs_what_it_was_sent(quill: Sender, alice: User, sam: User, lines: Any) -> None:
+def test_no_page_logs_what_was_sent_to_it(quill: Sender, alice: User, sam: User, lines: Any) -> None:
     things = things_of(quill, alice)
     staff = [reverse(f"admin:{name}") for name in ("find", "orders_order_changelist", "accounts_sender_changelist")]
     pages = [address(route, things) for route, details in OURS if details.name not in {"close_account", "demo_act"}]

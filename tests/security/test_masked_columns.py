@@ -1,4 +1,4 @@
-"""A value the admin masks can't be read out letter by letter by filtering, sorting or searching its lists."""
+"""A value masked in the admin can't be worked out letter by letter by filtering, sorting or searching lists."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ PAGES = sorted(admin.site._registry.items(), key=lambda page: page[0]._meta.labe
 
 
 def _paths(model: type[Model], steps: int = 2, via: str = "") -> set[str]:
-    """The personal and secret columns of a model and of those it leads to."""
+    """Yield the personal and secret columns of a model and of the models it links to."""
     own = {via + column for column in HELD.get(model._meta.label, ())}
     if steps:
         for field in model._meta.get_fields():

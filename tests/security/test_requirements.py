@@ -1,4 +1,4 @@
-"""What OWASP ASVS requires of the settings, the code and the login; docs/security/asvs.md lists each row."""
+"""What OWASP ASVS requires of the settings, the code and the login. docs/security/asvs.md lists each row."""
 
 import ast
 import importlib
@@ -34,7 +34,7 @@ def sources() -> Iterator[tuple[Path, ast.AST]]:
 
 
 def calls() -> Iterator[tuple[Path, ast.Call, str]]:
-    """Every call in the code, with the last part of the name it calls."""
+    """Yield every call in the code with the last part of the name it calls."""
     for file, tree in sources():
         for node in ast.walk(tree):
             if isinstance(node, ast.Call):
@@ -56,7 +56,7 @@ OURS = {"shipping_portal/staff/management/commands/texts.py"}  # it reads our ow
 
 
 def uses() -> set[tuple[str, re.Pattern[str], str]]:
-    """Each use of a regular expression in the code: its file, the expression, and the method that is called."""
+    """Yield each use of a regular expression in the code: its file, the expression and the method called."""
     found = set()
     for file, call, method in calls():
         owner = getattr(call.func, "value", None)
@@ -75,7 +75,7 @@ def uses() -> set[tuple[str, re.Pattern[str], str]]:
 
 
 def kept() -> Iterator[tuple[str, re.Pattern[str], str]]:
-    """Each expression that a module keeps under a name, alone or among others, no matter where it is used."""
+    """Yield each expression a module defines by name, alone or in a collection, no matter where it is used."""
     for file, _ in sources():
         path = str(file.relative_to(ROOT))
         module = sys.modules.get(path.removesuffix(".py").removesuffix("/__init__").replace("/", "."))
@@ -128,7 +128,7 @@ def test_no_regular_expression_is_slower_than_linear_for_a_few_texts() -> None:
 
 @pytest.mark.nightly
 def test_no_regular_expression_is_slower_than_linear_for_any_text() -> None:
-    """Four times the characters take about four times as long, whichever two pieces a text repeats."""
+    """Four times as many characters take about four times as long, whichever two pieces a text repeats."""
     found = {one: slow(one[1], one[2], patterns.MOST_PIECES) for one in expressions()}
     assert {one: why for one, why in found.items() if why} == {}
 
@@ -148,7 +148,7 @@ def test_none_of_our_files_are_served(given: str) -> None:
 
 @pytest.fixture
 def production(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """settings.py with an environment in which nothing is set."""
+    """Load settings.py with an empty environment."""
     for name in [name for name in os.environ if re.match(r"(TESTING|DEMO|DEBUG|HSTS_|SESSION|SITE_URL)", name)]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("SECRET_KEY", "only-for-this-test")
@@ -156,7 +156,7 @@ def production(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return runpy.run_path(str(ROOT / "shipping_portal/settings.py"))
 
 
-def test_an_installation_is_locked_down_by_default(production: dict[str, Any]) -> None:
+def test_an_installation_is_secure_by_default(production: dict[str, Any]) -> None:
     assert not production["DEBUG"]
     assert production["ALLOWED_HOSTS"] == []
     assert production["SESSION_COOKIE_NAME"].startswith("__Host-")
@@ -241,7 +241,7 @@ def _imports(node: ast.AST, module: str) -> bool:
 
 
 @pytest.mark.parametrize("lock", ["production", "production-s3"])
-def test_the_image_installs_what_the_lock_names_and_nothing_else(lock: str) -> None:
+def test_the_image_installs_only_what_is_in_the_lock_file(lock: str) -> None:
     lock = (ROOT / f"requirements/{lock}.txt").read_text()
     named = [line for line in lock.splitlines() if line[:1].isalpha()]
     assert named
@@ -285,8 +285,8 @@ def test_the_limits_are_the_agreed_ones() -> None:
     assert configured.DATA_UPLOAD_MAX_NUMBER_FIELDS == 600
 
 
-def test_no_step_comes_before_the_one_it_needs(quill: Sender, alice: User, visit: Any) -> None:
-    """No booking without a price; no label and no cancelling before the carrier has booked."""
+def test_no_step_can_be_done_before_the_one_it_needs(quill: Sender, alice: User, visit: Any) -> None:
+    """There is no booking without a price, and no label or cancellation before the carrier has booked."""
     browser = visit(alice)
     nobody = "00000000-0000-4000-8000-000000000000"
     assert browser.post(f"/parcels/drafts/{nobody}/prices/book/", {"product": "STANDARD-PICKUP"}).status_code == 404

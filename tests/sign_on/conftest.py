@@ -1,4 +1,4 @@
-"""One provider for all tests of a run: each test sets who it knows."""
+"""One provider for all tests of a run. Each test sets which people it knows."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,7 +18,7 @@ def _provider(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Partner]:
 
 @pytest.fixture
 def partner(_provider: Partner, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Partner]:
-    """The partner, whose people sign on: by claims a business, and a role."""
+    """The partner whose people sign on. Their claims give a business and a role."""
     openid.forget_discovery()
     monkeypatch.setattr(openid, "SECONDS", 30.0)  # on a busy machine
     for name, value in (_provider.settings() | CLAIMS).items():
@@ -40,7 +40,7 @@ CLAIMS = {
 
 @pytest.fixture
 def somebody(partner: Partner) -> Callable[..., Person]:
-    """`somebody("ann", email="…")` is a person whom the partner knows by these claims."""
+    """`somebody("ann", email="…")` is a person the partner knows, with these claims."""
 
     def known(user: str = "mia", **claims: Any) -> Person:
         given = {**MIA, "sub": user, "org": "marlow", "roles": ["admin"], **claims}
@@ -52,7 +52,7 @@ def somebody(partner: Partner) -> Callable[..., Person]:
 
 @pytest.fixture
 def stopped(settings: Any, tmp_path: Path) -> None:
-    """An issuer at which nobody answers."""
+    """An issuer that doesn't answer."""
     openid.forget_discovery()
     settings.SSO_ISSUER, settings.SSO_NAME = "http://127.0.0.1:9/o", "Saltbush"
     settings.SSO_CLIENT_ID, settings.SSO_CLIENT_SECRET = "portal", "canary-sign-on-secret"

@@ -1,4 +1,4 @@
-"""The partner as tests hold it: its OpenID provider in a process of its own, and a person's browser between it and us."""
+"""The partner in tests: its OpenID provider in a separate process, and a person's browser between it and us."""
 
 import json
 import re
@@ -75,7 +75,7 @@ class Partner:
 
 
 class Person:
-    """Somebody with one browser, who goes back and forth between the portal and the partner."""
+    """Somebody with one browser who goes back and forth between the portal and the partner."""
 
     def __init__(self, partner: Partner, user: str = "mia") -> None:
         self.partner, self.user = partner, user
@@ -88,7 +88,7 @@ class Person:
         return str(answer["Location"])
 
     def go_there(self, address: str) -> str:
-        """Log in at the partner, if it asks; where it sends them back to, as a path of the portal."""
+        """Log in at the partner if it asks. Return the portal's path that it sends them back to."""
         began_at = time.monotonic()
         while not address.startswith(SITE):
             assert time.monotonic() - began_at < 20, address
@@ -116,7 +116,7 @@ def query_of(address: str) -> dict[str, str]:
 
 
 def with_query(address: str, **changes: str) -> str:
-    """The address with other values: what a person's browser, or a thief of addresses, may do to it."""
+    """Return the URL with other values, as a browser or somebody who stole the URL might change it."""
     for name, value in changes.items():
         address = re.sub(rf"([?&]{name}=)[^&]*", rf"\g<1>{value}", address)
     return address

@@ -1,7 +1,7 @@
-"""A real OpenID provider, django-oauth-toolkit, in a process of its own: `python -m tests.sign_on.provider FOLDER PORT`.
+"""A real OpenID provider, django-oauth-toolkit, in its own process: `python -m tests.sign_on.provider FOLDER PORT`.
 
-FOLDER/provider.json says which client there is and who the people are: their user names, and what is claimed about
-each. It is read again for each request, so a test may change its mind.
+FOLDER/provider.json lists the client and the people: their user names and their claims. It is read again for each
+request, so a test can change it at any time.
 """
 
 import json

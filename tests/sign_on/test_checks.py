@@ -1,4 +1,4 @@
-"""Sign-on that is half configured doesn't start."""
+"""The portal doesn't start with sign-on half configured."""
 
 from typing import Any
 
@@ -50,7 +50,7 @@ def found(settings: Any, **changes: Any) -> set[str]:
         ({"LOCAL_PASSWORDS": False, "SSO_STAFF_CLAIM": "", "SSO_STAFF_GROUPS": {}}, "portal.W040"),
     ],
 )
-def test_each_half_has_its_message(settings: Any, changes: Any, id: str) -> None:  # noqa: A002
+def test_each_missing_setting_has_its_message(settings: Any, changes: Any, id: str) -> None:  # noqa: A002
     assert found(settings, **changes) == {id}
 
 
@@ -60,7 +60,7 @@ def test_complete_settings_have_no_message(settings: Any) -> None:
     assert found(settings, LOCAL_PASSWORDS=False) == set()
 
 
-def test_no_settings_have_no_message_but_need_passwords(settings: Any) -> None:
+def test_without_sign_on_there_is_no_message_but_passwords_are_needed(settings: Any) -> None:
     assert set(check_sign_on()) == set()
     settings.LOCAL_PASSWORDS = False
     assert [message.id for message in check_sign_on()] == ["portal.E077"]

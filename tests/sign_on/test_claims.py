@@ -1,4 +1,4 @@
-"""What is read from claims, by the settings."""
+"""How claims are read, according to the settings."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ def read(**claims: Any) -> PersonClaims:
     return read_claims(claims)
 
 
-def test_all_of_them() -> None:
+def test_all_claims_are_read() -> None:
     given = {
         "email": " Mia@Marlow.example",
         "email_verified": True,
@@ -53,7 +53,7 @@ def test_all_of_them() -> None:
     )
 
 
-def test_none_of_them() -> None:
+def test_missing_claims_leave_everything_blank() -> None:
     assert read_claims({}) == PersonClaims()
 
 
@@ -66,7 +66,9 @@ def test_an_address_is_verified_if_the_claim_is_true(said: Any, is_verified: boo
 
 
 @pytest.mark.parametrize(("said", "is_verified"), [(None, True), (False, False), ("no", False), (True, True)])
-def test_or_if_the_issuer_is_trusted_and_says_nothing_else(said: Any, is_verified: bool, settings: Any) -> None:
+def test_a_trusted_issuers_address_is_verified_unless_it_says_otherwise(
+    said: Any, is_verified: bool, settings: Any
+) -> None:
     settings.SSO_TRUSTS_EMAILS = True
     assert read(email_verified=said).is_verified is is_verified
     assert read().is_verified
@@ -84,11 +86,11 @@ def test_or_if_the_issuer_is_trusted_and_says_nothing_else(said: Any, is_verifie
         (None, ""),
     ],
 )
-def test_the_role(said: Any, role: str) -> None:
+def test_the_strongest_mapped_role_is_used(said: Any, role: str) -> None:
     assert read(realm_access=said).role == role
 
 
-def test_the_default_role_is_for_those_without_one(settings: Any) -> None:
+def test_the_default_role_is_for_people_without_one(settings: Any) -> None:
     settings.SSO_DEFAULT_ROLE = "viewer"
     assert read(realm_access={"roles": ["cook"]}).role == "viewer"
     assert read(realm_access={"roles": ["packer"]}).role == "shipper"
@@ -109,7 +111,7 @@ def test_the_default_role_is_for_those_without_one(settings: Any) -> None:
         ({"id": "marlow"}, ""),
     ],
 )
-def test_the_business(said: Any, business: str) -> None:
+def test_a_single_readable_business_is_used(said: Any, business: str) -> None:
     assert read(org=said).business == business
 
 
@@ -117,13 +119,13 @@ def test_the_business(said: Any, business: str) -> None:
     ("claims", "counts"),
     [({"acr": "mfa"}, True), ({"amr": ["pwd", "mfa"]}, True), ({"acr": "0"}, False), ({"amr": ["pwd"]}, False)],
 )
-def test_the_second_factor(claims: Any, counts: bool, settings: Any) -> None:
+def test_a_second_factor_counts_only_if_a_setting_lists_it(claims: Any, counts: bool, settings: Any) -> None:
     assert read_claims(claims).has_second_factor is counts
     settings.SSO_SECOND_FACTORS = []
     assert not read_claims(claims).has_second_factor
 
 
-def test_a_claim_that_no_setting_names_is_not_read(settings: Any) -> None:
+def test_a_claim_is_not_read_without_a_setting_for_it(settings: Any) -> None:
     settings.SSO_BUSINESS_CLAIM = settings.SSO_ROLE_CLAIM = settings.SSO_STAFF_CLAIM = ""
     found = read(**{"": "marlow", "org": "marlow", "realm_access": {"roles": ["admin"]}})
     assert (found.business, found.role, found.groups) == ("", "", frozenset())

@@ -1,4 +1,4 @@
-"""What an operator does about people who sign on, and what remains of erased ones."""
+"""What an operator can do about people who sign on, and what remains of erased ones."""
 
 from typing import Any
 
@@ -70,8 +70,8 @@ def test_an_external_id_belongs_to_one_business(marlow: Sender) -> None:
         factories.sender(name="Twice", external_id="marlow")
 
 
-def test_two_tabs_that_sign_on_at_once_are_one_person(marlow: Sender, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The second looked before the first had written its row."""
+def test_two_tabs_that_sign_on_at_once_make_one_person(marlow: Sender, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second tab checked before the first had written its row."""
     claims, real = PersonClaims(email="mia@marlow.example", is_verified=True), signing_on._known_account
     first = signing_on._follow(SocialAccount(provider="sso", uid="1" * 64), claims, now=timezone.now())
     looked: list[str] = []

@@ -1,4 +1,4 @@
-"""People sign on at the partner's real OpenID provider: who comes in, as what, and who doesn't."""
+"""People sign on at the partner's real OpenID provider: who gets in, in which role, and who doesn't."""
 
 from collections.abc import Callable
 from typing import Any
@@ -36,7 +36,7 @@ def roles(sender: Sender) -> dict[str, str]:
 # -- The first time, and the next ----------------------------------------------------------------
 
 
-def test_the_first_sign_on_makes_the_person_and_the_membership(somebody: Somebody, marlow: Sender) -> None:
+def test_the_first_sign_on_creates_the_person_and_the_membership(somebody: Somebody, marlow: Sender) -> None:
     mia = somebody()
     answer = mia.sign_on()
     assert (answer.status_code, answer["Location"]) == (302, "/today/")
@@ -47,7 +47,7 @@ def test_the_first_sign_on_makes_the_person_and_the_membership(somebody: Somebod
     assert audited()[-3:] == ["joined by sign-on", "person made by sign-on", "logged in"]
 
 
-def test_nothing_of_the_issuers_answer_is_kept_but_a_digest(somebody: Somebody, marlow: Sender) -> None:
+def test_only_a_digest_of_the_issuers_reply_is_kept(somebody: Somebody, marlow: Sender) -> None:
     somebody().sign_on()
     account = SocialAccount.objects.get()
     assert (len(account.uid), account.extra_data, SocialToken.objects.count()) == (64, {}, 0)
@@ -66,7 +66,7 @@ def test_the_second_sign_on_is_the_same_person_and_changes_nothing(somebody: Som
     assert SocialAccount.objects.count() == 1
 
 
-def test_the_same_name_at_another_issuer_is_somebody_else(somebody: Somebody, marlow: Sender, settings: Any) -> None:
+def test_the_same_subject_at_another_issuer_is_somebody_else(somebody: Somebody, marlow: Sender, settings: Any) -> None:
     somebody().sign_on()
     SocialAccount.objects.update(uid="0" * 64)  # as if it came from another one
     answer = somebody().sign_on()
@@ -74,14 +74,14 @@ def test_the_same_name_at_another_issuer_is_somebody_else(somebody: Somebody, ma
     assert "belongs to another login" in answer.content.decode()
 
 
-def test_the_address_asked_for_is_opened(somebody: Somebody, marlow: Sender) -> None:
+def test_the_requested_page_is_opened(somebody: Somebody, marlow: Sender) -> None:
     assert somebody().sign_on("/accounts/sso/login/?next=/parcels/")["Location"] == "/parcels/"
 
 
 @pytest.mark.parametrize(
     "wanted", ["https://evil.example/", "//evil.example/", "/\\evil.example", "javascript:alert(1)", "/a" * 400]
 )
-def test_another_site_is_not(somebody: Somebody, marlow: Sender, wanted: str) -> None:
+def test_another_site_is_never_opened(somebody: Somebody, marlow: Sender, wanted: str) -> None:
     mia = somebody()
     answer = mia.portal.get("/accounts/sso/login/", {"next": wanted})
     assert mia.portal.get(mia.go_there(answer["Location"]))["Location"] == "/today/"
@@ -91,7 +91,9 @@ def test_another_site_is_not(somebody: Somebody, marlow: Sender, wanted: str) ->
 
 
 @pytest.mark.parametrize("said", [False, "false", None, 0, "yes"])
-def test_an_unverified_address_is_refused_with_what_to_do(somebody: Somebody, marlow: Sender, said: Any) -> None:
+def test_an_unverified_address_is_refused_and_the_page_says_what_to_do(
+    somebody: Somebody, marlow: Sender, said: Any
+) -> None:
     mia = somebody(email_verified=said)
     answer = mia.sign_on()
     assert answer.status_code == 403
@@ -102,7 +104,7 @@ def test_an_unverified_address_is_refused_with_what_to_do(somebody: Somebody, ma
     assert not mia.is_logged_in()
 
 
-def test_an_issuer_that_says_nothing_may_be_trusted_by_a_setting(
+def test_a_setting_can_trust_an_issuer_that_does_not_verify_addresses(
     somebody: Somebody, marlow: Sender, settings: Any
 ) -> None:
     settings.SSO_TRUSTS_EMAILS = True
@@ -110,7 +112,7 @@ def test_an_issuer_that_says_nothing_may_be_trusted_by_a_setting(
     assert somebody("bea", email="bea@marlow.example", email_verified=False).sign_on().status_code == 403
 
 
-def test_no_address_is_no_person(somebody: Somebody, marlow: Sender) -> None:
+def test_nobody_without_an_address_gets_in(somebody: Somebody, marlow: Sender) -> None:
     assert somebody(email=None).sign_on().status_code == 403
     assert User.objects.count() == 1
 
@@ -124,9 +126,7 @@ def test_a_local_account_with_the_same_verified_address_is_linked(somebody: Some
     assert "sign-on linked" in audited()
 
 
-def test_whoever_signed_up_with_the_address_and_confirmed_nothing_takes_nothing_over(
-    somebody: Somebody, marlow: Sender
-) -> None:
+def test_an_unconfirmed_sign_up_with_the_address_takes_nothing_over(somebody: Somebody, marlow: Sender) -> None:
     thief = User.objects.create_user("mia@marlow.example", "a password of the thief")
     EmailAddress.objects.create(user=thief, email=thief.email, verified=False, primary=True)
     assert somebody().sign_on().status_code == 302
@@ -149,7 +149,7 @@ def test_a_second_person_at_the_issuer_does_not_get_the_first_ones_account(someb
 
 
 @pytest.mark.parametrize("email", ["mia@demo.example", "mia@m\N{CYRILLIC SMALL LETTER A}rlow.example", "mia"])
-def test_an_address_that_is_no_persons_is_refused(somebody: Somebody, marlow: Sender, email: str) -> None:
+def test_a_shared_address_is_refused(somebody: Somebody, marlow: Sender, email: str) -> None:
     assert somebody(email=email).sign_on().status_code == 403
     assert User.objects.count() == 1
 
@@ -157,7 +157,7 @@ def test_an_address_that_is_no_persons_is_refused(somebody: Somebody, marlow: Se
 # -- Business and role ---------------------------------------------------------------------------
 
 
-def test_a_business_that_is_not_here_is_refused_and_nothing_is_made(somebody: Somebody) -> None:
+def test_an_unknown_business_is_refused_and_nothing_is_created(somebody: Somebody) -> None:
     answer = somebody().sign_on()
     assert answer.status_code == 403
     assert (User.objects.count(), Sender.objects.count(), SocialAccount.objects.count()) == (0, 0, 0)
@@ -177,9 +177,7 @@ def test_a_new_business_is_opened_by_its_first_owner(partner: Partner, somebody:
     assert roles(sender) == {"mia@marlow.example": "owner", "pat@marlow.example": "shipper"}
 
 
-def test_its_owner_promises_to_send_no_dangerous_goods_before_anything_is_booked(
-    somebody: Somebody, settings: Any
-) -> None:
+def test_a_new_businesss_owner_must_promise_to_send_no_dangerous_goods(somebody: Somebody, settings: Any) -> None:
     settings.SSO_OPENS_BUSINESSES, settings.SSO_COUNTRY = True, "AU"
     mia, pat = somebody(), somebody("pat", email="pat@marlow.example", roles=["packer"])
     mia.sign_on()
@@ -195,7 +193,7 @@ def test_its_owner_promises_to_send_no_dangerous_goods_before_anything_is_booked
     assert audited().count("dangerous goods acknowledged") == 1
 
 
-def test_it_waits_for_approval_as_any_new_account(somebody: Somebody, settings: Any) -> None:
+def test_a_new_business_waits_for_approval_like_any_new_account(somebody: Somebody, settings: Any) -> None:
     settings.SSO_OPENS_BUSINESSES, settings.SSO_COUNTRY, settings.SIGN_UP = True, "AU", "approve"
     somebody().sign_on()
     assert Sender.objects.get().is_waiting
@@ -204,9 +202,7 @@ def test_it_waits_for_approval_as_any_new_account(somebody: Somebody, settings: 
 @pytest.mark.parametrize(
     ("said", "role"), [(["packer"], "shipper"), ("accounts", "bookkeeper"), (["x", "packer", "admin"], "owner")]
 )
-def test_the_role_is_the_strongest_that_the_claim_gives(
-    somebody: Somebody, marlow: Sender, said: Any, role: str
-) -> None:
+def test_the_role_is_the_strongest_in_the_claim(somebody: Somebody, marlow: Sender, said: Any, role: str) -> None:
     somebody(roles=said).sign_on()
     assert roles(marlow)["mia@marlow.example"] == role
 
@@ -218,7 +214,7 @@ def test_the_role_follows_the_claim_at_each_sign_on(somebody: Somebody, marlow: 
     assert Audit.objects.get(action="role changed").reason == "owner → bookkeeper"
 
 
-def test_without_a_role_nobody_comes_in(somebody: Somebody, marlow: Sender, settings: Any) -> None:
+def test_nobody_without_a_role_gets_in(somebody: Somebody, marlow: Sender, settings: Any) -> None:
     assert somebody(roles=["cook"]).sign_on().status_code == 403
     assert "mia@marlow.example" not in roles(marlow)
     settings.SSO_DEFAULT_ROLE = "viewer"
@@ -226,7 +222,7 @@ def test_without_a_role_nobody_comes_in(somebody: Somebody, marlow: Sender, sett
     assert roles(marlow)["mia@marlow.example"] == "viewer"
 
 
-def test_the_last_owner_stays_one_and_is_told(somebody: Somebody, marlow: Sender) -> None:
+def test_the_last_owner_stays_one_and_reads_why(somebody: Somebody, marlow: Sender) -> None:
     somebody().sign_on()
     marlow.memberships.filter(user__email="owner@marlow.example").delete()
     answer = somebody(roles=["packer"]).sign_on()
@@ -235,7 +231,7 @@ def test_the_last_owner_stays_one_and_is_told(somebody: Somebody, marlow: Sender
     assert roles(marlow) == {"mia@marlow.example": "owner"}
 
 
-def test_a_person_whose_business_changes_is_moved_by_an_operator_only(somebody: Somebody, marlow: Sender) -> None:
+def test_only_an_operator_moves_a_person_to_another_business(somebody: Somebody, marlow: Sender) -> None:
     bolts = factories.sender(name="Bob's Bolts", external_id="bolts")
     somebody().sign_on()
     moved = somebody(org="bolts")
@@ -245,7 +241,7 @@ def test_a_person_whose_business_changes_is_moved_by_an_operator_only(somebody: 
     assert "sign-on refused" in audited()
 
 
-def test_a_suspended_account_opens_and_says_so(somebody: Somebody, marlow: Sender) -> None:
+def test_a_suspended_account_opens_with_a_notice(somebody: Somebody, marlow: Sender) -> None:
     Sender.objects.filter(pk=marlow.pk).update(
         suspended_at=timezone.now(), suspension="terms", suspension_text="Unpaid."
     )
@@ -260,7 +256,7 @@ def test_nobody_new_joins_a_closed_account(somebody: Somebody, marlow: Sender) -
     assert somebody().sign_on().status_code == 403
 
 
-def test_whom_an_owner_removed_stays_out_until_invited(somebody: Somebody, marlow: Sender) -> None:
+def test_a_person_removed_by_an_owner_stays_out_until_invited(somebody: Somebody, marlow: Sender) -> None:
     mia = somebody()
     mia.sign_on()
     owner = User.objects.get(email="owner@marlow.example")
@@ -273,7 +269,7 @@ def test_whom_an_owner_removed_stays_out_until_invited(somebody: Somebody, marlo
     assert back.portal.get("/today/").status_code == 404
 
 
-def test_a_login_that_was_switched_off_stays_off(somebody: Somebody, marlow: Sender) -> None:
+def test_a_disabled_login_stays_disabled(somebody: Somebody, marlow: Sender) -> None:
     mia = somebody()
     mia.sign_on()
     User.objects.filter(email="mia@marlow.example").update(is_active=False)

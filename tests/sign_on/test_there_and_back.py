@@ -1,4 +1,4 @@
-"""To the partner's real OpenID provider and back: what a thief may change, what may fail, and logging out."""
+"""To the partner's real OpenID provider and back: what an attacker may change, what may fail, and logging out."""
 
 import datetime as dt
 import re
@@ -43,7 +43,7 @@ def mia(somebody: Somebody, marlow: Sender) -> Person:
 
 
 def is_refused(person: Person, back: str) -> bool:
-    """Whether the portal answers with its page, and logs nobody in."""
+    """Return whether the portal shows its error page and logs nobody in."""
     answer = person.portal.get(back)
     assert "/accounts/sso/login/" in answer.content.decode()  # try again
     return answer.status_code == 400 and not person.is_logged_in()
@@ -67,13 +67,13 @@ def test_another_state_is_refused(mia: Person) -> None:
     assert is_refused(mia, re.sub(r"&?state=[^&]*", "", back))
 
 
-def test_an_answer_in_another_browser_is_refused(mia: Person, somebody: Somebody) -> None:
-    """Else a thief could log somebody in as himself, or take a code from an address."""
+def test_a_reply_in_another_browser_is_refused(mia: Person, somebody: Somebody) -> None:
+    """Otherwise an attacker could log somebody in to the attacker's account, or use a stolen code."""
     back = mia.go_there(mia.begin())
     assert is_refused(somebody("eve", email="eve@marlow.example"), back)
 
 
-def test_an_answer_works_once(mia: Person) -> None:
+def test_a_reply_works_once(mia: Person) -> None:
     back = mia.go_there(mia.begin())
     assert mia.portal.get(back).status_code == 302
     mia.portal.post("/accounts/logout/")
@@ -84,8 +84,8 @@ def test_another_nonce_is_refused(mia: Person) -> None:
     assert is_refused(mia, mia.go_there(with_query(mia.begin(), nonce="a-nonce-of-another-login-0123456789")))
 
 
-def test_a_code_that_another_challenge_was_for_is_refused(mia: Person) -> None:
-    """By the provider: the verifier proves that the code comes back to whom asked for it."""
+def test_a_code_for_another_challenge_is_refused(mia: Person) -> None:
+    """The provider refuses it: the verifier proves that the code went back to the browser that asked for it."""
     stolen = with_query(mia.begin(), code_challenge="E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM")
     assert is_refused(mia, mia.go_there(stolen))
 
@@ -101,7 +101,7 @@ def test_a_token_for_another_client_is_refused(mia: Person, settings: Any) -> No
     assert is_refused(mia, back)
 
 
-def test_a_cancelled_login_says_so(mia: Person) -> None:
+def test_the_page_says_if_a_login_was_cancelled(mia: Person) -> None:
     state = query_of(mia.begin())["state"]
     answer = mia.portal.get(f"/accounts/sso/callback/?error=access_denied&state={state}")
     assert (answer.status_code, "The login was cancelled" in answer.content.decode()) == (400, True)
@@ -114,7 +114,7 @@ def test_eight_tabs_begun_at_once_stay_within_a_cookie(mia: Person) -> None:
 
 
 def test_the_earlier_session_ends_at_login(mia: Person) -> None:
-    """A thief who planted his own session in somebody's browser isn't logged in with it."""
+    """An attacker who planted a session in somebody's browser isn't logged in with it."""
     back = mia.go_there(mia.begin())
     planted = mia.portal.cookies[COOKIE].value
     mia.portal.get(back)
@@ -152,7 +152,7 @@ def test_an_issuer_lost_before_the_code_exchange_gets_an_error_page(
     assert (answer.status_code, mia.is_logged_in()) == (503, False)
 
 
-def test_without_sign_on_its_pages_are_not_there(db: None) -> None:
+def test_without_sign_on_its_pages_do_not_exist(db: None) -> None:
     for name in ("login", "again", "callback", "leaving"):
         answer = Client().get(f"/accounts/sso/{name}/")
         assert answer.status_code == 404 or answer["Location"].startswith("/accounts/login/"), name
@@ -192,7 +192,7 @@ def test_an_issuer_without_a_log_out_is_named(mia: Person, monkeypatch: pytest.M
     assert "You may still be logged in at Saltbush" in page.content.decode()
 
 
-def test_a_login_by_password_ends_here_alone(mia: Person) -> None:
+def test_a_password_login_ends_only_here(mia: Person) -> None:
     person = factories.user("pw@marlow.example")
     person.set_password(factories.PASSWORD)
     person.save()
@@ -248,7 +248,7 @@ def test_the_issuers_second_factor_counts_if_a_setting_names_it(
 
 
 @pytest.mark.usefixtures("groups")
-def test_it_counts_for_that_login_alone(somebody: Somebody, settings: Any) -> None:
+def test_the_issuers_second_factor_counts_only_for_that_login(somebody: Somebody, settings: Any) -> None:
     settings.SSO_SECOND_FACTORS = ["mfa"]
     claims = {"email": "sam@portal.example", "org": None, "roles": None, "staff": ["helpers"]}
     sam = somebody("sam", **claims, acr="mfa")
@@ -264,7 +264,7 @@ def test_it_counts_for_that_login_alone(somebody: Somebody, settings: Any) -> No
 
 
 @pytest.mark.usefixtures("groups")
-def test_who_is_no_operator_any_more_is_none_at_the_next_sign_on(somebody: Somebody) -> None:
+def test_a_former_operator_loses_access_at_the_next_sign_on(somebody: Somebody) -> None:
     claims = {"email": "sam@portal.example", "org": None, "roles": None}
     somebody("sam", **claims, staff=["helpers"]).sign_on()
     somebody("sam", **claims, staff=["chiefs"]).sign_on()
@@ -304,7 +304,7 @@ def test_sensitive_actions_ask_for_the_login_at_the_issuer(mia: Person, marlow: 
     assert marlow.invitations.get().email == "new@marlow.example"  # what was typed is done
 
 
-def test_somebody_elses_login_there_proves_nothing(mia: Person, somebody: Somebody, marlow: Sender) -> None:
+def test_somebody_elses_login_at_the_issuer_proves_nothing(mia: Person, somebody: Somebody, marlow: Sender) -> None:
     mia.sign_on()
     eve = somebody("eve", email="eve@marlow.example", roles=["packer"])
     eve.sign_on()
@@ -315,8 +315,8 @@ def test_somebody_elses_login_there_proves_nothing(mia: Person, somebody: Somebo
     assert mia.portal.post("/settings/team/", {})["Location"].startswith("/accounts/reauthenticate/")
 
 
-def test_an_old_login_there_proves_nothing(mia: Person, marlow: Sender) -> None:
-    """An issuer that doesn't ask again, as `prompt` says, leaves the time of the login as it was."""
+def test_an_old_login_at_the_issuer_proves_nothing(mia: Person, marlow: Sender) -> None:
+    """An issuer that ignores `prompt` and doesn't ask again leaves the time of the login unchanged."""
     mia.sign_on()
     state = mia.begin("/accounts/sso/again/?next=/settings/team/")
     session = mia.portal.session
@@ -370,7 +370,7 @@ def test_an_invitation_is_accepted_after_signing_on(somebody: Somebody, marlow: 
 
 
 @pytest.mark.usefixtures("no_passwords")
-def test_a_superuser_breaks_the_glass(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_superuser_can_use_a_break_glass_link(capsys: pytest.CaptureFixture[str]) -> None:
     root = factories.user("root@portal.example", is_staff=True, is_superuser=True)
     secret = factories.second_factor(root)
     call_command("break_glass", "Root@portal.example")
@@ -385,7 +385,7 @@ def test_a_superuser_breaks_the_glass(capsys: pytest.CaptureFixture[str]) -> Non
     assert list(Audit.objects.values_list("action", flat=True))[:2] == ["break-glass link made", "break-glass login"]
 
 
-def test_a_break_glass_link_is_for_superusers_and_for_ten_minutes(marlow: Sender) -> None:
+def test_a_break_glass_link_is_only_for_superusers_and_lasts_ten_minutes(marlow: Sender) -> None:
     root = factories.user("root@portal.example", is_staff=True, is_superuser=True)
     link = break_glass.make_link(root).removeprefix(SITE)
     assert Client().get(link[:-2] + "/").status_code == 410
@@ -399,7 +399,7 @@ def test_a_break_glass_link_is_for_superusers_and_for_ten_minutes(marlow: Sender
 # -- What is written down ------------------------------------------------------------------------
 
 
-def test_no_log_holds_a_secret_a_code_or_a_token(
+def test_no_log_contains_a_secret_a_code_or_a_token(
     mia: Person, settings: Any, caplog: Any, capfd: pytest.CaptureFixture[str]
 ) -> None:
     caplog.set_level("DEBUG")

@@ -1,4 +1,4 @@
-"""ID tokens that a thief could make, and descriptions of an issuer that aren't its own."""
+"""ID tokens an attacker could forge, and discovery documents that aren't the issuer's own."""
 
 import time
 from collections.abc import Callable
@@ -29,7 +29,7 @@ def public(key: Any, **more: str) -> dict[str, Any]:
 
 @pytest.fixture
 def answers(settings: Any, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """What the issuer answers, by address."""
+    """The issuer's replies by URL."""
     settings.SSO_ISSUER, settings.SSO_CLIENT_ID = ISSUER, "portal"
     found: dict[str, Any] = {
         ISSUER + openid.WELL_KNOWN: dict(DOCUMENT),
@@ -47,7 +47,7 @@ def token(key: Any = OURS, *, algorithm: str = "RS256", kid: str | None = "one",
     return jwt.encode(claims, key, algorithm=algorithm, headers={"kid": kid} if kid else {})
 
 
-def test_a_right_token_is_read(answers: Any) -> None:
+def test_a_valid_token_is_read(answers: Any) -> None:
     assert openid.read_id_token(token())["sub"] == "mia"
     assert openid.read_id_token(token(kid=None))["sub"] == "mia"
     assert openid.read_id_token(token(aud=["portal", "other"], azp="portal"))["sub"] == "mia"
@@ -74,7 +74,7 @@ WRONG: dict[str, Callable[[], object]] = {
 
 
 @pytest.mark.parametrize("wrong", WRONG)
-def test_any_other_proves_nothing(answers: Any, wrong: str) -> None:
+def test_any_other_token_is_refused(answers: Any, wrong: str) -> None:
     with pytest.raises(openid.NotProven):
         openid.read_id_token(WRONG[wrong]())
 
@@ -104,13 +104,13 @@ def test_user_information_about_somebody_else_is_refused(answers: Any) -> None:
         {"token_endpoint": None},
     ],
 )
-def test_a_description_that_is_not_the_issuers_own_is_not_used(answers: Any, changes: Any) -> None:
+def test_a_discovery_document_of_another_issuer_is_not_used(answers: Any, changes: Any) -> None:
     answers[ISSUER + openid.WELL_KNOWN] |= changes
     with pytest.raises(openid.IssuerAway):
         openid.discover()
 
 
-def test_it_is_asked_for_once_in_five_minutes(answers: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_discovery_document_is_fetched_once_in_five_minutes(answers: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
     monkeypatch.setattr(openid, "_fetch_json", lambda url, headers=None: asked.append(url) or answers[url])
     for _ in range(3):
@@ -118,12 +118,12 @@ def test_it_is_asked_for_once_in_five_minutes(answers: Any, monkeypatch: pytest.
     assert len(asked) == 1
 
 
-def test_the_setting_may_name_the_document_itself(answers: Any, settings: Any) -> None:
+def test_the_setting_may_be_the_url_of_the_document(answers: Any, settings: Any) -> None:
     settings.SSO_ISSUER = ISSUER + openid.WELL_KNOWN
     assert openid.discover()["issuer"] == ISSUER
 
 
-def test_an_installation_uses_no_issuer_on_its_own_machine(settings: Any) -> None:
+def test_an_installation_never_uses_an_issuer_on_its_own_machine(settings: Any) -> None:
     assert openid.is_usable_address("http://127.0.0.1:9400/o")  # in tests
     settings.TESTING = settings.DEMO = False
     assert not openid.is_usable_address("http://127.0.0.1:9400/o")

@@ -1,4 +1,4 @@
-"""Contracts and replies for the tables: the family's own, and a carrier with different names for everything."""
+"""Contracts and replies for the tables: the defaults, and a carrier with different names for everything."""
 
 import json
 from typing import Any
@@ -11,13 +11,13 @@ OTHER = Contract.load("docs/contract-example.toml")
 
 
 def reply(said: Any = None, status: int = 200, *, fault: str = "", framed: bool = True, **headers: str) -> Reply:
-    """As JSON, or exactly these bytes."""
+    """Return a reply with this body as JSON, or with exactly these bytes."""
     body = said if isinstance(said, bytes) else json.dumps(said).encode()
     return Reply(status, {name.replace("_", "-"): value for name, value in headers.items()}, body, framed, fault)
 
 
 def put(held: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
-    """The same with a value at a dotted path; `...` takes it away."""
+    """Return the same with a value at a dotted path. `...` removes it."""
     name, _, rest = path.partition(".")
     held = dict(held)
     if rest:

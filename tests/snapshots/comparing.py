@@ -15,7 +15,7 @@ HERE = Path(__file__).parent
 
 
 def named(lines: list[str], names: Mapping[str, str] | None = None) -> Iterator[str]:
-    """The same lines with a name in place of each random identifier."""
+    """Yield the same lines with a name in place of each random identifier."""
     names = dict(names_of_rows()) if names is None else names
     for line in lines:
         yield HEX.sub("{random}", UUID.sub(lambda found: names.get(found[0], "{random}"), line))
@@ -31,7 +31,7 @@ def names_of_rows() -> Iterator[tuple[str, str]]:
 
 
 def compare(name: str, lines: list[str]) -> None:
-    """Fail with what differs from `expected/`; with UPDATE_EXPECTED, write it there. Nothing has no file."""
+    """Fail with the differences from `expected/`, or write it if UPDATE_EXPECTED is set. No lines, no file."""
     lines = [TOKEN.sub("portal_{random}", line) for line in lines]
     path = HERE / "expected" / f"{name}.txt"
     if os.environ.get("UPDATE_EXPECTED") and lines:

@@ -1,4 +1,4 @@
-"""The week, made once a module: each test is a savepoint inside its transaction, at the same midnight."""
+"""The week, created once per module. Each test is a savepoint inside its transaction, at the same midnight."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""The facts of a page, its words left out: which rows it has, which amounts and days, and where it leads."""
+"""The facts of a page without its words: its rows, amounts, days and links."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -132,7 +132,7 @@ def _of_text(text: str, *, is_value: bool) -> list[str]:
 
 
 def _of_element(tag: str, held: dict[str, str], classes: list[str]) -> str:
-    """Return where an element leads or sends, the tone of a badge, the anchor of a heading."""
+    """Return where an element links or posts to, the tone of a badge, or the anchor of a heading."""
     if tag == "a":
         return f"<{held.get('href', '')}>"
     if tag == "form" and not held.get("action", "").endswith("logout/"):
@@ -158,7 +158,7 @@ def _labels() -> dict[str, str]:
 
 
 def facts_of(answer: Any) -> list[str]:
-    """Return the facts of a page or of a CSV or JSON file, one line a row. Of any other answer there are none."""
+    """Return the facts of a page, CSV file or JSON file, one line for each row. Other responses have none."""
     kind = answer.get("Content-Type", "").partition(";")[0]
     if answer.status_code != 200 or kind not in {"text/html", "text/csv", "application/json"}:
         return []
@@ -176,14 +176,14 @@ def facts_of(answer: Any) -> list[str]:
 
 
 def _with_filters_joined(lines: Iterable[str]) -> Iterator[str]:
-    """The filters beside a list of the admin are a line each, and only a link."""
+    """Join each filter beside an admin list into one line. It is only a link."""
     for are_filters, group in groupby(lines, key=lambda line: FILTER.fullmatch(line) is not None):
         found = list(group)
         yield from [" ".join(found)] if are_filters else found
 
 
 def by_role(versions: dict[str, list[str]]) -> Iterator[str]:
-    """Return the lines of all roles in one list; what only some are shown begins with their initials."""
+    """Return the lines of all roles in one list. A line that only some roles see starts with their initials."""
     merged: list[tuple[str, str]] = []
     for role, lines in versions.items():
         merged = list(_merge(merged, lines, role[0]))

@@ -1,4 +1,4 @@
-"""The forms of a page as a browser would send them: what each holds, once for each button and for each other choice."""
+"""The forms of a page as a browser would send them: once for each button and for each other choice."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ OTHERS = 4  # of one name
 
 @dataclass
 class Form:
-    """Where a form is sent, what it holds, its buttons as (name, value), and what else each control could hold."""
+    """A form: its URL, its values, its buttons as (name, value), and the other values of each control."""
 
     action: str
     fields: dict[str, list[str]] = field(default_factory=dict)
@@ -29,14 +29,14 @@ class Form:
         return self.fields | ({button[0]: [button[1]]} if button[0] else {})
 
     def other(self, name: str, *values: str) -> None:
-        """Let this control hold something else, of a long list the first few; columns have tests of their own."""
+        """Note other values of this control, only the first few of a long list. Columns have their own tests."""
         if name.startswith("column_"):
             return
         if list(values) != self.fields.get(name) and [held for held, _ in self.others].count(name) < OTHERS:
             self.others.append((name, list(values)))
 
     def ways(self) -> Iterator[tuple[str, dict[str, list[str]]]]:
-        """What each button sends, then what the first one does with one choice made otherwise."""
+        """Yield what each button sends, then what the first button sends with a single choice changed."""
         buttons = self.buttons or [("", "")]
         for button in buttons:
             yield "=".join(filter(None, button)), self.sent(button)
@@ -108,7 +108,7 @@ def _typed(name: str, kind: str) -> str:
 
 
 def presses(page: str, url: str) -> Iterator[tuple[str, str, dict[str, list[str]]]]:
-    """Every button of every form that changes something: (what it is called, where it is sent, what is sent)."""
+    """Return every button of every form that changes something, as (its name, the URL, the values sent)."""
     reader = _Forms()
     reader.feed(page)
     for form in (form for form in reader.found if not form.action.endswith("logout/")):

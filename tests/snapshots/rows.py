@@ -26,7 +26,7 @@ Rows = dict[tuple[str, int], dict[str, str]]
 
 @contextmanager
 def written() -> Iterator[set[str]]:
-    """The tables that a statement inside may have written to."""
+    """Collect the tables that statements inside the block may have written to."""
     tables: set[str] = set()
 
     def look(execute: Callable[..., Any], sql: str, *more: Any) -> Any:
@@ -38,7 +38,7 @@ def written() -> Iterator[set[str]]:
 
 
 def rows(tables: set[str] | None = None) -> Rows:
-    """Every row (of these tables) by its model and number, each field as text."""
+    """Return every row (of these tables) by model and number, each field as text."""
     return {
         (model._meta.model_name, row.pk): {
             field.attname: _text(getattr(row, field.attname))
@@ -65,7 +65,7 @@ def _text(value: Any) -> str:
 
 
 def changes(before: Rows, tables: set[str]) -> Iterator[str]:
-    """A line for each row of these tables that is new (+), gone (-) or changed (~), with the fields that tell."""
+    """Yield a line for each row of these tables that is new (+), gone (-) or changed (~), with the relevant fields."""
     after, names = (
         rows(tables),
         {model._meta.model_name for model in apps.get_models() if model._meta.db_table in tables},
@@ -83,7 +83,7 @@ def changes(before: Rows, tables: set[str]) -> Iterator[str]:
 
 
 def mails() -> Iterator[str]:
-    """The e-mails since the last call, line by line."""
+    """Return the emails since the last call, line by line."""
     for sent in mail.outbox:
         yield f"mail to {', '.join(sent.to)}: {sent.subject}"
         yield from (f"  {line}" for line in str(sent.body).splitlines() if line)
@@ -91,7 +91,7 @@ def mails() -> Iterator[str]:
 
 
 def numbered(lines: list[str]) -> Iterator[str]:
-    """The same lines with a number, by first appearance, for each random identifier."""
+    """Return the same lines with each random identifier replaced by a number, in order of appearance."""
     known: dict[str, str] = {}
     for line in lines:
         yield RANDOM.sub(lambda found: known.setdefault(found[0].lower(), f"{{{len(known) + 1}}}"), line)

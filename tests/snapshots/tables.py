@@ -15,7 +15,7 @@ ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
 def text_of(value: Any) -> str:
-    """A value on one line; a long one by its ends and its length."""
+    """Return a value on one line. A long one is shown by its ends and its length."""
     if isinstance(value, str):
         return repr(value) if len(value) <= LONG else f"{value[:20]!r}…{value[-8:]!r} of {len(value)}"
     if isinstance(value, bytes):
@@ -53,14 +53,14 @@ def _of_fields(value: Any) -> str:
 
 
 def _named(members: dict[str, Any]) -> str:
-    """Without those that say nothing."""
+    """Return the members as text, without the empty ones."""
     return ", ".join(
         f"{name}={text_of(member)}" for name, member in members.items() if member not in ("", None, (), [], {})
     )
 
 
 def changes(value: Any, plain: Any) -> str:
-    """The fields of a dataclass that are not as in the plain case."""
+    """Return the fields of a dataclass that differ from the plain case."""
     fields = ((one.name, getattr(value, one.name)) for one in dataclasses.fields(value))
     return (
         ", ".join(f"{name}={text_of(member)}" for name, member in fields if member != getattr(plain, name))
@@ -84,7 +84,7 @@ def outcome(function: Callable[..., Any], *given: Any) -> str:
 
 
 def lines(function: Callable[..., Any], cases: Iterable[Any], name: str = "") -> Iterator[str]:
-    """A tuple is several arguments; what is the same in all cases stands in a `partial`."""
+    """Yield the lines of a table. A tuple is several arguments; a `partial` holds those that are the same in all cases."""
     bare = function.func if isinstance(function, partial) else function
     yield f"# {name or bare.__name__}"
     for case in cases:

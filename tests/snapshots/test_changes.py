@@ -1,4 +1,4 @@
-"""What every button does: the rows it creates and changes, whom it emails, what it says, and where it leads."""
+"""What every button does: the rows it creates and changes, the emails it sends, its message, and the next page."""
 
 import re
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ OWNERS = [(route, entry) for route, entry in PAGES if "owner" in entry.callback.
 
 
 def pressed(world: World, who: str, url: str) -> Iterator[str]:
-    """Each button of a page, pressed on the week as it was."""
+    """Press each button of a page, each time with the week as it was."""
     client = world.client(who)
     page = client.get(url)
     if page.status_code == 200 and page["Content-Type"].startswith("text/html"):
@@ -44,14 +44,14 @@ def outcome(client: Client, url: str, sent: dict[str, list[str]], before: Rows) 
 
 
 @pytest.mark.parametrize(("route", "entry"), OWNERS, ids=[entry.name for _, entry in OWNERS])
-def test_the_buttons_of_a_page(route: str, entry: Any, world: World) -> None:
+def test_each_button_of_a_page_changes_what_is_expected(route: str, entry: Any, world: World) -> None:
     about = f"?line={world.things['charge'].pk}" if entry.name == "charge_is_wrong" else ""
     lines = list(numbered(list(pressed(world, "owner", address(route, world.things) + about))))
     compare(f"press-{entry.name}", lines)
 
 
 @pytest.mark.parametrize("page", ["parcel", "cancel", "booking_progress", "confirm_price"])
-def test_the_buttons_of_each_parcels_pages(page: str, world: World) -> None:
+def test_each_button_of_a_parcels_pages_changes_what_is_expected(page: str, world: World) -> None:
     lines = []
     for number, order in enumerate(world.things["orders"]):
         found = list(pressed(world, "owner", reverse(page, args=[order.uuid])))
@@ -60,7 +60,7 @@ def test_the_buttons_of_each_parcels_pages(page: str, world: World) -> None:
 
 
 @pytest.mark.parametrize("model", admin.site._registry, ids=lambda model: model._meta.model_name)
-def test_what_the_operators_acts_write(model: Any, world: World) -> None:
+def test_each_operator_action_writes_what_is_expected(model: Any, world: World) -> None:
     name = f"admin:{model._meta.app_label}_{model._meta.model_name}"
     lines = []
     for row in model._default_manager.order_by("pk")[:45]:
@@ -69,7 +69,7 @@ def test_what_the_operators_acts_write(model: Any, world: World) -> None:
 
 
 def acts(world: World, url: str) -> Iterator[str]:
-    """The buttons of every page that an object's own page leads to."""
+    """Press the buttons of every page that an object's own page links to."""
     base = url.removesuffix("change/")
     page = world.client("operator").get(url).getvalue().decode()
     for path in sorted(set(re.findall(rf'href="({base}(?!change|history|delete)[^"?]+)"', page))):

@@ -1,4 +1,4 @@
-"""What is in every file that a business can take with it: proof packs of its parcels, and everything of its account."""
+"""The content of every file a business can export: its parcels' proof packs and everything in its account."""
 
 import io
 import zipfile
@@ -21,7 +21,7 @@ PARCELS = (0, 2, 3, 8, 10, 13, 21)  # with and without scans, charges, labels, a
 
 
 def contents(export: Export) -> Iterator[str]:
-    """Each file's name and text; of a label its size alone."""
+    """Return each file's name and text. For a label only its size is given."""
     packing.pack_due_export(export.pk)
     content = b"".join(bytes(part.content) for part in export.parts.order_by("pk"))
     with zipfile.ZipFile(io.BytesIO(content)) as files:
@@ -32,14 +32,14 @@ def contents(export: Export) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("number", PARCELS)
-def test_the_proof_pack_of_each_parcel(number: int, world: World) -> None:
+def test_each_parcels_proof_pack_has_the_expected_content(number: int, world: World) -> None:
     order = world.things["orders"][number]
     with undone():
         lines = list(contents(packing.proof_pack(order, by=order.made_by, now=timezone.now())))
     compare(f"proof-{number:02d}", list(named(lines)))
 
 
-def test_everything_of_an_account(world: World) -> None:
+def test_an_accounts_export_has_the_expected_content(world: World) -> None:
     owner = User.objects.get(email=OWNER)
     with undone():
         export = packing.request_everything(owner.membership.sender, by=owner, now=timezone.now())

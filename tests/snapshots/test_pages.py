@@ -1,4 +1,4 @@
-"""What every page shows of one week, as facts: which rows, amounts, days and links each role has. Words are left out.
+"""What every page shows for one week, as facts: the rows, amounts, days and links for each role, without words.
 
 `UPDATE_EXPECTED=1 pytest tests/snapshots` writes the files again; read the difference like any other change.
 """
@@ -32,7 +32,7 @@ Open = Callable[[str, str], Any]
 
 @pytest.fixture(scope="module")
 def get(world: World) -> Open:
-    """`get("owner", url)` is the answer; a page that was opened before is not opened again."""
+    """`get("owner", url)` is the response. A page that was opened before isn't opened again."""
     answers: dict[tuple[str, str], HttpResponse] = {}
 
     def open_page(role: str, url: str) -> HttpResponse:
@@ -44,7 +44,7 @@ def get(world: World) -> Open:
 
 
 def opened(get: Open, world: World, route: str, entry: Any) -> dict[str, Any]:
-    """The answer to each role that may open the page."""
+    """Return the response to each role that may open the page."""
     about = f"?line={world.things['charge'].pk}" if entry.name == "charge_is_wrong" else ""
     return {role: get(role, address(route, world.things) + about) for role in ROLES if role in audience(entry)}
 
@@ -57,7 +57,7 @@ def test_a_page_shows_each_role_its_rows_amounts_days_and_links(
     compare(f"page-{entry.name}", list(named(list(by_role(shown)))) if any(shown.values()) else [])
 
 
-def test_what_each_address_answers(world: World, get: Open) -> None:
+def test_each_url_gives_each_role_the_expected_response(world: World, get: Open) -> None:
     lines, names = [], dict(names_of_rows())  # a draft that an address makes has no name, whoever asked first
     for route, entry in PAGES:
         found: dict[str, list[str]] = {}
@@ -71,18 +71,18 @@ def test_what_each_address_answers(world: World, get: Open) -> None:
 
 @pytest.mark.parametrize("query", ["?view=moving", "?status=cancelled", "?q=noor", "?service=Express+Pickup",
                                    "?booked_from=2026-12-31", "?booked_to=2026-12-30", "?view=drafts"])  # fmt: skip
-def test_the_list_shows_the_rows_that_are_asked_for(query: str, world: World, get: Open) -> None:
+def test_the_list_shows_the_requested_rows(query: str, world: World, get: Open) -> None:
     compare("list-" + query.strip("?").replace("=", "-"), list(named(facts_of(get("owner", "/parcels/" + query)))))
 
 
 @pytest.mark.parametrize("number", range(len(week.ORDERS)))
-def test_the_page_of_each_parcel(number: int, world: World, get: Open) -> None:
+def test_each_parcels_page_shows_the_expected_facts(number: int, world: World, get: Open) -> None:
     url = reverse("parcel", args=[world.things["orders"][number].uuid])
     compare(f"parcel-{number:02d}", list(named(facts_of(get("owner", url)))))
 
 
 def in_admin(model: Any) -> Iterator[str]:
-    """The list of a model, and the page of its first row."""
+    """Return the list of a model and the page of its first row."""
     name = f"admin:{model._meta.app_label}_{model._meta.model_name}"
     yield reverse(f"{name}_changelist")
     first = model._default_manager.order_by("pk").first()
@@ -91,6 +91,6 @@ def in_admin(model: Any) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("model", admin.site._registry, ids=lambda model: model._meta.model_name)
-def test_the_admin_pages_of_a_model(model: Any, get: Open) -> None:
+def test_the_admin_pages_of_a_model_show_the_expected_facts(model: Any, get: Open) -> None:
     lines = [line for url in in_admin(model) for line in facts_of(get("operator", url))]
     compare(f"admin-{model._meta.model_name}", list(named(lines)))

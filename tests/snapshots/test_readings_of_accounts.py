@@ -1,4 +1,4 @@
-"""What an account may do: its limits, pages by role, emails and when they are sent; and what nobody may read."""
+"""What an account may do: its limits, its pages by role, its emails and when they are sent; and what nobody may read."""
 
 import datetime as dt
 from decimal import Decimal
@@ -42,7 +42,7 @@ def account(**values: Any) -> Sender:
 
 
 class Refused(Exception):
-    """A limit, in the words its sender reads."""
+    """A limit that was reached, in the words its sender reads."""
 
 
 def room(values: dict[str, Any], amount: Decimal | None, is_booking: bool) -> None:
@@ -58,7 +58,7 @@ def shown(one: Sender) -> list[Any]:
 
 
 @pytest.mark.parametrize("sign_up", ["first_limit", "approve"])
-def test_limits(sign_up: str, settings: Any) -> None:
+def test_limits_are_counted_and_worded_as_expected(sign_up: str, settings: Any) -> None:
     settings.SIGN_UP = sign_up
     ten = Decimal(10)
     fields = ROOM if sign_up == "first_limit" else ROOM[-5:]
@@ -95,7 +95,7 @@ def digest(day: int, hour: int, zone: str, when: str) -> str:
     return f"{outbox._due_at(fact, when, at):%a %d %b %H:%M:%S %z}"
 
 
-def test_roles_news_and_when_they_leave() -> None:
+def test_each_role_gets_its_emails_at_the_expected_time() -> None:
     members = [details for _, details in OURS if "public" not in audience(details)]
     pages = {str(details.name): [role for role in ROLES if role in audience(details)] for details in members}
     groups = {tuple(roles): sorted(name for name, its in pages.items() if its == roles) for roles in pages.values()}
@@ -148,7 +148,7 @@ WORDS = (
 
 
 @pytest.mark.django_db
-def test_what_nobody_may_read() -> None:
+def test_secrets_are_cut_out_of_texts_as_expected() -> None:
     compare(
         "reads-secrets",
         [

@@ -32,7 +32,7 @@ REPEATS = (
 )  # fmt: skip
 
 
-def test_names_and_lines_of_addresses() -> None:
+def test_names_and_address_lines_are_read_as_expected() -> None:
     names = [("Quill & Co", "QUILL  & co."), ("Quill", "Quills"), ("", ""), ("!", "?"), ("José", "Jose")]
     compare(
         "reads-address-lines",
@@ -57,7 +57,7 @@ NUMBERS = (
 )  # fmt: skip
 
 
-def test_phones_and_countries() -> None:
+def test_phones_and_countries_are_read_as_expected() -> None:
     names = (
         "AU",
         "australia",

@@ -1,4 +1,4 @@
-"""What a sender reads about a refusal, silence, and a change of an order."""
+"""What a sender reads about a refusal, about silence, and about a change to an order."""
 
 import datetime as dt
 from decimal import Decimal
@@ -50,7 +50,7 @@ def problem_of(sender: Sender, to: str, fields: dict[str, list[str]]) -> Any:
 
 
 @pytest.mark.django_db
-def test_what_is_read_of_a_refusal() -> None:
+def test_a_refusal_is_worded_as_expected() -> None:
     errors = [
         Crowded(2.0),
         NotSent("x"),
@@ -104,7 +104,7 @@ AT = dt.datetime(2026, 11, 23, 13, 30, tzinfo=dt.UTC)
 
 
 @pytest.mark.django_db
-def test_what_a_sender_hears() -> None:
+def test_a_sender_reads_the_expected_sentences() -> None:
     moves = sorted((str(old), str(new)) for old in MOVES for new in MOVES[old])
     agreed = [("12.30", "AUD"), ("9.99", "NZD"), ("10", "AUD")]
     names = ["Priya Nair", "Priya", "Noor van Haddad", " Ann  Lee "]

@@ -1,4 +1,4 @@
-"""How a carrier's report is read: its cells, its files and the kinds of its lines."""
+"""How a carrier's report is read: its cells, its files and its kinds of lines."""
 
 import datetime as dt
 from dataclasses import replace
@@ -45,7 +45,7 @@ def cell(name: str, text: str, plain: ReportRow) -> str:
     return f"{name}={text_of(text)} -> {changes(row, plain) if isinstance(row, ReportRow) else text_of(row)}"
 
 
-def test_the_cells_of_a_report() -> None:
+def test_the_cells_of_a_report_are_read_as_expected() -> None:
     plain = first(line("SQ7K2M"))
     compare("reads-bill-cells", [text_of(plain), *(cell(name, text, plain) for name in CELLS for text in CELLS[name])])
 
@@ -75,7 +75,7 @@ def by_line(one: Any) -> Any:
 
 
 def keys(*files: list[dict[str, str]], own: str = "") -> list[int]:
-    """Each line's key by its first appearance."""
+    """Replace each line's key by a number, in order of appearance."""
     columns = fields.DEFAULT_COLUMNS | ({"line_id": own} if own else {})
     profile = replace(PROFILE, columns=columns)
     found = [one.key for rows in files for one in read_report(written(*rows), profile) if isinstance(one, ReportRow)]
@@ -98,7 +98,7 @@ OTHERWISE = {
 }
 
 
-def test_files_of_a_report_and_the_names_of_their_lines() -> None:
+def test_report_files_and_the_keys_of_their_lines_are_read_as_expected() -> None:
     one, sums = line("S1"), written(line("T", Type="SUM"), line("T", Type="Total"))
     two = {"nothing": one} | {name: one | {name: text} for name, text in OTHERWISE.items()}
     compare(
@@ -160,7 +160,7 @@ def found(steps: Any, what: str) -> list[str]:
     return [*of, f"given back: {history(steps).is_given_back(one, W[2])}"]
 
 
-def test_the_kind_of_a_line() -> None:
+def test_each_line_has_the_expected_kind() -> None:
     weeks = [(what, n) for what in ORDERS for n in (1, 2, 3)]
     compare(
         "reads-bill-kinds",

@@ -54,7 +54,7 @@ FLAGS = {
 BEFORE: list[dict[str, dt.date]] = [{"same": W[1]}, {"same": W[2], "used": W[1]}, {"used": W[2]}, {"used": W[3]}]
 
 
-def test_the_lines_made_of_a_row() -> None:
+def test_a_row_becomes_the_expected_lines() -> None:
     compare(
         "reads-bill-lines",
         [
@@ -85,7 +85,7 @@ def explained(kind: str, sender: Sender, of: Order | None = None, **values: Any)
     return line_reasons.line_reason(charge, sender)
 
 
-def test_how_a_line_is_explained() -> None:
+def test_a_line_is_explained_as_expected() -> None:
     then = Charge(week=W[2])
     ours = [(text, of, sender) for text in ("", "Late.") for of in (None, then) for sender in (AU, US)]
     measured = [
@@ -115,7 +115,7 @@ def disputed(*found: Dispute) -> Charge:
     return charge
 
 
-def test_weeks_sums_and_disputes() -> None:
+def test_weeks_totals_and_disputes_are_read_as_expected() -> None:
     at = dt.datetime(2026, 11, 30, 20, 0, tzinfo=dt.UTC)
     found = {
         state: Dispute(state=state, made_at=at, answered_at=at + dt.timedelta(days=3), answer="So.")

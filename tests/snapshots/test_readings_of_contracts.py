@@ -22,7 +22,7 @@ URLS = (
 )  # fmt: skip
 
 
-def test_addresses_that_may_be_used() -> None:
+def test_only_the_expected_addresses_are_allowed() -> None:
     compare(
         "reads-hosts",
         [
@@ -84,7 +84,7 @@ def rule(name: str) -> list[str]:
     return list(lines(lambda value: getattr(validators, name)(value), [(value,) for value in WAYS[name]], name))
 
 
-def test_rules_of_a_contract_and_shapes_of_references() -> None:
+def test_contract_rules_and_reference_formats_are_read_as_expected() -> None:
     filled = operations.Operation.parse("GET /o/{id}/{reference}?r={reference}&x=")
     names = [("a/b ", "S 1"), ("..", "S1"), (" ", "S1"), ("1", "."), ("1", ""), ("", "S1")]
     compare(
@@ -123,7 +123,7 @@ TOLD = (
 )  # fmt: skip
 
 
-def test_files_of_a_contract(tmp_path: Path) -> None:
+def test_contract_files_are_read_as_expected(tmp_path: Path) -> None:
     file = tmp_path / "contract.toml"
 
     def laid_over(text: str) -> list[object]:

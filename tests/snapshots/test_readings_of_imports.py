@@ -40,7 +40,7 @@ def sheet(data: bytes) -> Any:
     return [found.header, found.rows, found.encoding, found.delimiter, found.filled, list(found.dropped), names]
 
 
-def test_files_of_orders() -> None:
+def test_files_of_orders_are_read_as_expected() -> None:
     files = [
         Import(encoding=name, delimiter=sign)
         for name, sign in zip(("utf-8-sig", "cp1252", "utf-16", "utf-8"), delimited.DELIMITERS, strict=True)
@@ -63,7 +63,7 @@ ODD = (
 
 
 @pytest.mark.django_db
-def test_columns_are_guessed() -> None:
+def test_columns_are_guessed_as_expected() -> None:
     wanted = {
         country: columns.fields(Sender(country=country), PickupAddress(country=country))
         for country in ("AU", "US", "CA")

@@ -1,4 +1,4 @@
-"""How units, the items of an order, and a shop's remarks about it are read."""
+"""How units, an order's items and a shop's remarks about an order are read."""
 
 from functools import partial
 from itertools import product
@@ -33,7 +33,7 @@ def of_cell(by_name: str, in_row: str | None, chosen: str, country: str) -> str:
     return f"{units.of_cell('weight', row, file)} {units.in_the_forms({'length': '12'}, {'weight': '2'}, row, file)}"
 
 
-def test_units() -> None:
+def test_units_are_read_as_expected() -> None:
     tables = {"weights": units.WEIGHTS, "lengths": units.LENGTHS}
     sums: tuple[Any, ...] = (
         ["1 kg", "500 g"],
@@ -70,7 +70,7 @@ def test_units() -> None:
     )  # fmt: skip
 
 
-def test_what_a_shop_says_of_its_orders() -> None:
+def test_a_shops_remarks_are_read_as_expected() -> None:
     states = [*shop_words._SENT, *shop_words._ENDED, *shop_words._OPEN]
     words = [*states, "paid", "processing", "wc-completed", "WC Cancelled", "0", ""]
     several: list[tuple[Any, ...]] = [
@@ -102,7 +102,7 @@ def sentences(found: dict[str, str]) -> str:
     return "; ".join(f"{text} ({', '.join(name for name in found if found[name] == text)})" for text in texts)
 
 
-def test_items_of_several_rows() -> None:
+def test_items_of_several_rows_are_joined_as_expected() -> None:
     mug, pen, bare = (
         {"description": "Mug", "weight": "1 kg", "item_1_quantity": "2"},
         {"description": "Pen", "weight": "200 g", "item_1_value": "3"},

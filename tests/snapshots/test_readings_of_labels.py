@@ -21,7 +21,7 @@ def label(body: bytes = PDF, status: int = 200, read: Any = labels.read_label, *
     return outcome(lambda: read(reply(body, status, **(KIND | how)), PLAIN))
 
 
-def test_labels_and_the_way_to_them() -> None:
+def test_labels_and_their_urls_are_read_as_expected() -> None:
     url, away = "https://api.carrier.example/l/1", "https://cdn.example/l"
     hops = [(302, "/l/2"), (303, "l2"), (307, url), (308, away), (304, "/l/2"), (301, ""), (200, "/x"), (404, ""),
     (405, ""), (501, ""), (401, ""), (500, ""), (400, "")]  # fmt: skip
@@ -58,7 +58,7 @@ WAITS = ("5", " 5 ", "0", "-1", "1.5", "3600", "3601", "9999999999", "soon", "",
          "Thu, 31 Dec 99999 13:31:00 GMT")  # fmt: skip
 
 
-def test_what_a_status_means() -> None:
+def test_each_status_has_the_expected_meaning() -> None:
     bodies = {
         "words": {"messages": {"weight": ["too heavy"]}},
         "text": "No.",
@@ -107,7 +107,7 @@ def test_what_a_status_means() -> None:
     )  # fmt: skip
 
 
-def test_links_to_the_tracking_page() -> None:
+def test_links_to_the_tracking_page_are_made_as_expected() -> None:
     signed = Contract(link="signed", link_page="https://t.example/p", link_seconds=60)
     asked = Contract(link="signed", link_page="https://t.example/p?a=1")
     now = dt.datetime(2026, 11, 23, 10, 0, 0, 999999, tzinfo=dt.UTC)

@@ -50,7 +50,7 @@ def badges(products: list[dict[str, Any]]) -> list[str]:
 
 
 @pytest.mark.django_db
-def test_offers_and_pickup_days() -> None:
+def test_offers_and_pickup_days_are_shown_as_expected() -> None:
     here, there = (
         Party(line1="1 A St", suburb="Fitzroy", postcode="3065", country="AU", state="VIC"),
         Party(line1="1  a st", suburb="FITZROY", postcode="3065", country="AU"),

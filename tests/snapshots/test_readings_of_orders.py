@@ -59,7 +59,7 @@ def orders() -> Iterator[str]:
         yield shown(what, differing(booked, changed(ORDER, *what), plain))
 
 
-def test_a_booked_order() -> None:
+def test_a_reply_to_a_booking_is_read_as_expected() -> None:
     foreign = {"id": "9", "consignment": "33123456789012", "situation": "void", "charged": {"amount": 5,
     "currency": "AUD"},
                "documents": [{"kind": "pdf", "paper": "A4 sheet", "href": "https://l.example"}],
@@ -92,7 +92,7 @@ def cancelled(said: Any, status: int = 200, contract: Any = PLAIN, **how: Any) -
 YES = {"order_id": "A-1", "state": "Cancelled", "cancellation_message": "Will be refunded."}
 
 
-def test_a_cancellation() -> None:
+def test_a_reply_to_a_cancellation_is_read_as_expected() -> None:
     fields = {
         "yes": cancelled(YES), "another order": cancelled(YES | {"order_id": "A-2"}),
         "no number": cancelled(changed(YES, ("order_id", ...))),

@@ -90,7 +90,7 @@ def typed(what: dict[str, str], address: PickupAddress, plain: dict[str, Any]) -
     return f"{text_of(cleaned)} {form.details().may_prepay_duties}"
 
 
-def test_a_typed_parcel(address: PickupAddress) -> None:
+def test_a_typed_parcel_is_read_as_expected(address: PickupAddress) -> None:
     form = ParcelForm(HOME, sender=Sender(pk=1, country="AU"), address=address)
     assert form.is_valid()
     plain = form.cleaned_data
@@ -116,7 +116,7 @@ def metric(weight: str, unit: str, side: str, size: str) -> Any:
     return entries.in_metric(Measures(Decimal(weight), unit, Decimal(side), Decimal(1), Decimal(1), size))
 
 
-def test_an_entry_and_presses_of_its_page() -> None:
+def test_an_earlier_entry_and_its_buttons_are_read_as_expected() -> None:
     again, other = (entries.ParcelDetails.from_json(ENTRY.to_json() | more) for more in ({}, {"size": "x"}))
     presses = [
         "receiver_company=A&x=1", "receiver_company=A&clear_company=", "use_place=A|VIC|3065&receiver_suburb=B",

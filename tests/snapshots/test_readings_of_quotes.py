@@ -1,4 +1,4 @@
-"""How a quote is read: products, prices, days, and what is unreadable."""
+"""How a quote is read: products, prices, days, and unreadable rows."""
 
 import datetime as dt
 from collections.abc import Iterator
@@ -75,7 +75,7 @@ def quote(said: Any, contract: Any = PLAIN, **how: Any) -> str:
     return outcome(short)
 
 
-def test_products_of_a_quote() -> None:
+def test_the_products_of_a_quote_are_read_as_expected() -> None:
     other = {"service": "R1", "title": "Road", "first_mile": "drop off", "total": {"amount": 5, "currency": "NZD"}}
     whole = {
         "none": quote([]), "an object": quote({"products": [ROW]}), "null": quote(None), "no JSON": quote(b"<html>"),

@@ -1,4 +1,4 @@
-"""How a refusal and texts with secret links are read; and what is written for the carrier."""
+"""How refusals and texts with secret links are read, and what is written for the carrier."""
 
 import datetime as dt
 from dataclasses import replace
@@ -48,7 +48,7 @@ SHAPES: tuple[Any, ...] = (
 )  # fmt: skip
 
 
-def test_a_refusal_in_our_fields() -> None:
+def test_a_refusal_is_read_into_our_fields_as_expected() -> None:
     mine = Contract(
         error_code="code",
         error_text="why",
@@ -92,7 +92,7 @@ BODIES = (
 )  # fmt: skip
 
 
-def test_secret_links_are_cut() -> None:
+def test_secret_links_are_cut_as_expected() -> None:
     keyed = Contract(link_token_query="key", link_field="", label_url="href")
     compare(
         "reads-scrubbed",
@@ -131,7 +131,7 @@ CONTRACTS = {"plain": PLAIN, "other": OTHER, "metric": Contract(units="metric", 
 cover_number="string", query_weight_units="")}  # fmt: skip
 
 
-def test_what_is_written_for_the_carrier() -> None:
+def test_requests_to_the_carrier_are_written_as_expected() -> None:
     cases = [(what, how) for what in SHIPMENTS for how in CONTRACTS]
     few = [
         case
@@ -154,7 +154,7 @@ def test_what_is_written_for_the_carrier() -> None:
     )  # fmt: skip
 
 
-def test_who_we_say_we_are() -> None:
+def test_the_portal_identifies_itself_as_expected() -> None:
     schemes = [("basic", ""), ("bearer", ""), ("none", "Api: 1 2"), ("header:X-Key", "")]
     compare(
         "writes-headers",

@@ -67,7 +67,7 @@ def odd(cells: list[str], corrected: dict[str, str]) -> str:
     return leaving_out.odd_shape(ImportRow(file=Import(header=HEADER), cells=cells, corrected=corrected))
 
 
-def test_the_fields_of_a_row() -> None:
+def test_the_fields_of_a_row_are_read_as_expected() -> None:
     plain = row_of(ROW, {}, {})
 
     def differing(found: dict[str, str]) -> str:
@@ -129,7 +129,7 @@ STARTS = [("AU", "fi"), ("AU", "30"), ("AU", "3065 f"), ("AU", "f 3065"), ("AU",
 ("CA", "K1P"), ("US", "97205"), ("AU", "h", 1), ("AU", "7 hob"), ("NZ", "a"), ("AU", "x")]  # fmt: skip
 
 
-def test_pasted_addresses_and_suggested_places(address: PickupAddress) -> None:
+def test_pasted_addresses_and_suggested_places_are_as_expected(address: PickupAddress) -> None:
     compare(
         "reads-pasted",
         [

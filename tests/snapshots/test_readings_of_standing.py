@@ -1,4 +1,4 @@
-"""What an order may become, what it is called, whether it may be cancelled; and what its contents raise."""
+"""An order's next statuses, its status label, whether it may be cancelled, and the questions its contents raise."""
 
 import datetime as dt
 from decimal import Decimal
@@ -81,7 +81,7 @@ GROUPS = {
 
 
 @pytest.mark.django_db
-def test_what_an_order_may_become_and_what_it_is_called() -> None:
+def test_each_order_has_the_expected_label_and_next_statuses() -> None:
     ahead = {"carrier_pickup_date": dt.date(2026, 11, 30)}
     odd = [{"cancel_refused_at": T}, {"used_after_cancel_at": T}, {"is_cancellable": False}, {"is_cancellable": True}]
     days = list(product((None, dt.date(2026, 11, 20)), (None, dt.date(2026, 11, 23)), (None, dt.date(2026, 11, 24))))
@@ -126,7 +126,7 @@ GOODS = (
 )
 
 
-def test_sizes_goods_and_places_of_scans() -> None:
+def test_sizes_goods_and_places_of_scans_are_read_as_expected() -> None:
     boxes = [
         Measures(Decimal(weight), unit, *map(parcels.Decimal, box[:3]), box[3])
         for box in BOX

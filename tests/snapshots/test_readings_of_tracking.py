@@ -1,4 +1,4 @@
-"""How the scans of a parcel are read: from a reply, its pages, and a webhook."""
+"""How a parcel's scans are read: from a reply, from its pages, and from a webhook."""
 
 import json
 from functools import partial
@@ -47,7 +47,7 @@ def event(what: tuple[str, Any]) -> str:
     return f"{what[0]}={text_of(what[1])} -> {in_reply}; pushed: {pushed}"
 
 
-def test_a_scan() -> None:
+def test_a_scan_is_read_as_expected() -> None:
     names = [
         json.dumps(
             {
@@ -81,13 +81,13 @@ def tracked(said: Any, *, must_list: bool = True, contract: Any = PLAIN, **how: 
 
 
 def many(count: int) -> list[dict[str, Any]]:
-    """The newest stands first."""
+    """Return this many scans, the newest first."""
     return [
         EVENT | {"scan_time": f"2026-11-{25 - n // 1440:02}T{n // 60 % 24:02}:{n % 60:02}:00Z"} for n in range(count)
     ]
 
 
-def test_the_scans_of_a_reply() -> None:
+def test_the_scans_of_a_reply_are_read_as_expected() -> None:
     rows = [
         EVENT,
         EVENT | {"carrier_reference": "S99999"},
@@ -138,7 +138,7 @@ def joined(*pages: Any, whole: bool = True) -> Any:
     return [found.state, len(found.scans), list(found.unreadable), found.pickup_date, found.is_whole, found.next_page]
 
 
-def test_the_pages_of_a_reply() -> None:
+def test_the_pages_of_a_reply_are_read_as_expected() -> None:
     days = [{"tracking_events": many(n), "state": f"s{n}", "scheduling": {"pickup_date": day}} for n, day in ((1,
     None), (600, "2026-11-24"), (401, "2026-11-25"))]  # fmt: skip
     compare(

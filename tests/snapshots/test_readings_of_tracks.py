@@ -1,4 +1,4 @@
-"""Where a parcel is by its scans, when it is polled, and how long things wait."""
+"""Where a parcel is according to its scans, when it is polled, and how long things wait."""
 
 import datetime as dt
 import random
@@ -25,7 +25,7 @@ RECEIVED = 6 * HOUR
 
 
 def folded(*scans: tuple[float, str]) -> str:
-    """The same in whatever order they arrive, and however often."""
+    """Return the progress, which is the same in any order and with any repeats."""
     steps = [progress.Step(T + hours * HOUR, f"{n}", word, T + RECEIVED) for n, (hours, word) in enumerate(scans)]
     results = {text_of(progress.project_steps([*order, *order[:1]])) for order in permutations(steps)}
     return " or ".join(sorted(results))
@@ -42,7 +42,7 @@ SCANS: tuple[tuple[tuple[float, str], ...], ...] = (
 )  # fmt: skip
 
 
-def test_where_a_parcel_is_by_its_scans() -> None:
+def test_scans_give_the_expected_progress() -> None:
     pairs = [((0, one), (0, other)) for at, one in enumerate(Progress.values) for other in Progress.values[at + 1 :]]
     compare("reads-progress", [*lines(folded, SCANS), *lines(folded, pairs, "at the very same instant")])
 
@@ -97,7 +97,7 @@ def missed(asked: dt.date | None, heard: dt.date | None, today: dt.date) -> int:
     return progress.missed_pickups(asked, booked_on=booked, heard_on=heard, today=today, where=("AU", "VIC"))
 
 
-def test_when_something_is_asked_again_or_late(settings: Any) -> None:
+def test_retries_and_lateness_come_at_the_expected_times(settings: Any) -> None:
     settings.TIME_SCALE = 1.0
     kinds = ("booked", "never scanned", "cancelled", "cancelled, used", "watched", "nobody's")
     days = list(

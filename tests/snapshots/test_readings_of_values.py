@@ -38,7 +38,7 @@ def nested(depth: int) -> bytes:
     return b"[" * depth + b"]" * depth
 
 
-def test_numbers_money_and_days_of_a_reply() -> None:
+def test_numbers_money_and_days_of_a_reply_are_read_as_expected() -> None:
     compare(
         "reads-values",
         [
@@ -90,7 +90,7 @@ BODIES = (
 PLACES = {"a": {"b": {"c": 0}}, "l": [1], "n": None, "": 5}
 
 
-def test_texts_names_and_json_of_a_reply() -> None:
+def test_texts_names_and_json_of_a_reply_are_read_as_expected() -> None:
     compare(
         "reads-texts",
         [

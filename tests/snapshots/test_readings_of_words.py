@@ -39,7 +39,7 @@ def working_days(where: tuple[str, str], day: str) -> list[str]:
     return [f"{one:%d.%m.}" for one in found]
 
 
-def test_places_and_days_of_work() -> None:
+def test_places_and_business_days_are_as_expected() -> None:
     codes = [
         ("CA", "k1p5m7"),
         ("CA", " K1P 5M7"),
@@ -92,7 +92,7 @@ def chip(status: str, progress: str) -> str:
     return words.status_chip(SimpleNamespace(status=status, progress=progress, **told_as))
 
 
-def test_money_days_and_words_by_country() -> None:
+def test_money_days_and_words_by_country_are_as_expected() -> None:
     senders = {
         country: Sender(country=country, zone=zone)
         for country, zone in (("AU", "Australia/Melbourne"), ("US", "America/Los_Angeles"), ("CA", "America/Toronto"))

@@ -44,7 +44,7 @@ ROWS = (
 
 @dataclass
 class Story:
-    """Its lines: what each step answered, wrote and mailed, and what the workers and the carrier made of it."""
+    """The lines of a story: each step's response, rows and emails, and what the workers and the carrier did next."""
 
     carrier: SandboxCarrier
     clock: time_machine.Traveller
@@ -54,7 +54,7 @@ class Story:
 
     @contextmanager
     def step(self, name: str, *, minutes: float = 2) -> Iterator[None]:
-        """Write down what happens inside, and then what is due `minutes` later."""
+        """Record what happens inside, and then what is due `minutes` later."""
         self.lines.append(f"== {name}")
         with self.recorded():
             yield
@@ -91,7 +91,7 @@ def story(
 
 
 def booked(page: Client, typed: dict[str, Any], **changed: Any) -> Order:
-    """Price what is typed, and press Book on the first offer."""
+    """Get prices for the typed parcel, and press Book on the first offer."""
     page.post("/parcels/new/", typed | changed)
     quote = Quote.objects.latest("pk")
     chosen = {"product": quote.products[0]["code"], "pickup_date": "", "form_token": str(quote.uuid)}

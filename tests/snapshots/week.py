@@ -1,4 +1,4 @@
-"""The last week of a year, as two businesses and an operator find it at half past midnight of New Year's Day."""
+"""The last week of a year, as two businesses and an operator see it at half past midnight on New Year's Day."""
 
 import datetime as dt
 from decimal import Decimal
@@ -58,7 +58,7 @@ NAMES = ["Noor Tamsin", "Ola Brink", "Pia Long", "Remy Vale", "Uma Reyes", "Jo H
 
 
 def orders(of: Sender, people: list[User], *, mark: str) -> list[Order]:
-    """All of ORDERS for one business; no two agree in price, size, receiver or reference."""
+    """Create all of ORDERS for one business. No two have the same price, size, receiver or reference."""
     return [_order(of, people[n % len(people)], n, f"{mark}{n:02d}", *fields) for n, fields in enumerate(ORDERS)]
 
 
@@ -104,7 +104,7 @@ def _parcel(made: Order, n: int, scans: list[tuple[str, float, bool]], last: dt.
 
 
 def bills(mine: list[Order], others: list[Order], by: User) -> None:
-    """Two posted weeks and one being checked, with lines of both businesses and unassigned ones."""
+    """Create two posted weeks and one being checked, with lines of both businesses and unassigned ones."""
     for number, (week, state) in enumerate(
         [(dt.date(2026, 12, 14), "posted"), (dt.date(2026, 12, 21), "posted"), (dt.date(2026, 12, 28), "checked")], 1
     ):
@@ -136,7 +136,7 @@ def bills(mine: list[Order], others: list[Order], by: User) -> None:
 
 
 def imports(of: Sender, by: User, mine: list[Order]) -> Any:
-    """A file with a row in each state; the row to be fixed is returned."""
+    """Create a file with a row in each state. Return the row to fix."""
     file = factories.import_file(of, by, created_at=ago(hours=13), file_name=f"{of.name} orders.csv")
     for n, state in enumerate(("ready", "warning", "skipped", "failed", "booked"), 2):
         cells = [
@@ -170,7 +170,7 @@ def business(name: str, people: list[User], **fields: Any) -> Sender:
 
 
 def things_of(of: Sender, people: list[User], *, mark: str, others: list[Order]) -> dict[str, Any]:
-    """A business's week, and the objects its URLs name."""
+    """Create a business's week. Return the objects its URLs need."""
     person, made = people[0], orders(of, people[:2], mark=mark)
     row = imports(of, person, made)
     receivers = [

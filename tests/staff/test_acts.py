@@ -1,4 +1,4 @@
-"""Actions: every change an operator makes asks why, happens once, and is in the audit log."""
+"""Actions: every change an operator makes needs a reason, happens once, and is in the audit log."""
 
 from collections.abc import Callable
 from decimal import Decimal
@@ -44,7 +44,7 @@ def test_a_sender_is_suspended_with_a_text_and_reinstated_with_a_reason(
 
 
 @pytest.mark.parametrize("missing", ["category", "text"])
-def test_a_suspension_without_a_category_or_a_text_is_asked_again(staff: Client, quill: Sender, missing: str) -> None:
+def test_a_suspension_needs_a_category_and_a_text(staff: Client, quill: Sender, missing: str) -> None:
     page = staff.post(_act(quill, "suspend"), {**SUSPENSION, missing: ""})
     assert page.status_code == 200
     assert page.context["form"].errors[missing]

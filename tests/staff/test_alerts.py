@@ -426,7 +426,7 @@ def test_an_unreachable_server_keeps_its_last_check_and_is_logged(
 
 
 @pytest.mark.parametrize(("spent", "is_near"), [("89.99", False), ("90.00", True), ("100.00", True)])
-def test_nine_tenths_of_the_daily_limit_alert(db: None, settings: Any, spent: str, is_near: bool) -> None:
+def test_using_nine_tenths_of_the_daily_limit_alerts(db: None, settings: Any, spent: str, is_near: bool) -> None:
     settings.DAILY_MONEY_LIMIT, now = Decimal(100), timezone.now()
     DailySpend.objects.create(day=now.date(), spent=Decimal(spent))
     assert named(now) == ({"money-near-limit": "ticket"} if is_near else {})
@@ -442,7 +442,9 @@ def test_nine_tenths_of_the_daily_limit_alert(db: None, settings: Any, spent: st
         ("2026-11-28T12:00:00Z", False),
     ],
 )
-def test_a_days_money_alerts_until_that_day_is_over_everywhere(db: None, settings: Any, at: str, is_told: bool) -> None:
+def test_a_daily_money_limit_alerts_until_that_day_is_over_everywhere(
+    db: None, settings: Any, at: str, is_told: bool
+) -> None:
     now, settings.DAILY_MONEY_LIMIT = dt.datetime.fromisoformat(at), Decimal(100)
     day = dt.date(2026, 11, 27)
     DailySpend.objects.create(day=day, spent=Decimal(95), refused_at=now - MINUTE, refused_price=Decimal(9))
@@ -484,7 +486,7 @@ def test_a_void_report_does_not_count_as_a_bill(quill: Sender, alice: User) -> N
 
 
 def test_webhooks_that_never_come_alert_after_six_hours(quill: Sender, alice: User) -> None:
-    """Three scans in a day are too few for the alarm of an hour."""
+    """Three scans in a day are too few for the one-hour alarm."""
     now = timezone.now()
     parcel = factories.parcel(factories.order(quill, alice, status="booked"))
     for hours in (10, 8, 6):
@@ -529,7 +531,7 @@ def test_no_message_names_a_person_or_a_parcel(quill: Sender, alice: User, setti
         assert private not in everything
 
 
-def test_an_incident_of_three_months_ago_is_deleted_with_its_messages(stopped: CarrierAccount) -> None:
+def test_a_three_month_old_incident_is_deleted_with_its_messages(stopped: CarrierAccount) -> None:
     now = timezone.now()
     look(0)
     stop(stopped, None)

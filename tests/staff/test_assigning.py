@@ -1,6 +1,4 @@
-"""Many unassigned lines go to one sender at once; lines that may belong to an unclear booking are resolved one by
-one.
-"""
+"""Many unassigned lines are assigned to one sender at once, except those that may belong to an unclear booking."""
 
 import datetime as dt
 from collections.abc import Callable
@@ -93,7 +91,7 @@ def test_a_line_goes_to_the_parcel_with_its_customer_reference(
     assert own.order == order
 
 
-def test_a_customer_reference_of_two_parcels_matches_neither(staff: Client, order: Order, alice: User) -> None:
+def test_a_customer_reference_shared_by_two_parcels_matches_neither(staff: Client, order: Order, alice: User) -> None:
     factories.order(order.sender, alice, status="booked", customer_reference="PO 117")
     charge = stray(customer_reference="PO 117", day=timezone.now().date())
     assert line(preview(staff, order.sender, charge), charge).order is None
@@ -110,7 +108,7 @@ def test_a_line_with_the_reference_of_another_senders_parcel_is_skipped(
     assert list(Charge.objects.unmatched()) == [charge]
 
 
-def test_cover_in_the_same_price_is_assigned_too_and_is_in_the_sum(staff: Client, quill: Sender) -> None:
+def test_cover_in_the_same_price_is_assigned_too_and_is_in_the_total(staff: Client, quill: Sender) -> None:
     cost = stray(line=2)
     cover = stray(kind="cover", amount="2.00", report=cost.report, line=2, part=1)
     page = preview(staff, quill, cost, cover)
@@ -125,7 +123,7 @@ def test_cover_in_the_same_price_is_assigned_too_and_is_in_the_sum(staff: Client
 def test_a_line_that_may_belong_to_an_unclear_booking_is_skipped_with_a_link(
     staff: Client, quill: Sender, wren: Sender, bob: User, status: str
 ) -> None:
-    """Even if it was ticked as if the page had offered it."""
+    """Even if it is ticked in a made-up form."""
     booking = cases.unclear(wren, bob, status=status)
     may_be = stray("SFOUND001", day=timezone.now().date())
     other = stray("SLONGAGO1", day=timezone.now().date() - dt.timedelta(days=30))
@@ -175,7 +173,7 @@ def test_a_charge_from_before_the_booking_does_not_match(staff: Client, quill: S
     assert line(preview(staff, quill, charge), charge).unclear is None
 
 
-def test_another_accounts_unclear_booking_blocks_no_line(staff: Client, quill: Sender, unclear: Any) -> None:
+def test_an_unclear_booking_of_another_account_blocks_no_line(staff: Client, quill: Sender, unclear: Any) -> None:
     unclear()
     other = gateway.current_account()
     other.pk, other.fingerprint = None, "another"
@@ -219,7 +217,7 @@ def test_nothing_is_assigned_that_the_page_did_not_show(
     assert Charge.objects.unmatched().get() == charge
 
 
-def test_the_page_keeps_what_was_typed_and_asks_why_only_when_it_assigns(staff: Client, quill: Sender) -> None:
+def test_the_page_keeps_what_was_typed_and_needs_a_reason_only_to_assign(staff: Client, quill: Sender) -> None:
     charge = stray()
     wrong = staff.post(PAGE, {"line": f"{charge.pk}:", "sender": "A-9999", "reason": "As told by", "preview": "1"})
     assert wrong.context["form"].errors == {"sender": ["No sender has this number."]}
@@ -237,7 +235,7 @@ def test_unticked_lines_stay_unassigned(staff: Client, quill: Sender) -> None:
     assert Charge.objects.get(sender=quill) == ticked
 
 
-def test_more_than_a_hundred_or_none_are_refused_with_a_reason(
+def test_ticking_no_line_or_more_than_a_hundred_is_refused(
     staff: Client, quill: Sender, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     form = {"sender": quill.number, "reason": REASON, "assign": "1"}

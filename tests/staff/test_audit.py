@@ -88,7 +88,7 @@ def made_by_somebody(**fields: Any) -> Order:
 
 
 def adopted() -> Order:
-    """Adopted by its reference alone."""
+    """An order adopted by its reference alone."""
     return made_by_somebody(status="booked", carrier_order_id="")
 
 
@@ -121,7 +121,7 @@ def unclear_cancel() -> Order:
 
 @pytest.fixture(autouse=True)
 def _the_carrier_confirms(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What it confirms, and what it does not: tests/orders/test_adopting.py."""
+    """Let the carrier confirm every reference. tests/orders/test_adopting.py tests what it does confirm."""
     monkeypatch.setattr(
         "shipping_portal.staff.resolution.verifying._check_order",
         lambda order, reference, order_id: Confirmed(reference, order_id),
@@ -157,7 +157,7 @@ def old_list() -> LocalityList:
 
 
 def charge(of: Sender | None = None, **fields: Any) -> Charge:
-    """A line that is unassigned, or a sender's."""
+    """A line that is unassigned or belongs to a sender."""
     made: Charge = factories.charge(None, sender=of, **fields)
     return made
 
@@ -262,7 +262,7 @@ def registered() -> list[tuple[type[Model], AdminAction]]:
     ("model", "act"), registered(), ids=[f"{m._meta.model_name} {act.name}" for m, act in registered()]
 )
 def test_every_action_writes_exactly_one_row(staff: Client, sam: User, model: type[Model], act: AdminAction) -> None:
-    """An action without a case fails here: its author has to add one."""
+    """An action without a case fails here, so its author has to add one."""
     prepare, form = SCENES[model._meta.label_lower, act.name]
     thing, began_at = prepare(), timezone.now()
     url = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_act", args=[thing.pk, act.name])
@@ -278,9 +278,7 @@ def test_every_action_writes_exactly_one_row(staff: Client, sam: User, model: ty
 @pytest.mark.parametrize(
     ("model", "act"), registered(), ids=[f"{m._meta.model_name} {act.name}" for m, act in registered()]
 )
-def test_every_action_asks_why_and_changes_nothing_without_a_reason(
-    staff: Client, model: type[Model], act: AdminAction
-) -> None:
+def test_every_action_changes_nothing_without_a_reason(staff: Client, model: type[Model], act: AdminAction) -> None:
     prepare, form = SCENES[model._meta.label_lower, act.name]
     thing = prepare()
     before = model._default_manager.filter(pk=thing.pk).values().get()
@@ -433,7 +431,7 @@ def test_a_label_that_was_not_served_writes_no_row(
 
 @pytest.fixture
 def history(sam: User, alice: User, quill: Sender) -> Order:
-    """A year-old row of the portal's own, one of a sender's and one of an operator's. Its order is returned."""
+    """Year-old rows by the portal, a sender and an operator. Returns the order they are about."""
     order, now = factories.order(quill, alice, status="booked"), timezone.now()
     Audit.write("second reference", order, by=None, at=now - dt.timedelta(days=370), sender=quill)
     Audit.write("label opened", order, by=alice, at=now, sender=quill, reason="full")
@@ -459,7 +457,7 @@ def history(sam: User, alice: User, quill: Sender) -> Order:
         ({"q": "order"}, []),
     ],
 )
-def test_it_is_filtered_by_actor_action_and_day_and_searched_by_object(
+def test_the_log_is_filtered_by_actor_action_and_day_and_searched_by_object(
     staff: Client, history: Order, query: dict[str, str], actions: list[str]
 ) -> None:
     Order.objects.filter(pk=history.pk).update(carrier_reference="STEST00000")
@@ -469,7 +467,7 @@ def test_it_is_filtered_by_actor_action_and_day_and_searched_by_object(
     assert [line[4] for line in exported(staff, query)[1:] if line[4] != "audit exported"] == actions
 
 
-def test_one_operator_is_a_filter(staff: Client, history: Order, sam: User) -> None:
+def test_the_log_can_be_filtered_by_one_operator(staff: Client, history: Order, sam: User) -> None:
     shown = staff.get(LIST, {"by": str(sam.pk)}).context["cl"].result_list
     assert [row.action for row in shown] == ["sender suspended"]
 
@@ -521,7 +519,7 @@ def test_exporting_the_audit_log_is_audited_too(staff: Client, history: Order, s
 
 
 @pytest.mark.postgres
-def test_the_file_costs_the_same_queries_at_any_length(staff: Client, history: Order) -> None:
+def test_the_file_takes_the_same_number_of_queries_at_any_length(staff: Client, history: Order) -> None:
     exported(staff)
     with CaptureQueriesContext(connection) as short:
         exported(staff)
@@ -543,7 +541,7 @@ def test_a_lookup_through_the_export_is_refused_like_one_in_the_list(
 @pytest.mark.parametrize(
     "typed", ["at__year=99999999999", "at__gte=99999-01-01", "p=99999999999999999999", "by=" + "9" * 40]
 )
-def test_a_url_typed_by_hand_is_not_an_error_of_ours(staff: Client, typed: str) -> None:
+def test_a_url_typed_by_hand_does_not_cause_a_server_error(staff: Client, typed: str) -> None:
     answer = staff.get(f"{reverse('admin:accounts_audit_changelist')}?{typed}")
     assert answer.status_code in {200, 302, 400}
     assert staff.get(f"{reverse('admin:accounts_audit_export')}?{typed}").status_code in {200, 302, 400}

@@ -54,7 +54,7 @@ def sent(browser: Client, content: bytes, *, name: str = NAME, **fields: str) ->
 
 
 def uploaded(browser: Client, content: bytes, **fields: str) -> BillingReport:
-    """A report that is uploaded and read as the worker does it."""
+    """Upload a report and read it as the worker does."""
     sent(browser, content, **fields)
     report = BillingReport.objects.latest("pk")
     checking.read_due_report(report.pk)
@@ -70,7 +70,7 @@ def order(quill: Sender, alice: User) -> Order:
 # -- From the file to the posting ----------------------------------------------------------------
 
 
-def test_a_report_is_uploaded_read_and_posted_in_three_presses(operator: Operator, order: Order, alice: User) -> None:
+def test_a_report_is_uploaded_read_and_posted_in_three_clicks(operator: Operator, order: Order, alice: User) -> None:
     """The link on the first page, Check the file, and Post with a reason on the page that follows."""
     billing = operator("Billing")
     assert f'href="{UPLOAD}"' in billing.get("/admin/").content.decode()
@@ -112,14 +112,12 @@ def test_the_health_page_shows_the_last_report_and_its_state(staff: Client, orde
     assert f'href="{page_of(report)}">{NAME}</a>, 0\N{NO-BREAK SPACE}minutes ago: checked, not posted' in recorded
 
 
-def test_a_report_is_of_the_week_before_the_date_in_its_name_or_of_the_day_that_was_given(
-    staff: Client, order: Order
-) -> None:
+def test_a_reports_week_is_given_or_is_the_one_before_the_date_in_its_name(staff: Client, order: Order) -> None:
     assert uploaded(staff, summed(line("SA00001"))).week == dt.date(2026, 11, 16)
     assert uploaded(staff, summed(line("SA00002")), week="2026-11-12").week == dt.date(2026, 11, 9)
 
 
-def test_a_file_refused_in_the_reports_folder_waits_here_and_is_read_again_once_its_columns_are_set(
+def test_a_file_refused_in_the_reports_folder_can_be_read_again_once_its_columns_are_set(
     staff: Client, order: Order, settings: Any, tmp_path: Path
 ) -> None:
     settings.REPORTS_FOLDER = str(tmp_path)
@@ -142,7 +140,7 @@ def test_a_file_refused_in_the_reports_folder_waits_here_and_is_read_again_once_
     assert report.state == "checked"
 
 
-def test_while_it_is_read_the_page_shows_progress_and_reloads(staff: Client, db: None) -> None:
+def test_while_a_report_is_read_its_page_shows_progress_and_reloads(staff: Client, db: None) -> None:
     report = factories.billing_report(state="reading", due_at=timezone.now(), rows=1500)
     page = staff.get(page_of(report)).content.decode()
     assert "Processing: 1,500 lines so far." in page
@@ -157,7 +155,7 @@ def test_a_report_that_was_read_stops_reloading(staff: Client, order: Order) -> 
 
 
 @pytest.mark.postgres
-def test_its_page_adds_up_its_lines_by_kind_against_the_files_total(staff: Client, order: Order) -> None:
+def test_a_reports_page_compares_its_lines_by_kind_with_the_files_total(staff: Client, order: Order) -> None:
     rows = [line(order.carrier_reference, Warranty_Price="2.00"), refund("SNOBODY01", "3.00", Refund_Reason="Loss")]
     context = staff.get(page_of(uploaded(staff, summed(*rows)))).context
     found = [(row["words"], row["lines"], str(row["amount"])) for row in context["kinds"]]
@@ -198,7 +196,7 @@ def test_a_file_that_is_out_of_balance_is_not_posted_and_says_why(staff: Client,
     assert report.state == "checked"
 
 
-def test_a_file_without_a_total_takes_that_of_the_invoice_before_or_after(staff: Client, order: Order) -> None:
+def test_an_invoices_total_can_be_entered_before_or_after_the_upload(staff: Client, order: Order) -> None:
     before = uploaded(staff, written(line(order.carrier_reference)), total="12.08", currency="aud")
     assert before.stated == {"AUD": "12.08"}
     after = uploaded(staff, written(line("SNEW00001")))
@@ -211,7 +209,7 @@ def test_a_file_without_a_total_takes_that_of_the_invoice_before_or_after(staff:
     assert after.state == "posted"
 
 
-def test_a_total_shows_beside_those_of_other_currencies(staff: Client, order: Order) -> None:
+def test_each_currency_has_its_own_total(staff: Client, order: Order) -> None:
     report = uploaded(staff, written(line(order.carrier_reference)), total="12.08", currency="AUD")
     staff.post(act(report, "state-total"), {"total": "3.00", "currency": "USD", "reason": REASON})
     report.refresh_from_db()
@@ -235,7 +233,7 @@ def test_a_damaged_file_shows_its_problems_by_line_and_can_be_read_again(staff: 
     assert report.state == "reading"
 
 
-def test_a_report_is_made_void_before_it_is_posted_and_never_after(staff: Client, order: Order) -> None:
+def test_a_report_can_be_voided_only_before_it_is_posted(staff: Client, order: Order) -> None:
     content = summed(line(order.carrier_reference))
     first = uploaded(staff, content)
     staff.post(act(first, "void"), {"reason": REASON})
@@ -270,7 +268,7 @@ def test_a_files_content_is_escaped(staff: Client, db: None) -> None:
     assert "&lt;script&gt;alert(1)" in page
 
 
-def test_its_page_costs_the_same_with_many_lines(staff: Client, order: Order) -> None:
+def test_a_reports_page_takes_the_same_number_of_queries_with_many_lines(staff: Client, order: Order) -> None:
     def cost(report: BillingReport) -> int:
         with CaptureQueriesContext(connection) as seen:
             staff.get(page_of(report))
@@ -319,7 +317,7 @@ def test_a_word_is_decided_with_its_reports_and_its_audit_row_or_not_at_all(
     assert (word.meaning, report.state) == ("", "checked")
 
 
-def test_the_list_of_words_has_the_undecided_first_with_their_lines(staff: Client, order: Order) -> None:
+def test_the_list_of_words_has_undecided_ones_first_with_their_lines(staff: Client, order: Order) -> None:
     uploaded(staff, summed(line("SA00001"), line("SA00002", Type="Levy"), line("SA00003", Type="Levy")))
     shown = staff.get("/admin/billing/chargeword/").context["cl"].result_list
     assert [(word.word, word.waiting) for word in shown] == [("levy / paid", 2), ("order invoiced / paid", 0)]
@@ -347,13 +345,13 @@ def test_columns_are_tried_on_a_file_before_they_are_set(staff: Client, db: None
     assert profile_of(gateway.current_account()).delimiter == ","
 
 
-def test_columns_are_tried_on_the_newest_file_where_none_is_chosen(staff: Client, order: Order) -> None:
+def test_columns_are_tried_on_the_newest_file_if_none_is_chosen(staff: Client, order: Order) -> None:
     uploaded(staff, summed(line(order.carrier_reference)))
     tried = staff.post(columns_page(), {**COLUMNS, "try": "yes"}).context["tried"]
     assert (tried["name"], tried["refusal"][:18]) == (NAME, "The file has no co")
 
 
-def test_columns_that_are_set_read_the_next_file_and_nothing_that_is_posted(staff: Client, order: Order) -> None:
+def test_new_columns_apply_to_the_next_file_and_not_to_posted_reports(staff: Client, order: Order) -> None:
     posted = uploaded(staff, summed(line(order.carrier_reference)))
     staff.post(act(posted, "post"), {"reason": REASON})
     staff.post(columns_page(), {**COLUMNS, "refunds_positive": "on", "reason": REASON})
@@ -367,7 +365,7 @@ def test_columns_that_are_set_read_the_next_file_and_nothing_that_is_posted(staf
     assert uploaded(staff, OTHER_FILE.encode()).rows == 5
 
 
-def test_a_checked_file_read_again_by_columns_it_has_not_is_damaged(staff: Client, order: Order) -> None:
+def test_a_checked_file_read_again_with_columns_it_does_not_have_is_damaged(staff: Client, order: Order) -> None:
     report = uploaded(staff, summed(line(order.carrier_reference)))
     staff.post(columns_page(), {**COLUMNS, "delimiter": ",", "reason": REASON})
     staff.post(act(report, "read-again"), {"reason": REASON})
@@ -407,13 +405,13 @@ def test_a_line_is_assigned_once_and_only_to_a_known_sender(staff: Client, order
 
 
 def test_a_line_is_assigned_only_once_its_report_is_posted(staff: Client, order: Order) -> None:
-    """Until then it may be read again, and matched again."""
+    """Until then it may be read and matched again."""
     report = uploaded(staff, summed(line("SNOBODY01")))
     form = {"owner": order.sender.number, "reason": REASON}
     assert staff.post(act(report.lines.get(), "assign"), form).status_code == 409
 
 
-def test_a_posted_line_is_reversed_once_by_a_line_beside_it(staff: Client, order: Order, sam: User) -> None:
+def test_a_posted_line_is_reversed_once_by_another_line(staff: Client, order: Order, sam: User) -> None:
     charge = factories.charge(order)
     staff.post(act(charge, "reverse"), {"reason": REASON})
     back = charge.reversed_by
@@ -423,9 +421,7 @@ def test_a_posted_line_is_reversed_once_by_a_line_beside_it(staff: Client, order
     assert staff.post(act(back, "reverse"), {"reason": REASON}).status_code == 409
 
 
-def test_a_price_other_than_booked_is_accepted_once_and_its_parcel_leaves_the_queue(
-    staff: Client, order: Order
-) -> None:
+def test_a_price_that_differs_from_the_booking_is_accepted_once(staff: Client, order: Order) -> None:
     charge = factories.charge(order, is_unexpected=True)
     queue = "/admin/orders/order/?needs=charged-otherwise"
     assert staff.get(queue).context["cl"].result_count == 1
@@ -436,12 +432,12 @@ def test_a_price_other_than_booked_is_accepted_once_and_its_parcel_leaves_the_qu
     assert staff.post(act(charge, "accept"), {"reason": REASON}).status_code == 409
 
 
-def test_a_line_that_is_not_posted_is_not_reversed(staff: Client, order: Order) -> None:
+def test_an_unposted_line_cannot_be_reversed(staff: Client, order: Order) -> None:
     report = uploaded(staff, summed(line(order.carrier_reference)))
     assert staff.post(act(report.lines.get(), "reverse"), {"reason": REASON}).status_code == 409
 
 
-def test_a_sender_is_given_credit_with_the_reason_they_read(staff: Client, quill: Sender, alice: User) -> None:
+def test_a_sender_reads_the_reason_for_a_credit(staff: Client, quill: Sender, alice: User) -> None:
     form = {"amount": "5.00", "currency": "AUD", "reason": "The label smudged."}
     staff.post(act(quill, "credit"), form)
     credit = Charge.objects.for_user(alice).get()
@@ -449,7 +445,7 @@ def test_a_sender_is_given_credit_with_the_reason_they_read(staff: Client, quill
 
 
 @pytest.mark.parametrize("amount", ["0", "-5.00", "0.001", ""])
-def test_a_credit_is_above_zero_and_in_whole_cents(staff: Client, quill: Sender, amount: str) -> None:
+def test_a_credit_must_be_above_zero_and_in_whole_cents(staff: Client, quill: Sender, amount: str) -> None:
     page = staff.post(act(quill, "credit"), {"amount": amount, "currency": "AUD", "reason": REASON})
     assert page.context["form"].errors["amount"]
     assert not Charge.objects.exists()
@@ -522,7 +518,7 @@ def test_a_dispute_shows_declared_measured_quoted_and_the_senders_words(staff: C
     assert "We weighed it twice." in page
 
 
-def test_a_photo_of_a_dispute_is_a_download_for_those_who_answer_it(
+def test_people_who_answer_disputes_can_download_a_disputes_photo(
     staff: Client, dispute: Dispute, operator: Callable[[str], Client]
 ) -> None:
     address = reverse("admin:billing_dispute_photo", args=[dispute.pk])
@@ -539,7 +535,7 @@ def test_a_photo_of_a_dispute_is_a_download_for_those_who_answer_it(
     assert operator("Read-only").get(address).status_code == 403
 
 
-def test_an_accepted_dispute_gives_the_credit_that_was_prefilled(staff: Client, dispute: Dispute) -> None:
+def test_an_accepted_dispute_gives_the_prefilled_credit(staff: Client, dispute: Dispute) -> None:
     form = staff.get(act(dispute, "answer")).context["form"]
     assert form.initial == {"credit": Decimal("4.20")}
     staff.post(act(dispute, "answer"), {"verdict": "accept", "credit": "4.20", "text": "You are right about it."})
@@ -549,7 +545,7 @@ def test_an_accepted_dispute_gives_the_credit_that_was_prefilled(staff: Client, 
     assert "accepted, credit 4.20 AUD: You are right" in Audit.objects.get(action="dispute answered").reason
 
 
-def test_a_declined_dispute_gives_no_credit_whatever_was_prefilled(staff: Client, dispute: Dispute) -> None:
+def test_a_declined_dispute_gives_no_credit_even_if_one_was_prefilled(staff: Client, dispute: Dispute) -> None:
     staff.post(act(dispute, "answer"), {"verdict": "decline", "credit": "4.20", "text": "The scale is checked."})
     dispute.refresh_from_db()
     assert (dispute.state, dispute.credit) == ("declined", None)
@@ -596,7 +592,7 @@ def test_an_unassigned_line_is_evidence_for_an_unclear_booking(staff: Client, un
 @pytest.mark.parametrize(
     ("week", "is_shown"), [(dt.date(2026, 11, 16), True), (dt.date(2026, 11, 23), True), (dt.date(2026, 11, 9), False)]
 )
-def test_a_line_without_a_day_is_evidence_for_a_booking_of_any_day_of_its_week(
+def test_a_line_without_a_day_is_evidence_for_bookings_of_its_whole_week(
     unclear: Callable[..., Order], week: dt.date, is_shown: bool
 ) -> None:
     """The booking was sent on a Sunday and may have been made until the Friday after."""
@@ -607,18 +603,14 @@ def test_a_line_without_a_day_is_evidence_for_a_booking_of_any_day_of_its_week(
     assert bool(found) is is_shown
 
 
-def test_a_line_in_the_orders_own_currency_comes_before_the_same_number_in_another(
-    unclear: Callable[..., Order],
-) -> None:
+def test_a_line_in_the_orders_own_currency_comes_first(unclear: Callable[..., Order]) -> None:
     order, today = unclear(), timezone.now().date()
     factories.charge(None, reference="SABROAD01", day=today, currency="USD")
     factories.charge(None, reference="SNEARBY01", amount="12.50", day=today)
     assert [it.reference for it in gather_evidence(order).candidates] == ["SNEARBY01", "SABROAD01"]
 
 
-def test_a_question_shows_what_was_quoted_in_the_currency_of_its_order(
-    staff: Client, order: Order, alice: User
-) -> None:
+def test_a_dispute_shows_the_quote_in_the_orders_currency(staff: Client, order: Order, alice: User) -> None:
     charge = factories.charge(order, "under-declared", "4.13", currency="USD")
     dispute = disputing.open_for(charge, by=alice, text="Why?", now=timezone.now())
     page = staff.get(f"/admin/billing/dispute/{dispute.pk}/change/").content.decode()
@@ -636,13 +628,13 @@ def test_a_reference_both_scanned_and_charged_is_one_candidate(unclear: Callable
     assert found.billed
 
 
-def test_a_price_alone_is_no_starting_point(unclear: Callable[..., Order]) -> None:
+def test_a_matching_price_alone_is_not_filled_in(unclear: Callable[..., Order]) -> None:
     order = unclear()
     factories.charge(None, reference="SFOUND001", day=timezone.now().date())
     assert gather_evidence(order).likeliest == ""
 
 
-def test_another_accounts_lines_are_no_evidence(unclear: Callable[..., Order]) -> None:
+def test_another_accounts_lines_are_not_evidence(unclear: Callable[..., Order]) -> None:
     order, other = unclear(), gateway.current_account()
     other.pk, other.fingerprint = None, "another"
     other.save()
@@ -690,7 +682,7 @@ def doubled(staff: Client, order: Order) -> BillingReport:
     return second
 
 
-def test_what_is_on_hold_stands_on_the_reports_page_and_in_its_queue(staff: Client, doubled: BillingReport) -> None:
+def test_lines_on_hold_are_on_the_reports_page_and_in_their_queue(staff: Client, doubled: BillingReport) -> None:
     page = staff.get(page_of(doubled))
     assert [(row["currency"], row["amount"]) for row in page.context["held"]] == [("AUD", Decimal("13.00"))]
     queue = next(queue for queue in every_queue(timezone.now()) if queue.name == "charge-on-hold")
@@ -702,7 +694,7 @@ def test_what_is_on_hold_stands_on_the_reports_page_and_in_its_queue(staff: Clie
 
 @pytest.mark.parametrize("of", ["the report", "the line"])
 @pytest.mark.parametrize(("way", "amount"), [("count", "25.08"), ("leave", "12.08")])
-def test_an_operator_decides_what_is_on_hold_with_a_reason_and_once(
+def test_an_operator_decides_a_line_on_hold_once_and_with_a_reason(
     staff: Client, order: Order, alice: User, doubled: BillingReport, of: str, way: str, amount: str
 ) -> None:
     held = doubled.lines.get()
@@ -718,7 +710,7 @@ def test_an_operator_decides_what_is_on_hold_with_a_reason_and_once(
     assert not [queue for queue in every_queue(timezone.now()) if queue.name == "charge-on-hold" and queue.count]
 
 
-def test_a_charge_that_was_left_out_may_be_counted_after_all(
+def test_a_charge_that_was_left_out_can_be_counted_after_all(
     staff: Client, alice: User, doubled: BillingReport
 ) -> None:
     held = doubled.lines.get()
@@ -728,9 +720,7 @@ def test_a_charge_that_was_left_out_may_be_counted_after_all(
     assert Charge.objects.for_user(alice).net() == {"AUD": Decimal("25.08")}
 
 
-def test_reversing_a_report_shows_what_changes_for_whom_and_changes_that(
-    staff: Client, order: Order, alice: User
-) -> None:
+def test_reversing_a_report_first_shows_the_change_for_each_sender(staff: Client, order: Order, alice: User) -> None:
     report = uploaded(staff, summed(line(order.carrier_reference, "1012.08"), line("SNOBODY01", "3.00")))
     staff.post(act(report, "post"), {"reason": REASON})
     space = "\N{NO-BREAK SPACE}"
@@ -748,7 +738,7 @@ def test_reversing_a_report_shows_what_changes_for_whom_and_changes_that(
 
 
 @pytest.mark.parametrize("group", ["Support", "Read-only"])
-def test_who_may_not_bill_decides_nothing_and_reverses_nothing(
+def test_people_outside_billing_can_decide_and_reverse_nothing(
     operator: Operator, doubled: BillingReport, group: str
 ) -> None:
     browser, held = operator(group), doubled.lines.get()
@@ -762,7 +752,7 @@ def test_who_may_not_bill_decides_nothing_and_reverses_nothing(
 
 @pytest.fixture
 def checked(staff: Client, order: Order, alice: User) -> BillingReport:
-    """A report that isn't posted yet, with three lines on hold: a second cost, its Extra Cover, too much given back."""
+    """A report that isn't posted yet, with three lines on hold: a second cost, its Extra Cover and too big a refund."""
     first = uploaded(staff, summed(line(order.carrier_reference)))
     staff.post(act(first, "post"), {"reason": REASON})
     other = factories.order(order.sender, alice, status="booked", carrier_reference="SOTHER001")
@@ -778,7 +768,7 @@ def checked(staff: Client, order: Order, alice: User) -> BillingReport:
 @pytest.mark.parametrize(
     ("which", "left"), [("", []), ("twice", ["refund"]), ("refund", ["twice", "twice"]), ("order", ["refund"])]
 )
-def test_all_lines_of_a_kind_are_decided_by_one_press(
+def test_all_lines_of_a_kind_are_decided_with_one_click(
     staff: Client, checked: BillingReport, which: str, left: list[str]
 ) -> None:
     shown = staff.get(act(checked, "leave-held")).context["preview"]
@@ -792,7 +782,7 @@ def test_all_lines_of_a_kind_are_decided_by_one_press(
 
 
 @pytest.mark.parametrize(("way", "decision"), [("leave", "leave"), ("count", "post")])
-def test_a_report_that_is_processed_again_keeps_what_was_decided_about_its_lines(
+def test_a_report_read_again_keeps_the_decisions_about_its_lines(
     staff: Client, checked: BillingReport, way: str, decision: str
 ) -> None:
     staff.post(act(checked, f"{way}-held"), {"reason": REASON, "which": "twice"})
@@ -804,7 +794,7 @@ def test_a_report_that_is_processed_again_keeps_what_was_decided_about_its_lines
 
 
 @pytest.mark.parametrize("name", ["amount", "reference", "kind", "currency"])
-def test_a_decision_ends_with_what_it_was_about(staff: Client, checked: BillingReport, name: str) -> None:
+def test_a_decision_lapses_when_its_line_changes(staff: Client, checked: BillingReport, name: str) -> None:
     staff.post(act(checked, "leave-held"), {"reason": REASON})
     other = {"amount": 1, "reference": "SELSE0001", "kind": "oversize", "currency": "CAD"}[name]
     checked.lines.filter(line=2, part=0).update(**{name: other})
@@ -813,7 +803,7 @@ def test_a_decision_ends_with_what_it_was_about(staff: Client, checked: BillingR
     assert list(checked.lines.order_by("line", "part").values_list("decision", flat=True)) == ["", "leave", "leave"]
 
 
-def test_a_line_that_another_report_posted_meanwhile_is_a_duplicate_whatever_was_decided(
+def test_a_line_posted_meanwhile_by_another_report_is_a_duplicate_despite_a_decision(
     staff: Client, checked: BillingReport
 ) -> None:
     staff.post(act(checked, "count-held"), {"reason": REASON})
@@ -825,12 +815,12 @@ def test_a_line_that_another_report_posted_meanwhile_is_a_duplicate_whatever_was
 
 @pytest.fixture
 def november(time_machine: TimeMachineFixture) -> None:
-    """Days after the reports: nobody hears of one that comes four months late."""
+    """The clock is days after the reports, since nobody is emailed about one that comes four months late."""
     time_machine.move_to(dt.datetime(2026, 11, 29, 2, tzinfo=dt.UTC))
 
 
 @pytest.mark.usefixtures("november")
-def test_senders_hear_of_charges_that_count_later_than_their_report(
+def test_senders_are_emailed_about_charges_that_count_after_their_report(
     staff: Client, order: Order, checked: BillingReport
 ) -> None:
     def recorded() -> list[str]:

@@ -19,7 +19,7 @@ LIST = "/admin/orders/carriercall/"
 
 @pytest.fixture
 def calls(quill: Sender, alice: User) -> Order:
-    """Five calls that each differ in one thing; returns the order of the one that has one."""
+    """Five calls that each differ in one thing. Returns the order that one of them belongs to."""
     order = factories.order(quill, alice, status="booked")
     for operation, status, milliseconds, about in [
         ("book", 201, 400, order),
@@ -63,7 +63,7 @@ def test_calls_are_found_by_operation_outcome_and_duration(
     assert {row.operation for row in rows} == found
 
 
-def test_every_operation_the_contract_may_name_is_offered() -> None:
+def test_calls_can_be_filtered_by_every_operation_in_the_contract() -> None:
     contract = Contract.load(None)
     of_classes = {"label", "prepare", "find"}  # no contract point names them: only a carrier class uses them
     named = {name for name in OPERATIONS if name not in of_classes and contract.operation(name)}

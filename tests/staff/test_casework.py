@@ -1,4 +1,4 @@
-"""Casework: notes that no sender reads, who has the case, and emails to its sender."""
+"""Casework: notes that senders never see, who has the case, and emails to its sender."""
 
 from collections.abc import Callable
 from typing import Any
@@ -51,7 +51,7 @@ def test_a_note_about_a_sender_shows_on_the_senders_page(staff: Client, order: O
     assert SECRET not in text(staff.get(url(order, "change")))
 
 
-def test_no_sender_reads_a_note(staff: Client, visit: Visit, alice: User, order: Order) -> None:
+def test_senders_never_see_a_note(staff: Client, visit: Visit, alice: User, order: Order) -> None:
     staff.post(url(order, "note"), {"text": SECRET})
     staff.post(url(order.sender, "note"), {"text": SECRET})
     browser = visit(alice)
@@ -62,7 +62,7 @@ def test_no_sender_reads_a_note(staff: Client, visit: Visit, alice: User, order:
 @pytest.mark.parametrize(
     ("typed", "said"), [("", "required"), (f"see {SIGNED}", "Leave this link out"), ("x" * 2001, "2000")]
 )
-def test_a_note_with_a_mistake_says_so_and_keeps_what_was_typed(
+def test_a_note_with_an_error_shows_it_and_keeps_what_was_typed(
     staff: Client, order: Order, typed: str, said: str
 ) -> None:
     page = staff.post(url(order, "note"), {"text": typed})
@@ -106,7 +106,7 @@ def test_the_list_and_the_page_say_whose_case_it_is(staff: Client, sam: User, or
     assert staff.get(url(order, "change")).context["assigned"].operator == sam
 
 
-def test_ones_own_cases_are_counted_on_the_first_page_and_one_click_away(
+def test_your_own_cases_are_counted_on_the_first_page_and_one_click_away(
     staff: Client, sam: User, order: Order
 ) -> None:
     for whose, count in ((None, 0), (sam, 1)):
@@ -166,7 +166,9 @@ def test_an_email_is_sent_once_with_a_link_to_the_parcel(staff: Client, sam: Use
     ("fields", "at"),
     [({"text": ""}, "text"), ({"text": f"see {SIGNED}"}, "text"), ({"to": "999999"}, "to"), ({"about": "x"}, "about")],
 )
-def test_an_error_in_an_email_shows_at_its_field(fields: dict[str, str], at: str, staff: Client, order: Order) -> None:
+def test_an_error_in_an_email_is_shown_at_its_field(
+    fields: dict[str, str], at: str, staff: Client, order: Order
+) -> None:
     page = written(staff, order, **fields)
     assert page.context["form"].errors[at]
     assert not SenderMail.objects.exists()
@@ -174,12 +176,12 @@ def test_an_error_in_an_email_shows_at_its_field(fields: dict[str, str], at: str
 
 
 @pytest.mark.parametrize("role", [Role.BOOKKEEPER, Role.VIEWER])
-def test_only_owners_and_shippers_are_written_to(role: str, staff: Client, order: Order, alice: User) -> None:
+def test_only_owners_and_shippers_are_emailed(role: str, staff: Client, order: Order, alice: User) -> None:
     Membership.objects.filter(user=alice).update(role=role)
     assert written(staff, order).context["form"].errors["to"]
 
 
-def test_somebody_who_has_left_meanwhile_gets_nothing(staff: Client, order: Order, alice: User) -> None:
+def test_somebody_who_has_left_since_is_not_emailed(staff: Client, order: Order, alice: User) -> None:
     written(staff, order)
     Membership.objects.filter(user=alice).delete()
     casework.send_due_mail(SenderMail.objects.get().pk)
@@ -189,7 +191,9 @@ def test_somebody_who_has_left_meanwhile_gets_nothing(staff: Client, order: Orde
     assert "not sent: the person left" in text(staff.get(url(order, "change")))
 
 
-def test_a_mail_server_that_is_down_is_tried_again(order: Order, sam: User, alice: User, monkeypatch: Any) -> None:
+def test_an_email_is_sent_later_if_the_mail_server_is_down(
+    order: Order, sam: User, alice: User, monkeypatch: Any
+) -> None:
     def away(*_: Any) -> None:
         raise ConnectionRefusedError
 

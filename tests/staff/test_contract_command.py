@@ -20,14 +20,14 @@ from tests.sandbox_carrier import SandboxCarrier
 
 @pytest.fixture
 def asked(tmp_path: Path, settings: Any, localities: None) -> Iterator[SandboxCarrier]:
-    """A carrier that may also be called with a wrong key, which elsewhere fails the test."""
+    """A carrier that may also be called with a wrong key, which fails any other test."""
     with SandboxCarrier(tmp_path / "carrier", key=settings.CARRIER_KEY) as it:
         settings.CARRIER_BASE_URL = it.url
         yield it
 
 
 def _lines(capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
-    """Printed lines by their first word."""
+    """Return the printed lines by their first word."""
     lines = capsys.readouterr().out.splitlines()
     return {line.split(" ")[0]: line for line in lines if line.strip()}
 

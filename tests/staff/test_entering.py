@@ -15,7 +15,7 @@ from tests import factories
 Visit = Callable[[User], Client]
 
 
-def test_an_operator_with_a_second_factor_reads_what_needs_a_person(staff: Client) -> None:
+def test_an_operator_with_a_second_factor_sees_what_needs_attention(staff: Client) -> None:
     page = staff.get("/admin/")
     assert page.status_code == 200
     assert "Someone’s on the phone?" in page.content.decode()

@@ -68,7 +68,7 @@ def _text(value: Any) -> str:
 
 @pytest.fixture
 def book(carrier: SandboxCarrier, quill: Sender, alice: User) -> Callable[..., Order]:
-    """`book(CANARY)` is a parcel booked to them, with labels and scans, delivered unless told otherwise."""
+    """`book(CANARY)` is a parcel booked to them with labels and scans. It is delivered, unless set otherwise."""
 
     def make(to: Any = CANARY, *, progress: str = "Delivered", **fields: Any) -> Order:
         values = {f"receiver_{name}": value for name, value in asdict(to).items()}
@@ -97,7 +97,7 @@ def book(carrier: SandboxCarrier, quill: Sender, alice: User) -> Callable[..., O
 
 @pytest.fixture
 def order(book: Callable[..., Order], quill: Sender, alice: User, ana: User, visit: Callable[[User], Client]) -> Order:
-    """The canary receiver has used every feature."""
+    """A parcel of the canary receiver, who has used every feature."""
     made = book(note="Call Zephyrine first")
     receivers.count_use(quill, CANARY, at=timezone.now())
     factories.draft(quill, alice, receiver_name=CANARY.name, receiver_email=CANARY.email)
@@ -332,7 +332,7 @@ def test_a_disputed_charge_must_be_answered_first(staff: Client, quill: Sender, 
     assert Order.objects.get(pk=made.pk).erased_at is not None
 
 
-def test_an_erased_parcel_that_waits_for_a_yes_is_never_booked(staff: Client, quill: Sender, alice: User) -> None:
+def test_an_erased_parcel_that_waits_for_its_sender_is_never_booked(staff: Client, quill: Sender, alice: User) -> None:
     made = factories.order(quill, alice, status="draft")
     confirm(staff, [f"order:{made.pk}"])
     with pytest.raises(Order.WrongStatus, match="was erased"):
@@ -418,7 +418,7 @@ HERS = ("ondine", "fauntleroy")
 
 @pytest.fixture
 def ondine(quill: Sender, alice: User, book: Callable[..., Order], visit: Callable[[User], Client]) -> User:
-    """A shipper who booked, was written to by the carrier, kept drafts, and left marks wherever one can."""
+    """A shipper who booked, was emailed by the carrier, kept drafts, and is named wherever possible."""
     person = factories.user("ondine.fauntleroy@quill.example", name="Ondine Fauntleroy")
     factories.member(quill, person, role="shipper", since=dt.datetime(2020, 1, 1, tzinfo=dt.UTC))
     factories.second_factor(person)
@@ -502,7 +502,7 @@ def erased_file(settings: Any, tmp_path: Path) -> Path:
 
 
 def brought_back(erase: Callable[[], object]) -> None:
-    """Do it, then put every row back as it was, as a restored backup does."""
+    """Call it, then put every row back as it was, as restoring a backup does."""
     kept = {model: list(model._default_manager.order_by("pk")) for model in BACKED_UP}
     erase()
     for model, rows in kept.items():
@@ -583,7 +583,7 @@ def test_a_scan_after_erasing_stores_no_name(staff: Client, order: Order) -> Non
     assert not [column for column in traces() if column.startswith("tracking.")]
 
 
-def test_a_person_in_the_name_of_a_file_a_note_or_a_strangers_scan_is_found_and_erased(
+def test_a_person_named_in_a_file_name_a_note_or_an_unknown_scan_is_erased(
     staff: Client, quill: Sender, alice: User, sam: User
 ) -> None:
     casework.add_note(quill, "Ms Quandary rang, zephyrine.quandary@example.net", by=sam, now=timezone.now())

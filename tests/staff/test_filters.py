@@ -51,7 +51,7 @@ def test_parcels_are_found_by_the_day_they_were_booked_in_utc(
         ({"first_mile": "drop-off"}, False),
     ],
 )
-def test_parcels_are_found_by_the_pickup_day_they_wait_for(
+def test_parcels_are_found_by_their_pickup_day(
     staff: Client, quill: Sender, alice: User, fields: dict[str, object], is_found: bool
 ) -> None:
     order = factories.order(quill, alice, **{"status": "booked", "carrier_pickup_date": DAY} | fields)

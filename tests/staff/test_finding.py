@@ -1,4 +1,4 @@
-"""One search finds whatever a caller says: a parcel, a sender or a person; it shows no more than the lists do."""
+"""One search finds whatever a caller mentions: a parcel, a sender or a person. It shows no more than the lists do."""
 
 import datetime as dt
 import uuid
@@ -51,7 +51,7 @@ def test_a_phone_number_is_found_however_it_is_spelled(staff: Client, order: Ord
         "{reference} noor", "{pk} noor", "7000 12345", "12345 7000",
     ],
 )  # fmt: skip
-def test_a_parcel_is_found_by_what_a_caller_says(staff: Client, order: Order, said: str) -> None:
+def test_a_parcel_is_found_by_any_detail_from_a_caller(staff: Client, order: Order, said: str) -> None:
     text = said.format(number=1000 + order.sender_id, reference=order.carrier_reference, pk=order.pk)
     assert found(staff, text).context["orders"] == [order]
 
@@ -110,7 +110,7 @@ def test_a_whole_number_or_reference_leads_to_its_page(staff: Client, order: Ord
         assert found(staff, said)["Location"] == account, said
 
 
-def test_a_parcel_is_found_by_its_senders_name_whose_words_many_share(
+def test_a_parcel_is_found_by_its_senders_name_even_if_its_words_are_common(
     staff: Client, order: Order, quill: Sender, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(finding, "MOST_SENDERS", 2)
@@ -129,7 +129,7 @@ def test_a_number_that_means_two_things_is_a_list(staff: Client, order: Order, b
 
 
 @pytest.mark.parametrize("said", ["A-9999", "SNOBODY001", "987654321", "&", "order "])
-def test_an_unknown_number_says_so(staff: Client, order: Order, said: str) -> None:
+def test_an_unknown_number_is_reported(staff: Client, order: Order, said: str) -> None:
     assert "No matches" in found(staff, said).content.decode()
 
 
@@ -178,7 +178,7 @@ MANY = 2_000
 
 
 def many_accounts() -> None:
-    """Enough rows that no plan takes a table for one page, whatever earlier tests left in the statistics."""
+    """Enough rows that no query plan treats a table as a single page, whatever statistics earlier tests left."""
     senders = Sender.objects.bulk_create(Sender(name=f"Shop {n}", country="AU", zone="UTC") for n in range(MANY))
     people = User.objects.bulk_create(User(email=f"p{n}@shops.example", name=f"Person {n}") for n in range(MANY))
     both = list(zip(senders, people, strict=True))
@@ -199,7 +199,7 @@ def reads(plan: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 @pytest.mark.postgres
 @pytest.mark.skipif("connection.vendor == 'sqlite'", reason="SQLite is for the demo, and reads every row")
-def test_each_search_has_an_index_for_all_it_looks_at(staff: Client, order: Order) -> None:
+def test_every_part_of_a_search_uses_an_index(staff: Client, order: Order) -> None:
     found(staff, "x")
     with CaptureQueriesContext(connection) as queries:
         for said in ("Noor Tamsin", "no ta", "+61491570156", "A-9999", "12", "7000 12345", str(uuid.uuid4()), "&"):
@@ -223,7 +223,7 @@ def test_a_lists_sender_is_chosen_by_the_number_it_quotes(staff: Client, order: 
     assert staff.get("/admin/orders/order/", {"sender": "nobody"}).context["cl"].result_count == 0
 
 
-def test_the_day_is_counted_by_the_hour_it_was_sent_in(quill: Sender, alice: User) -> None:
+def test_bookings_are_counted_by_the_hour_they_were_sent(quill: Sender, alice: User) -> None:
     now = timezone.now().replace(minute=30)
     for hours in (0, 0, 5, 23, 24):
         made = factories.order(quill, alice, status="booked")

@@ -144,7 +144,7 @@ def test_each_group_may_do_what_was_agreed_for_it() -> None:
         assert {act for act, may in permissions.ACTS.items() if group in may} == acts, group
 
 
-def test_a_group_means_nothing_without_being_an_operator(alice: User) -> None:
+def test_a_group_gives_nothing_to_somebody_who_is_not_an_operator(alice: User) -> None:
     permissions.update_groups()
     alice.groups.add(Group.objects.get(name=permissions.OPS_LEAD))
     assert not permissions.may(alice, "pause")

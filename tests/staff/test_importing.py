@@ -77,7 +77,9 @@ def test_the_previous_list_can_be_restored(staff: Client, localities: None) -> N
     ],
     ids=["columns", "country", "encoding", "size", "empty"],
 )
-def test_a_file_that_cannot_be_used_says_why(staff: Client, localities: None, content: bytes, words: str) -> None:
+def test_a_file_that_cannot_be_used_is_refused_with_a_reason(
+    staff: Client, localities: None, content: bytes, words: str
+) -> None:
     page = staff.post(URL, _upload(content))
     assert words in page.content.decode()
     assert "previews" not in page.context

@@ -1,4 +1,4 @@
-"""Imports in the admin: an operator holds one, and its sender cannot continue."""
+"""Imports in the admin: once an operator holds one, its sender can't continue."""
 
 import pytest
 from django.test import Client

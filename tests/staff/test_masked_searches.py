@@ -1,4 +1,4 @@
-"""A masked value is found only by its full text: parts would let somebody read it out letter by letter."""
+"""A masked value is found only by its full text. Searching for parts would reveal it letter by letter."""
 
 from collections.abc import Callable
 from typing import Any
@@ -62,7 +62,7 @@ def test_no_list_finds_part_of_a_value_it_masks(
 
 
 def _write(name: str, column: str, number: int) -> str:
-    """Write a value of its own into the column of every row, and return it; "" where it can't be."""
+    """Write a unique value into this column of every row and return it, or "" if that isn't possible."""
     model = apps.get_model(name)
     field: Any = model._meta.get_field(column)
     own = {"receiver_email": EMAIL, "receiver_phone": PHONE}

@@ -76,7 +76,7 @@ def test_without_a_configured_token_there_is_no_such_page(settings: Any) -> None
 
 
 @pytest.mark.parametrize("header", ["", "Bearer", "Bearer ", f"Bearer {TOKEN}x", f"Basic {TOKEN}", TOKEN, "Bearer é"])
-def test_a_wrong_token_reads_nothing(header: str) -> None:
+def test_a_wrong_token_gets_no_metrics(header: str) -> None:
     answer = Client().get("/metrics", headers={"authorization": header})
     assert (answer.status_code, answer.content) == (401, b"")
     assert answer["WWW-Authenticate"].startswith("Bearer")
@@ -86,7 +86,7 @@ def test_an_operators_login_does_not_replace_the_token(sam: User, visit: Callabl
     assert visit(sam).get("/metrics").status_code == 401
 
 
-def test_it_is_plain_text_and_never_cached(db: None) -> None:
+def test_the_page_is_plain_text_and_never_cached(db: None) -> None:
     answer = scrape()
     assert answer["Content-Type"].startswith("text/plain; version=0.0.4")
     assert answer["Cache-Control"] == "no-store"
@@ -170,7 +170,7 @@ def test_the_last_backup_is_reported_if_backups_are_stamped(settings: Any, tmp_p
 
 
 @pytest.mark.postgres
-def test_it_costs_the_same_with_one_row_and_with_many(quill: Sender, alice: User) -> None:
+def test_the_page_takes_as_many_queries_for_many_rows_as_for_one(quill: Sender, alice: User) -> None:
     cost = []
     for more in (0, 1, 9):
         for _ in range(more):
@@ -210,7 +210,7 @@ def port(settings: Any) -> int:
 
 @pytest.fixture
 def served(port: int) -> Iterator[list[bool]]:
-    """A listening process; the last item of the list says whether it is alive."""
+    """A process that serves metrics. The last item of the list says whether it is alive."""
     alive = [True]
     server = metrics_port.serve_metrics(lambda: alive[-1])
     assert server
@@ -291,7 +291,7 @@ def labels_by_name(text: str) -> dict[str, set[str]]:
 
 @pytest.fixture
 def real(carrier: SandboxCarrier, quill: Sender, alice: User, settings: Any, tmp_path: Path) -> dict[str, set[str]]:
-    """The labels of every metric, by name, from a real scrape of each kind."""
+    """Return the labels of every metric, by name, from a real scrape of each kind."""
     settings.RESTORE_MARK_FILE = str(tmp_path / "stamp")
     marks.renew_mark(now=timezone.now())
     asking.ask_for_prices(quill, factories.details(quill), by=alice, now=timezone.now())
@@ -302,7 +302,7 @@ def real(carrier: SandboxCarrier, quill: Sender, alice: User, settings: Any, tmp
 
 
 def used(expression: str) -> tuple[set[str], set[tuple[str, str]], set[str]]:
-    """The metrics of an expression, the labels its matchers name with their metric, and those it sums by."""
+    """Return an expression's metrics, the labels it matches with their metrics, and the labels it groups by."""
     matched = {
         (name, label)
         for name, matchers in re.findall(r"([a-z_][\w:]*)\{([^}]*)\}", expression)

@@ -62,7 +62,7 @@ def test_an_accounts_page_says_which_settings_describe_it_and_never_a_secret(
         assert secret not in page + today
 
 
-def test_an_account_without_settings_says_what_that_means_for_its_open_orders(
+def test_the_page_of_an_account_without_settings_explains_its_open_orders(
     staff: Client, quill: Sender, alice: User
 ) -> None:
     gone = older.unnamed()
@@ -74,7 +74,7 @@ def test_an_account_without_settings_says_what_that_means_for_its_open_orders(
     assert "2 of its orders are still open, and we can't ask the carrier about them" in shown(staff, ACCOUNT, gone.pk)
 
 
-def test_an_account_without_a_key_says_what_that_means_for_its_open_orders(
+def test_the_page_of_an_account_without_a_key_explains_its_open_orders(
     staff: Client, old: CarrierAccount, quill: Sender, alice: User, settings: Any
 ) -> None:
     factories.order(quill, alice, account=old, status="booked")
@@ -136,7 +136,7 @@ def test_the_health_page_shows_every_account_in_the_settings(staff: Client, old:
     assert "gone-account" not in page
 
 
-def test_the_strip_and_the_queues_cost_the_same_queries_with_older_accounts(
+def test_the_strip_and_the_queues_take_the_same_number_of_queries_with_older_accounts(
     old: CarrierAccount, settings: Any, quill: Sender, alice: User
 ) -> None:
     gateway.current_account()
@@ -208,7 +208,7 @@ def test_an_older_accounts_report_can_be_uploaded_though_it_has_no_row_yet(staff
 BODY = b'{"to": {"who": "Noor Tamsin"}, "our": {"key": "key-of-ours"}}'
 
 
-def test_a_case_of_an_older_account_is_read_by_its_own_contract(
+def test_an_older_accounts_case_is_read_with_its_own_contract(
     staff: Client, old: CarrierAccount, unclear: Callable[..., Order]
 ) -> None:
     order = unclear(body=BODY, response=BODY)
@@ -225,7 +225,7 @@ def test_a_case_of_an_older_account_is_read_by_its_own_contract(
     assert "Our order key: key-of-ours" in found.support_text
 
 
-def test_adopting_asks_for_what_the_orders_own_carrier_can_show(
+def test_adopting_needs_only_what_the_orders_own_carrier_can_show(
     staff: Client, old: CarrierAccount, unclear: Callable[..., Order]
 ) -> None:
     order, url = unclear(), "admin:orders_order_resolve"

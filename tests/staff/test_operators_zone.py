@@ -25,7 +25,7 @@ def melbourne(settings: Settings) -> None:
 
 
 def ends(day: str) -> list[dt.datetime]:
-    """Return the first and the last moment of the filter's day."""
+    """Return the first and last moments of the filter's day."""
     rule: Any = on_day("submitted_at")(dt.date.fromisoformat(day))
     return [value for _, value in rule.children]
 
@@ -42,7 +42,7 @@ def test_a_day_of_the_filter_is_the_operators_day(day: str, long: int) -> None:
     assert round((last - first).total_seconds() / 3600, 3) == long
 
 
-def test_a_day_on_which_the_clocks_go_back_has_its_last_hour_twice(settings: Settings) -> None:
+def test_a_day_when_the_clocks_go_back_includes_the_repeated_hour(settings: Settings) -> None:
     settings.TIME_ZONE = "America/Santiago"
     first, last = ends("2026-04-04")
     assert round((last - first).total_seconds() / 3600, 3) == 25

@@ -38,7 +38,7 @@ def browser(settings: Any) -> Client:
 
 
 @pytest.mark.parametrize("url", ["/away/", "/closed/"])
-def test_a_lost_database_is_503_with_a_time_to_come_back(browser: Client, db: None, url: str) -> None:
+def test_a_lost_database_gives_503_with_a_retry_time(browser: Client, db: None, url: str) -> None:
     answer = browser.get(url)
     assert answer.status_code == 503
     assert answer["Retry-After"] == "5"
@@ -52,7 +52,9 @@ def test_a_constraint_error_is_not_an_outage(browser: Client, db: None) -> None:
     assert "Retry-After" not in answer
 
 
-def test_a_database_lost_before_any_view_is_503_too(client: Client, db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_database_lost_before_any_view_gives_503_too(
+    client: Client, db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Middleware reads the session, outside Django's exception hook for views."""
 
     def away(self: object) -> None:
@@ -65,7 +67,7 @@ def test_a_database_lost_before_any_view_is_503_too(client: Client, db: None, mo
 
 
 @pytest.mark.parametrize(("error", "status"), [(OperationalError, 503), (InterfaceError, 503), (DatabaseError, 400)])
-def test_a_database_lost_while_saving_the_session_is_503_and_a_deleted_session_400(
+def test_a_database_lost_while_saving_the_session_gives_503_and_a_deleted_session_400(
     client: Client, db: None, monkeypatch: pytest.MonkeyPatch, error: type[DatabaseError], status: int
 ) -> None:
     client.raise_request_exception = False

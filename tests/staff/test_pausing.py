@@ -48,7 +48,7 @@ def paused(sam: User) -> Pause:
 
 @pytest.fixture
 def house(monkeypatch: pytest.MonkeyPatch) -> Callable[[], object]:
-    """`house()` is the sweeper's housekeeping."""
+    """`house()` does the sweeper's housekeeping."""
     monkeypatch.setattr(sweep, "publish_task", lambda *message: True)
     monkeypatch.setattr(sweep, "close_old_connections", lambda: None)
     return Sweep().once_or_log
@@ -86,7 +86,9 @@ def test_bookings_and_prices_are_paused_separately(paused: Pause, now: dt.dateti
     assert paused(BOOKINGS, at=now, ends_at=now + HOUR).pause_of(QUOTES, now + 2 * HOUR)
 
 
-def test_due_bookings_check_again_within_a_minute_and_at_the_end_at_the_latest(paused: Pause, now: dt.datetime) -> None:
+def test_due_bookings_are_checked_again_within_a_minute_and_when_the_pause_ends(
+    paused: Pause, now: dt.datetime
+) -> None:
     account = paused(BOOKINGS, at=now, ends_at=now + HOUR)
     assert account.holds_until(now) == now + MINUTE
     assert account.holds_until(now + HOUR - MINUTE / 2) == now + HOUR
@@ -103,7 +105,7 @@ def test_due_bookings_check_again_within_a_minute_and_at_the_end_at_the_latest(p
         ("America/New_York", "2026-10-31T12:00Z", "2026-11-01T13:00Z"),  # the clocks change in the night
     ],
 )
-def test_the_end_is_a_number_of_minutes_later_or_8_am_somewhere(choice: str, at: str, ends: str) -> None:
+def test_a_pause_ends_some_minutes_later_or_at_8_am_in_a_zone(choice: str, at: str, ends: str) -> None:
     assert end_of(choice, dt.datetime.fromisoformat(at)) == dt.datetime.fromisoformat(ends)
 
 
@@ -153,7 +155,7 @@ def test_the_text_changes_and_the_end_stays_as_it_is(staff: Client, paused: Paus
     assert recorded()[-1] == ("bookings pause changed", sam)
 
 
-def test_another_end_counts_from_now(staff: Client, paused: Pause, now: dt.datetime) -> None:
+def test_a_new_end_counts_from_now(staff: Client, paused: Pause, now: dt.datetime) -> None:
     paused(BOOKINGS, at=now - HOUR, ends_at=now + MINUTE)
     staff.post(act("change-bookings-pause"), {"text": TEXT, "ends": "120", "reason": REASON})
     assert gateway.current_account().pause_of(BOOKINGS, now + 119 * MINUTE)
@@ -169,7 +171,7 @@ def test_a_pause_that_ended_by_itself_is_neither_changed_nor_resumed(
     assert gateway.current_account().pause_of(BOOKINGS, timezone.now()) is None
 
 
-def test_of_two_operators_who_pause_the_second_is_refused(paused: Pause, now: dt.datetime) -> None:
+def test_the_second_of_two_operators_who_pause_is_refused(paused: Pause, now: dt.datetime) -> None:
     paused(BOOKINGS, at=now)
     with pytest.raises(pausing.PauseRefused, match="Bookings are already paused"):
         paused(BOOKINGS, at=now)
@@ -292,7 +294,7 @@ def test_no_booking_is_given_up_during_a_pause_of_over_a_day(
 def test_no_booking_is_lost_in_a_stop_of_over_a_day(
     submitted: Callable[..., Order], paused: Pause, now: dt.datetime, what: str
 ) -> None:
-    """One is sent as a probe, once due and nothing else is paused; then the others have their 24 hours."""
+    """One is sent as a probe once it is due and nothing else is paused. Then the others have their 24 hours."""
     first, second = submitted(), submitted(description="Another one")
     Order.objects.update(submitted_at=now - 49 * HOUR)
     account = factories.account()
@@ -343,7 +345,7 @@ def test_a_reply_that_ends_no_stop_restarts_no_24_hours(db: None) -> None:
     assert (account.failures, account.pause_ends_at) == (0, NOW - HOUR)
 
 
-def test_a_booking_pressed_after_a_pause_is_tried_for_its_own_24_hours(
+def test_a_booking_made_after_a_pause_is_tried_for_its_own_24_hours(
     submitted: Callable[..., Order], paused: Pause, now: dt.datetime
 ) -> None:
     submitted()
@@ -366,7 +368,7 @@ def test_bookings_paused_during_a_price_check_are_not_sent(
     assert timezone.now() < order.due_at <= timezone.now() + MINUTE
 
 
-def test_while_prices_are_paused_only_bookings_with_an_old_price_wait(
+def test_only_bookings_with_an_old_price_wait_while_prices_are_paused(
     submitted: Callable[..., Order], paused: Pause, now: dt.datetime
 ) -> None:
     fresh, old = submitted(), submitted(description="Another one")
@@ -406,7 +408,7 @@ def test_an_action_on_one_account_does_not_change_another(
 
 
 @pytest.mark.parametrize("what", PAUSABLE)
-def test_each_pause_is_recorded_once_it_ended_by_itself(paused: Pause, sam: User, now: dt.datetime, what: str) -> None:
+def test_each_pause_that_ends_by_itself_is_recorded(paused: Pause, sam: User, now: dt.datetime, what: str) -> None:
     account = paused(what, at=now - HOUR, ends_at=now - MINUTE)
     pausing.end_what_is_over(now)
     assert recorded() == [(f"{what} paused", sam), (f"{what} pause ended", None)]

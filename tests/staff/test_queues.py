@@ -139,12 +139,12 @@ def test_a_booking_given_up_after_a_day_is_among_the_last_days_refusals(quill: S
     assert list(Order.objects.filter(refused(timezone.now()))) == [tried_for_a_day]
 
 
-def test_each_count_opens_the_list_of_exactly_that(staff: Client, everything: None) -> None:
+def test_each_count_opens_exactly_its_list(staff: Client, everything: None) -> None:
     for queue in queues.waiting_queues(timezone.now()):
         assert staff.get(queue.url).context["cl"].result_count == queue.count, queue.title
 
 
-def test_the_first_page_costs_one_query_more_when_something_is_in_every_queue(
+def test_the_first_page_takes_one_more_query_when_every_queue_has_work(
     staff: Client, everything: None, django_assert_max_num_queries: Any
 ) -> None:
     staff.get("/admin/")
@@ -159,7 +159,7 @@ def test_the_orders_of_a_billing_queue_are_looked_up_once(staff: Client, everyth
     assert len([query for query in seen if "billing_charge" in query["sql"]]) == 1
 
 
-def test_an_order_says_which_queue_it_is_in_however_few_of_them_are_listed(
+def test_an_orders_page_names_its_queue_even_if_the_queues_list_is_cut_short(
     staff: Client, everything: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (key,) = Order.objects.filter(now_of(billing_queues.ORDERS["not-refunded"].rule, NOW)).values_list("pk", flat=True)
@@ -235,7 +235,7 @@ def test_unclear_bookings_show_the_age_of_the_oldest(everything: None) -> None:
 
 
 def test_an_old_order_that_only_just_became_unclear_is_not_late(unclear: Callable[..., Order]) -> None:
-    """Its age counts from when it last became unclear, not from each later change; its own page says so."""
+    """Its age counts from when it last became unclear, not from later changes, and its own page shows that."""
     now = timezone.now()
     order = unclear(status="conflict")
     Order.objects.update(created_at=now - LONG_AGO)
@@ -259,14 +259,14 @@ def test_unclear_for_over_ten_minutes_is_a_list_of_its_own(
     assert page.context["cl"].result_count == found
 
 
-def test_an_empty_admin_says_nothing_needs_attention_and_collapses_its_queues(staff: Client) -> None:
+def test_if_nothing_needs_attention_the_admin_says_so_and_collapses_its_queues(staff: Client) -> None:
     text = staff.get("/admin/").content.decode()
     assert "Nothing needs you" in text
     assert "33 empty queues" in text
     assert "None yet" in text
 
 
-def test_the_page_of_one_app_lists_it_and_says_nothing_of_queues(staff: Client, everything: None) -> None:
+def test_the_page_of_one_app_lists_it_without_queues(staff: Client, everything: None) -> None:
     text = staff.get("/admin/billing/").content.decode()
     assert "Billing reports" in text
     assert "Nothing needs you" not in text
@@ -341,7 +341,9 @@ def test_an_order_is_queued_by_its_state_and_age(
         ({"day": (NOW - 15 * DAY).date(), "mended": 1, "mended_at": NOW - 15 * DAY}, 0, 0),
     ],
 )
-def test_a_days_money_is_queued_while_it_is_current(db: None, fields: dict[str, Any], room: int, recount: int) -> None:
+def test_a_daily_money_limit_is_queued_while_its_day_lasts(
+    db: None, fields: dict[str, Any], room: int, recount: int
+) -> None:
     DailySpend.objects.create(**fields)
     counts = {queue.url: queue.count for queue in queues.waiting_queues(NOW)}
     assert counts["/admin/orders/dailyspend/?needs=room"] == room
@@ -372,7 +374,7 @@ def test_our_own_faults_are_queued_for_a_day(db: None, age: int, count: int) -> 
     assert CarrierAccount.objects.filter(queues.at_fault(NOW)).count() == count
 
 
-def test_an_account_is_held_since_the_first_of_what_holds_it(db: None) -> None:
+def test_an_account_is_on_hold_since_its_first_hold_started(db: None) -> None:
     factories.account()
     CarrierAccount.objects.update(
         stopped_at=NOW - 3 * MINUTE, replays_off_at=NOW - 9 * MINUTE, paused_at=NOW - 5 * MINUTE
@@ -382,7 +384,7 @@ def test_an_account_is_held_since_the_first_of_what_holds_it(db: None) -> None:
     assert found["carrieraccount-stopped"] == (1, NOW - 3 * MINUTE)
 
 
-def test_of_many_second_orders_the_longest_waiting_are_listed(
+def test_the_longest_waiting_of_many_second_orders_are_listed(
     unclear: Callable[..., Order], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(queues, "MOST_LISTED", 1)

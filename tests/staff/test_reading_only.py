@@ -1,4 +1,4 @@
-"""Facts are read-only for everybody, superusers too; lists are fast and search works."""
+"""Permanent records are read-only for everybody, superusers too; lists are fast and search works."""
 
 from collections.abc import Callable
 from typing import Any
@@ -26,7 +26,7 @@ def _url(model: Any, page: str, *args: Any) -> str:
     return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_{page}", args=args)
 
 
-def test_nobody_adds_changes_or_deletes_a_fact(staff: Client, row: Callable[[], None]) -> None:
+def test_nobody_can_add_change_or_delete_a_permanent_record(staff: Client, row: Callable[[], None]) -> None:
     row()
     for model in FACTS:
         fact = model.objects.first()
@@ -41,7 +41,7 @@ def test_nobody_adds_changes_or_deletes_a_fact(staff: Client, row: Callable[[], 
         assert list(rows.all().order_by("pk").values()) == before, model
 
 
-def test_no_list_deletes_what_is_ticked(staff: Client, row: Callable[[], None]) -> None:
+def test_no_list_can_delete_ticked_rows(staff: Client, row: Callable[[], None]) -> None:
     row()
     for model in [*FACTS, *EDITABLE]:
         before = list(model.objects.order_by("pk").values())
@@ -52,7 +52,7 @@ def test_no_list_deletes_what_is_ticked(staff: Client, row: Callable[[], None]) 
 
 
 @pytest.mark.parametrize("model", [*FACTS, *EDITABLE], ids=lambda model: model._meta.label)
-def test_no_cell_of_a_list_is_edited_in_place(model: Any) -> None:
+def test_no_list_can_be_edited_in_place(model: Any) -> None:
     page = admin.site._registry[model]
     assert list(page.list_editable) == []
     assert all(not inline.can_delete and inline.extra == 0 for inline in page.inlines)
@@ -78,7 +78,9 @@ def test_no_list_is_filtered_by_a_password(staff: Client) -> None:
         assert answer.status_code == 400, (model, path)
 
 
-def test_every_page_opens_and_every_list_costs_the_same_at_any_length(staff: Client, row: Callable[[], None]) -> None:
+def test_every_page_opens_and_every_list_takes_the_same_number_of_queries_at_any_length(
+    staff: Client, row: Callable[[], None]
+) -> None:
     row()
     for model in admin.site._registry:
         url = _url(model, "change", model.objects.first().pk)
@@ -91,7 +93,7 @@ def test_every_page_opens_and_every_list_costs_the_same_at_any_length(staff: Cli
 
 
 def _costs_of_lists(staff: Client) -> dict[str, int]:
-    """How many queries each list needs."""
+    """Return how many queries each list needs."""
     costs = {}
     for url in (_url(model, "changelist") for model in admin.site._registry):
         with CaptureQueriesContext(connection) as seen:
@@ -100,7 +102,9 @@ def _costs_of_lists(staff: Client) -> dict[str, int]:
     return costs
 
 
-def test_the_first_page_costs_the_same_however_much_is_waiting(staff: Client, row: Callable[[], None]) -> None:
+def test_the_first_page_takes_the_same_number_of_queries_however_much_is_waiting(
+    staff: Client, row: Callable[[], None]
+) -> None:
     row()
     staff.get("/admin/")
     with CaptureQueriesContext(connection) as with_one:
@@ -112,7 +116,7 @@ def test_the_first_page_costs_the_same_however_much_is_waiting(staff: Client, ro
     assert len(with_three) == len(with_one) <= MOST_ON_THE_FIRST_PAGE
 
 
-def test_an_orders_page_costs_the_same_however_long_its_story(
+def test_an_orders_page_takes_the_same_number_of_queries_however_long_its_history(
     staff: Client, unclear: Callable[..., Order], alice: User
 ) -> None:
     order = unclear()
@@ -131,7 +135,7 @@ def test_an_orders_page_costs_the_same_however_long_its_story(
     "typed",
     ["STEST00000", "stest00000", "noor.tamsin@example.net", "Noor Tamsin", "7000", "Quill", "alice@quill.example"],
 )
-def test_search_finds_the_order_by_what_a_caller_knows(
+def test_search_finds_an_order_by_any_detail_a_caller_knows(
     staff: Client, quill: Sender, alice: User, bob: User, typed: str
 ) -> None:
     order = factories.order(quill, alice, status="booked")
@@ -141,7 +145,7 @@ def test_search_finds_the_order_by_what_a_caller_knows(
     assert _url(Order, "change", other.pk) not in page
 
 
-def test_search_finds_the_order_by_uuid_and_by_a_number(staff: Client, quill: Sender, alice: User) -> None:
+def test_search_finds_an_order_by_uuid_and_by_number(staff: Client, quill: Sender, alice: User) -> None:
     order = factories.order(quill, alice)
     for typed in (str(order.uuid), quill.number, str(order.pk)):
         page = staff.get(_url(Order, "changelist"), {"q": typed}).content.decode()
@@ -166,6 +170,6 @@ def test_an_attempts_request_is_shown_with_its_people_masked(staff: Client, uncl
 
 
 def test_an_email_in_a_long_body_is_masked_without_backtracking() -> None:
-    """Backtracking takes the length squared: a quarter of an hour for this body."""
+    """Backtracking takes time that grows with the square of the length: a quarter of an hour for this body."""
     body = "x" * 200_000 + " ada@post.example " + "y" * 200_000
     assert without_emails(body)[200_000:-200_000] == " a•••@post.example "

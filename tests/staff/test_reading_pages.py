@@ -41,7 +41,7 @@ def above(page: Any) -> str:
 
 @pytest.fixture
 def order(quill: Sender, alice: User, sam: User) -> Order:
-    """Booked, scanned, charged, and with some of everything else."""
+    """An order that is booked, scanned and charged, with some of everything else."""
     made: Order = factories.order(quill, alice, status="booked", price="12.08")
     lengthen(made, sam)
     return made
@@ -139,7 +139,9 @@ def test_a_suspended_senders_page_says_why(staff: Client, quill: Sender, sam: Us
 
 
 @pytest.mark.parametrize("what", ["order", "sender"])
-def test_a_page_costs_the_same_however_long_its_story(what: str, staff: Client, order: Order, sam: User) -> None:
+def test_a_page_takes_the_same_number_of_queries_however_long_its_history(
+    what: str, staff: Client, order: Order, sam: User
+) -> None:
     address = url(order if what == "order" else order.sender)
     staff.get(address)
     with CaptureQueriesContext(connection) as short:
@@ -152,7 +154,7 @@ def test_a_page_costs_the_same_however_long_its_story(what: str, staff: Client, 
     assert len(long) == len(short)
 
 
-def test_of_a_long_list_the_first_thousand_rows_are_counted_and_the_rest_is_searched_for(
+def test_only_the_first_thousand_rows_of_a_long_list_are_counted(
     staff: Client, order: Order, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in (facts, keyset):
@@ -167,7 +169,7 @@ def test_of_a_long_list_the_first_thousand_rows_are_counted_and_the_rest_is_sear
     assert "3+ carrier calls. Search or filter to see the others." in text(page)
 
 
-def test_an_unknown_object_is_404(staff: Client) -> None:
+def test_an_unknown_object_is_not_found(staff: Client) -> None:
     for address in ("orders/order/999999999", "accounts/sender/999999999", "accounts/sender/abc"):
         assert staff.get(f"/admin/{address}/change/").status_code == 302
     for page in ("mail", "note", "assign"):

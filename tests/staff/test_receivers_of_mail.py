@@ -1,4 +1,4 @@
-"""Who gets email: each kind of email against each state its reader may be in when it is sent."""
+"""Who gets email: each kind, for each state its reader may be in when it is sent."""
 
 import datetime as dt
 from collections.abc import Callable
@@ -40,7 +40,7 @@ def order(quill: Sender, alice: User, ana: User) -> Order:
 
 
 @pytest.mark.parametrize(("kind", "state"), [(kind, state) for kind in OF_THE_TEAM for state in STATES])
-def test_account_notifications(kind: str, state: str, order: Order) -> None:
+def test_account_notifications_go_only_to_people_who_should_get_them(kind: str, state: str, order: Order) -> None:
     now = timezone.now()
     outbox.choose_when(order.made_by, kind, outbox.KINDS[kind].choices[0], now=now - dt.timedelta(days=1))
     fact = outbox.Event(
@@ -56,7 +56,7 @@ def test_account_notifications(kind: str, state: str, order: Order) -> None:
 
 
 @pytest.mark.parametrize("state", STATES)
-def test_an_operators_email(state: str, order: Order, sam: User) -> None:
+def test_an_operators_email_goes_only_to_people_who_should_get_it(state: str, order: Order, sam: User) -> None:
     letter = casework.queue_mail(order, to=order.made_by, about="other", text="Hello", by=sam, now=timezone.now())
     STATES[state](order)
     casework.send_due_mail(letter.pk)
@@ -64,7 +64,7 @@ def test_an_operators_email(state: str, order: Order, sam: User) -> None:
 
 
 @pytest.mark.parametrize("state", STATES)
-def test_a_new_password_is_for_those_who_may_log_in(state: str, order: Order) -> None:
+def test_a_password_reset_is_emailed_to_those_who_may_log_in(state: str, order: Order) -> None:
     """People who left may still log in, and a confirmation goes to the same address."""
     STATES[state](order)
     mail.outbox.clear()

@@ -1,6 +1,6 @@
-"""Each cause at the rate it repeats in production: one page within its limit, and one all-clear.
+"""Each cause, repeated as often as in production, pages once within its limit and clears once.
 
-A cause that rewrites its time at each repetition would never be old and never overdue.
+If a cause reset its time whenever it repeats, it would never become overdue.
 """
 
 import datetime as dt
@@ -52,7 +52,7 @@ class Night:
         self.said: dict[str, int] = {}
 
     def last(self, minutes: int, happens: Callable[[], Any] = lambda: None) -> dict[str, int]:
-        """Return what was emailed, and in which minute of the night."""
+        """Return the emails, each with its minute of the night."""
         for _ in range(minutes):
             self.clock.move_to(self.now)
             happens()
@@ -78,7 +78,7 @@ def sent_by_webhook(receiver: Receiver) -> int:
     return len(receiver.requests)
 
 
-def test_a_refused_account_pages_once_at_once_and_clears_once(
+def test_a_refused_account_pages_immediately_and_once_and_clears_once(
     night: Night,
     receiver: Receiver,
     carrier: SandboxCarrier,
@@ -103,7 +103,7 @@ def test_a_refused_account_pages_once_at_once_and_clears_once(
     assert sent_by_webhook(receiver) == 2
 
 
-def test_a_stop_counts_from_the_first_refusal_and_says_the_last_reason(db: None) -> None:
+def test_a_stop_counts_from_the_first_refusal_and_shows_the_last_reason(db: None) -> None:
     account, first = factories.account(), timezone.now()
     account.stop("no such key", first)
     account.stop("payment is due", first + HOUR)
@@ -116,7 +116,7 @@ def test_a_stop_counts_from_the_first_refusal_and_says_the_last_reason(db: None)
     assert account.stopped_at == first + 2 * HOUR
 
 
-def test_our_own_fault_once_a_minute_pages_once_and_clears_a_day_after_the_last(night: Night) -> None:
+def test_our_own_fault_every_minute_pages_once_and_clears_a_day_after_the_last(night: Night) -> None:
     account = factories.account()
 
     def refuse() -> None:
@@ -156,7 +156,7 @@ def test_a_series_of_faults_is_over_after_a_day_without_one(after: dt.timedelta,
     assert (account.fault_since == first, account.fault_at, account.fault) == (is_same_row, first + after, "two")
 
 
-def test_a_daily_limit_that_refuses_dear_parcels_pages_even_if_cheap_ones_fit(
+def test_a_daily_limit_that_refuses_expensive_parcels_pages_even_if_cheap_ones_fit(
     night: Night, quill: Sender, alice: User, settings: Any
 ) -> None:
     settings.DAILY_MONEY_LIMIT = Decimal(100)
@@ -183,7 +183,7 @@ def test_a_daily_limit_that_refuses_dear_parcels_pages_even_if_cheap_ones_fit(
 
 
 @pytest.mark.parametrize(("limit", "is_over"), [("105.01", True), ("105.00", True), ("104.99", False)])
-def test_a_refusal_is_over_once_another_as_dear_fits(
+def test_a_refusal_is_over_once_an_equally_expensive_parcel_fits(
     quill: Sender, alice: User, settings: Any, limit: str, is_over: bool
 ) -> None:
     now = timezone.now()
@@ -198,7 +198,7 @@ def test_a_refusal_is_over_once_another_as_dear_fits(
     assert (row.spent, row.refused_at is None) == (Decimal(60), is_over)
 
 
-def test_a_carrier_that_is_silent_for_half_a_minute_in_ten_pages_once(night: Night) -> None:
+def test_a_carrier_silent_for_half_a_minute_in_every_ten_pages_once(night: Night) -> None:
     """A hold that starts and ends between two checks is still noticed."""
     account = factories.account()
 

@@ -39,7 +39,7 @@ def body(reference: str = "SREPLAY001", kind: str = "Pickup", **changes: Any) ->
 
 
 def kept(raw: bytes, *, state: str = "quarantined", reason: str = "another form", **fields: Any) -> WebhookDelivery:
-    """A body that could not be read when it came."""
+    """A body that couldn't be read when it arrived."""
     return factories.delivery(body=raw, state=state, reason=reason, **fields)
 
 
@@ -96,7 +96,7 @@ def test_the_page_shows_what_would_change_and_writes_nothing(staff: Client, wait
     assert "5 selected: 3 new scans, 3 webhooks and 1 parcel would change. Nothing has changed yet." in text
 
 
-def test_a_body_that_is_still_unreadable_says_why(staff: Client, db: None) -> None:
+def test_the_page_says_why_a_body_is_still_unreadable(staff: Client, db: None) -> None:
     kept(body(event_id=None))
     [reading] = staff.get(URL, {"state": "unread"}).context["preview"].readings
     assert reading.changes
@@ -169,7 +169,9 @@ def test_a_stored_scan_a_duplicate_and_a_conflict_keep_their_states(db: None) ->
     assert TrackingEvent.objects.count() == 1
 
 
-def test_a_stored_scan_stays_stored_however_todays_contract_reads_it(db: None, contract: Callable[[str], None]) -> None:
+def test_a_stored_scan_stays_stored_even_if_todays_contract_reads_it_differently(
+    db: None, contract: Callable[[str], None]
+) -> None:
     delivery = factories.deliver(body())
     contract('event_id = "another.name"')
     reading.read_deliveries(delivery.pk)
@@ -178,7 +180,7 @@ def test_a_stored_scan_stays_stored_however_todays_contract_reads_it(db: None, c
     assert delivery.event
 
 
-def test_a_scan_counts_as_received_when_its_webhook_came(db: None) -> None:
+def test_a_replayed_scan_counts_as_received_when_its_webhook_arrived(db: None) -> None:
     came = timezone.now() - dt.timedelta(days=3)
     delivery = kept(body())
     WebhookDelivery.objects.filter(pk=delivery.pk).update(received_at=came)
@@ -187,7 +189,7 @@ def test_a_scan_counts_as_received_when_its_webhook_came(db: None) -> None:
     assert (event.received_at, event.pushed_at) == (came, came)
 
 
-def test_an_unreadable_polled_scan_stays_a_polled_one(db: None) -> None:
+def test_an_unreadable_polled_scan_stays_a_polled_scan(db: None) -> None:
     row = json.dumps({"event_type": "Pickup", "scan_time": "2026-11-18T21:21:05Z"}).encode()
     delivery = kept(row, polled_for="SPOLLED001")
     reading.read_deliveries(delivery.pk)

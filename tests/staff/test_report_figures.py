@@ -1,4 +1,4 @@
-"""What the reports count and how: weeks, percentiles, and kinds of deliveries and pickups."""
+"""What the reports count and how: weeks, percentiles, and the kinds of deliveries and pickups."""
 
 import datetime as dt
 import json
@@ -96,7 +96,9 @@ def spread(tenths: list[int]) -> delivery.Spread:
         (DAY - dt.timedelta(days=3), DAY - dt.timedelta(days=1), promises.LATE),
     ],
 )
-def test_on_time_is_on_or_before_the_last_day(first: dt.date | None, last: dt.date | None, outcome: str) -> None:
+def test_a_delivery_on_or_before_the_last_expected_day_is_on_time(
+    first: dt.date | None, last: dt.date | None, outcome: str
+) -> None:
     assert promises.promise_outcome(arrived(first, last)) == outcome
 
 
@@ -137,7 +139,7 @@ def test_a_destination_is_the_state_at_home_and_the_country_abroad(country: str,
 
 
 @pytest.mark.parametrize(("days", "tenths"), [(2.0, 20), (2.04, 20), (2.06, 21), (0.0, None), (-1.0, None)])
-def test_time_on_the_way_is_in_tenths_of_a_day_and_zero_at_delivery(days: float, tenths: int | None) -> None:
+def test_transit_time_is_in_tenths_of_a_day_and_never_below_zero(days: float, tenths: int | None) -> None:
     assert delivery.tenths_of_days(arrived(days=days)) == tenths
 
 
@@ -152,12 +154,12 @@ def test_figures_are_the_same_after_a_json_round_trip() -> None:
     assert figures.sizes == {"Tube": (6, 2)}
 
 
-def test_too_few_are_counted_without_a_share() -> None:
+def test_too_few_deliveries_are_counted_without_a_percentage() -> None:
     assert (share_in_words(1, 4), share_in_words(4, 5), share_in_words(1, 3000)) == ("1 of 4", "80%", "1%")
     assert (round_percent(1, 3), round_percent(3, 3)) == (Decimal("33.3"), Decimal(100))
 
 
-def test_words_are_those_of_the_senders_country() -> None:
+def test_reports_use_the_words_of_the_senders_country() -> None:
     assert parcels_in_words(1, Sender(country="US")) == "1 package"
     assert parcels_in_words(1044, Sender(country="AU")) == "1,044 parcels"
 
@@ -175,11 +177,11 @@ def test_refunds_are_below_zero_and_no_two_parts_overlap() -> None:
     ]  # fmt: skip
 
 
-def test_every_kind_of_charge_has_its_part_in_the_spend_chart() -> None:
+def test_every_kind_of_charge_is_in_the_spend_chart() -> None:
     assert set(ChargeKind) - set(spend.PART_OF) == {ChargeKind.UNKNOWN}  # never posted
 
 
-def test_a_negative_amount_stays_a_number_in_a_file_and_a_formula_does_not() -> None:
+def test_a_file_keeps_negative_numbers_but_turns_formulas_into_text() -> None:
     assert sheets.safe_cell(Cell.money(Decimal("-6.04"), "AUD").value) == "-6.04"
     assert sheets.safe_cell(-3) == "-3"
     assert sheets.safe_cell("-6.04+cmd") == "'-6.04+cmd"

@@ -34,7 +34,7 @@ def _decision(name: str, reason: str = REASON, **fields: str) -> dict[str, str]:
 
 @pytest.fixture
 def known(carrier: SandboxCarrier, contract: Callable[[str], None]) -> str:
-    """A reference known to the carrier's tracking, which shows no orders (else: tests/orders/test_adopting)."""
+    """A reference the carrier can track, although it shows no orders. If it does: tests/orders/test_adopting.py."""
     contract('view = ""')
     carrier.foreign("SFOUND12345")
     return "SFOUND12345"
@@ -126,7 +126,7 @@ def test_keep_waiting_leaves_the_case_open_and_stores_the_reason(staff: Client, 
 
 
 @pytest.mark.parametrize("decision", ["adopt", "not_booked", "keep_waiting"])
-def test_every_decision_asks_why(staff: Client, unclear: Unclear, known: str, decision: str) -> None:
+def test_every_decision_needs_a_reason(staff: Client, unclear: Unclear, known: str, decision: str) -> None:
     order = unclear()
     page = staff.post(_url(order), _decision(decision, reason="because", reference=known))
     assert page.context["forms"][decision].errors["reason"]
@@ -136,7 +136,7 @@ def test_every_decision_asks_why(staff: Client, unclear: Unclear, known: str, de
 
 
 @pytest.mark.parametrize("decision", ["adopt", "not_booked", "keep_waiting"])
-def test_the_second_operator_reads_that_it_is_resolved(
+def test_a_second_operator_reads_that_it_is_resolved(
     staff: Client, unclear: Unclear, known: str, decision: str
 ) -> None:
     order = unclear()
@@ -149,10 +149,10 @@ def test_the_second_operator_reads_that_it_is_resolved(
     assert Audit.objects.count() == 1
 
 
-def test_two_operators_at_the_same_moment_resolve_it_once(
+def test_two_operators_at_the_same_moment_resolve_an_order_once(
     staff: Client, unclear: Unclear, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The other operator acts after this page reads the order and before it writes."""
+    """The other operator acts after this page has read the order and before it writes."""
     order = unclear()
     mine = deciding.not_booked
 
@@ -173,7 +173,7 @@ def test_an_operator_without_the_permission_cannot_open_a_case(
     assert operator("Read-only").get(_url(unclear())).status_code == 403
 
 
-def test_an_order_that_is_not_there_is_not_found(staff: Client) -> None:
+def test_an_unknown_order_is_not_found(staff: Client) -> None:
     assert staff.get(reverse("admin:orders_order_resolve", args=[999])).status_code == 404
 
 
@@ -222,7 +222,7 @@ def test_the_history_is_one_list_from_the_order_to_the_last_decision(
     assert details[8] == f"{REASON} – sam@portal.example"
 
 
-def test_the_page_costs_the_same_however_much_is_known(staff: Client, unclear: Unclear) -> None:
+def test_the_page_takes_the_same_number_of_queries_however_much_is_known(staff: Client, unclear: Unclear) -> None:
     order, found = unclear(), []
     for more in (1, 12):
         for number in range(more):
@@ -242,12 +242,12 @@ def test_the_page_costs_the_same_however_much_is_known(staff: Client, unclear: U
 
 
 def scanned(reference: str, postcode: str = "3065", **fields: Any) -> None:
-    """An unknown reference, scanned just now."""
+    """An unknown reference that was scanned just now."""
     parcel = factories.parcel(reference=reference, last_scan_at=timezone.now())
     factories.event(parcel, postcode=postcode, **fields)
 
 
-def test_every_candidate_says_why(unclear: Unclear) -> None:
+def test_every_candidate_has_a_reason(unclear: Unclear) -> None:
     order = unclear(sent_at=timezone.now() - dt.timedelta(minutes=5), seen_reference="STOLD00001")
     scanned("SSTART0001", "3065")
     scanned("SENDS00001", "7000")
@@ -259,7 +259,7 @@ def test_every_candidate_says_why(unclear: Unclear) -> None:
     assert whys["SELSE00001"] == "Scanned after this attempt, elsewhere"
 
 
-def test_of_two_at_the_same_place_the_one_scanned_earlier_comes_first(unclear: Unclear) -> None:
+def test_of_two_candidates_at_one_place_the_one_scanned_first_comes_first(unclear: Unclear) -> None:
     now = timezone.now()
     order = unclear(sent_at=now - dt.timedelta(hours=3))
     scanned("SLATER0001", scan_time=now - dt.timedelta(hours=1))
@@ -294,7 +294,7 @@ def test_a_single_likely_reference_is_filled_in(staff: Client, unclear: Unclear)
     assert staff.get(_url(order)).context["forms"]["adopt"]["reference"].value() == ""
 
 
-def test_replies_that_disagree_are_side_by_side_and_none_is_filled_in(staff: Client, unclear: Unclear) -> None:
+def test_contradictory_replies_are_shown_together_and_none_is_filled_in(staff: Client, unclear: Unclear) -> None:
     order = unclear(status="conflict", state="not_created", seen_reference="SLATE00001")
     first = order.attempts.get()
     order.attempts.create(
@@ -309,7 +309,7 @@ def test_replies_that_disagree_are_side_by_side_and_none_is_filled_in(staff: Cli
     assert page.context["forms"]["adopt"]["reference"].value() == ""
 
 
-def test_a_named_reference_that_another_order_has_is_shown_with_that_order_and_not_offered(
+def test_another_orders_reference_is_shown_with_that_order_and_not_offered(
     staff: Client, unclear: Unclear, quill: Sender, alice: User
 ) -> None:
     other = factories.order(quill, alice, status="booked", carrier_reference="STAKEN0001")
@@ -334,7 +334,7 @@ def test_a_typed_reference_is_adopted_as_its_scans_spell_it(
 def test_a_reference_seen_before_the_booking_was_sent_is_neither_offered_nor_accepted(
     staff: Client, unclear: Unclear
 ) -> None:
-    """Bug: an order made at 11:43:51 was offered a parcel first scanned at 11:29, received at 11:29:50."""
+    """A past bug: an order made at 11:43:51 was offered a parcel first scanned at 11:29."""
     sent, received = timezone.now(), timezone.now() - dt.timedelta(minutes=14)
     order = unclear(sent_at=sent, seen_reference="STOLD00001")
     for reference in ("STOOEARLY1", "STOLD00001"):
@@ -352,7 +352,7 @@ def test_a_reference_seen_before_the_booking_was_sent_is_neither_offered_nor_acc
     assert order.status == "unconfirmed"
 
 
-def test_a_watched_reference_counts_as_known_since_it_was_watched(
+def test_a_watched_reference_counts_as_known_from_when_it_was_watched(
     staff: Client, unclear: Unclear, quill: Sender, alice: User
 ) -> None:
     order, watch = unclear(), factories.watch(quill, alice, reference="SWATCHED01")
@@ -361,10 +361,10 @@ def test_a_watched_reference_counts_as_known_since_it_was_watched(
     assert "belongs to another parcel" in page.content.decode()
 
 
-def test_an_order_without_an_attempt_is_offered_references_since_it_was_made(
+def test_an_order_without_an_attempt_is_offered_references_from_when_it_was_made(
     staff: Client, quill: Sender, alice: User
 ) -> None:
-    """As after restoring a backup: nothing says when it was sent."""
+    """This happens after restoring a backup: nothing says when the order was sent."""
     made = timezone.now() - dt.timedelta(hours=3)
     order = factories.order(quill, alice, status="unconfirmed", created_at=made)
     # The last one was watched before any scan of it came.
@@ -411,7 +411,7 @@ def test_the_reference_with_our_key_at_the_carrier_comes_first_and_says_so(
         assert anothers not in {candidate.reference for candidate in found.candidates}
 
 
-def test_a_customer_reference_of_no_order_decides_nothing(unclear: Unclear) -> None:
+def test_an_unknown_customer_reference_decides_nothing(unclear: Unclear) -> None:
     order = unclear()
     scanned("SPLAIN0001", raw=b'{"customer_reference": "the carrier wrote this"}')
     [candidate] = reconcile.gather_evidence(order).candidates
@@ -425,13 +425,13 @@ def test_a_customer_reference_of_no_order_decides_nothing(unclear: Unclear) -> N
     ("minutes", "level", "word"),
     [(0, "new", "New"), (14, "new", "New"), (15, "late", "Late"), (119, "late", "Late"), (120, "overdue", "Overdue")],
 )
-def test_the_age_is_a_word_and_a_colour(minutes: int, level: str, word: str) -> None:
+def test_the_age_is_shown_in_words_and_by_a_colour(minutes: int, level: str, word: str) -> None:
     now = timezone.now()
     age = reconcile.case_age(now - dt.timedelta(minutes=minutes), now)
     assert (age.level, age.words.split(":")[0]) == (level, word)
 
 
-def test_a_case_is_as_old_as_the_doubt_not_as_the_booking(unclear: Unclear) -> None:
+def test_a_cases_age_counts_from_when_it_became_unclear_not_from_the_booking(unclear: Unclear) -> None:
     now = timezone.now()
     order = unclear(status="conflict", sent_at=now - dt.timedelta(days=1))
     assert reconcile.gather_evidence(order).age.level == "overdue"
@@ -449,7 +449,7 @@ def reads(browser: Client, order: Order) -> str:
 
 @pytest.mark.parametrize("status", ["unconfirmed", "conflict"])
 @pytest.mark.parametrize("decision", ["adopt", "not_booked"])
-def test_the_sender_reads_what_the_admin_says_they_read_and_will_read(
+def test_the_admin_quotes_exactly_what_the_sender_reads_now_and_later(
     staff: Client,
     unclear: Unclear,
     known: str,
@@ -467,7 +467,7 @@ def test_the_sender_reads_what_the_admin_says_they_read_and_will_read(
     assert promised.chip in reads(sender, order)
 
 
-def test_the_text_for_the_carriers_support_has_what_they_need_and_no_names(unclear: Unclear) -> None:
+def test_the_text_for_the_carriers_support_has_every_detail_but_no_names(unclear: Unclear) -> None:
     body = b'{"metadata": {"portal_order_key": "the-key"}, "receiver": {"contact": {"name": "Noor Tamsin"}}}'
     error = "reset by peer, ask noor.tamsin@example.net"
     order = unclear(body=body, error=error, http_status=502, seen_reference="STOLD00001")
@@ -485,10 +485,8 @@ def test_the_text_for_the_carriers_support_has_what_they_need_and_no_names(uncle
     assert not [personal for personal in (*receiver, *order.pickup.values()) if personal and personal in text]
 
 
-def test_a_decision_about_an_attempt_that_is_no_longer_the_last_changes_nothing(
-    staff: Client, unclear: Unclear
-) -> None:
-    """While the page was open another operator resolved it and the sender booked again, again unclear."""
+def test_a_decision_about_an_earlier_attempt_changes_nothing(staff: Client, unclear: Unclear) -> None:
+    """While the page was open, another operator resolved the order and the sender booked it again, with no clear reply."""
     order = unclear(state="not_created")
     shown = staff.get(_url(order)).context["evidence"].last_attempt
     first = order.attempts.get()
@@ -512,7 +510,7 @@ def test_the_list_links_straight_to_the_decision(staff: Client, unclear: Unclear
     assert _url(order) not in operator("Read-only").get(url).content.decode()
 
 
-def test_an_adopted_order_without_the_carriers_order_id_asks_for_it(
+def test_an_adopted_order_without_the_carriers_order_id_needs_one(
     staff: Client, unclear: Unclear, known: str, settings: Any
 ) -> None:
     order = unclear()
@@ -556,7 +554,7 @@ def test_a_customer_reference_of_an_impossible_order_decides_nothing(
     assert (candidate.reference, candidate.is_its_own) == ("SPLAIN0001", "")
 
 
-def test_a_customer_reference_of_an_order_of_the_same_days_is_that_orders(
+def test_a_customer_reference_belongs_to_the_order_of_the_same_days(
     unclear: Unclear, quill: Sender, alice: User
 ) -> None:
     order = unclear()
@@ -579,7 +577,7 @@ def test_for_a_conflict_not_even_a_single_reference_is_filled_in(unclear: Unclea
     assert found.likeliest == ""
 
 
-def test_a_named_reference_is_taken_only_by_another_order_of_the_same_account(
+def test_a_reference_counts_as_taken_only_within_the_same_account(
     unclear: Unclear, quill: Sender, alice: User, settings: Any
 ) -> None:
     order = unclear(seen_reference="STOLD00001")

@@ -1,4 +1,4 @@
-"""The admin while a restore's gap is open: shown on every page, resolved by actions that ask why and how many."""
+"""The admin while a restore's gap is open: it is on every page, and actions that resolve it need a reason and a number."""
 
 import datetime as dt
 from collections.abc import Callable
@@ -89,7 +89,7 @@ def test_senders_see_no_banner(alice: User, visit: Any) -> None:
     assert BANNER not in visit(alice).get(reverse("parcels")).content.decode()
 
 
-def test_its_links_lead_to_scans_and_bills_since_the_backup(staff: Client, quill: Sender, alice: User) -> None:
+def test_the_banners_links_lead_to_scans_and_bills_since_the_backup(staff: Client, quill: Sender, alice: User) -> None:
     now = timezone.now()
     old = factories.parcel(reference="SBEFORE001", last_scan_at=now - 2 * HOUR)
     Parcel.objects.filter(pk=old.pk).update(created_at=now - 2 * HOUR)
@@ -183,7 +183,7 @@ def test_rows_of_a_dropped_import_that_were_not_queued_stay_as_they_are(
 
 
 @pytest.mark.parametrize("status", ["cancelled", "cancelling", "booked"])
-def test_the_sender_of_a_dropped_replacement_is_told_not_to_book_it_again(
+def test_the_sender_of_a_dropped_replacement_reads_not_to_book_it_again(
     staff: Client, quill: Sender, alice: User, visit: Any, status: str
 ) -> None:
     order = factories.order(quill, alice, status=status, due_at=None)
@@ -267,14 +267,14 @@ def test_only_the_lead_resolves_a_restore(operator: Callable[[str], Client], nam
     assert operator("Support").post(act(name, restore), {"reason": REASON}).status_code == 403
 
 
-def test_an_operator_sees_before_resuming_how_many_bookings_wait_and_since_when(
+def test_before_resuming_an_operator_sees_how_many_bookings_wait_and_since_when(
     staff: Client, quill: Sender, alice: User
 ) -> None:
     factories.order(quill, alice, status="booking", created_at=timezone.now() - 3 * HOUR)
     assert "1, oldest 3\xa0hours ago" in page_of(staff, CarrierAccount.objects.get())
 
 
-def test_bookings_of_another_carrier_account_are_not_counted_among_those_that_resume_sends(
+def test_the_number_of_waiting_bookings_leaves_out_other_carrier_accounts(
     staff: Client, quill: Sender, alice: User, settings: Any
 ) -> None:
     factories.order(quill, alice, account=older.named(settings), status="booking")
@@ -285,10 +285,10 @@ def test_bookings_of_another_carrier_account_are_not_counted_among_those_that_re
 # -- A booking of the backup as a case -------------------------------------------------------------
 
 
-def test_references_booked_since_are_offered_for_a_booking_of_the_backup(
+def test_references_booked_since_the_backup_are_offered_for_a_booking_in_it(
     staff: Client, quill: Sender, alice: User
 ) -> None:
-    """No attempt says when: it may have been sent at any time up to the restore."""
+    """There is no attempt, so it may have been sent at any time up to the restore."""
     now = timezone.now()
     order = factories.order(quill, alice, status="booking", created_at=now - 9 * 24 * HOUR)
     fenced()
@@ -302,7 +302,7 @@ def test_references_booked_since_are_offered_for_a_booking_of_the_backup(
     assert "the backup is older than the answer" in page
 
 
-def test_it_is_listed_among_the_long_unclear_ones(quill: Sender, alice: User) -> None:
+def test_a_booking_from_the_backup_is_listed_as_unclear_for_long(quill: Sender, alice: User) -> None:
     order = factories.order(quill, alice, status="booking")
     fenced()
     assert Order.objects.get(queues.unconfirmed_long(timezone.now())) == order

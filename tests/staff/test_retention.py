@@ -1,4 +1,4 @@
-"""Data past its retention time is deleted; proof of it stays."""
+"""Data past its retention time is deleted, but proof that it existed stays."""
 
 import datetime as dt
 import hashlib

@@ -93,13 +93,13 @@ def test_a_decision_affects_only_its_own_word(staff: Client, word: EventWord) ->
     assert (other.progress, other.is_known) == ("", False)
 
 
-def test_a_word_may_be_decided_to_mean_nothing(staff: Client, word: EventWord) -> None:
+def test_an_operator_can_decide_that_a_word_means_nothing(staff: Client, word: EventWord) -> None:
     staff.post(url(word), {"progress": "", "reason": REASON})
     word.refresh_from_db()
     assert (word.progress, word.is_known) == ("", True)
 
 
-def test_the_same_meaning_again_is_re_applied_to_the_stored_scans(
+def test_choosing_the_same_meaning_again_re_applies_it_to_stored_scans(
     staff: Client, word: EventWord, sorted_parcels: list[Parcel]
 ) -> None:
     EventWord.objects.update(progress="in_transit", is_known=True)
@@ -110,7 +110,7 @@ def test_the_same_meaning_again_is_re_applied_to_the_stored_scans(
     assert Parcel.objects.exclude(due_at=None).count() == 2
 
 
-def test_parcels_are_recomputed_in_batches_and_none_later_than_before(
+def test_parcels_are_recomputed_in_batches_and_none_becomes_due_later(
     word: EventWord, sam: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(word_decisions, "BATCH", 2)

@@ -38,7 +38,7 @@ def test_a_name_saved_again_has_the_new_filters(staff: Client) -> None:
     assert kept() == [("Cases", "case=nobody")]
 
 
-def test_only_filters_of_the_list_are_kept_and_never_what_was_searched_for(staff: Client) -> None:
+def test_only_a_lists_filters_are_saved_and_never_the_search_text(staff: Client) -> None:
     staff.post(SAVE, {"name": "All", "query": f"q=Noor+Tamsin&p=3&e=1&next=//evil.example&{STUCK}&sender=A-1001"})
     assert kept() == [("All", f"{STUCK}&sender=A-1001")]
 
@@ -53,7 +53,9 @@ def test_only_filters_of_the_list_are_kept_and_never_what_was_searched_for(staff
         ({"query": f"needs={'x' * 400}"}, "Filter the list first"),
     ],
 )
-def test_an_invalid_view_says_why_and_nothing_typed_is_lost(staff: Client, typed: dict[str, str], said: str) -> None:
+def test_an_invalid_view_is_refused_with_a_reason_and_nothing_typed_is_lost(
+    staff: Client, typed: dict[str, str], said: str
+) -> None:
     answers = {"name": "Mine", "query": STUCK} | typed
     page = staff.post(SAVE, answers)
     assert said in str(page.context["form"].errors)

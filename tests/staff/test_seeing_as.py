@@ -1,4 +1,4 @@
-"""An operator sees a sender's own pages, with a reason and for half an hour. What stays closed:
+"""With a reason, an operator sees a sender's own pages for half an hour. What stays closed is in
 tests/test_access.py.
 """
 
@@ -74,7 +74,7 @@ def test_operators_who_may_not_reveal_personal_data_see_it_masked(
             assert (order.receiver_name in page.content.decode()) == is_shown, (group, url)
 
 
-def test_stop_ends_it_and_leads_back(looking: Client, quill: Sender) -> None:
+def test_stop_ends_viewing_and_leads_back(looking: Client, quill: Sender) -> None:
     back = looking.post(reverse("admin:accounts_sender_stop_seeing"))
     assert back["Location"] == reverse("admin:accounts_sender_change", args=[quill.pk])
     assert looking.get(TODAY).status_code == 404
@@ -95,7 +95,7 @@ def _lose_the_second_factor(sam: User) -> None:
 
 
 @pytest.mark.parametrize("change", [_lose_the_group, _lose_the_permission, _lose_the_second_factor])
-def test_it_ends_with_the_permission(
+def test_viewing_ends_with_the_permission(
     change: Callable[[User], None], operator: Callable[[str], Client], quill: Sender
 ) -> None:
     browser = operator(permissions.SUPPORT)
@@ -105,7 +105,7 @@ def test_it_ends_with_the_permission(
     assert browser.get(TODAY).status_code == 404
 
 
-def test_it_ends_after_half_an_hour_at_log_out_and_when_idle(looking: Client, quill: Sender) -> None:
+def test_viewing_ends_after_half_an_hour_at_log_out_and_when_idle(looking: Client, quill: Sender) -> None:
     now = timezone.now()
     with time_machine.travel(now + seeing_as.TERM - dt.timedelta(minutes=1)):
         assert looking.get(TODAY).status_code == 200

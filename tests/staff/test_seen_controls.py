@@ -25,7 +25,7 @@ ADDRESSES = ("href", "src", "action", "formaction", "hx-get", "hx-post", "data-u
 
 
 class Controls(HTMLParser):
-    """The URLs a page links to, each with its method; forms without a URL, by their fields."""
+    """Collects the URLs a page links to, each with its method. A form without a URL is named by its fields."""
 
     def __init__(self, page: Any, url: str) -> None:
         super().__init__()
@@ -46,7 +46,7 @@ class Controls(HTMLParser):
 
 
 def walk(browser: Client, pages: list[str]) -> Iterator[tuple[str, str, str, int]]:
-    """Open each page, and press one control of each kind on it: its page, its method and name, and what came."""
+    """Open each page and use one control of each kind. Return each one's page, method, name and response."""
     pressed: dict[tuple[str, str], int] = {}
     for at in pages:
         page = browser.get(at)
@@ -70,7 +70,7 @@ def _name(url: str) -> str:
 
 @pytest.fixture
 def pages(quill: Sender, alice: User) -> list[str]:
-    """Every open page of an account that has one of everything and a parcel in every status."""
+    """Every page open to an operator, for an account with one of everything and a parcel in every status."""
     things = things_of(quill, alice)
     for status in {*MOVES, *(to for ways in MOVES.values() for to in ways)}:
         made = factories.order(quill, alice, status=status)
@@ -93,19 +93,19 @@ def looking(browser: Client, sender: Sender) -> Client:
 
 
 @pytest.mark.parametrize("group", ["Ops lead", "Billing"])
-def test_nothing_that_is_pressed_is_refused(group: str, operator: Any, quill: Sender, pages: list[str]) -> None:
+def test_no_control_on_a_page_is_refused(group: str, operator: Any, quill: Sender, pages: list[str]) -> None:
     found = set(walk(looking(operator(group), quill), pages))
     assert sorted(one for one in found if one[3] == 403) == []
     assert {name for _, _, name, _ in found} >= {"today", "parcels", "parcel", "billing", "statement", "more"}
 
 
-def test_an_account_with_nothing_in_it_has_none_either(operator: Any, quill: Sender) -> None:
+def test_no_control_of_an_empty_account_is_refused_either(operator: Any, quill: Sender) -> None:
     pages = ["/today/", "/parcels/", "/watch/", "/more/", "/billing/", "/reports/"]
     browser = looking(operator("Ops lead"), quill)
     assert [found for found in walk(browser, pages) if found[3] == 403] == []
 
 
-def test_its_owner_sees_them_all(quill: Sender, alice: User, visit: Any, pages: list[str]) -> None:
+def test_the_owner_sees_all_controls(quill: Sender, alice: User, visit: Any, pages: list[str]) -> None:
     """The same crawl finds what is closed to an operator."""
     names = {_name(url) for at in pages for _, url in Controls(visit(alice).get(at), at).found}
     assert names >= {"label", "tracking_page", "printed", "pack_proof", "cancel", "new_parcel", "imports", "settings"}

@@ -1,4 +1,4 @@
-"""A wrong adoption is undone with everything it brought; once somebody has its label it becomes a conflict instead."""
+"""A wrong adoption is undone with everything it added. Once somebody has its label, it becomes a conflict instead."""
 
 import datetime as dt
 from collections.abc import Callable
@@ -46,7 +46,7 @@ def press(staff: Client, order: Order, act: str) -> Any:
 
 
 def adopt(order: Order, reference: str, by: User) -> Order:
-    """Undo it as an operator does, and do the work that is then due."""
+    """Undo an adoption as an operator does, and do the work that is then due."""
     deciding.adopt_reference(order, reference, by=by, reason=REASON, now=timezone.now())
     polling.open_parcel(order.pk)
     return Order.objects.get(pk=order.pk)
@@ -69,7 +69,7 @@ def adopted(
 def test_two_orders_with_each_others_reference_are_both_corrected(
     submitted: Callable[..., Order], carrier: SandboxCarrier, contract: Callable[[str], None], staff: Client, sam: User
 ) -> None:
-    """Bug: with the same suburbs, order 40's reference was adopted for 41, and both stayed wrong."""
+    """A past bug: order 40's reference was adopted for order 41, with the same suburbs, and both stayed wrong."""
     contract('view = ""')
     carrier.trouble("book", "commit-close", count=2)
     forty, forty_one = submitted(), submitted()
@@ -96,9 +96,7 @@ def test_two_orders_with_each_others_reference_are_both_corrected(
     assert [order.attempts.get().state for order in (forty, forty_one)] == ["accepted", "accepted"]
 
 
-def test_undoing_removes_everything_the_adoption_brought(
-    adopted: Callable[..., Order], staff: Client, sam: User
-) -> None:
+def test_undoing_removes_everything_the_adoption_added(adopted: Callable[..., Order], staff: Client, sam: User) -> None:
     order = adopted(seen_reference="", duplicate_booking_at=None)
     Order.objects.filter(pk=order.pk).update(
         carrier_pickup_date=timezone.now().date(), progress="delivered", carrier_order_id="id-9"
@@ -193,7 +191,7 @@ def test_once_somebody_has_a_label_it_is_a_conflict(
     )
 
 
-def test_adopted_again_it_gets_the_right_label(
+def test_an_order_adopted_again_gets_the_right_label(
     adopted: Callable[..., Order], carrier: SandboxCarrier, staff: Client, sam: User
 ) -> None:
     order = adopted()
@@ -245,7 +243,7 @@ def test_an_adoption_that_was_not_cancelled_after_all_can_still_be_undone(
     assert offered(staff, order) == ["undo-adoption"]
 
 
-def test_of_two_operators_the_slower_one_undoes_nothing_of_a_later_adoption(
+def test_a_slow_operator_does_not_undo_a_later_adoption(
     adopted: Callable[..., Order], carrier: SandboxCarrier, sam: User
 ) -> None:
     seen = adopted()
@@ -289,7 +287,7 @@ def test_charges_that_a_person_has_acted_on_stay_and_make_it_a_conflict(
     assert line.order == order
 
 
-def test_after_undoing_it_counts_at_its_own_price_and_as_unbilled(
+def test_after_undoing_the_order_counts_at_its_own_price_and_as_unbilled(
     submitted: Callable[..., Order], carrier: SandboxCarrier, contract: Callable[[str], None], sam: User,
     quill: Sender, take: Callable[..., Any],  # noqa: F811  (the fixture)
 ) -> None:  # fmt: skip
@@ -312,7 +310,7 @@ def test_after_undoing_it_counts_at_its_own_price_and_as_unbilled(
     assert (order.reserved, order.unbilled) == (order.price, order.price)
 
 
-def test_after_undoing_it_forgets_the_other_parcels_data(
+def test_after_undoing_the_order_has_none_of_the_other_parcels_data(
     adopted: Callable[..., Order], sam: User, alice: User, visit: Callable[[User], Client]
 ) -> None:
     order = adopted()
@@ -325,7 +323,7 @@ def test_after_undoing_it_forgets_the_other_parcels_data(
     assert (order.is_cancellable, order.problem) == (None, {})
 
 
-def test_after_a_restore_its_label_may_have_been_served(adopted: Callable[..., Order]) -> None:
+def test_after_a_restore_an_orders_label_may_have_been_served(adopted: Callable[..., Order]) -> None:
     order = adopted()
     order.labels.all().delete()
     factories.stored_label(order)

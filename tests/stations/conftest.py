@@ -1,4 +1,4 @@
-"""A bench without CUPS: a portal and a queue of a few lines each, which outlive a station that is killed."""
+"""A bench without CUPS: a portal and a queue, a few lines each, which outlive a killed station."""
 
 import hashlib
 import importlib.util
@@ -27,12 +27,12 @@ program: Any = load()
 
 
 class Killed(BaseException):
-    """Stands for kill -9: no handler of the program sees it."""
+    """Stands for kill -9: no handler in the program catches it."""
 
 
 @dataclass
 class Desk:
-    """A portal with labels to print, and what was reported about each."""
+    """A portal with labels to print and the reports about each."""
 
     labels: dict[str, bytes]
     reports: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
@@ -57,7 +57,7 @@ class Desk:
 
 @dataclass
 class Queue:
-    """A printer's queue that can hold. `paper` is what came out; a jammed one prints nothing."""
+    """A printer's queue that can hold jobs. `paper` is what was printed; a jammed queue prints nothing."""
 
     can_hold = True
     jam: str = ""
@@ -114,7 +114,7 @@ def queue() -> Queue:
 
 @pytest.fixture
 def start(tmp_path: pathlib.Path) -> Callable[..., Any]:
-    """Start a station with the journal that the previous one left."""
+    """Start a station with the previous one's journal."""
 
     def begin(staff: Any, queue: Any, sleep: Callable[[float], None] = lambda _: None) -> Any:
         journal = program.Journal(tmp_path / "journal.jsonl")

@@ -1,4 +1,4 @@
-"""The print station with a real CUPS server of its own: every label comes out of it once, byte for byte."""
+"""The print station with its own real CUPS server: every label is printed once, byte for byte."""
 
 import hashlib
 import os
@@ -70,7 +70,7 @@ Order deny,allow
 
 
 class Printers:
-    """A CUPS server below one folder, whose printers keep what comes out of them as files."""
+    """A CUPS server in one folder. Its printers keep everything printed as files."""
 
     def __init__(self, folder: pathlib.Path) -> None:
         self.folder, self.paper = folder, folder / "paper"
@@ -100,7 +100,7 @@ class Printers:
         self.call("lpadmin", "-p", name, "-E", "-v", f"keep:/{name}", "-m", "raw")
 
     def came_out(self, printer: str = "") -> list[str]:
-        """The SHA-256 of what came out, sorted."""
+        """Return the SHA-256 of everything printed, sorted."""
         files = self.paper.glob(f"{printer}*")
         return sorted(hashlib.sha256(file.read_bytes()).hexdigest() for file in files)
 
@@ -140,7 +140,7 @@ sys.exit(program.main())
 
 
 class Bench:
-    """A station on this machine, by its own program."""
+    """A station on this machine, run by its own program."""
 
     def __init__(self, printers: Printers, station: PrintStation, folder: pathlib.Path, url: str) -> None:
         self.station, self.folder = station, folder
@@ -171,7 +171,7 @@ def bench(printers: Printers, alice: User, tmp_path: pathlib.Path, live_server: 
 
 
 def labels(quill: Sender, alice: User, count: int) -> list[Order]:
-    """So many parcels whose labels differ."""
+    """Create this many parcels, each with a different label."""
     parcel = factories.order(quill, alice, status="booked")
     orders = [parcel, *(factories.copy_of(parcel, number) for number in range(count - 1))]
     for order in orders[1:]:
@@ -196,7 +196,7 @@ def one_press(orders: list[Order], *benches: Bench, by: User) -> None:
 
 
 @pytest.mark.parametrize("count", [40, pytest.param(200, marks=pytest.mark.nightly)])
-def test_one_press_prints_every_label_byte_for_byte(
+def test_one_click_prints_every_label_byte_for_byte(
     printers: Printers, bench: Callable[..., Bench], quill: Sender, alice: User, count: int, say: Callable[[str], None]
 ) -> None:
     began, station = time.monotonic(), bench()
@@ -209,7 +209,7 @@ def test_one_press_prints_every_label_byte_for_byte(
 
 
 @pytest.mark.parametrize("count", [40, pytest.param(200, marks=pytest.mark.nightly)])
-def test_killed_ten_times_on_the_way_no_label_is_lost_or_printed_twice(
+def test_no_label_is_lost_or_printed_twice_if_the_station_is_killed_ten_times(
     printers: Printers, bench: Callable[..., Bench], quill: Sender, alice: User, count: int
 ) -> None:
     station = bench()
@@ -225,7 +225,7 @@ def test_killed_ten_times_on_the_way_no_label_is_lost_or_printed_twice(
     assert printers.call("lpstat", "-o") == ""
 
 
-def test_killed_at_any_moment_no_label_is_lost_or_printed_twice(
+def test_no_label_is_lost_or_printed_twice_if_the_station_is_killed_at_any_moment(
     printers: Printers, bench: Callable[..., Bench], quill: Sender, alice: User
 ) -> None:
     station = bench()
@@ -260,7 +260,7 @@ def test_a_jam_is_reported_and_the_label_prints_once_it_is_cleared(
     assert set(PrintJob.objects.values_list("state", "words")) == {("printed", "")}
 
 
-def test_two_stations_at_once_print_their_own(
+def test_two_stations_at_once_print_their_own_labels(
     printers: Printers, bench: Callable[..., Bench], quill: Sender, alice: User
 ) -> None:
     printers.add("Brother")
@@ -276,7 +276,7 @@ def test_two_stations_at_once_print_their_own(
     assert len(printers.came_out("Zebra")) == len(printers.came_out("Brother")) == 10
 
 
-def test_what_is_cancelled_in_the_printers_window_is_reported_as_failed(
+def test_a_job_cancelled_in_the_printers_window_is_reported_as_failed(
     printers: Printers, bench: Callable[..., Bench], quill: Sender, alice: User
 ) -> None:
     station = bench()
@@ -293,8 +293,8 @@ def test_what_is_cancelled_in_the_printers_window_is_reported_as_failed(
     assert printed() == 0
 
 
-def test_the_number_of_somebody_elses_print_is_not_the_labels(printers: Printers, monkeypatch: Any) -> None:
-    """After a new set-up the queue counts from 1 again, and the journal has an old number."""
+def test_a_job_number_reused_by_somebody_else_is_not_the_labels(printers: Printers, monkeypatch: Any) -> None:
+    """After being set up again, the queue counts from 1, and the journal has an old number."""
     monkeypatch.setenv("CUPS_SERVER", printers.environment["CUPS_SERVER"])
     queue = program.Cups("Zebra")
     number = queue.hold(PROGRAM, "label 1")
@@ -302,7 +302,7 @@ def test_the_number_of_somebody_elses_print_is_not_the_labels(printers: Printers
     assert queue.look(number, "label 2").state is None
 
 
-def test_a_wrong_token_or_printer_or_no_portal_is_one_line_on_the_terminal(
+def test_a_wrong_token_a_wrong_printer_or_no_portal_prints_one_line(
     printers: Printers, bench: Callable[..., Bench]
 ) -> None:
     station = bench()

@@ -1,4 +1,4 @@
-"""The print station's own logic: whatever happens on the way, each label comes out once."""
+"""The print station's own logic: whatever happens, each label is printed once."""
 
 import ast
 import hashlib
@@ -36,14 +36,14 @@ def kill_at(monkeypatch: pytest.MonkeyPatch, step: str, *, times: int = 1) -> No
     monkeypatch.setattr(program, "reached", reached)
 
 
-def test_each_label_comes_out_once_and_is_reported(start: Start, staff: Desk, queue: Queue) -> None:
+def test_each_label_is_printed_once_and_reported(start: Start, staff: Desk, queue: Queue) -> None:
     start(staff, queue).run(once=True)
     assert queue.paper == list(staff.labels.values())
     assert set(staff.ends().values()) == {("printed", "")}
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_a_kill_at_any_step_loses_none_and_prints_none_twice(
+def test_a_kill_at_any_step_loses_no_label_and_prints_none_twice(
     start: Start, staff: Desk, queue: Queue, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     kill_at(monkeypatch, step, times=3)
@@ -57,10 +57,10 @@ def test_a_kill_at_any_step_loses_none_and_prints_none_twice(
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_where_the_queue_hides_titles_the_journal_alone_keeps_from_printing_twice(
+def test_if_the_queue_hides_titles_the_journal_prevents_printing_twice(
     start: Start, staff: Desk, queue: Queue, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
-    """What isn't found again stays on hold, and so never prints."""
+    """A job that isn't found again stays on hold, so it never prints."""
     monkeypatch.setattr(Queue, "find", lambda *_: [])
     kill_at(monkeypatch, step, times=3)
     for _ in range(3):
@@ -81,7 +81,7 @@ def test_half_a_file_on_hold_never_prints(
     assert queue.paper == list(staff.labels.values())
 
 
-def test_bytes_that_came_damaged_are_not_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_damaged_bytes_are_not_printed(monkeypatch: pytest.MonkeyPatch) -> None:
     portal = program.Portal(program.Settings("https://portal.example", "Zebra", "portal_x"), "")
     monkeypatch.setattr(portal, "_call", lambda *_: (200, {}, b"%PDF damaged"))
     with pytest.raises(program.Away, match="damaged"):
@@ -99,16 +99,16 @@ def test_an_unreadable_reply_is_logged_without_a_file_name(monkeypatch: pytest.M
         portal.take()
 
 
-def test_a_second_installation_ends_with_a_line(start: Start, staff: Desk, queue: Queue) -> None:
+def test_a_second_installation_ends_with_a_message(start: Start, staff: Desk, queue: Queue) -> None:
     refused = AwayNow(staff, "take", program.Unwanted("Another installation uses this token."), 1)
     with pytest.raises(program.Trouble, match="Another installation"):
         start(refused, queue).run(once=True)
 
 
-def test_what_an_lp_leaves_on_hold_after_its_station_was_killed_never_prints(
+def test_a_job_left_on_hold_by_lp_after_a_kill_never_prints(
     start: Start, staff: Desk, queue: Queue, monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
 ) -> None:
-    """It is a process of its own, which may end later than the next start has looked into the queue."""
+    """lp is a separate process, which may end after the next station has looked at the queue."""
     kill_at(monkeypatch, "before the queue")
     with pytest.raises(Killed):
         start(staff, queue).run(once=True)
@@ -140,7 +140,7 @@ def test_a_jam_is_reported_and_later_labels_print_once(start: Start, staff: Desk
     assert queue.paper == list(staff.labels.values())
 
 
-def test_a_kill_in_a_jam_gives_the_printer_nothing_new(
+def test_a_kill_during_a_jam_gives_the_printer_nothing_new(
     start: Start, staff: Desk, queue: Queue, labels: dict[str, bytes]
 ) -> None:
     queue.jam = "Paper jam"
@@ -184,9 +184,7 @@ def test_labels_that_the_queue_dropped_are_never_reported_as_printed(
     assert staff.labels[first] not in queue.paper
 
 
-def test_a_label_that_is_no_longer_wanted_is_taken_out_of_a_jammed_queue(
-    start: Start, staff: Desk, queue: Queue
-) -> None:
+def test_a_label_no_longer_wanted_is_removed_from_a_jammed_queue(start: Start, staff: Desk, queue: Queue) -> None:
     first = next(iter(staff.labels))
     queue.jam = "Paper jam"
     staff.unwanted.add(first)
@@ -200,8 +198,8 @@ def test_a_label_that_is_no_longer_wanted_is_taken_out_of_a_jammed_queue(
     assert staff.labels[first] not in queue.paper
 
 
-def test_a_label_on_hold_that_somebody_holds_again_stays_there(start: Start, staff: Desk, queue: Queue) -> None:
-    """The station releases a label once. A hand on the printer's own window wins."""
+def test_a_label_that_somebody_holds_again_stays_on_hold(start: Start, staff: Desk, queue: Queue) -> None:
+    """The station releases a label only once. A person who holds it in the printer's own window wins."""
     queue.jam = "Off"
     seen: list[str] = []
 
@@ -220,7 +218,7 @@ def test_a_label_on_hold_that_somebody_holds_again_stays_there(start: Start, sta
 
 
 class AwayNow:
-    """Calls that fail so many times."""
+    """Calls that fail this many times."""
 
     def __init__(self, inner: Any, name: str, trouble: Exception, times: int) -> None:
         self.inner, self.name, self.trouble, self.left = inner, name, trouble, times
@@ -236,7 +234,7 @@ class AwayNow:
 
 
 @pytest.mark.parametrize("name", ["take", "label", "report"])
-def test_a_portal_that_is_away_is_asked_again_with_longer_and_longer_waits(
+def test_an_unreachable_portal_is_tried_again_with_longer_and_longer_waits(
     start: Start, staff: Desk, queue: Queue, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     waits: list[float] = []
@@ -254,7 +252,7 @@ def test_the_printers_own_trouble_is_reported_to_the_portal(start: Start, staff:
     assert queue.paper == list(staff.labels.values())
 
 
-def test_a_label_that_never_comes_or_comes_damaged_holds_up_no_other(start: Start, staff: Desk, queue: Queue) -> None:
+def test_a_missing_or_damaged_label_holds_up_no_other(start: Start, staff: Desk, queue: Queue) -> None:
     names = list(staff.labels)
     away = AwayNow(staff, "label", program.Away("The portal can't answer now."), program.TRIES)
     start(away, queue).run(once=True)
@@ -263,7 +261,7 @@ def test_a_label_that_never_comes_or_comes_damaged_holds_up_no_other(start: Star
 
 
 class Viewer:
-    """A printer that can't hold: what it is given is printed, or it says why not."""
+    """A printer that can't hold jobs: it prints what it gets or says why not."""
 
     can_hold = False
 
@@ -290,13 +288,13 @@ def test_without_a_queue_to_ask_a_kill_is_reported_as_unclear(
     assert len(viewer.paper) == len(set(viewer.paper)) == (4 if step == "began" else 5)
 
 
-def test_the_viewers_words_are_reported(start: Start, staff: Desk) -> None:
+def test_the_viewers_message_is_reported(start: Start, staff: Desk) -> None:
     start(staff, Viewer("No such printer")).run(once=True)
     assert set(staff.ends().values()) == {("failed", "No such printer")}
 
 
 def test_a_viewer_that_never_ends_may_have_printed(start: Start, staff: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run for real, so that the time limit of a command is among what is tested."""
+    """This runs for real, so the time limit of a command is tested too."""
     monkeypatch.setattr(program, "TIMEOUT", 0.05)
     viewer = Viewer()
     monkeypatch.setattr(viewer, "print_now", lambda _: program.run(["sleep", "5"]))
@@ -305,7 +303,7 @@ def test_a_viewer_that_never_ends_may_have_printed(start: Start, staff: Desk, mo
     assert set(staff.ends().values()) == {("failed", words)}
 
 
-def test_a_number_that_is_somebody_elses_by_now_is_unclear_and_left_alone(
+def test_a_job_number_now_used_by_somebody_else_is_unclear_and_left_alone(
     start: Start, staff: Desk, queue: Queue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A queue that was set up again counts from 1."""
@@ -320,7 +318,7 @@ def test_a_number_that_is_somebody_elses_by_now_is_unclear_and_left_alone(
     assert staff.labels[first] not in queue.paper
 
 
-def test_a_portal_that_is_restored_and_asks_again_prints_none_twice(
+def test_a_restored_portal_that_asks_again_prints_no_label_twice(
     start: Start, staff: Desk, queue: Queue, labels: dict[str, bytes]
 ) -> None:
     staff.labels = {f"0c1f8e04-3c2b-4f5e-9a76-{number:012d}": b"%%PDF %d" % number for number in range(200)}
@@ -335,7 +333,7 @@ def test_a_portal_that_is_restored_and_asks_again_prints_none_twice(
 def test_no_label_is_left_as_a_file(
     start: Start, staff: Desk, queue: Queue, monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path, step: str
 ) -> None:
-    """The person's own files stay: the folder is theirs to choose."""
+    """The person's own files stay, since the person chooses the folder."""
     (tmp_path / "invoice.pdf").write_bytes(b"")
     kill_at(monkeypatch, step)
     with pytest.raises(Killed):
@@ -348,7 +346,7 @@ def test_no_label_is_left_as_a_file(
 # -- The journal, the settings, the terminal -----------------------------------------------------
 
 
-def test_a_line_that_was_cut_off_is_ignored_and_old_ones_go(
+def test_a_cut_off_line_of_the_journal_is_ignored_and_old_lines_are_deleted(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "journal.jsonl"
@@ -380,7 +378,7 @@ def test_a_station_that_runs_for_months_keeps_a_bounded_journal(
 
 
 @pytest.mark.parametrize("text", ["[]", '"x"', "5", "null", "{", "\xff"])
-def test_unreadable_settings_are_one_line(tmp_path: pathlib.Path, text: str) -> None:
+def test_unreadable_settings_print_one_line(tmp_path: pathlib.Path, text: str) -> None:
     path = tmp_path / "settings.json"
     path.write_bytes(text.encode("latin-1"))
     path.chmod(0o600)
@@ -413,7 +411,7 @@ def test_settings_that_others_can_read_are_refused(tmp_path: pathlib.Path) -> No
     assert "portal_x" not in repr(found)
 
 
-def test_what_is_missing_is_named_and_the_environment_wins(
+def test_missing_settings_are_named_and_the_environment_wins(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(program.Trouble, match="Not set up: portal, printer, token"):
@@ -423,7 +421,7 @@ def test_what_is_missing_is_named_and_the_environment_wins(
         program.read_settings(tmp_path)
 
 
-def test_setup_hides_the_token_and_stores_it_for_this_person_only(
+def test_setup_hides_the_token_and_stores_it_only_for_this_person(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     said = iter(["https://portal.example/", "Zebra"])
@@ -450,7 +448,7 @@ def test_text_from_a_printer_or_the_portal_moves_no_cursor(capsys: pytest.Captur
     assert program.plain_words("a\x1b[31m \n b" + "x" * 400) == "a [31m b" + "x" * 292
 
 
-def test_it_is_one_file_for_python_39_that_needs_nothing_else() -> None:
+def test_the_station_is_one_file_for_python_39_without_dependencies() -> None:
     tree = ast.parse(PROGRAM.read_text(), feature_version=(3, 9))
     names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
     names |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}

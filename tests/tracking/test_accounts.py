@@ -50,7 +50,7 @@ Contract = Callable[[str], None]
 
 @pytest.fixture
 def old(carrier: SandboxCarrier, contract: Contract) -> SandboxCarrier:
-    """The carrier of the account that takes new orders until `moved()`."""
+    """The carrier of the account that takes new orders, until `moved()` is called."""
     contract(FAST)
     return carrier
 
@@ -76,7 +76,7 @@ def old_contract(tmp_path: Path, settings: Any) -> Reread:
 
 @pytest.fixture
 def moved(old: SandboxCarrier, new: SandboxCarrier, old_contract: Reread, settings: Any) -> Moved:
-    """`moved()` lets another carrier's account take new orders and gives the one that did, which is only followed."""
+    """`moved()` lets another carrier's account take new orders. It returns the old one, which is only tracked from then on."""
 
     def move(toml: str = "") -> CarrierAccount:
         before = gateway.current_account()
@@ -96,7 +96,7 @@ def other() -> CarrierAccount:
 
 
 def recorded(secret: str, reference: str, word: str = "Pickup", **changes: Any) -> WebhookDelivery:
-    """A carrier pushes one scan, made now, with its own secret."""
+    """Push one scan, made now, with the carrier's own secret."""
     facts = {"event_id": str(uuid.uuid4()), "scan_time": timezone.now().isoformat(), **changes}
     body = wire(carrier_reference=reference, event_type=word, **facts)
     assert push(body, HTTP_AUTHORIZATION=basic(secret)).status_code == 200
@@ -117,14 +117,14 @@ def polled(parcel: Parcel) -> Parcel:
 
 
 def asked(carrier: SandboxCarrier) -> str:
-    """Return everything that was ever sent to it."""
+    """Return everything ever sent to this carrier."""
     return json.dumps(carrier.requests())
 
 
 # -- A change of carriers ----------------------------------------------------------------------------
 
 
-def test_with_100_parcels_on_their_way_no_scan_is_lost_and_no_reference_sent_to_the_other_carrier(
+def test_a_change_of_carrier_with_100_parcels_on_their_way_loses_no_scan(
     old: SandboxCarrier, new: SandboxCarrier, moved: Moved, quill: Sender, alice: User
 ) -> None:
     before = gateway.current_account()
@@ -161,7 +161,7 @@ def test_with_100_parcels_on_their_way_no_scan_is_lost_and_no_reference_sent_to_
     assert set(WebhookDelivery.objects.values_list("state", flat=True)) == {"stored"}
 
 
-def test_an_order_of_an_older_account_is_labelled_linked_cancelled_and_billed_there(
+def test_an_older_accounts_order_gets_its_labels_links_cancellation_and_bill_there(
     old: SandboxCarrier, new: SandboxCarrier, moved: Moved, quill: Sender, alice: User
 ) -> None:
     kept, order = booked(quill, alice), booked(quill, alice)
@@ -213,7 +213,7 @@ def test_one_reference_at_two_accounts_is_two_parcels(quill: Sender, alice: User
 
 @pytest.mark.parametrize("named", ["Sab12cD", "SAB12CD", "Sab12cd"])
 def test_one_reference_at_one_account_is_one_parcel_in_any_case(quill: Sender, alice: User, named: str) -> None:
-    """It has the carrier's own spelling, even if somebody typed it differently, and its scans are still the same."""
+    """It keeps the carrier's spelling even if somebody typed it differently, and its scans stay the same."""
     watched = watching.follow_reference(quill, "sab12cd", name="", by=alice, now=timezone.now()).parcel
     facts = {"event_type": "Pickup", "scan_time": "2026-11-20T01:00:00Z"}
     scan = read_scan({**facts, "carrier_reference": named}, current_contract())
@@ -243,7 +243,7 @@ def test_the_database_separates_references_only_by_account(
         make(quill, alice, own.account)
 
 
-def test_a_reference_that_an_order_of_another_account_has_is_free_to_be_adopted(
+def test_a_reference_used_by_an_order_of_another_account_can_be_adopted(
     quill: Sender, alice: User, carrier: SandboxCarrier, contract: Contract
 ) -> None:
     contract('view = ""')
@@ -277,7 +277,7 @@ def test_looking_a_reference_up_never_reads_the_whole_table(rows_of: Callable[[]
     assert "(sender_id=?)" not in plan, plan  # all orders of one sender are many too
 
 
-def test_a_line_of_a_bill_finds_its_order_in_any_case_at_its_own_account(quill: Sender, alice: User) -> None:
+def test_a_billed_line_is_matched_to_its_accounts_order_in_upper_or_lower_case(quill: Sender, alice: User) -> None:
     line = factories.charge(None, reference="sab12CD")
     order = factories.order(quill, alice, status="booked", carrier_reference="SAB12CD", account=other())
     assert (matching.match_late(), matching.orders_of(line.account_id, ["sab12CD"])) == (0, {})
@@ -288,7 +288,7 @@ def test_a_line_of_a_bill_finds_its_order_in_any_case_at_its_own_account(quill: 
     assert Charge.objects.get().order is None
 
 
-def test_stray_evidence_is_of_the_orders_own_account(quill: Sender, alice: User) -> None:
+def test_evidence_comes_only_from_the_orders_own_account(quill: Sender, alice: User) -> None:
     order, now = factories.order(quill, alice, status="unconfirmed"), timezone.now()
     factories.event(factories.parcel(reference="SELSE00001", account=other(), last_scan_at=now))
     factories.event(factories.parcel(reference="SMINE00001", last_scan_at=now))
@@ -300,7 +300,7 @@ def test_stray_evidence_is_of_the_orders_own_account(quill: Sender, alice: User)
     assert set(unowned.known_references(order.account, ["SELSE00001", "smine00001"])) == {"SMINE00001"}
 
 
-def test_a_parcel_booked_elsewhere_belongs_to_the_account_that_takes_new_orders_unless_an_older_one_knows_it(
+def test_a_parcel_booked_elsewhere_is_the_new_accounts_unless_an_older_one_knows_it(
     moved: Moved, quill: Sender, alice: User
 ) -> None:
     factories.parcel(reference="SKNOWN0001")
@@ -354,7 +354,7 @@ def test_the_database_stores_an_event_id_once_per_account() -> None:
         factories.event(two, event_id=event_id)
 
 
-def test_a_delivery_is_read_and_read_again_by_the_contract_of_its_account(moved: Moved) -> None:
+def test_a_delivery_is_always_read_with_its_own_accounts_contract(moved: Moved) -> None:
     before = moved('event_reference = "tracking_no"\n[words]\n"on the truck" = "out_for_delivery"\n')
     sound = event(carrier_reference=..., tracking_no="SODD000001", event_type="On the truck")
     body = json.dumps(sound).encode()
@@ -365,7 +365,7 @@ def test_a_delivery_is_read_and_read_again_by_the_contract_of_its_account(moved:
     assert replaying.preview_replay([read.pk]).does_nothing
 
 
-def test_a_polled_scan_that_cannot_be_read_is_kept_for_its_account_and_read_again_by_its_contract(
+def test_an_unreadable_polled_scan_is_kept_and_read_again_for_its_own_account(
     old: SandboxCarrier, moved: Moved, old_contract: Reread, quill: Sender, alice: User
 ) -> None:
     old.foreign("SFOREIGN7")
@@ -434,7 +434,7 @@ def test_after_an_absence_each_account_is_polled_at_its_own_rate(moved: Moved) -
     "sqlite" not in settings.DATABASES["default"]["ENGINE"],
     reason="on few rows PostgreSQL reads the table whatever it has",
 )
-def test_after_an_absence_only_as_many_polls_are_read_as_can_be_moved() -> None:
+def test_after_an_absence_only_the_polls_that_can_be_moved_are_read() -> None:
     plan = webhook_health.waiting_polls(gateway.current_account(), timezone.now())[:5].explain()
     assert "polls_owed (due_at>?)" in plan, plan
     assert "ORDER BY" not in plan, plan
@@ -450,7 +450,7 @@ def times(account: CarrierAccount, now: dt.datetime) -> Iterator[float]:
 
 
 def test_scans_are_shown_by_the_contract_of_their_account(moved: Moved, quill: Sender, alice: User) -> None:
-    """On the timeline, in exports, reports and the progress; a word neither contract has goes to the operator once."""
+    """On the timeline, in exports, in reports and in the progress. A word in neither contract goes to the operator once."""
     words = '"on the truck" = "out_for_delivery"\n"at depot" = "in_transit"'
     before = moved(f"[words]\n{words}\n")
     orders = [
@@ -474,7 +474,7 @@ def test_scans_are_shown_by_the_contract_of_their_account(moved: Moved, quill: S
 @pytest.mark.parametrize(
     "spelled", [[], ["Dropped off"], ["Dropped off", "Dropped Off", "pickup", "Zugestellt", "Pickup"]]
 )
-def test_every_word_that_a_scan_has_is_found_as_it_is_spelled(quill: Sender, alice: User, spelled: list[str]) -> None:
+def test_the_word_of_a_scan_is_found_in_any_spelling(quill: Sender, alice: User, spelled: list[str]) -> None:
     parcel = factories.parcel(factories.order(quill, alice, status="booked"))
     for word in spelled * 2:
         factories.event(parcel, event_type=word)
@@ -508,7 +508,7 @@ def test_a_reference_in_the_older_accounts_format_can_be_tracked(
     assert watched.parcel == parcel
 
 
-def test_an_account_without_a_key_is_not_called_and_read_by_its_own_contract(
+def test_an_account_without_a_key_is_not_called_but_its_contract_is_used(
     moved: Moved, old: SandboxCarrier, quill: Sender, alice: User, settings: Any
 ) -> None:
     order = booked(quill, alice)
@@ -560,12 +560,12 @@ def test_a_label_of_an_account_without_settings_is_fetched_once_they_return(
 def test_an_order_of_an_account_without_settings_is_found_by_its_reference(
     quill: Sender, alice: User, reference: str
 ) -> None:
-    """In a format that no contract here describes."""
+    """The reference has a format that no contract here describes."""
     order = factories.order(quill, alice, status="booked", carrier_reference=reference, account=older.unnamed())
     assert references.with_reference(quill.orders.all(), reference.upper()).get() == order
 
 
-def test_an_order_of_an_older_account_is_found_by_a_reference_of_its_own_contract(
+def test_an_older_accounts_order_is_found_by_a_reference_in_its_own_format(
     moved: Moved, quill: Sender, alice: User
 ) -> None:
     before = moved("reference_shape = 'OLD[A-Z]{6}'")
@@ -574,14 +574,14 @@ def test_an_order_of_an_older_account_is_found_by_a_reference_of_its_own_contrac
 
 
 @pytest.mark.parametrize("typed", ["", "noor", "tamsin@quill.example", "Unit 12 Main St", "2000", "1" * 101])
-def test_words_that_cannot_be_a_reference_cost_no_query(
+def test_words_that_cannot_be_a_reference_take_no_query(
     quill: Sender, typed: str, django_assert_num_queries: Any
 ) -> None:
     with django_assert_num_queries(0):
         assert references.with_reference(quill.orders.all(), typed).first() is None
 
 
-def test_a_reference_two_accounts_have_is_tracked_at_the_one_that_takes_new_orders(
+def test_a_reference_at_two_accounts_is_tracked_at_the_one_that_takes_new_orders(
     moved: Moved, quill: Sender, alice: User
 ) -> None:
     before = moved()

@@ -1,4 +1,4 @@
-"""A cancelled order's label may still be used: it is watched for 60 days, and its first scan notifies everybody."""
+"""A cancelled order's label may still be used. It is tracked for 60 days, and its first scan notifies everybody."""
 
 import datetime as dt
 from collections.abc import Callable
@@ -41,7 +41,7 @@ def swept(order: Order) -> Parcel:
     return Parcel.objects.get(order=order)
 
 
-def test_a_cancelled_order_is_watched_even_if_its_parcel_was_never_opened(
+def test_a_cancelled_order_is_tracked_even_if_its_parcel_was_never_opened(
     booked: Book, alice: User, carrier: SandboxCarrier
 ) -> None:
     order = cancelled(booked(), alice)
@@ -61,14 +61,14 @@ def test_a_refused_cancellation_leaves_a_parcel_that_is_tracked(
     assert swept(order).poll.due_at is not None
 
 
-def test_a_parcel_polling_had_given_up_on_is_watched_again(booked: Book, alice: User, carrier: SandboxCarrier) -> None:
+def test_a_parcel_that_polling_gave_up_on_is_tracked_again(booked: Book, alice: User, carrier: SandboxCarrier) -> None:
     order = booked()
     polling.open_parcel(order.pk)
     Poll.objects.update(due_at=None)
     assert swept(cancelled(order, alice)).poll.due_at is not None
 
 
-def test_a_scan_after_cancelling_reaches_sender_and_operator_and_stays_cancelled(
+def test_a_scan_after_cancelling_notifies_sender_and_operator_and_stays_cancelled(
     booked: Book, alice: User, carrier: SandboxCarrier, staff: Client, visit: Callable[[User], Client]
 ) -> None:
     order = cancelled(booked(), alice)
@@ -112,7 +112,7 @@ def test_a_late_scan_from_before_cancelling_does_not_count_as_using_the_label(qu
     assert order.used_after_cancel_at is not None
 
 
-def test_a_label_is_used_from_the_first_scan_on(quill: Sender, alice: User) -> None:
+def test_a_label_counts_as_used_from_its_first_scan(quill: Sender, alice: User) -> None:
     before = timezone.now() - 3 * DAY
     order = factories.order(quill, alice, status="cancelled", cancelled_at=before, booked_at=before - DAY)
     parcel = factories.parcel(order)

@@ -1,4 +1,4 @@
-"""Carriers' clocks that are ahead: no scan is dated after it was received, in any way and any order."""
+"""Carriers' clocks that are ahead: no scan is ever dated after it was received, whatever the order of scans."""
 
 import datetime as dt
 import itertools
@@ -79,7 +79,7 @@ def test_a_delivered_parcel_stays_delivered(parcel: Parcel, by: str, first: int)
     assert (order.progress, order.progress_at) == ("delivered", NOW)
 
 
-def test_a_delivery_dated_ahead_counts_as_today(parcel: Parcel) -> None:
+def test_a_delivery_dated_in_the_future_counts_as_today(parcel: Parcel) -> None:
     came(wire(parcel, "Delivered", NOW + AHEAD), NOW)
     assert stands(parcel) == ("delivered", NOW)
     assert parcel.last_scan_at == NOW
@@ -87,8 +87,8 @@ def test_a_delivery_dated_ahead_counts_as_today(parcel: Parcel) -> None:
 
 @pytest.mark.postgres
 @pytest.mark.parametrize("order", list(itertools.permutations([0, 1, 2])))
-def test_a_scan_counts_as_of_its_first_receipt_whatever_was_read_first(parcel: Parcel, order: list[int]) -> None:
-    """Pushed twice and polled: its webhook may be read after a poll that overtook it."""
+def test_a_scan_counts_from_its_first_receipt_whichever_copy_is_read_first(parcel: Parcel, order: list[int]) -> None:
+    """The scan is pushed twice and polled. Its webhook may be read after the poll."""
     row = wire(parcel, "Pickup", NOW + AHEAD)
     arrivals = [(NOW, "push"), (NOW + 3 * MINUTE, "poll"), (NOW + 5 * MINUTE, "push")]
     for place in order:
@@ -99,7 +99,7 @@ def test_a_scan_counts_as_of_its_first_receipt_whatever_was_read_first(parcel: P
     assert stands(parcel) == ("collected", NOW)
 
 
-def test_a_receipt_that_turns_out_earlier_shows_that_the_clock_was_ahead(parcel: Parcel) -> None:
+def test_an_earlier_receipt_read_later_shows_that_the_clock_was_ahead(parcel: Parcel) -> None:
     row = wire(parcel, "Pickup", NOW + 20 * MINUTE)
     came(row, NOW + 10 * MINUTE, by="poll")
     assert stands(parcel) == ("collected", NOW + 20 * MINUTE)
@@ -107,7 +107,7 @@ def test_a_receipt_that_turns_out_earlier_shows_that_the_clock_was_ahead(parcel:
     assert stands(parcel) == ("collected", NOW)
 
 
-def test_a_batch_of_webhooks_knows_the_first_of_two_deliveries(parcel: Parcel) -> None:
+def test_a_batch_of_webhooks_uses_the_first_of_two_deliveries(parcel: Parcel) -> None:
     body = json.dumps(wire(parcel, "Delivered", timezone.now() + AHEAD)).encode()
     for ago in (1, 3, 2):
         factories.delivery(body=body, received_at=timezone.now() - ago * HOUR, due_at=timezone.now())
@@ -116,7 +116,7 @@ def test_a_batch_of_webhooks_knows_the_first_of_two_deliveries(parcel: Parcel) -
     assert stands(parcel) == ("delivered", first.received_at)
 
 
-def test_an_old_delivery_read_again_counts_from_when_it_came(parcel: Parcel) -> None:
+def test_an_old_delivery_read_again_counts_from_when_it_arrived(parcel: Parcel) -> None:
     then = timezone.now() - 50 * HOUR
     body = json.dumps(wire(parcel, "Delivered", then + AHEAD)).encode()
     old = factories.delivery(body=body, received_at=then, state="quarantined", reason="another form")
@@ -124,7 +124,7 @@ def test_an_old_delivery_read_again_counts_from_when_it_came(parcel: Parcel) -> 
     assert stands(parcel) == ("delivered", then)
 
 
-def test_polls_of_a_watched_parcel_are_dated_by_the_poll_and_keep_their_order(
+def test_scans_of_a_watched_parcel_are_dated_by_the_poll_and_keep_their_order(
     carrier: SandboxCarrier, quill: Sender, alice: User
 ) -> None:
     parcel = factories.watch(quill, alice, reference="SFOREIGN7").parcel
@@ -151,7 +151,7 @@ def test_an_unknown_reference_follows_the_same_rule() -> None:
 # -- What people see -------------------------------------------------------------------------------
 
 
-def test_the_timeline_shows_the_receipt_marks_it_and_sorts_by_it(parcel: Parcel) -> None:
+def test_the_timeline_shows_and_marks_the_time_of_receipt_and_sorts_by_it(parcel: Parcel) -> None:
     came(wire(parcel, "Delivered", NOW + HOUR), NOW + HOUR)
     came(wire(parcel, "Pickup", NOW + AHEAD), NOW)
     came(wire(parcel, "In Transit", NOW + 15 * MINUTE), NOW)
@@ -164,7 +164,7 @@ def test_the_timeline_shows_the_receipt_marks_it_and_sorts_by_it(parcel: Parcel)
 
 
 @pytest.mark.parametrize("is_watched", [False, True])
-def test_the_page_names_no_day_after_today(
+def test_the_page_shows_no_day_after_today(
     parcel: Parcel, quill: Sender, alice: User, visit: Callable[[User], Client], is_watched: bool
 ) -> None:
     now = timezone.now()
@@ -180,14 +180,14 @@ def test_the_page_names_no_day_after_today(
     assert shown.count(MARK) == 1
 
 
-def test_reports_count_from_the_receipt(parcel: Parcel) -> None:
+def test_reports_count_from_the_time_of_receipt(parcel: Parcel) -> None:
     came(wire(parcel, "Pickup", NOW + AHEAD), NOW)
     came(wire(parcel, "In Transit", NOW + 2 * HOUR), NOW + 2 * HOUR)
     [found] = scans_of(Order.objects.all()).values()
     assert found.moved_at == NOW
 
 
-def test_an_export_says_what_the_carriers_clock_said(parcel: Parcel) -> None:
+def test_an_export_has_the_time_by_the_carriers_clock(parcel: Parcel) -> None:
     came(wire(parcel, "Pickup", NOW + AHEAD), NOW)
     came(wire(parcel, "In Transit", NOW + HOUR), NOW + HOUR)
     one, other = exported.scan_rows([parcel.order_id or 0], Sender.objects.get(pk=Order.objects.get().sender_id).tzinfo)
@@ -201,7 +201,9 @@ def test_an_export_says_what_the_carriers_clock_said(parcel: Parcel) -> None:
 
 
 @pytest.mark.postgres
-def test_the_admin_counts_such_scans_and_says_by_how_much_the_clock_is_ahead(parcel: Parcel, staff: Client) -> None:
+def test_the_admin_counts_scans_from_the_future_and_shows_how_far_ahead_the_clock_is(
+    parcel: Parcel, staff: Client
+) -> None:
     now = timezone.now()
     for lead, ago in ((AHEAD - 2 * SECOND, 1), (9 * HOUR, 23), (14 * MINUTE, 1), (20 * HOUR, 25)):
         came(wire(parcel, "In Transit", now - ago * HOUR + lead), now - ago * HOUR)

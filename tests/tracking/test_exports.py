@@ -1,4 +1,4 @@
-"""Exports: what is in the ZIP, that it is complete whatever happens to its worker, and that two presses pack once."""
+"""Exports: what the ZIP contains, that it is complete whatever happens to its worker, and that two clicks pack once."""
 
 import csv
 import datetime as dt
@@ -31,7 +31,7 @@ LINK = "https://carrier.example/t/?token=canary"
 
 @pytest.fixture
 def order(quill: Sender, alice: User) -> Order:
-    """Delivered, with both labels, two scans and its final cost."""
+    """A delivered order with both labels, two scans and its final cost."""
     made = factories.order(
         quill, alice, status="booked", carrier_reference="S7K2QX", receiver_name="Priya Nair", note="=1+1"
     )
@@ -100,7 +100,7 @@ def test_somebody_who_waited_over_a_minute_is_emailed_when_it_is_packed(
     assert {(notice.user, notice.path) for notice in seen} <= {(alice, f"/exports/{export.uuid}/")}
 
 
-def test_each_parcel_has_its_own_proof_pack_however_soon_it_is_requested(order: Order, alice: User) -> None:
+def test_each_parcel_has_its_own_proof_pack_even_if_requested_at_once(order: Order, alice: User) -> None:
     other = factories.order(order.sender, alice, status="booked", carrier_reference="S7K2QZ")
     packs = [proof_of(order), proof_of(other), proof_of(order)]
     assert [pack.order for pack in packs] == [order, other, order]
@@ -174,7 +174,7 @@ def test_a_proof_pack_states_only_facts_that_apply_to_the_parcel(
     assert line in summary_of(Order.objects.get(pk=order.pk))
 
 
-def test_a_price_that_the_carrier_kept_is_said_once(order: Order) -> None:
+def test_a_price_that_did_not_change_is_stated_once(order: Order) -> None:
     Order.objects.filter(pk=order.pk).update(charged_price="12.08")
     assert not [line for line in summary_of(order) if line.startswith("Carrier's price")]
 
@@ -192,7 +192,7 @@ def test_a_proof_pack_says_what_the_carrier_has_not_given_yet(order: Order, alic
     assert not NOTHING_YET.intersection(summary_of(order))
 
 
-def test_a_charge_is_explained_under_its_line_with_every_measure(order: Order) -> None:
+def test_a_charge_is_explained_below_its_line_with_every_measure(order: Order) -> None:
     week = dt.date(2026, 11, 16)
     measures = {"declared_m3": Decimal("0.008"), "measured_m3": Decimal("0.012"), "measured_kg": Decimal(41)}
     factories.charge(order, "oversize", "9.00", week=week, reason="By hand.", **measures)
@@ -207,7 +207,7 @@ def test_charges_of_a_proof_pack_are_in_the_order_of_their_weeks(order: Order) -
     assert [row["Amount"] for row in rows(found, "charges.csv")] == ["2.50", "12.08", "4.13"]
 
 
-def test_a_scan_of_the_summary_says_where_it_was(order: Order) -> None:
+def test_a_scan_in_the_summary_has_its_place(order: Order) -> None:
     assert any("Fitzroy" in line and "seen" in line for line in summary_of(order))
 
 
@@ -227,7 +227,7 @@ def test_a_proof_pack_says_the_same_in_json(order: Order) -> None:
     }  # fmt: skip
 
 
-def test_a_line_that_is_not_posted_is_in_no_proof_pack(order: Order) -> None:
+def test_an_unposted_line_is_in_no_proof_pack(order: Order) -> None:
     before, net = summary_of(order), json.loads(packed(proof_of(order)).read("proof.json"))["net"]
     factories.charge(order, "order", "20.00", report=factories.billing_report(state="checked", ended_at=None))
     Export.objects.all().delete()
@@ -262,7 +262,7 @@ def test_the_checksums_are_those_of_the_files(order: Order, alice: User, what: s
     assert {line.removesuffix(": OK") for line in done.stdout.splitlines()} == set(found.namelist()) - {"CHECKSUMS.txt"}
 
 
-def test_a_cancelled_parcels_label_is_proved_only_by_its_checksum(order: Order) -> None:
+def test_a_cancelled_parcels_label_appears_only_as_a_checksum(order: Order) -> None:
     Order.objects.filter(pk=order.pk).update(status="cancelled", cancelled_at=timezone.now())
     export = proof_of(order)
     found = packed(export)
@@ -280,7 +280,7 @@ def test_an_account_export_silently_leaves_out_cancelled_labels(order: Order, al
     assert rows(found, "parcels.csv")[0]["SHA-256 of the label, cropped"] == order.labels.get(size="cropped").sha256
 
 
-def test_a_changed_label_is_left_out_and_named(order: Order, alice: User) -> None:
+def test_a_label_whose_bytes_changed_is_left_out_and_named(order: Order, alice: User) -> None:
     LabelBytes.objects.filter(label__order=order, label__size="full").update(content=b"%PDF-1.4 another")
     found = packed(everything_of(order.sender, alice))
     labels = [name for name in found.namelist() if name.endswith(".pdf")]
@@ -288,7 +288,7 @@ def test_a_changed_label_is_left_out_and_named(order: Order, alice: User) -> Non
     assert "no longer matches the carrier's original" in found.read("NOT-INCLUDED.txt").decode()
 
 
-def test_the_export_of_an_account_has_all_of_it_and_nothing_of_others(
+def test_an_accounts_export_has_all_its_data_and_nothing_of_others(
     order: Order, quill: Sender, alice: User, bob: User
 ) -> None:
     theirs = factories.order(bob.membership.sender, bob, status="booked", carrier_reference="SBOBS001")
@@ -360,7 +360,7 @@ def test_an_export_is_stored_in_equal_parts_except_the_last(order: Order, alice:
 
 
 class Killed(BaseException):
-    """What kill -9 looks like to a worker."""
+    """kill -9, as it looks to a worker."""
 
 
 def test_after_a_worker_is_killed_midway_the_next_packs_everything_again(
@@ -386,7 +386,7 @@ def test_after_a_worker_is_killed_midway_the_next_packs_everything_again(
     assert (export.tries, export.due_at) == (2, None)
 
 
-def test_a_worker_that_slept_past_its_lease_adds_nothing_to_the_next_ones_file(
+def test_a_worker_that_outlived_its_lease_adds_nothing_to_the_next_ones_file(
     order: Order, alice: User, small_parts: None
 ) -> None:
     export = everything_of(order.sender, alice)
@@ -401,7 +401,7 @@ def test_a_worker_that_slept_past_its_lease_adds_nothing_to_the_next_ones_file(
     assert opened(export).namelist() == found.namelist()
 
 
-def test_a_worker_that_slept_past_its_lease_ends_nothing(order: Order, alice: User) -> None:
+def test_a_worker_that_outlived_its_lease_does_not_end_the_export(order: Order, alice: User) -> None:
     export = everything_of(order.sender, alice)
     slow = Lease(Export.objects.get(pk=export.pk))
     assert slow.export.claim()
@@ -411,7 +411,7 @@ def test_a_worker_that_slept_past_its_lease_ends_nothing(order: Order, alice: Us
         slow.end()
 
 
-def test_two_presses_make_one_export_and_a_later_one_another(order: Order, alice: User) -> None:
+def test_two_clicks_make_one_export_and_a_later_click_another(order: Order, alice: User) -> None:
     now = timezone.now()
     first = packing.proof_pack(order, by=alice, now=now)
     assert packing.proof_pack(order, by=alice, now=now) == first
@@ -430,7 +430,7 @@ def test_a_long_running_export_is_still_the_only_one(order: Order, alice: User) 
     assert packing.request_everything(order.sender, by=alice, now=later) == first
 
 
-def test_exports_leave_workers_to_the_bookings(order: Order, alice: User, bob: User) -> None:
+def test_exports_leave_workers_free_for_bookings(order: Order, alice: User, bob: User) -> None:
     for of, by in ((order.sender, alice), (bob.membership.sender, bob)):
         assert factories.export(of, by, finished_at=None, due_at=timezone.now()).claim()
     third = proof_of(order)
@@ -443,7 +443,7 @@ def test_exports_leave_workers_to_the_bookings(order: Order, alice: User, bob: U
     assert ExportPart.objects.filter(export=third).exists()
 
 
-def test_exports_due_another_day_delay_nobody(order: Order, alice: User, bob: User) -> None:
+def test_exports_due_another_day_delay_no_others(order: Order, alice: User, bob: User) -> None:
     for of, by in ((order.sender, alice), (bob.membership.sender, bob)):
         factories.export(of, by, finished_at=None, due_at=timezone.now() + dt.timedelta(days=1))
     export = proof_of(order)

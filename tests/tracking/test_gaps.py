@@ -1,4 +1,4 @@
-"""Webhooks that never come: polling finds every scan within its interval, and the gap meter says so."""
+"""Webhooks that never come: polling finds every scan within its interval, and the gap meter shows it."""
 
 import datetime as dt
 import json
@@ -41,7 +41,7 @@ def parcel(quill: Sender, alice: User) -> Parcel:
 
 
 def scan(parcel: Parcel, *, by: str, scanned: dt.datetime, pushed: dt.datetime | None = None) -> TrackingEvent:
-    """A scan first seen by `by` five minutes after it was made; `pushed` is when its webhook came."""
+    """A scan first seen by `by` five minutes after it was made. `pushed` is when its webhook arrived."""
     seen = scanned + 5 * MINUTE
     return factories.event(
         parcel,
@@ -109,7 +109,7 @@ def old_parcel(quill: Sender, alice: User, settings: Any) -> Parcel:
 
 
 def test_each_account_has_its_own_alarm(staff: Client, parcel: Parcel, old_parcel: Parcel) -> None:
-    """One account's webhooks may be missing while the other's come; two scans of each don't add up to three."""
+    """One account's webhooks may be missing while the other's arrive. Two scans at each don't add up to three."""
     for _ in range(2):
         scan(parcel, by="poll", scanned=NOW - 30 * MINUTE)
         scan(old_parcel, by="poll", scanned=NOW - 30 * MINUTE)
@@ -129,7 +129,7 @@ def test_each_account_has_its_own_alarm(staff: Client, parcel: Parcel, old_parce
     assert rows()[0] == (9, 0, 5)
 
 
-def test_each_account_whose_webhooks_get_lost_is_logged(
+def test_each_account_with_lost_webhooks_is_logged(
     parcel: Parcel, old_parcel: Parcel, caplog: pytest.LogCaptureFixture
 ) -> None:
     for number in range(4):
@@ -155,7 +155,7 @@ def test_a_parcel_without_promised_webhooks_is_not_a_gap(quill: Sender, alice: U
     assert rows()[0] == (0, 0, 1)
 
 
-def test_one_line_an_hour_is_logged_however_many_sweepers_look(
+def test_one_line_an_hour_is_logged_however_many_sweepers_check(
     parcel: Parcel, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("shipping_portal.jobs.sweep.close_old_connections", lambda: None)
@@ -200,7 +200,7 @@ def pushed_to_a_listener_that_never_hears(carrier: SandboxCarrier) -> None:
     carrier.trouble("webhook", "drop", count=0, probability=1)
 
 
-def test_with_every_webhook_dropped_each_scan_is_visible_within_one_interval(
+def test_each_scan_is_visible_within_one_interval_if_every_webhook_is_dropped(
     booked: Callable[..., Order], carrier: SandboxCarrier, staff: Client
 ) -> None:
     pushed_to_a_listener_that_never_hears(carrier)
@@ -222,7 +222,7 @@ def test_with_every_webhook_dropped_each_scan_is_visible_within_one_interval(
     assert "polling found 3 scans first" in " ".join(staff.get("/admin/").content.decode().split())
 
 
-def test_even_while_the_alarm_is_on_no_parcel_is_asked_about_more_often_than_hourly(
+def test_no_parcel_is_polled_more_often_than_hourly_even_during_the_alarm(
     booked: Callable[..., Order], carrier: SandboxCarrier
 ) -> None:
     order = booked()
@@ -239,7 +239,7 @@ def test_even_while_the_alarm_is_on_no_parcel_is_asked_about_more_often_than_hou
     assert webhook_health.is_alarmed(parcel.account, timezone.now())
 
 
-def test_a_webhook_that_comes_after_all_is_late_and_makes_no_second_scan(parcel: Parcel) -> None:
+def test_a_webhook_that_arrives_after_all_is_late_and_makes_no_second_scan(parcel: Parcel) -> None:
     body = {
         "carrier_reference": parcel.reference,
         "event_id": "3f0a3d1c-2f5b-4c60-8a7d-6f0c9b0e5d21",

@@ -1,4 +1,4 @@
-"""Webhooks that only trigger a poll: EasyPost sends its whole history, signed, and a poll reads it at once."""
+"""Webhooks that only trigger a poll: EasyPost signs and sends the whole history, and a poll reads it at once."""
 
 import datetime as dt
 import json
@@ -39,7 +39,7 @@ WAYS = [by_its_address, by_the_short_cut]
 
 @pytest.fixture
 def easypost(tmp_path: Path, settings: Any) -> Iterator[EasyPostClient]:
-    """Have the account that takes new orders be one at a sandbox EasyPost."""
+    """Let the account that takes new orders be at a sandbox EasyPost."""
     running = start(Config(state=tmp_path / "easypost"))
     settings.CARRIER_CLIENT = "shipping_portal.carrier.easypost.EasyPost"
     settings.CARRIER_BASE_URL, settings.CARRIER_ACCOUNT = running.url, "easypost-live"
@@ -50,7 +50,7 @@ def easypost(tmp_path: Path, settings: Any) -> Iterator[EasyPostClient]:
 
 @pytest.fixture
 def parcel(easypost: EasyPostClient, quill: Sender, alice: User) -> Parcel:
-    """A booked parcel that EasyPost knows, opened here and not yet polled."""
+    """A booked parcel that EasyPost knows. It is opened here but not polled yet."""
     code = easypost.bought()["tracking_code"]
     order = factories.order(quill, alice, status="booked", carrier_reference=code, due_at=timezone.now())
     polling.open_parcel(order.pk)
@@ -65,7 +65,7 @@ def travel(easypost: EasyPostClient, parcel: Parcel, words: list[str]) -> None:
 
 
 def history(easypost: EasyPostClient, parcel: Parcel) -> bytes:
-    """The delivery about the parcel's latest scan."""
+    """Return the delivery about the parcel's latest scan."""
     [tracker] = easypost.ask("GET", f"/v2/trackers?tracking_code={parcel.reference}").json["trackers"]
     return delivery(parcel.reference, result=tracker)
 
@@ -77,7 +77,7 @@ def delivery(reference: str = CODE, **members: Any) -> bytes:
 
 
 def push(body: bytes, *, key: str = KEY, way: Any = by_its_address, **extra: Any) -> int:
-    """Deliver it as EasyPost does, and read what is stored."""
+    """Deliver it as EasyPost does, and read the stored delivery."""
     if key:
         extra["HTTP_X_HMAC_SIGNATURE"] = EasyPost.sign_webhook(body, key)
     answer = way("POST", f"{URL}{SECRET}/", body, content_type="application/json", **extra)
@@ -125,7 +125,7 @@ def test_a_webhook_is_on_the_parcels_page_after_one_poll(easypost, parcel, alice
     assert "Scan 0" in browser.get(f"/parcels/{parcel.order.uuid}/").content.decode()
 
 
-def test_its_scans_count_as_pushed(easypost, parcel):
+def test_scans_from_a_triggered_poll_count_as_pushed(easypost, parcel):
     travel(easypost, parcel, WORDS[:4])
     push(history(easypost, parcel))
     do_due_polls()
@@ -187,7 +187,7 @@ def test_only_the_reference_is_read(easypost, body, state, reference):
     assert bytes(kept.body) == body
 
 
-def test_reading_it_again_asks_again_and_changes_nothing_else(easypost, parcel):
+def test_reading_a_webhook_again_polls_again_and_changes_nothing_else(easypost, parcel):
     push(history(easypost, parcel))
     Poll.objects.update(due_at=None, look_due_at=None)
     reading.read_deliveries(WebhookDelivery.objects.get().pk)
@@ -225,8 +225,8 @@ def test_100_webhooks_in_a_minute_make_four_polls_and_the_last_of_them_is_read(e
         assert (polls(easypost), parcel.events.count()) == (4, 1)
 
 
-def test_a_webhook_during_a_poll_has_one_of_its_own(easypost, parcel):
-    """That poll's reply may be older than the scan; its end doesn't delay the next one."""
+def test_a_webhook_during_a_poll_gets_its_own_poll(easypost, parcel):
+    """The first poll's reply may be older than the scan. Its end doesn't delay the next poll."""
     poll = Poll.objects.get()
     Poll.objects.update(due_at=timezone.now())
     poll.refresh_from_db()
@@ -240,7 +240,7 @@ def test_a_webhook_during_a_poll_has_one_of_its_own(easypost, parcel):
 
 
 @pytest.mark.parametrize(("last", "due"), [(None, 0), (-60, 0), (-20, 0), (-5, 15), (0, 20), (15, 15)])
-def test_a_look_is_due_at_once_or_when_the_last_is_long_enough_ago(parcel, last, due):
+def test_a_triggered_poll_is_due_at_once_unless_the_last_one_was_just_now(parcel, last, due):
     now = timezone.now()
     at = None if last is None else now + dt.timedelta(seconds=last)
     Poll.objects.update(look_due_at=at)
@@ -275,13 +275,13 @@ def test_the_signature_of_another_body_is_refused(easypost, way):
     assert states() == []
 
 
-def test_without_a_key_no_signature_is_right(easypost, settings):
+def test_without_a_key_no_signature_is_valid(easypost, settings):
     settings.CARRIER_WEBHOOK_KEY = ""
     assert push(delivery(), key="", HTTP_X_HMAC_SIGNATURE=EasyPost.sign_webhook(delivery(), "")) == 404
     assert states() == []
 
 
-def test_the_secret_in_the_path_is_needed_beside_the_signature(easypost):
+def test_the_secret_in_the_path_is_needed_as_well_as_the_signature(easypost):
     signature = EasyPost.sign_webhook(delivery(), KEY)
     answer = by_its_address("POST", f"{URL}wrong/", delivery(), HTTP_X_HMAC_SIGNATURE=signature)
     assert (answer.status_code, states()) == (404, [])

@@ -30,7 +30,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def no_view(contract: Callable[[str], None]) -> None:
-    """The carrier shows no orders, so that a reference can be adopted alone."""
+    """The carrier shows no orders, so a reference can be adopted without one."""
     contract('view = ""')
 
 
@@ -39,7 +39,7 @@ REASON = "the carrier told us on the phone"
 
 @pytest.fixture
 def prompt_workers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Workers that do each message at once; the names of what they did."""
+    """Workers that process each message at once. The list names what they did."""
     done: list[str] = []
 
     def enqueue(name: str, *rows: int) -> None:
@@ -109,7 +109,7 @@ def test_an_adopted_reference_gets_its_waiting_scans(
 
 
 @pytest.mark.usefixtures("no_view")
-def test_after_a_late_reply_scans_stay_evidence_until_an_operator_decides(
+def test_scans_after_a_late_reply_are_evidence_until_an_operator_decides(
     quill: Sender, alice: User, sam: User, carrier: SandboxCarrier, prompt_workers: list[str]
 ) -> None:
     order = factories.order(quill, alice, status="conflict")
@@ -167,7 +167,7 @@ def test_a_watch_shows_scans_from_before_it_started(quill: Sender, alice: User) 
 # -- Absurd times ----------------------------------------------------------------------------------
 
 
-def test_a_scan_from_long_before_the_booking_is_kept_and_does_not_count(quill: Sender, alice: User) -> None:
+def test_a_scan_from_long_before_the_booking_is_kept_but_does_not_count(quill: Sender, alice: User) -> None:
     order = factories.order(quill, alice, status="booked")
     parcel = factories.parcel(order)
     epoch = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)

@@ -10,7 +10,7 @@ START = dt.datetime(2026, 11, 23, 1, tzinfo=dt.UTC)
 
 
 def steps(*states: str, first_mile: str = "pickup") -> list[tuple[str, int]]:
-    """The steps with a scan, as (name, number of its scan), of one scan an hour."""
+    """Return the steps that have a scan as (name, number of the scan), with one scan an hour."""
     hour = dt.timedelta(hours=1)
     entries = [
         TimelineEntry(START + number * hour, state, "", "", state, False, "") for number, state in enumerate(states)
@@ -28,16 +28,16 @@ def test_waiting_counts_from_the_first_scan_at_the_pickup_point() -> None:
     assert steps(*way, "delivered")[-2:] == [("Out for delivery", 2), ("Delivered", 5)]
 
 
-def test_on_its_way_counts_from_the_first_such_scan() -> None:
+def test_being_on_the_way_counts_from_the_first_such_scan() -> None:
     assert steps("collected", "in_transit", "in_transit", "in_transit")[-1] == ("On the way", 1)
 
 
-def test_a_second_attempt_is_dated_by_itself() -> None:
+def test_a_second_attempt_has_its_own_time() -> None:
     way = ("collected", "out_for_delivery", "delivery_attempted", "out_for_delivery", "delivery_attempted")
     assert steps(*way)[-1] == ("Delivery attempted", 4)
     assert steps(*way[:4])[-1] == ("Out for delivery", 3)
 
 
-def test_a_drop_off_taken_by_the_driver_is_dated_by_the_drop_off() -> None:
+def test_a_drop_off_keeps_its_own_step_unless_the_driver_scans_it() -> None:
     assert steps("dropped_off", "collected", first_mile="drop-off") == [("Picked up", 1)]
     assert steps("dropped_off", "in_transit", first_mile="drop-off") == [("Dropped off", 0), ("On the way", 1)]

@@ -1,4 +1,4 @@
-"""Nobody came: decided by the sender's calendar, whatever words the carrier uses; the operator gets one task."""
+"""Nobody came: the sender's calendar decides, whatever words the carrier uses. The operator gets one task."""
 
 import datetime as dt
 import uuid
@@ -33,7 +33,7 @@ def melbourne(day: dt.date, hour: int = 12) -> dt.datetime:
 
 @pytest.fixture
 def waiting(quill: Sender, alice: User) -> Waiting:
-    """`waiting()` is booked for pickup in Fitzroy on a Monday and was never scanned."""
+    """`waiting()` is an order booked for pickup in Fitzroy on a Monday and never scanned."""
 
     def make(**fields: Any) -> Order:
         at = melbourne(dt.date(2026, 10, 29))
@@ -44,7 +44,7 @@ def waiting(quill: Sender, alice: User) -> Waiting:
 
 
 def misses(order: Order, *, at: dt.datetime) -> int:
-    """Return 0, 1 or 2; the page, the cancel check and the admin's queue must agree."""
+    """Return 0, 1 or 2. The page, the cancel check and the admin's queue must agree."""
     order.refresh_from_db()
     is_missed = order.shown_progress(at) == Progress.PICKUP_MISSED
     is_twice = order.missed_twice(at)
@@ -67,7 +67,7 @@ def test_the_pickup_day_is_over_at_midnight_where_the_parcel_waits(waiting: Wait
     assert misses(order, at=melbourne(CUP_DAY, 0)) == 1  # 13:00 on Monday in UTC
 
 
-def test_the_day_of_a_sender_in_america_is_its_own() -> None:
+def test_a_sender_in_america_has_its_own_day() -> None:
     seattle = factories.sender(name="Rain", country="US")
     person = factories.user("rain@rain.example")
     factories.member(seattle, person)
@@ -80,13 +80,11 @@ def test_the_day_of_a_sender_in_america_is_its_own() -> None:
 @pytest.mark.parametrize(
     ("day", "expected"), [(CUP_DAY, 1), (WEDNESDAY, 1), (THURSDAY, 2)], ids=["holiday", "next", "after"]
 )
-def test_a_second_driver_is_not_expected_on_a_holiday_of_the_state(
-    waiting: Waiting, day: dt.date, expected: int
-) -> None:
+def test_a_second_driver_is_not_expected_on_a_state_holiday(waiting: Waiting, day: dt.date, expected: int) -> None:
     assert misses(waiting(), at=melbourne(day)) == expected
 
 
-def test_the_same_day_is_no_holiday_in_another_state(waiting: Waiting) -> None:
+def test_the_same_day_is_not_a_holiday_in_another_state(waiting: Waiting) -> None:
     order = waiting()
     in_sydney = {**order.pickup, "state": "NSW", "suburb": "SYDNEY", "postcode": "2000"}
     Order.objects.filter(pk=order.pk).update(pickup=in_sydney)
@@ -120,14 +118,14 @@ def test_a_blank_date_is_the_next_business_day_after_booking(waiting: Waiting) -
     assert misses(order, at=melbourne(CUP_DAY)) == 2
 
 
-def test_a_date_that_was_asked_for_counts_until_the_carrier_names_one(waiting: Waiting) -> None:
+def test_the_requested_date_counts_until_the_carrier_gives_one(waiting: Waiting) -> None:
     order = waiting(carrier_pickup_date=None, pickup_date=MONDAY)
     assert misses(order, at=melbourne(MONDAY)) == 0
     assert misses(order, at=melbourne(CUP_DAY)) == 1
 
 
 @pytest.mark.parametrize("kind", ["Pickup", "In Transit", "Delivered", "Pickup Attempted"])
-def test_a_scan_that_says_where_the_parcel_is_ends_it(waiting: Waiting, kind: str) -> None:
+def test_a_missed_pickup_ends_with_a_scan_that_shows_progress(waiting: Waiting, kind: str) -> None:
     order = waiting()
     assert misses(order, at=melbourne(THURSDAY)) == 2
     scanned(order, kind, melbourne(MONDAY))
@@ -135,20 +133,20 @@ def test_a_scan_that_says_where_the_parcel_is_ends_it(waiting: Waiting, kind: st
 
 
 @pytest.mark.parametrize("kind", ["Info", "Grabbed by a colleague", "Teleported"])
-def test_any_scan_from_after_that_day_ends_it_whatever_its_words(waiting: Waiting, kind: str) -> None:
+def test_a_missed_pickup_ends_with_any_scan_after_its_day(waiting: Waiting, kind: str) -> None:
     order = waiting()
     scanned(order, kind, melbourne(CUP_DAY, 9))
     assert order.parcel.progress == ""
     assert misses(order, at=melbourne(THURSDAY)) == 0
 
 
-def test_the_scans_of_the_booking_itself_do_not_hide_that_nobody_came(waiting: Waiting) -> None:
+def test_scans_of_the_booking_itself_do_not_hide_a_missed_pickup(waiting: Waiting) -> None:
     order = waiting()
     scanned(order, "Info", melbourne(FRIDAY))
     assert misses(order, at=melbourne(THURSDAY)) == 2
 
 
-def test_an_unknown_word_on_the_day_counts_once_an_operator_says_what_it_means(waiting: Waiting) -> None:
+def test_an_unknown_word_on_the_pickup_day_counts_once_an_operator_maps_it(waiting: Waiting) -> None:
     order = waiting()
     scanned(order, "Grabbed", melbourne(MONDAY))
     assert misses(order, at=melbourne(CUP_DAY)) == 1
@@ -157,7 +155,7 @@ def test_an_unknown_word_on_the_day_counts_once_an_operator_says_what_it_means(w
     assert misses(order, at=melbourne(CUP_DAY)) == 0
 
 
-def test_a_new_date_ends_it_until_that_day_is_over(waiting: Waiting) -> None:
+def test_a_missed_pickup_ends_with_a_new_date_until_that_day_is_over(waiting: Waiting) -> None:
     order = waiting()
     assert misses(order, at=melbourne(THURSDAY)) == 2
     order.note_pickup_date(THURSDAY)
@@ -165,7 +163,7 @@ def test_a_new_date_ends_it_until_that_day_is_over(waiting: Waiting) -> None:
     assert misses(order, at=melbourne(THURSDAY + dt.timedelta(days=1))) == 1
 
 
-def test_the_first_miss_names_the_next_driver_the_second_a_refund_and_one_task(
+def test_the_second_miss_mentions_a_refund_and_makes_one_task(
     waiting: Waiting, alice: User, visit: Callable[[User], Client]
 ) -> None:
     order = waiting()

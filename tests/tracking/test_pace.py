@@ -1,4 +1,4 @@
-"""Polls check the webhook: rarely while it works, hourly when it doesn't, and no scan is lost (decision 49)."""
+"""Polls check the webhook: rarely while it works, hourly while it doesn't, and no scan is lost (decision 49)."""
 
 import dataclasses
 import datetime as dt
@@ -68,7 +68,7 @@ def proven() -> None:
 
 
 def scanned(carrier: SandboxCarrier, parcel: Parcel, word: str, *, is_pushed: bool) -> None:
-    """The carrier has a scan made now, and sends a webhook or not."""
+    """Make a scan at the carrier now, which sends a webhook or not."""
     body = {
         "carrier_reference": parcel.reference,
         "event_id": str(uuid.uuid4()),
@@ -108,7 +108,7 @@ def live(parcel: Parcel, carrier: SandboxCarrier, clock: Any) -> int:
 def test_an_ordinary_parcel_with_a_healthy_webhook_is_polled_ten_times_at_most(
     known: Callable[..., Parcel], carrier: SandboxCarrier, clock: Any, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """So an account can track 40,000 parcels a day with five calls a second."""
+    """That lets an account track 40,000 parcels a day with five calls a second."""
     dice = random.Random(seed)  # noqa: S311  (no secret)
     monkeypatch.setattr(pace, "_random_wait", lambda: dice.expovariate(1 / pace.SAMPLE))
     parcel = known()
@@ -119,7 +119,7 @@ def test_an_ordinary_parcel_with_a_healthy_webhook_is_polled_ten_times_at_most(
     assert parcel.events.count() == len(ORDINARY)
 
 
-def test_without_a_proven_webhook_a_parcel_is_polled_hourly_from_its_pickup_day_to_its_end(
+def test_without_a_proven_webhook_a_parcel_is_polled_hourly_from_its_pickup_day(
     known: Callable[..., Parcel], carrier: SandboxCarrier, clock: Any
 ) -> None:
     parcel = known()
@@ -136,7 +136,7 @@ def test_without_a_proven_webhook_a_parcel_is_polled_hourly_from_its_pickup_day_
 def test_with_a_dead_webhook_every_scan_is_found_within_two_hours(
     known: Callable[..., Parcel], carrier: SandboxCarrier, clock: Any
 ) -> None:
-    """Dead from minute 90 on: deliveries stop for all parcels at once, with no other sign."""
+    """From minute 90, deliveries stop for all parcels at once, with no other sign."""
     parcels = [known(number) for number in range(20)]
     at_all = [NOW + 12 * minute * MINUTE for minute in range(1, 24)]
     dies_at, ends_at = NOW + 90 * MINUTE, NOW + 7 * HOUR
@@ -164,9 +164,7 @@ def test_with_a_dead_webhook_every_scan_is_found_within_two_hours(
     assert sum(at < dies_at for times in asked.values() for at in times) <= 8
 
 
-def test_one_scan_that_a_poll_finds_and_no_delivery_tells_ends_the_proof(
-    known: Callable[..., Parcel], clock: Any
-) -> None:
+def test_one_scan_found_only_by_a_poll_ends_the_proof(known: Callable[..., Parcel], clock: Any) -> None:
     one, other = known(1), known(2)
     proven()
     clock.shift(HOUR)
@@ -192,7 +190,7 @@ def test_one_scan_that_a_poll_finds_and_no_delivery_tells_ends_the_proof(
 @pytest.mark.parametrize(
     ("pushed", "ago", "is_proven"), [(3, 59 * MINUTE, True), (2, MINUTE, False), (3, 61 * MINUTE, False)]
 )
-def test_a_webhook_proves_itself_by_three_scans_in_an_hour(
+def test_three_scans_in_an_hour_prove_that_a_webhook_works(
     known: Callable[..., Parcel], clock: Any, pushed: int, ago: dt.timedelta, is_proven: bool
 ) -> None:
     parcel = known()
@@ -214,7 +212,7 @@ def test_only_the_newest_scans_count(
     assert webhook_health.proves_itself(parcel.account, NOW) is is_proven
 
 
-def test_after_a_scan_was_missing_the_webhook_has_nothing_missing_for_two_hours_first(
+def test_after_a_missing_scan_a_webhook_is_proven_only_after_two_good_hours(
     known: Callable[..., Parcel], clock: Any
 ) -> None:
     parcel = known()
@@ -225,9 +223,7 @@ def test_after_a_scan_was_missing_the_webhook_has_nothing_missing_for_two_hours_
     assert webhook_health.proves_itself(parcel.account, NOW + MINUTE)
 
 
-def test_parcels_the_carrier_owes_no_webhook_for_are_polled_hourly_in_any_case(
-    quill: Sender, alice: User, clock: Any
-) -> None:
+def test_a_parcel_without_promised_webhooks_never_relies_on_them(quill: Sender, alice: User, clock: Any) -> None:
     watched = factories.watch(quill, alice).parcel
     proven()
     for subscription, is_brought in (("", False), ("refused", False), ("wanted", False), ("on", True)):
@@ -248,7 +244,7 @@ def test_a_stage_that_lasts_longer_than_usual_is_checked(
     assert pace._silent_too_long_at(parcel) == NOW + silent_after
 
 
-def test_before_its_first_scan_a_parcel_is_checked_when_its_pickup_day_is_over(
+def test_a_parcel_without_scans_is_checked_when_its_pickup_day_is_over(
     known: Callable[..., Parcel], clock: Any
 ) -> None:
     midnight = dt.datetime(2026, 11, 20, 13, tzinfo=dt.UTC)  # in Melbourne
@@ -265,7 +261,7 @@ def test_without_webhooks_a_parcel_is_polled_hourly_while_a_driver_may_come(
     assert pace.poll_interval(parcel, now=NOW + days * DAY) == hours
 
 
-def test_four_parcels_in_a_hundred_are_polled_each_hour_whatever_they_do(
+def test_four_parcels_in_a_hundred_are_polled_each_hour_in_any_case(
     known: Callable[..., Parcel], clock: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     parcel = known()
@@ -284,7 +280,7 @@ def test_four_parcels_in_a_hundred_are_polled_each_hour_whatever_they_do(
     assert 15 < drawn[2500] < 20  # the median of four in a hundred an hour is 17.3 hours
 
 
-def test_an_optional_poll_costs_no_call_while_webhooks_bring_scans_and_a_look_is_always_taken(
+def test_an_optional_poll_is_skipped_while_webhooks_work_but_a_requested_one_is_not(
     known: Callable[..., Parcel], carrier: SandboxCarrier, clock: Any
 ) -> None:
     parcel = known()
@@ -321,7 +317,7 @@ def test_a_poll_that_finds_nothing_new_is_five_statements(
     assert parcel.events.count() == 1
 
 
-def test_an_unchanged_reply_is_read_again_under_another_contract_or_for_another_order(
+def test_an_unchanged_reply_is_read_again_for_another_contract_or_order(
     known: Callable[..., Parcel], carrier: SandboxCarrier, clock: Any, contract: Callable[[str], None],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
@@ -343,10 +339,10 @@ def test_an_unchanged_reply_is_read_again_under_another_contract_or_for_another_
     assert [polled(), polled()] == [1, 0]
 
 
-def test_what_an_unchanged_reply_says_of_the_order_still_counts(
+def test_an_unchanged_reply_still_updates_the_order(
     known: Callable[..., Parcel], carrier: SandboxCarrier, clock: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A look at the order may have said something else since."""
+    """Viewing the order may have changed it since."""
     parcel, day = known(), dt.date(2026, 11, 20)
     ask = polling._ask_carrier
     monkeypatch.setattr(

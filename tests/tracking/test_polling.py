@@ -1,5 +1,5 @@
-"""Polling: the safety net under the webhook. Polled and pushed scans merge, and the carrier is never polled too
-fast.
+"""Polling is the safety net below the webhook. Polled and pushed scans merge, and the carrier is never polled too
+often.
 """
 
 import datetime as dt
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def parcel(carrier: SandboxCarrier) -> Parcel:
-    """A reference the sandbox knows, which somebody here watches."""
+    """A reference the sandbox knows and somebody here watches."""
     carrier.foreign("SFOREIGN7")
     sender = factories.sender(name="Watcher")
     person = factories.user("w@watch.example")
@@ -51,7 +51,7 @@ def test_a_reply_resets_the_count_of_tries(parcel: Parcel) -> None:
     assert poll(parcel).poll.tries == 0
 
 
-def test_polled_scans_are_stored_once_however_often(parcel: Parcel, carrier: SandboxCarrier) -> None:
+def test_polled_scans_are_stored_once_however_often_they_are_polled(parcel: Parcel, carrier: SandboxCarrier) -> None:
     carrier.scan("SFOREIGN7", "Pickup", push=False)
     carrier.scan("SFOREIGN7", "In Transit", push=False)
     for _ in range(3):
@@ -61,8 +61,8 @@ def test_polled_scans_are_stored_once_however_often(parcel: Parcel, carrier: San
 
 
 @pytest.mark.parametrize("polled_ids", [True, False])
-def test_a_pushed_and_a_polled_scan_are_one(parcel: Parcel, carrier: SandboxCarrier, polled_ids: bool) -> None:
-    """By its id, which interface §2.2 requires of both; or by kind and time, if a poll has none."""
+def test_a_pushed_scan_and_its_polled_copy_are_one(parcel: Parcel, carrier: SandboxCarrier, polled_ids: bool) -> None:
+    """They share an id, which interface §2.2 requires, or the kind and time if the poll has no id."""
     carrier.settings(polled_ids=polled_ids)
     event_id = "3f0a3d1c-2f5b-4c60-8a7d-6f0c9b0e5d21"
     when = (timezone.now() - dt.timedelta(hours=1)).replace(microsecond=0).isoformat().replace("+00:00", "Z")
@@ -83,16 +83,14 @@ def test_a_pushed_and_a_polled_scan_are_one(parcel: Parcel, carrier: SandboxCarr
     assert event.polled_at
 
 
-def test_subscribing_asks_the_carrier_and_brings_the_scans_so_far(parcel: Parcel, carrier: SandboxCarrier) -> None:
+def test_subscribing_calls_the_carrier_and_returns_the_scans_so_far(parcel: Parcel, carrier: SandboxCarrier) -> None:
     carrier.scan("SFOREIGN7", "Pickup", push=False)
     assert parcel.subscription == "wanted" or parcel.subscription == ""
     poll(parcel)
     assert parcel.progress == "collected"
 
 
-def test_watching_once_more_asks_for_scans_afresh_and_for_no_second_subscription(
-    parcel: Parcel, quill: Sender, alice: User
-) -> None:
+def test_watching_again_polls_again_without_a_second_subscription(parcel: Parcel, quill: Sender, alice: User) -> None:
     Parcel.objects.update(subscription="refused", subscription_text="No more than one.")
     Poll.objects.update(parked_at=timezone.now(), failures=5, due_at=None)
     again = watching.follow_reference(quill, parcel.reference, name="", by=alice, now=timezone.now()).parcel
@@ -109,7 +107,7 @@ def test_an_unknown_reference_is_polled_again(carrier: SandboxCarrier, quill: Se
 
 
 @pytest.mark.parametrize("story", ["watched 400 days ago", "cancelled 300 days ago"])
-def test_polls_that_only_fail_end_with_the_parcels_journey(
+def test_polls_that_only_fail_end_after_the_usual_time(
     carrier: SandboxCarrier, quill: Sender, alice: User, story: str
 ) -> None:
     now = timezone.now()
@@ -123,9 +121,7 @@ def test_polls_that_only_fail_end_with_the_parcels_journey(
     assert poll(parcel).poll.due_at is None
 
 
-def test_the_carriers_refusal_stays_its_own_words_when_polls_fail(
-    carrier: SandboxCarrier, quill: Sender, alice: User
-) -> None:
+def test_the_carriers_refusal_is_kept_when_polls_fail(carrier: SandboxCarrier, quill: Sender, alice: User) -> None:
     watched = watching.follow_reference(quill, "SNOBODY1", name="", by=alice, now=timezone.now())
     Parcel.objects.filter(pk=watched.parcel.pk).update(subscription="refused", subscription_text="Unknown reference.")
     parcel = poll(watched.parcel)
@@ -149,7 +145,7 @@ def test_a_delivered_parcel_is_polled_three_more_times(quill: Sender, alice: Use
     assert later == [1.0, 24.0, 72.0, None]
 
 
-def test_quiet_time_counts_from_the_last_scan_however_old_the_parcel(quill: Sender, alice: User) -> None:
+def test_quiet_time_counts_from_the_last_scan_however_old_the_parcel_is(quill: Sender, alice: User) -> None:
     now, order = timezone.now(), factories.order(quill, alice, status="booked")
     parcel = factories.parcel(order, progress="in_transit", last_scan_at=now - dt.timedelta(days=1))
     Parcel.objects.filter(pk=parcel.pk).update(created_at=now - dt.timedelta(days=60))
@@ -160,7 +156,7 @@ def test_quiet_time_counts_from_the_last_scan_however_old_the_parcel(quill: Send
     assert pace.poll_interval(parcel, now=now) == 72
 
 
-def test_a_cancelled_label_is_watched_for_sixty_days(quill: Sender, alice: User) -> None:
+def test_a_cancelled_label_is_tracked_for_sixty_days(quill: Sender, alice: User) -> None:
     order = factories.order(quill, alice, status="cancelled")
     parcel = factories.parcel(order)
     now = timezone.now()
@@ -168,7 +164,7 @@ def test_a_cancelled_label_is_watched_for_sixty_days(quill: Sender, alice: User)
     assert pace.poll_interval(parcel, now=now + dt.timedelta(days=61)) is None
 
 
-def test_a_scan_the_poll_cannot_read_is_kept_and_counted_once(parcel: Parcel, carrier: SandboxCarrier) -> None:
+def test_an_unreadable_polled_scan_is_kept_once(parcel: Parcel, carrier: SandboxCarrier) -> None:
     tracked = Tracked(
         state="", scans=(), unreadable=(({"event_type": 5}, "event_type is no text"),), pickup_date=None, body=b""
     )
@@ -178,7 +174,7 @@ def test_a_scan_the_poll_cannot_read_is_kept_and_counted_once(parcel: Parcel, ca
 
 
 @pytest.mark.parametrize(("named", "is_taken"), [("SANOTHER01", False), ("", True)])
-def test_a_scan_of_another_reference_in_a_polls_answer_is_set_aside(
+def test_a_scan_of_another_reference_in_a_polls_reply_is_set_aside(
     quill: Sender, alice: User, named: str, is_taken: bool
 ) -> None:
     parcel = factories.parcel(factories.order(quill, alice, status="booked", carrier_reference="SPOLLED001"))
@@ -193,7 +189,7 @@ def test_a_scan_of_another_reference_in_a_polls_answer_is_set_aside(
 
 
 def tracked(**fields: Any) -> Tracked:
-    """A reply without a scan."""
+    """Return a reply without scans."""
     return Tracked(**{"state": "", "scans": (), "unreadable": (), "pickup_date": None, "body": b"", **fields})
 
 
@@ -215,7 +211,7 @@ def test_order_data_in_a_poll_is_stored_on_the_order(
     assert getattr(order, field) == after
 
 
-def test_a_scan_of_another_parcel_is_kept_with_the_reason_and_makes_no_scan_here(parcel: Parcel) -> None:
+def test_another_parcels_scan_is_kept_with_the_reason_but_not_as_a_scan(parcel: Parcel) -> None:
     row = {"carrier_reference": "SOTHER", "event_type": "Pickup", "scan_time": "2026-11-20T01:00:00Z"}
     now = timezone.now() - dt.timedelta(minutes=5)
     polling.take_scans(parcel, tracked(scans=(read_scan(row, current_contract()),)), now=now)
@@ -236,7 +232,7 @@ def test_the_same_unreadable_scan_is_kept_for_each_parcel_it_came_with(parcel: P
 
 
 @pytest.mark.parametrize("is_answered", [True, False])
-def test_the_last_poll_of_a_story_that_is_over_is_dated_only_if_it_was_answered(
+def test_a_finished_parcels_last_poll_is_dated_only_if_it_was_answered(
     quill: Sender, alice: User, is_answered: bool
 ) -> None:
     long_ago = timezone.now() - dt.timedelta(days=90)
@@ -260,7 +256,7 @@ def test_the_last_poll_of_a_story_that_is_over_is_dated_only_if_it_was_answered(
         ("in_transit", pace.GIVE_UP_SILENT + dt.timedelta(seconds=1), None),
     ],
 )
-def test_the_pace_changes_at_exactly_its_limit(
+def test_the_poll_interval_changes_exactly_at_its_limit(
     quill: Sender, alice: User, progress: str, quiet: dt.timedelta, hours: float | None
 ) -> None:
     now, order = timezone.now(), factories.order(quill, alice, status="booked")
@@ -268,7 +264,7 @@ def test_the_pace_changes_at_exactly_its_limit(
     assert pace.poll_interval(parcel, now=now) == hours
 
 
-def test_a_cancelled_label_that_was_used_is_polled_like_any_parcel_that_moves(quill: Sender, alice: User) -> None:
+def test_a_used_label_of_a_cancelled_order_is_polled_like_any_moving_parcel(quill: Sender, alice: User) -> None:
     now = timezone.now()
     order = factories.order(quill, alice, status="cancelled", cancelled_at=now - dt.timedelta(days=60))
     parcel = factories.parcel(order, progress="in_transit", last_scan_at=now)
@@ -277,7 +273,7 @@ def test_a_cancelled_label_that_was_used_is_polled_like_any_parcel_that_moves(qu
     assert pace.poll_interval(parcel, now=now) == 1
 
 
-def test_a_parcel_whose_turn_is_far_off_is_left_to_whoever_looks_then(
+def test_a_poll_waits_for_its_turn_in_the_queue_of_calls(
     parcel: Parcel, carrier: SandboxCarrier, contract: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(turns, "APART", APART)
@@ -306,7 +302,7 @@ def test_a_scan_reaches_the_order_of_its_parcel(quill: Sender, alice: User) -> N
         ("https://track.carrier.example/SQ7K2M/", "SQ7K2M"),
     ],
 )
-def test_a_reference_is_found_in_what_was_pasted(text: str, reference: str) -> None:
+def test_a_reference_is_found_in_pasted_text(text: str, reference: str) -> None:
     assert watching.reference_in(text) == reference
 
 
@@ -327,13 +323,13 @@ def test_a_parcel_tracked_in_the_carriers_case_is_found_in_any_case(quill: Sende
     assert watching.follow_reference(quill, typed, name="again", by=alice, now=timezone.now()) == first
 
 
-def test_mixed_case_is_meant_as_it_is_typed(quill: Sender, alice: User) -> None:
+def test_a_reference_typed_in_mixed_case_is_kept_as_typed(quill: Sender, alice: User) -> None:
     watching.follow_reference(quill, "sab12cd", name="", by=alice, now=timezone.now())
     meant = watching.follow_reference(quill, "Sab12cD", name="", by=alice, now=timezone.now())
     assert meant.parcel.reference == "Sab12cD"
 
 
-def test_ones_own_parcel_is_followed_under_its_own_name(quill: Sender, alice: User) -> None:
+def test_watching_your_own_parcel_uses_the_orders_spelling(quill: Sender, alice: User) -> None:
     now = timezone.now()
     order = factories.order(quill, alice, status="booked", carrier_reference="Sab12cD", due_at=now)
     own = watching.follow_reference(quill, "sab12cd", name="", by=alice, now=now)
@@ -342,9 +338,7 @@ def test_ones_own_parcel_is_followed_under_its_own_name(quill: Sender, alice: Us
     assert (own.parcel, own.parcel.reference) == (order.parcel, "Sab12cD")
 
 
-def test_a_scan_that_names_the_parcel_in_the_carriers_own_case_is_stored(
-    parcel: Parcel, carrier: SandboxCarrier
-) -> None:
+def test_a_scan_with_the_reference_in_another_case_is_stored(parcel: Parcel, carrier: SandboxCarrier) -> None:
     row = {"carrier_reference": "SForeign7", "event_type": "Pickup", "scan_time": "2026-11-20T01:00:00Z"}
     tracked = Tracked(state="", scans=(read_scan(row, current_contract()),), unreadable=(), pickup_date=None, body=b"")
     polling.take_scans(parcel, tracked, now=timezone.now())
@@ -352,9 +346,7 @@ def test_a_scan_that_names_the_parcel_in_the_carriers_own_case_is_stored(
     assert not WebhookDelivery.objects.exists()
 
 
-def test_a_parcel_whose_scans_were_not_all_had_is_asked_for_again_soon(
-    parcel: Parcel, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_parcel_with_incomplete_scans_is_polled_again_soon(parcel: Parcel, monkeypatch: pytest.MonkeyPatch) -> None:
     row = {"event_type": "Pickup", "scan_time": timezone.now().isoformat()}
     part = Tracked("", (read_scan(row, current_contract()),), (), None, b"", is_whole=False)
     monkeypatch.setattr(polling, "_ask_carrier", lambda poll, client: part)
@@ -370,7 +362,7 @@ def test_watches_are_limited(quill: Sender, alice: User, monkeypatch: Any) -> No
         watching.follow_reference(quill, "SBCDEFG", name="", by=alice, now=timezone.now())
 
 
-def test_at_the_limit_a_parcel_that_is_followed_already_is_shown_and_a_refused_one_leaves_nothing(
+def test_at_the_limit_a_parcel_already_watched_is_shown_and_a_new_one_is_refused(
     quill: Sender, alice: User, monkeypatch: Any
 ) -> None:
     monkeypatch.setattr(watching, "MOST_WATCHES", 1)
@@ -381,7 +373,7 @@ def test_at_the_limit_a_parcel_that_is_followed_already_is_shown_and_a_refused_o
     assert Parcel.objects.get() == first.parcel
 
 
-def test_a_parcel_whose_opening_died_early_is_computed_later(
+def test_a_parcel_is_updated_later_if_opening_it_failed_midway(
     quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     early = factories.parcel(reference="SEARLY0001")
@@ -396,7 +388,7 @@ def test_a_parcel_whose_opening_died_early_is_computed_later(
     assert order.progress == "collected"
 
 
-def test_a_carrier_that_is_slow_to_refuse_a_subscription_costs_the_poll_no_lease(
+def test_a_slow_refusal_of_a_subscription_does_not_cost_the_poll_its_lease(
     parcel: Parcel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Parcel.objects.update(subscription="wanted")
@@ -426,10 +418,10 @@ def test_a_carrier_that_is_slow_to_refuse_a_subscription_costs_the_poll_no_lease
         "https://carrier.example/shipments?service=standard&ref=S7K2QX",
     ],
 )
-def test_a_word_in_an_address_is_no_reference_beside_one_with_a_digit(db: None, text: str) -> None:
+def test_a_word_in_a_url_is_not_the_reference_if_another_part_has_a_digit(db: None, text: str) -> None:
     assert watching.reference_in(text) == "S7K2QX"
 
 
-def test_an_address_with_two_references_is_not_guessed_at(db: None) -> None:
+def test_a_url_with_two_references_is_refused(db: None) -> None:
     with pytest.raises(watching.NotAReference):
         watching.reference_in("https://carrier.example/track/S7K2QX9/SB4N8X1")

@@ -41,7 +41,7 @@ def test_a_late_older_scan_never_overtakes_a_newer_one(scans: list[Step]) -> Non
     assert project_steps([*usable, newest]).progress == Progress.DELIVERED
 
 
-def test_info_never_changes_where_the_parcel_is() -> None:
+def test_an_info_scan_never_changes_the_progress() -> None:
     result = project_steps([at(1, "collected"), at(2, "")])
     assert (result.progress, result.last_scan_at) == ("collected", at(2, "").scan_time)
 
@@ -51,7 +51,7 @@ def test_a_futile_pickup_is_over_once_the_parcel_is_collected() -> None:
     assert project_steps([at(1, "pickup_futile"), at(5, "collected")]).progress == "collected"
 
 
-def test_delivered_then_an_older_scan_stays_delivered() -> None:
+def test_an_older_scan_does_not_change_a_delivered_parcel() -> None:
     assert project_steps([at(9, "delivered"), at(3, "in_transit")]).progress == "delivered"
 
 
@@ -63,7 +63,7 @@ def test_scans_at_the_same_time_are_read_in_journey_order() -> None:
     assert project_steps(same).progress == "delivered"
 
 
-def test_every_progress_has_its_place_in_the_journey() -> None:
+def test_every_progress_has_a_rank() -> None:
     assert set(RANK) == set(Progress.values)
 
 
@@ -79,14 +79,16 @@ def ahead(word: str, *, received: float, by: float = 10.5, tie: str = "a") -> St
 
 
 @pytest.mark.parametrize(("lead", "stated"), [(15 * MINUTE, 15 * MINUTE), (15 * MINUTE + SECOND, 0 * SECOND)])
-def test_more_than_a_quarter_of_an_hour_ahead_counts_from_its_receipt(lead: dt.timedelta, stated: dt.timedelta) -> None:
+def test_a_scan_over_a_quarter_of_an_hour_ahead_counts_from_its_receipt(
+    lead: dt.timedelta, stated: dt.timedelta
+) -> None:
     assert project_steps([Step(NOW + lead, "a", "delivered", NOW)]) == Projection(
         "delivered", NOW + stated, NOW + stated
     )
 
 
 @pytest.mark.parametrize("by", [1, 9, 14, 24.1, 24 * 365 * 900])
-def test_however_far_a_clock_is_ahead_its_scan_is_dated_by_its_receipt(by: float) -> None:
+def test_a_scan_is_dated_by_its_receipt_however_far_ahead_the_clock_is(by: float) -> None:
     assert project_steps([ahead("delivered", received=0, by=by)]) == Projection("delivered", NOW, NOW)
 
 
@@ -102,23 +104,23 @@ def test_however_far_a_clock_is_ahead_its_scan_is_dated_by_its_receipt(by: float
         ("expired", "collected", "collected"),
     ],
 )
-def test_a_clock_that_is_ahead_takes_no_parcel_back(sound: str, later: str, stands: str) -> None:
-    """Another scan of the same kind counts, like a driver's second try: the state starts then."""
+def test_a_clock_that_is_ahead_never_moves_a_parcel_back(sound: str, later: str, stands: str) -> None:
+    """Another scan of the same kind counts, like a driver's second try, and the state starts then."""
     second = ahead(later, received=0.001)
     since = second.received_at if later == stands else NOW
     found = project_steps([Step(NOW, "s", sound, NOW), second])
     assert (found.progress, found.progress_at) == (stands, since)
 
 
-def test_a_right_clock_still_takes_it_back() -> None:
+def test_a_correct_clock_can_still_move_a_parcel_back() -> None:
     assert (
         project_steps([ahead("delivered", received=0), Step(NOW + HOUR, "s", "returning", NOW + HOUR)]).progress
         == "returning"
     )
 
 
-def test_scans_of_a_clock_that_is_ahead_keep_its_order_however_late_they_come() -> None:
-    """The delivery was pushed at once, the scan before it only at the third try."""
+def test_scans_from_a_clock_that_is_ahead_keep_their_order_however_late_they_arrive() -> None:
+    """The delivery was pushed at once; the scan before it only arrived at the third try."""
     delivered, before = ahead("delivered", received=0), ahead("in_transit", received=1, by=8.5)
     assert project_steps([delivered, before]) == Projection("delivered", NOW, NOW + HOUR)
     polled = [ahead(word, received=0, by=by) for word, by in (("delivered", 10), ("returning", 10.1), ("held", 9))]
@@ -126,7 +128,7 @@ def test_scans_of_a_clock_that_is_ahead_keep_its_order_however_late_they_come() 
 
 
 @given(steps)
-def test_nothing_happens_after_it_was_received(scans: list[Step]) -> None:
+def test_no_progress_is_dated_after_its_scan_was_received(scans: list[Step]) -> None:
     found = project_steps(scans)
     latest = max((step.received_at for step in scans), default=None)
     for at in (found.progress_at, found.last_scan_at):

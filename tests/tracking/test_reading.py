@@ -1,4 +1,4 @@
-"""Stored webhooks: many are read at once, each once, and none holds up the others."""
+"""Stored webhooks: many are read together, each once, and none holds up the others."""
 
 import datetime as dt
 import json
@@ -34,7 +34,7 @@ def body(number: int, **changes: Any) -> bytes:
 
 
 def just_now() -> str:
-    """A scan of more than a month before the booking moves nothing."""
+    """Return the current time as a scan time. A scan from over a month before the booking would change nothing."""
     return f"{timezone.now():%Y-%m-%dT%H:%M:%SZ}"
 
 
@@ -53,13 +53,13 @@ def lies_overdue(**since: float) -> None:
 # -- Stored by one statement -----------------------------------------------------------------------
 
 
-def test_a_webhook_is_one_statement(django_assert_num_queries: Callable[..., CaptureQueriesContext]) -> None:
+def test_storing_a_webhook_takes_one_statement(django_assert_num_queries: Callable[..., CaptureQueriesContext]) -> None:
     gateway.current_account()
     with django_assert_num_queries(1):
         stored(body(1))
 
 
-def test_that_statement_and_the_orm_store_the_same() -> None:
+def test_the_statement_stores_the_same_as_the_orm() -> None:
     said, now = body(1, scan_time="2026-11-18T21:21:05+10:00"), timezone.now()
     factories.deliver(b"{}")  # the account is known
     pk = intake.receive_delivery(said, carrier_settings.current_settings(), now=now)
@@ -97,7 +97,7 @@ def test_readable_values_of_a_webhook_are_kept(changes: Any, named: Any) -> None
 
 @pytest.mark.postgres
 @pytest.mark.skipif("connection.vendor == 'sqlite'", reason="nobody restarts SQLite")
-def test_a_connection_that_was_lost_meanwhile_loses_no_webhook(transactional_db: None) -> None:
+def test_a_lost_connection_loses_no_webhook(transactional_db: None) -> None:
     stored(body(1))
     connection.connection.close()
     stored(body(2))
@@ -107,7 +107,7 @@ def test_a_connection_that_was_lost_meanwhile_loses_no_webhook(transactional_db:
 # -- Read together ---------------------------------------------------------------------------------
 
 
-def test_many_are_read_in_as_many_statements_as_one() -> None:
+def test_many_webhooks_are_read_in_as_many_statements_as_one() -> None:
     counts = []
     for first, many in ((0, 9), (100, 90)):
         stored(*(body(number) for number in range(first, first + many)))
@@ -118,8 +118,10 @@ def test_many_are_read_in_as_many_statements_as_one() -> None:
     assert counts[0] <= 27
 
 
-def test_reading_together_gives_the_same_result(quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Known and unknown parcels, duplicates, ids taken by other content, other letters, new words, and nonsense."""
+def test_reading_webhooks_together_gives_the_same_result_as_one_by_one(
+    quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Known and unknown parcels, duplicates, reused ids, upper and lower case, new words, and nonsense."""
     for number in range(4):
         factories.parcel(factories.order(quill, alice, status="booked", carrier_reference=f"SMANY{number:03d}"))
     chosen = random.Random(7)  # noqa: S311  (any order)
@@ -142,7 +144,7 @@ def test_reading_together_gives_the_same_result(quill: Sender, alice: User, monk
 
 
 def recorded() -> Any:
-    """All that was made of them, without keys."""
+    """Return everything the webhooks became, without keys."""
     deliveries = rows("state", "reason", "event__event_id", "due_at", "failures")
     events = sorted(map(str, rows("event_id", "parcel__reference", "event_type", "description", of=TrackingEvent)))
     parcels = sorted(map(str, rows("reference", "progress", "progress_at", "last_scan_at", "due_at", of=Parcel)))
@@ -164,7 +166,7 @@ def test_a_pushed_scan_and_its_polled_copy_in_one_batch_are_one(quill: Sender, a
     assert rows("state") == ["stored", "duplicate"]
 
 
-def test_an_order_that_gets_the_parcel_during_a_batch_still_gets_its_scans(
+def test_an_order_matched_during_a_batch_still_gets_its_scans(
     quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Any
 ) -> None:
     order = factories.order(quill, alice, status="booked", carrier_reference="SMANY001")
@@ -190,7 +192,7 @@ def test_an_order_that_gets_the_parcel_during_a_batch_still_gets_its_scans(
     assert (order.progress, parcel.due_at) == ("in_transit", None)
 
 
-def test_a_word_is_counted_once_a_batch() -> None:
+def test_a_word_is_counted_once_per_batch() -> None:
     stored(*(body(number, event_type="Teleported") for number in range(20)))
     with CaptureQueriesContext(connection) as found:
         reading.read_due()
@@ -198,7 +200,7 @@ def test_a_word_is_counted_once_a_batch() -> None:
     assert sum('UPDATE "tracking_eventword"' in query["sql"] for query in found) == 1
 
 
-def test_each_row_is_written_as_the_orm_would() -> None:
+def test_each_row_is_written_as_the_orm_would_write_it() -> None:
     parcels = [factories.parcel(reference=f"SEACH{number:03d}") for number in range(3)]
     for number, parcel in enumerate(parcels):
         parcel.progress_at = timezone.now() - dt.timedelta(days=number) if number else None
@@ -216,7 +218,7 @@ def test_each_row_is_written_as_the_orm_would() -> None:
 
 @pytest.fixture
 def poisoned(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One scan in the middle that triggers an error of ours."""
+    """A batch with one scan in the middle that triggers an error of ours."""
     store = scans.store_scans
 
     def breaks(arrivals: Any, held: Any) -> Any:
@@ -228,13 +230,13 @@ def poisoned(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def works_alone(*keys: int) -> None:
-    """Do what a worker does when the sweep sends it these."""
+    """Do what a worker does when the sweep sends it these deliveries."""
     for key in keys:
         with suppress(ZeroDivisionError):
             reading.read_due_delivery(key)
 
 
-def test_one_that_breaks_a_batch_waits_alone_and_becomes_a_dead_letter(poisoned: None) -> None:
+def test_a_webhook_that_breaks_a_batch_is_retried_alone_and_becomes_a_dead_letter(poisoned: None) -> None:
     keys = stored(*(body(number) for number in range(9)))
     reading.read_due()
     assert set(rows("state")) == {"new"}
@@ -247,9 +249,9 @@ def test_one_that_breaks_a_batch_waits_alone_and_becomes_a_dead_letter(poisoned:
     assert (DeadLetter.objects.get().job, DeadLetter.objects.get().row) == ("read", broken)
 
 
-def test_those_whose_process_died_are_read_once_its_lease_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_webhooks_of_a_dead_process_are_read_once_its_lease_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     class Killed(BaseException):
-        """The process is gone."""
+        """The process is killed."""
 
     def dies(*_: Any) -> None:
         raise Killed
@@ -267,7 +269,7 @@ def test_those_whose_process_died_are_read_once_its_lease_has_ended(monkeypatch:
     assert rows("state", "failures", "due_at") == [("stored", 0, None)] * 2
 
 
-def test_the_sweep_reads_only_what_no_worker_has_taken() -> None:
+def test_the_sweep_reads_only_webhooks_no_worker_has_taken() -> None:
     stored(body(1))
     reading.read_what_no_worker_does(timezone.now())
     assert rows("state") == ["new"]
@@ -277,7 +279,7 @@ def test_the_sweep_reads_only_what_no_worker_has_taken() -> None:
 
 
 def test_a_worker_keeps_checking_until_told_to_stop(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A database that is down or an error of ours doesn't end it."""
+    """Neither a database that is down nor an error of ours ends it."""
     reader, looks = reading.WebhookReader(), iter([OperationalError, ZeroDivisionError, 3, reading.BATCH, 0])
 
     def read_due() -> int:
@@ -298,7 +300,7 @@ def test_a_worker_keeps_checking_until_told_to_stop(monkeypatch: pytest.MonkeyPa
     assert waits == [1.0, 0.25, 1.0, 0.25, 0.25, 0.25, 0.25]
 
 
-def test_it_lives_as_long_as_its_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_reader_runs_as_long_as_its_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str] = []
     monkeypatch.setattr(reading._reader, "start", lambda: seen.append("started"))
     monkeypatch.setattr(reading._reader, "stop", lambda: seen.append("stopped"))
@@ -313,7 +315,7 @@ def test_it_lives_as_long_as_its_worker(monkeypatch: pytest.MonkeyPatch) -> None
 def test_a_polled_scan_that_names_another_reference_is_set_aside(
     quill: Sender, alice: User, named: str, state: str
 ) -> None:
-    """A carrier mixes up two replies: the scan changes neither parcel and isn't lost."""
+    """The carrier mixed up two replies. The scan changes neither parcel, and it isn't lost."""
     parcel = factories.parcel(factories.order(quill, alice, status="booked", carrier_reference="SMANY001"))
     factories.parcel(reference="SMANY002")
     scan = body(2, carrier_reference=named, event_type="Delivered", scan_time=just_now())
@@ -326,7 +328,7 @@ def test_a_polled_scan_that_names_another_reference_is_set_aside(
     assert parcel.progress == ("" if is_set_aside else "delivered")
 
 
-def test_a_polled_scan_that_names_no_reference_is_the_one_asked_for() -> None:
+def test_a_polled_scan_without_a_reference_belongs_to_the_polled_parcel() -> None:
     parcel = factories.parcel(reference="SMANY001")
     scan = json.loads(body(3))
     del scan["carrier_reference"]

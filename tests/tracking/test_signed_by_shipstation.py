@@ -1,4 +1,4 @@
-"""Webhooks of the ShipStation API: signed by its own key, and read by a poll at once."""
+"""Webhooks of the ShipStation API are signed with its own key and trigger a poll at once."""
 
 import datetime as dt
 import json
@@ -38,7 +38,7 @@ def private_key() -> RSAPrivateKey:
 
 @pytest.fixture
 def shipstation(tmp_path: Path, settings: Any, private_key: RSAPrivateKey) -> Iterator[Client]:
-    """Have the account that takes new orders be one at a sandbox ShipStation, with its public key."""
+    """Let the account that takes new orders be at a sandbox ShipStation, with its public key."""
     running = start(Config(state=tmp_path / "shipstation"))
     settings.CARRIER_CLIENT = "shipping_portal.carrier.shipstation.ShipStation"
     settings.CARRIER_BASE_URL, settings.CARRIER_ACCOUNT = f"{running.url}/v1", "shipstation"
@@ -50,7 +50,7 @@ def shipstation(tmp_path: Path, settings: Any, private_key: RSAPrivateKey) -> It
 
 @pytest.fixture
 def parcel(shipstation: Client, quill: Sender, alice: User) -> Parcel:
-    """A booked parcel that ShipStation knows, opened here and not yet polled."""
+    """A booked parcel that ShipStation knows. It is opened here but not polled yet."""
     now = timezone.now()
     quote = asking.ask_for_prices(quill, factories.details(quill), by=alice, now=now)
     code, token = "australia_post:parcel_post", uuid.uuid4()
@@ -76,7 +76,7 @@ def now_text(ago: dt.timedelta = dt.timedelta(0)) -> str:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_signed_webhook_has_its_parcel_polled_at_once(shipstation, parcel, private_key, way):
+def test_a_signed_webhook_gets_its_parcel_polled_at_once(shipstation, parcel, private_key, way):
     shipstation.control("scan", reference=parcel.reference, status_code="DE")
     body = event(parcel.reference)
     assert push(body, signed(private_key, body, now_text()), way) == 200

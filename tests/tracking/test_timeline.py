@@ -1,4 +1,4 @@
-"""Where a scan was, as one readable line, and in which order scans are shown."""
+"""Where a scan was, as one readable line, and the order of scans."""
 
 import datetime as dt
 from zoneinfo import ZoneInfo
@@ -23,7 +23,7 @@ from tracking import timeline
         (("", "", "", ""), ""),
     ],
 )
-def test_the_place_of_a_scan_is_what_the_carrier_told_of_it_with_its_country_by_name(
+def test_a_scans_place_is_the_carriers_with_the_country_spelled_out(
     given: tuple[str, str, str, str], line: str
 ) -> None:
     assert timeline.place_line(*given) == line

@@ -1,4 +1,4 @@
-"""The webhook: who is let in, what we reply, and that sent = stored + quarantined + refused."""
+"""The webhook: who is let in, what we reply, and that every delivery is stored, quarantined or refused."""
 
 import datetime as dt
 from typing import Any
@@ -39,11 +39,11 @@ def test_a_duplicate_delivery_stays_one_however_often_it_is_read() -> None:
     assert list(WebhookDelivery.objects.order_by("pk").values_list("state", flat=True)) == ["stored", "duplicate"]
 
 
-def test_it_takes_the_older_secret_during_a_rotation() -> None:
+def test_the_older_secret_is_accepted_during_a_rotation() -> None:
     assert post(event(), secret=settings.WEBHOOK_SECRETS[1]).status_code == 200
 
 
-def test_a_duplicate_gets_a_success_and_is_stored_once() -> None:
+def test_a_duplicate_gets_a_success_but_is_stored_once() -> None:
     same = event()
     for _ in range(5):
         assert post(same).status_code == 200
@@ -62,7 +62,7 @@ def test_an_unknown_reference_is_kept_and_matched_later(quill: Sender, alice: Us
     assert order.progress == "collected"
 
 
-def test_an_unknown_word_is_stored_shown_and_asked_about() -> None:
+def test_an_unknown_word_is_stored_shown_and_queued_for_an_operator() -> None:
     post(event(event_type="Teleported"))
     assert TrackingEvent.objects.get().event_type == "Teleported"
     assert EventWord.objects.get().word == "teleported"
@@ -75,7 +75,7 @@ def test_info_means_nothing_and_needs_no_decision() -> None:
     assert not EventWord.objects.exists()
 
 
-def test_sent_is_stored_plus_quarantined_plus_refused() -> None:
+def test_every_delivery_is_stored_quarantined_or_refused() -> None:
     bodies: list[Any] = [event(), event(), b"junk", event(event_id="x"), event(carrier_reference="SNEW001")]
     for body in bodies:
         post(body)

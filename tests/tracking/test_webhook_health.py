@@ -49,18 +49,18 @@ def test_a_short_silence_does_not_count_as_an_absence() -> None:
     assert due_times() == [NOW + 6 * HOUR] * 3
 
 
-def test_the_very_first_beat_has_nothing_to_catch_up_on() -> None:
+def test_the_first_heartbeat_has_nothing_to_catch_up_on() -> None:
     parcels(3)
     assert webhook_health.record_beat("web", now=NOW) is None
 
 
-def test_the_absence_that_counts_is_shortened_with_all_other_times(settings: object) -> None:
+def test_the_length_of_an_absence_is_shortened_with_all_other_times(settings: object) -> None:
     settings.TIME_SCALE = 0.1  # type: ignore[attr-defined]
     parcels(1)
     assert after(7 * SECOND) == 1
 
 
-def test_of_several_web_processes_one_is_enough_to_be_there() -> None:
+def test_one_of_several_web_processes_is_enough_to_be_present() -> None:
     parcels(1)
     for seconds in (90, 45):  # two processes, each of them away for longer than a minute
         webhook_health.record_beat("web", now=NOW - seconds * SECOND)
@@ -105,7 +105,7 @@ def test_those_due_soonest_come_first(contract: Contract) -> None:
     assert soon.poll.due_at < late.poll.due_at < NOW + HOUR
 
 
-def test_a_catch_up_that_dies_is_begun_again_by_the_next_beat(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_catch_up_is_restarted_by_the_next_heartbeat(monkeypatch: pytest.MonkeyPatch) -> None:
     parcels(1)
     webhook_health.record_beat("web", now=NOW - HOUR)
     monkeypatch.setattr(webhook_health, "catch_up", _dies)
@@ -119,7 +119,7 @@ def _dies(now: dt.datetime) -> int:
     raise ZeroDivisionError
 
 
-def test_missed_beats_while_the_database_is_down_count_as_an_absence(
+def test_missed_heartbeats_while_the_database_is_down_count_as_an_absence(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     parcels(1)
@@ -142,7 +142,7 @@ def _away(name: str, *, now: dt.datetime) -> None:
     raise OperationalError("gone")
 
 
-def test_the_pulse_beats_at_once_and_stops_when_it_is_told_to(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_heartbeat_starts_at_once_and_stops_on_request(monkeypatch: pytest.MonkeyPatch) -> None:
     beats: list[str] = []
     monkeypatch.setattr(webhook_health, "record_beat", lambda name, now: beats.append(name))
     with webhook_health.Heartbeat("sweep") as heartbeat:

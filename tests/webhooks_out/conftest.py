@@ -1,4 +1,4 @@
-"""A shop that receives, and the job that sends to it, done here and now."""
+"""A shop that receives events, and the job that sends them, run here and now."""
 
 import datetime as dt
 from collections.abc import Callable, Iterator
@@ -34,7 +34,7 @@ def send_due(endpoint: WebhookEndpoint) -> None:
 
 
 def make_due(endpoint: WebhookEndpoint) -> None:
-    """The wait after a failure is over."""
+    """End the wait after a failure."""
     past = timezone.now() - dt.timedelta(seconds=1)
     WebhookEndpoint.objects.filter(pk=endpoint.pk).update(held_until=past)
     WebhookEvent.objects.filter(endpoint=endpoint, due_at__isnull=False).update(due_at=past)

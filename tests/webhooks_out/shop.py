@@ -1,4 +1,4 @@
-"""A sender's own program: a real web server on this machine, which answers as set and keeps what it gets."""
+"""A sender's own program: a real web server on this machine that replies as configured and keeps what it gets."""
 
 import json
 import threading
@@ -22,7 +22,7 @@ class Delivery:
 
 @dataclass
 class Shop:
-    """`with Shop() as shop:` answers each delivery with what `answer` returns, a status and a body."""
+    """`with Shop() as shop:` replies to each delivery with the status and body that `answer` returns."""
 
     answer: Callable[[Delivery], tuple[int, bytes]] = lambda delivery: (204, b"")
     deliveries: list[Delivery] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Where events are never sent: anywhere that only the portal can reach, in whatever spelling."""
+"""Where events are never sent: any address that only the portal can reach, however it is spelled."""
 
 import socket
 from typing import Any
@@ -56,12 +56,12 @@ def test_the_form_refuses_addresses_that_are_not_on_the_internet(url: str) -> No
     assert form["url"].value() == url
 
 
-def test_the_form_takes_addresses_on_the_internet() -> None:
+def test_the_form_accepts_addresses_on_the_internet() -> None:
     for url in TAKEN:
         assert EndpointForm({"url": url, "kinds": ["order"]}).is_valid(), url
 
 
-def test_this_machine_is_reached_only_by_the_demos_setting(settings: Any) -> None:
+def test_this_machine_is_reached_only_with_the_demos_setting(settings: Any) -> None:
     settings.WEBHOOK_OUT_LOOPBACK = True
     assert addresses.why_refused("http://127.0.0.1:8123/") == ""
     for url in (
@@ -75,7 +75,7 @@ def test_this_machine_is_reached_only_by_the_demos_setting(settings: Any) -> Non
 
 
 def named(monkeypatch: pytest.MonkeyPatch, *found: str) -> list[str]:
-    """Let every name have these addresses, one answer after the other; returns what was connected to."""
+    """Resolve every name to these addresses, one after the other. Return what was connected to."""
     answers, connected = [list(found)], []
 
     def getaddrinfo(host: str, port: Any, *args: Any, **more: Any) -> list[Any]:
@@ -111,7 +111,7 @@ def test_a_name_with_one_private_address_gets_no_connection(monkeypatch: pytest.
 
 
 def test_the_address_that_was_checked_is_the_one_that_is_reached(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A name whose second answer would be inside is asked once."""
+    """A name that would resolve to a private address the second time is looked up only once."""
     asked: list[str] = []
     connected = named(monkeypatch, "8.8.8.8", "1.1.1.1", "9.9.9.9")
     lookup = socket.getaddrinfo

@@ -1,4 +1,4 @@
-"""An event is a row in the transaction that causes it, for each endpoint that wants it, and for no one else."""
+"""An event is a row in the transaction that causes it, for each endpoint that wants it and for nobody else."""
 
 import datetime as dt
 import json
@@ -50,7 +50,7 @@ def never() -> Happened:
     raise AssertionError("nothing is made that nobody wants")
 
 
-def test_without_an_endpoint_an_event_costs_no_query(quill: Sender, django_assert_num_queries: Any) -> None:
+def test_without_an_endpoint_an_event_takes_no_query(quill: Sender, django_assert_num_queries: Any) -> None:
     with django_assert_num_queries(0):
         events.note(quill, "order", never, timezone.now())
 
@@ -61,7 +61,7 @@ def test_a_kind_that_no_endpoint_wants_is_not_written(quill: Sender, alice: User
     assert not WebhookEvent.objects.exists()
 
 
-def test_another_business_and_one_that_is_off_get_nothing(quill: Sender, alice: User, bob: User) -> None:
+def test_another_business_and_a_disabled_endpoint_get_nothing(quill: Sender, alice: User, bob: User) -> None:
     other = factories.webhook_endpoint(bob.membership.sender, bob)
     off = factories.webhook_endpoint(quill, alice, off_why="it is gone", paused_at=timezone.now())
     on = factories.webhook_endpoint(quill, alice)
@@ -79,7 +79,7 @@ def test_two_endpoints_get_one_event_with_one_id(quill: Sender, alice: User, end
     assert (one.uuid, one.body) == (two.uuid, two.body)
 
 
-def test_an_event_goes_with_its_transaction(quill: Sender, alice: User, endpoint: WebhookEndpoint) -> None:
+def test_an_event_is_rolled_back_with_its_transaction(quill: Sender, alice: User, endpoint: WebhookEndpoint) -> None:
     order = factories.order(quill, alice, status="unconfirmed")
     with transaction.atomic():
         move_to(order, Status.NOT_BOOKED, reason="x", at=timezone.now())
@@ -115,7 +115,7 @@ def test_each_result_has_its_type() -> None:
     assert found == set(RESULTS.values()) - {""}
 
 
-def test_a_parcel_from_booking_to_label_at_the_carrier(
+def test_a_parcel_causes_events_from_its_booking_to_its_label(
     quill: Sender, alice: User, endpoint: WebhookEndpoint, carrier: SandboxCarrier
 ) -> None:
     order = factories.order(quill, alice, status="booking", due_at=timezone.now())
@@ -135,7 +135,7 @@ def test_a_parcel_from_booking_to_label_at_the_carrier(
     assert {event.about for event in WebhookEvent.objects.all()} == {order.uuid.hex}
 
 
-def test_a_label_that_is_there_already_is_no_event(quill: Sender, alice: User, endpoint: WebhookEndpoint) -> None:
+def test_a_label_stored_already_is_not_an_event(quill: Sender, alice: User, endpoint: WebhookEndpoint) -> None:
     label = factories.stored_label(factories.order(quill, alice, status="booked"))
     fetching.store(label, LabelFile(b"%PDF-", "x" * 64), at=timezone.now())
     assert types() == []
@@ -175,7 +175,7 @@ def test_charges_are_events_when_they_count(quill: Sender, alice: User, sam: Use
     assert WebhookEvent.objects.latest("pk").about == order.uuid.hex
 
 
-def test_a_charge_that_finds_its_sender_late_is_an_event(quill: Sender, alice: User, endpoint: WebhookEndpoint) -> None:
+def test_a_charge_matched_late_is_an_event(quill: Sender, alice: User, endpoint: WebhookEndpoint) -> None:
     order = factories.order(quill, alice, status="booked")
     charge = factories.charge(order, "under-declared", "4.13", measured_kg="3.6")
     type(charge).objects.filter(pk=charge.pk).update(sender=None, order=None)
@@ -195,7 +195,7 @@ def test_an_event_holds_no_receiver_data(quill: Sender, alice: User, endpoint: W
     assert not [value for value in (*receiver, "secret present", order.customer_reference or "-") if str(value) in body]
 
 
-def test_each_event_is_as_the_schema_says(quill: Sender, alice: User, sam: User, endpoint: WebhookEndpoint) -> None:
+def test_each_event_follows_the_schema(quill: Sender, alice: User, sam: User, endpoint: WebhookEndpoint) -> None:
     order, now = factories.order(quill, alice, status="unconfirmed"), timezone.now()
     move_to(order, Status.NOT_BOOKED, reason="x", at=now)
     note_progress(order, now)
@@ -209,14 +209,14 @@ def test_each_event_is_as_the_schema_says(quill: Sender, alice: User, sam: User,
     assert set(openapi()["webhooks"]) == set(WebhookKind.values)
 
 
-def test_its_fields_are_the_apis(quill: Sender, alice: User, endpoint: WebhookEndpoint) -> None:
+def test_an_event_has_the_same_fields_as_the_api(quill: Sender, alice: User, endpoint: WebhookEndpoint) -> None:
     order = factories.order(quill, alice, status="unconfirmed")
     move_to(order, Status.NOT_BOOKED, reason="x", at=timezone.now())
     assert set(written()[0]["data"]) - set(OneParcelOut.model_fields) == {"url"}
     assert {"size", "is_worthless"} <= set(LabelOut.model_fields)
 
 
-def test_events_are_deleted_after_their_days(endpoint: WebhookEndpoint, settings: Any) -> None:
+def test_events_are_deleted_after_their_retention_time(endpoint: WebhookEndpoint, settings: Any) -> None:
     now = timezone.now()
     for days in (29, 31):
         factories.webhook_event(endpoint, happened_at=now - dt.timedelta(days=days))
@@ -233,7 +233,9 @@ def test_erasing_an_account_removes_its_endpoints(quill: Sender, endpoint: Webho
     assert not quill.has_webhooks
 
 
-def test_resuming_ends_a_failure_and_takes_events_again(quill: Sender, alice: User, endpoint: WebhookEndpoint) -> None:
+def test_resuming_an_endpoint_ends_its_failure_and_events_start_again(
+    quill: Sender, alice: User, endpoint: WebhookEndpoint
+) -> None:
     now = timezone.now()
     switching.switch_off(endpoint, "it is gone", now)
     quill.refresh_from_db()

@@ -1,4 +1,4 @@
-"""The settings page of webhooks: an owner adds an endpoint, sees its secret once, and reads the events' outcomes."""
+"""The settings page for webhooks: an owner adds an endpoint, sees its secret once, and reads the outcome of events."""
 
 import datetime as dt
 from collections.abc import Callable
@@ -53,7 +53,7 @@ def test_an_endpoints_secret_is_shown_once_and_stored_encrypted(owner: Client, a
     assert page["Cache-Control"] == "private, no-store"
 
 
-def test_wrong_input_shows_at_its_field_and_is_kept(owner: Client) -> None:
+def test_an_input_error_is_shown_at_its_field_and_the_input_is_kept(owner: Client) -> None:
     page = owner.post(PAGE, {"url": "http://shop.example/", "kinds": "everything"})
     assert page.status_code == 422
     assert page.context["form"].errors == {
@@ -68,7 +68,7 @@ def test_wrong_input_shows_at_its_field_and_is_kept(owner: Client) -> None:
     assert not WebhookEndpoint.objects.exists()
 
 
-def test_a_business_has_at_most_five(owner: Client, quill: Sender, alice: User) -> None:
+def test_a_business_has_at_most_five_endpoints(owner: Client, quill: Sender, alice: User) -> None:
     for _ in range(MOST):
         factories.webhook_endpoint(quill, alice)
     page = owner.post(PAGE, typed())
@@ -88,7 +88,7 @@ def test_a_new_secret_is_shown_once_and_the_old_one_ends_a_day_later(owner: Clie
     assert Audit.objects.filter(action="webhook secret rotated").count() == 1
 
 
-def test_buttons_pause_resume_test_and_remove(owner: Client, endpoint: WebhookEndpoint) -> None:
+def test_buttons_pause_resume_test_and_remove_an_endpoint(owner: Client, endpoint: WebhookEndpoint) -> None:
     own = f"{PAGE}{endpoint.pk}/"
     shown = []
     for pressed in ("pause", "resume", "test"):
@@ -116,7 +116,7 @@ def done(endpoint: WebhookEndpoint, **fields: object) -> WebhookEvent:
     return factories.webhook_event(endpoint, state="delivered", done_at=timezone.now(), due_at=None, **fields)
 
 
-def test_the_log_pages_by_key_and_says_what_became_of_each(owner: Client, endpoint: WebhookEndpoint) -> None:
+def test_the_log_is_paged_by_key_and_shows_each_events_outcome(owner: Client, endpoint: WebhookEndpoint) -> None:
     for _ in range(60):
         done(endpoint, reply_status=204, tries=1)
     factories.webhook_event(endpoint, tries=3, reply_status=500, reply="<b>down</b>")
@@ -148,12 +148,14 @@ def test_one_event_or_all_since_a_time_are_sent_again(owner: Client, endpoint: W
 
 
 @pytest.mark.parametrize("since", ["", "yesterday", "2999-01-01T00:00", "0001-01-01T00:00"])
-def test_an_invalid_time_shows_at_its_field(owner: Client, endpoint: WebhookEndpoint, since: str) -> None:
+def test_an_invalid_time_is_an_error_at_its_field(owner: Client, endpoint: WebhookEndpoint, since: str) -> None:
     page = owner.post(f"{PAGE}{endpoint.pk}/", {"since": since})
     assert page.status_code == (302 if since.startswith("0001") else 422)
 
 
-def test_only_its_own_owner_sees_or_changes_it(visit: Visit, endpoint: WebhookEndpoint, ana: User, bob: User) -> None:
+def test_only_its_own_owner_sees_or_changes_an_endpoint(
+    visit: Visit, endpoint: WebhookEndpoint, ana: User, bob: User
+) -> None:
     for person in (ana, bob):
         client = browser(visit, person)
         for url in ("", "secret/", "change/"):
@@ -164,7 +166,7 @@ def test_only_its_own_owner_sees_or_changes_it(visit: Visit, endpoint: WebhookEn
     assert WebhookEndpoint.objects.get().secret == endpoint.secret
 
 
-def test_an_operator_reads_it_and_may_pause_it(visit: Visit, sam: User, endpoint: WebhookEndpoint) -> None:
+def test_an_operator_sees_an_endpoint_and_may_pause_it(visit: Visit, sam: User, endpoint: WebhookEndpoint) -> None:
     staff = visit(sam)
     url = f"/admin/accounts/webhookendpoint/{endpoint.pk}/"
     page = staff.get(f"{url}change/").content.decode()

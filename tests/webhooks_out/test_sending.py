@@ -1,4 +1,4 @@
-"""What an endpoint gets: signed events, in order, each until it is taken; and what happens when it isn't."""
+"""What an endpoint gets: signed events in order, each repeated until it is accepted; and what happens if it isn't."""
 
 import datetime as dt
 import itertools
@@ -38,7 +38,7 @@ def happened(about: str, number: int) -> Happened:
     return Happened("tracking.changed", about, timezone.now(), {"number": number})
 
 
-def test_a_delivery_is_what_standard_webhooks_verifies(endpoint: WebhookEndpoint, shop: Shop) -> None:
+def test_a_delivery_passes_the_standard_webhooks_verification(endpoint: WebhookEndpoint, shop: Shop) -> None:
     write([endpoint], [Happened("order.booked", "a", timezone.now(), {"id": "é"})], timezone.now())
     send_due(endpoint)
     (got,) = shop.deliveries
@@ -143,7 +143,7 @@ def test_a_parcels_events_wait_for_the_one_that_failed_and_others_go_on(endpoint
     assert taken() == [("b", 1), ("b", 2), ("a", 1), ("a", 2), ("a", 3)]
 
 
-def test_an_event_behind_a_failed_one_waits_as_long(endpoint: WebhookEndpoint, shop: Shop) -> None:
+def test_an_event_after_a_failed_one_waits_just_as_long(endpoint: WebhookEndpoint, shop: Shop) -> None:
     now = timezone.now()
     failed = factories.webhook_event(endpoint, due_at=now + dt.timedelta(minutes=7))
     behind = factories.webhook_event(endpoint)
@@ -156,7 +156,7 @@ def test_an_event_behind_a_failed_one_waits_as_long(endpoint: WebhookEndpoint, s
 def test_a_failure_delays_only_its_own_endpoint(
     quill: Sender, alice: User, endpoint: WebhookEndpoint, shop: Shop
 ) -> None:
-    """The dead endpoint is tried once per wait, however much is due to it."""
+    """The dead endpoint is tried once per wait, however many events are due."""
     dead = factories.webhook_endpoint(quill, alice, url="http://127.0.0.1:9/")
     write([dead, endpoint], [happened(str(number), number) for number in range(50)], timezone.now())
     send_due(dead)
@@ -188,7 +188,7 @@ def test_waits_grow_to_an_hour(endpoint: WebhookEndpoint, shop: Shop) -> None:
 
 
 def test_a_day_of_downtime_loses_nothing_and_keeps_the_order(endpoint: WebhookEndpoint, shop: Shop) -> None:
-    """A day by the clock: events come all the time, the receiver is down until the evening."""
+    """During a simulated day events keep coming, and the receiver is down until the evening."""
     began, is_up = timezone.now(), False
     shop.answer = lambda delivery: (200 if is_up else 502, b"")
     numbers = itertools.count()
@@ -257,7 +257,7 @@ def test_only_the_event_that_is_never_accepted_is_given_up(endpoint: WebhookEndp
     assert behind
 
 
-def test_gone_switches_it_off_at_once(endpoint: WebhookEndpoint, shop: Shop) -> None:
+def test_a_410_switches_the_endpoint_off_at_once(endpoint: WebhookEndpoint, shop: Shop) -> None:
     shop.answer = lambda delivery: (410, b"")
     write([endpoint], [happened("a", 1)], timezone.now())
     send_due(endpoint)
@@ -287,7 +287,7 @@ def test_at_most_500_plain_characters_of_a_reply_are_kept(endpoint: WebhookEndpo
     assert endpoint.events.get().reply == ""
 
 
-def test_a_paused_endpoint_gets_nothing_and_what_waited_once_it_is_resumed(
+def test_a_paused_endpoint_gets_its_waiting_events_once_it_is_resumed(
     endpoint: WebhookEndpoint, shop: Shop, alice: User
 ) -> None:
     switching.pause_endpoint(endpoint, by=alice, now=timezone.now())
@@ -331,7 +331,7 @@ def test_slow_receivers_never_take_all_threads(endpoint: WebhookEndpoint, shop: 
     assert sending.AT_ONCE == 4
 
 
-def test_a_slow_receiver_gets_one_turn_only(endpoint: WebhookEndpoint, shop: Shop, monkeypatch: Any) -> None:
+def test_a_slow_receiver_gets_only_one_turn(endpoint: WebhookEndpoint, shop: Shop, monkeypatch: Any) -> None:
     monkeypatch.setattr(sending, "TURN_SECONDS", 0.1)
 
     def answer(delivery: Delivery) -> tuple[int, bytes]:
@@ -346,7 +346,7 @@ def test_a_slow_receiver_gets_one_turn_only(endpoint: WebhookEndpoint, shop: Sho
     assert delivered == len(shop.deliveries)
 
 
-def test_events_are_repeated_with_their_ids_one_or_all_since_a_time(endpoint: WebhookEndpoint, shop: Shop) -> None:
+def test_one_event_or_all_since_a_time_are_repeated_with_their_ids(endpoint: WebhookEndpoint, shop: Shop) -> None:
     now = timezone.now()
     old = factories.webhook_event(endpoint, happened_at=now - dt.timedelta(days=2), about="old")
     new = factories.webhook_event(endpoint, about="new")

@@ -58,7 +58,7 @@ def take(lines: int) -> None:
     with connection.cursor() as cursor:
         cursor.execute("ALTER TABLE billing_charge SET (autovacuum_enabled = false)")
         cursor.execute("SELECT count(*) FROM orders_order WHERE carrier_reference LIKE 'SB%'")
-        lines = min(lines, lines * cursor.fetchone()[0] // LINES)  # each bills a parcel of its own
+        lines = min(lines, lines * cursor.fetchone()[0] // LINES)  # each bills its own parcel
     rows = [f"Order Invoiced,Paid,,SB{n:07d},,{12 + n % 7}.40,AUD,2026-11-18,,1.10\r\n" for n in range(lines)]
     total = sum(12 + n % 7 for n in range(lines)) + lines * 2 / 5
     content = f"{HEADER}{''.join(rows)}Total,,,,,{total:.2f},AUD,,,\r\n".encode()

@@ -11,7 +11,7 @@ from typing import Any
 from tools.bench.billing import tell
 from tools.bench.webhooks import bench_settings
 
-ROWS, MOST_SECONDS, OF, MOST_MB = 20_000, 180, 200_000, 250  # rows a second; an account of so many parcels; of memory
+ROWS, MOST_SECONDS, OF, MOST_MB = 20_000, 180, 200_000, 250  # rows a second; seconds for OF parcels; memory
 RUN = "import django; django.setup(); from tools.bench.exports import run; run()"
 
 

@@ -16,7 +16,7 @@ LONGEST = 2.0  # seconds of one page in one round, however slow it is
 
 
 def main(rows: int, accounts: int) -> None:
-    """Answers until there are no more lines."""
+    """Answer until there are no more lines."""
     setup_test_environment()
     call_command("migrate", verbosity=0)
     cast = filling.fill(rows, accounts)

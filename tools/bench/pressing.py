@@ -165,7 +165,7 @@ class Usual:
         return "labels" if is_missing else ""
 
     def make_the_rest_due(self) -> None:
-        """Nothing is left for later: both labels are fetched at once."""
+        """Do nothing: both labels are fetched at once."""
 
     def statements(self) -> int:
         """Return how many statements one parcel takes, done in this process."""
@@ -179,7 +179,7 @@ class Program:
     """The requests that the measuring process may make of one side."""
 
     def __init__(self, side: Any) -> None:
-        self.side, self.looking = side, ThreadPoolExecutor(1)  # a connection of its own, which is not counted
+        self.side, self.looking = side, ThreadPoolExecutor(1)  # its own connection, which is not counted
         self.threads = ThreadPoolExecutor(SENDERS)
 
     def looker(self, _: int) -> int:
@@ -246,7 +246,7 @@ def main_ours() -> None:
 
 
 def main_usual() -> None:
-    from tools.bench import usual  # noqa: PLC0415  (it has settings of its own)
+    from tools.bench import usual  # noqa: PLC0415  (it has its own settings)
 
     call_command("migrate", verbosity=0)
     with connection.schema_editor() as editor:

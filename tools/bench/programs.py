@@ -1,6 +1,6 @@
 """Measure what an API call costs: GETs against bare django-ninja views, the POST against the page's.
 
-A bare view is the same function, with the same queries, in a NinjaAPI of its own: no token and no middleware,
+A bare view is the same function, with the same queries, in a separate NinjaAPI: no token and no middleware,
 because its member is known.
 """
 

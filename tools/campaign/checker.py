@@ -82,7 +82,7 @@ def faults(servers: Servers, done: Done, noticed: Noticed) -> dict[str, list[str
 
 
 def _save_labels(servers: Servers, folder: Path) -> None:
-    """Save every label that can be fetched, under its order's id: only the first sandbox keeps files of its own."""
+    """Save every label that can be fetched, under its order's id: only the first sandbox keeps its own files."""
     folder.mkdir(exist_ok=True)
     for carrier in servers.carriers:
         for line in carrier.ledger():

@@ -73,7 +73,7 @@ class Plan:
 
 
 def draw(seed: int, orders: int, carriers: tuple[Kind, ...] = (INTERFACE,)) -> Plan:
-    """Return the plan of a seed for so many orders at these carriers."""
+    """Return a seed's plan for this number of orders at these carriers."""
     rng = random.Random(seed)
     rows = [*STRIKES, *dict.fromkeys(row for kind in carriers for row in kind.strikes)]
     rows = [row for row in rows if orders >= FEW or row[0] in FIRST_KINDS]

@@ -2,7 +2,7 @@
 
 ./dev run [--port N]        the whole portal with a sandbox carrier; Ctrl-C stops all of it. With another carrier,
                             if CARRIER_BASE_URL and its other CARRIER_... settings are in the environment
-    --carrier NAME          with another sandbox carrier, in a demo of its own: easypost|shipstation|both
+    --carrier NAME          with another sandbox carrier, in a separate demo: easypost|shipstation|both
 ./dev test [...]            the tests for every change, or those that the rest of the line (for pytest) selects
     --full                  those for every landing: real processes, small campaigns, every page in a browser
     --nightly               all of them: the whole suite on PostgreSQL, every look, long campaigns, sabotages
@@ -62,7 +62,7 @@ def main(words: list[str]) -> None:
 
 
 def run_program(command: str, words: list[str]) -> None:
-    """Become one of the PROGRAMS; `./dev campaign --sabotages` is a program of its own."""
+    """Become one of the PROGRAMS; `./dev campaign --sabotages` is a separate program."""
     prepare("dev")
     program = PROGRAMS[command]
     if command == "campaign" and "--sabotages" in words:

@@ -42,7 +42,7 @@ def run(words: list[str], folder: Path = DEMO_FOLDER) -> None:
     """Run the demo of a folder until Ctrl-C, or until one of its processes stops."""
     parser = argparse.ArgumentParser(prog="./dev run", description=RUN)
     parser.add_argument("--port", type=int, help="where the browser finds it (the first free one from 8000)")
-    parser.add_argument("--carrier", choices=CHOICES, default="interface", help="whose sandbox, in a demo of its own")
+    parser.add_argument("--carrier", choices=CHOICES, default="interface", help="whose sandbox, in a separate demo")
     options = parser.parse_args(words)
     port, folder = options.port, folder_of(options.carrier, folder)
     web = listen_on_first_free(port) if port is not None else None

@@ -1,6 +1,6 @@
 """The process that ends the children of a supervisor once it has gone, however it ended, even by kill -9.
 
-It is started as a file of its own (see processes.py), so it imports only the standard library.
+It is started as a separate file (see processes.py), so it imports only the standard library.
 """
 
 import os

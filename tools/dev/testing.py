@@ -116,7 +116,7 @@ def prepare_templates(children: ChildProcesses, postgres: dict[str, str]) -> str
 
 
 def size_of(words: list[str]) -> tuple[str, list[str]]:
-    """Return the size that was asked for, and the words for pytest.
+    """Return the requested size, and the words for pytest.
 
     If a file is named, everything in it runs except its nightly tests.
     """

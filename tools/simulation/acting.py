@@ -1,4 +1,4 @@
-"""How a person acts in the simulation: by a request of their own, which may be refused, or may never end."""
+"""How a person acts in the simulation: by a separate request, which may be refused, or may never end."""
 
 from collections.abc import Callable
 from contextlib import suppress

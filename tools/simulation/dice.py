@@ -33,5 +33,5 @@ class Dice:
         return options[self.below(len(options))]
 
     def happens(self, percent: float) -> bool:
-        """Return whether something happens whose chance is this many percent."""
+        """Return whether something with this percentage chance happens."""
         return self.below(1000) >= 1000 - percent * 10

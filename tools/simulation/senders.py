@@ -82,7 +82,7 @@ class Senders:
             attempt(self.world, f"replacement of {order.pk}", replacing.ask_to_replace, order, **form, **press)
 
     def send_back(self) -> None:
-        """Press “Send it back” in two windows: each has a form of its own."""
+        """Press “Send it back” in two windows: each has its own form."""
         order = one_of(self.world, (Status.BOOKED,))
         if order and order.returns_id is None and self._begun() < self.wanted:
             self.world.tell(f"a sender sends {order.pk} back")

@@ -72,7 +72,7 @@ class World:
         self.digest.update(self.lines[-1].encode())
 
     def trouble(self, percent: float) -> bool:
-        """Return whether something goes wrong whose chance is so many percent."""
+        """Return whether something with this percentage chance goes wrong."""
         return not self.is_calm and self.dice.happens(percent)
 
     # -- Time and actors -------------------------------------------------------------------------

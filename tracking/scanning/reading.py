@@ -66,7 +66,7 @@ def read_due(*, before: dt.datetime | None = None) -> int:
     """Process a batch of unread deliveries; return how many.
 
     Each is first claimed for one lease, and its attempt counted. If the batch fails, or its process
-    dies, each becomes a job of its own, so that one that can't be read doesn't hold up the others.
+    dies, each becomes a separate job, so that one that can't be read doesn't hold up the others.
     """
     keys = _claim_batch(before or timezone.now())
     if not keys:

@@ -89,7 +89,7 @@ RELAYS = (
     "getnada.com",
     "throwawaymail.com",
 )
-# In every country, with or without a domain of their own: marketplace.amazon.co.uk,
+# In every country, with or without their own domain: marketplace.amazon.co.uk,
 # members.ebay.com.au.
 MARKETPLACES = re.compile(
     r"(?:^|(?<=\.))(?:marketplace\.(?:amazon|ebay)|members\.ebay)(?:\.[a-z]{2,3}){1,2}\Z"

@@ -121,7 +121,7 @@ class ReadOnlyAdmin(OnlyReads, admin.ModelAdmin):
             found = {"title": title, "acts": self.list_buttons(request)}
             page = super().changelist_view(request, {**found, **(extra_context or {})})
             wait, shown = self.wait_of(request), getattr(page, "context_data", None) or {}
-            # An action answers with a page of its own.
+            # An action answers with its own page.
             if wait and "cl" in shown:
                 shown["queue"] = summary(wait, shown["cl"].queryset, shown["cl"].result_count)
         except TYPED_BY_HAND as error:

@@ -86,7 +86,7 @@ def promise(request: MemberRequest) -> HttpResponse:
 @audience(*EVERY_MEMBER)
 @require_GET
 def more(request: MemberRequest) -> HttpResponse:
-    """Show everything that has no place of its own in the navigation."""
+    """Show everything that has no entry in the navigation."""
     return render(request, "accounts/more.html")
 
 

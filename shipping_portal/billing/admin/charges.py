@@ -214,7 +214,7 @@ class ChargeAdmin(ActionsAdmin):
         AdminAction(
             "count",
             "Count this charge",
-            "The carrier confirms it is a charge of its own. It goes on the sender's statement for"
+            "The carrier confirms it is a separate charge. It goes on the sender's statement for"
             " the week of its report.",
             decided(post=True),
             needs="billing",

@@ -191,7 +191,7 @@ class BillingReportAdmin(ActionsAdmin):
             "count-held",
             "Count what is on hold",
             "Counts the lines of this report that are on hold, all of them or those of one kind. Do"
-            " it only if the carrier confirms that they are charges of their own.",
+            " it only if the carrier confirms that they are separate charges.",
             decided(post=True),
             audit="held charges counted",
             applies=_has_held,

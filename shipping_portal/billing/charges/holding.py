@@ -3,10 +3,11 @@
 The lines of one reference are compared, whatever file they came in and however it was written:
 
 - A line equal to a known one is the same line: a second equal line is new only if just one is
-known. - An order is charged once, and once more each time its charge was refunded because it was
-cancelled. Any further charge is “billed twice?”. So is a second Extra Cover. - No more is refunded
-than was charged, and nothing while a charge of the same amount is on hold. For a lost parcel the
-contents may be paid for, which is more.
+  known.
+- An order is charged once, and once more each time its charge was refunded because it was
+  cancelled. Any further charge is “billed twice?”. So is a second Extra Cover.
+- No more is refunded than was charged, and nothing while a charge of the same amount is on hold.
+  For a lost parcel the contents may be paid for, which is more.
 
 An operator's decisions stay. This runs when a report has been read, for its page, and again when it
 is posted, when no other report can be.

@@ -1,4 +1,4 @@
-"""Charges, refunds and credits, each a line of its own (interface §2.5)."""
+"""Charges, refunds and credits, each on its own line (interface §2.5)."""
 
 from decimal import Decimal
 from typing import Any, Self

@@ -137,7 +137,7 @@ class BillingReport(Job):
 
 
 class ReportFile(models.Model):
-    """The report byte for byte, in a table of its own."""
+    """The report byte for byte, in a separate table."""
 
     report = models.OneToOneField(BillingReport, on_delete=models.CASCADE, related_name="file")
     content = models.BinaryField()

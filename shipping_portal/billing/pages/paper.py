@@ -186,7 +186,7 @@ def _table(
 
 
 def _words(text: str, size: float = 8.5, *, is_bold: bool = False, after: str = "") -> Any:
-    """Return a paragraph of plain text, with `after` on a line of its own."""
+    """Return a paragraph of plain text, with `after` on its own line."""
     from reportlab.lib.styles import ParagraphStyle  # noqa: PLC0415
     from reportlab.platypus import Paragraph  # noqa: PLC0415
 

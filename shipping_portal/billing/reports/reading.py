@@ -116,7 +116,7 @@ class Cells:
         text = " ".join(self.cells[self.places[field]].split()) if field in self.places else ""
         # Databases can't store it.
         if "\x00" in text:
-            raise UnreadableCell("It holds a character that is no text.")
+            raise UnreadableCell("It has a character that isn't text.")
         if len(text) > LONGEST.get(field, 100):
             raise UnreadableCell(f"“{text[:40]}…” is too long.")
         return text

@@ -198,7 +198,7 @@ def take_left_out(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
     found = import_of(request, file)
     taken = checking.take_all(found, request.POST.get("why", ""), timezone.now())
     messages.info(
-        request, f"{taken} row{'' if taken == 1 else 's'} taken. Nothing is booked by this."
+        request, f"{taken} row{'' if taken == 1 else 's'} put back. Nothing is booked yet."
     )
     return redirect("check_import", found.uuid)
 

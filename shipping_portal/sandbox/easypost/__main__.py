@@ -1,4 +1,4 @@
-"""``python -m shipping_portal.sandbox.easypost``: the carrier as a process of its own."""
+"""``python -m shipping_portal.sandbox.easypost``: run the carrier as a separate process."""
 
 import argparse
 import os

@@ -43,9 +43,9 @@ class Config:
 class Settings:
     """What POST /_sandbox/settings may change.
 
-    A refund that was asked for ends after ``refund_days`` as ``refund_end`` says. Labels are made
-    as ``label_type``, whatever was asked for, unless that is blank. ``requests_per_second`` 0 sets
-    no limit.
+    A requested refund ends after ``refund_days`` as ``refund_end`` says. Labels are made as
+    ``label_type`` instead of the requested type, unless that is blank.
+    ``requests_per_second`` 0 sets no limit.
     """
 
     refund_days: float = 15.0

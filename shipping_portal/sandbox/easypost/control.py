@@ -60,7 +60,7 @@ class Control:
         self.tracking.add_scan(self.shipments.of_code(reference), status, **facts)
 
     def refund(self, reference: str, status: str) -> None:
-        """End a refund that was asked for, now."""
+        """End a requested refund now."""
         shipment = self.shipments.of_code(reference)
         if status not in REFUND_ENDS or shipment.refund_status != "submitted":
             raise ValueError(f"A refund that was submitted ends as {' or '.join(REFUND_ENDS)}.")

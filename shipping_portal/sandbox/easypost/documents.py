@@ -10,7 +10,7 @@ ENDINGS = {"application/pdf": "pdf", "image/png": "png", "application/zpl": "zpl
 
 
 def shipment_document(shipment: Shipment, base_url: str, now: str) -> dict[str, Any]:
-    """Return a shipment as every operation on it answers."""
+    """Return a shipment as every operation on it returns it."""
     body = shipment.body
     return {
         "id": shipment.id,

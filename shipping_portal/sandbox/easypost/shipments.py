@@ -218,7 +218,7 @@ class Shipments:
             self.end_refund(shipment, self.settings.refund_end)
 
     def end_refund(self, shipment: Shipment, status: str) -> None:
-        """End a refund that was asked for."""
+        """End a requested refund."""
         with self.lock:
             shipment.refund_status = status
             if status == "refunded" and shipment.mode == "production" and shipment.rate:

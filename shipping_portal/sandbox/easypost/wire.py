@@ -30,7 +30,7 @@ def not_found() -> Refusal:
 
 
 def unauthorised() -> Refusal:
-    """401: no key of ours."""
+    """401: it isn't one of our keys."""
     return Refusal(
         401, "APIKEY.INACTIVE", "This api key is no longer active. Please use a different one."
     )

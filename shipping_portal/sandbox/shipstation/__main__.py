@@ -1,4 +1,4 @@
-"""``python -m shipping_portal.sandbox.shipstation``: the carrier as a process of its own."""
+"""``python -m shipping_portal.sandbox.shipstation``: run the carrier as a separate process."""
 
 import argparse
 import json

@@ -172,7 +172,7 @@ class Labels:
 
 
 def label_document(label: Label, base_url: str) -> dict[str, Any]:
-    """Return a label as every operation on it answers."""
+    """Return a label as every operation on it returns it."""
     address = f"{base_url}/v1/downloads/{label.id}"
     is_made = label.status in ("completed", "voided")
     currency = label.rate["shipping_amount"]["currency"]

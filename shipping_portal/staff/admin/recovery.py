@@ -164,7 +164,7 @@ class DeadLetterAdmin(ActionsAdmin):
         due = dead_letters.model_of(letter)
         if due is None:  # a letter from an older release
             return str(letter.row)
-        # a poll has its parcel's number, but no page of its own
+        # a poll has its parcel's number, but no page
         model = Parcel if due is Poll else due
         options = model._meta
         if not admin.site.is_registered(model):  # such as a row of an import

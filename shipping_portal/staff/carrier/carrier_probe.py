@@ -41,7 +41,7 @@ class Finding:
 
 
 def probe_carrier(configured: CarrierSettings) -> Iterator[Finding]:
-    """Yield the answer to each question in turn, each with at most one request of its own."""
+    """Yield the answer to each question in turn, each with at most one request."""
     client = (
         gateway.carrier_client(gateway.account_of(configured))
         if has_tables()

@@ -1,7 +1,7 @@
 """Undo an adoption, when an operator chose another order's reference for an unclear booking.
 
-undo nobody was given its label: the order is unclear again, as before contest a person has its
-label, or acted on its charges: a conflict to be resolved
+undo     if nobody was given its label: the order is unclear again, as before
+contest  if a person has its label, or acted on its charges: a conflict to be resolved
 
 Either way the reference and everything that came with it are removed, so that its own order can
 have them.

@@ -92,9 +92,7 @@ def can_view(order: Order) -> bool:
 
 
 def _as_spelled(order: Order, typed: str) -> str:
-    """Return a reference as a reply to us spelled it, or else as typed.
-
-    The case is one that a reference may have.
+    """Return a reference as a reply to us spelled it, or else as typed, in a case that fits.
 
     It is "" if this can't be a reference.
     """
