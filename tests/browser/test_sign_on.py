@@ -19,7 +19,7 @@ LOOKS = os.environ.get("LOOKS")  # a folder for pictures of each page
 
 
 @dataclass
-class FrontDoor:
+class PortalWithSignOn:
     url: str
     partner: Partner
     chromium: Browser
@@ -41,7 +41,7 @@ def look(page: Page, name: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def front_door(tmp_path_factory: pytest.TempPathFactory, chromium: Browser) -> Iterator[FrontDoor]:
+def signing_on(tmp_path_factory: pytest.TempPathFactory, chromium: Browser) -> Iterator[PortalWithSignOn]:
     folder, web = tmp_path_factory.mktemp("front"), free_port()
     url = f"http://127.0.0.1:{web}"
     client = {"callback": f"{url}/accounts/sso/callback/", "logged_out": f"{url}/accounts/sso/logged-out/"}
@@ -62,13 +62,13 @@ def front_door(tmp_path_factory: pytest.TempPathFactory, chromium: Browser) -> I
             portal.start_web(web)
             until_ready(web)
             complaints: list[str] = []
-            yield FrontDoor(url, partner, chromium, complaints)
+            yield PortalWithSignOn(url, partner, chromium, complaints)
             assert [text for text in complaints if "status of" not in text] == []
 
 
 @pytest.mark.parametrize("width", [360, 1280])
-def test_there_and_back_without_a_script_or_a_password(front_door: FrontDoor, width: int) -> None:
-    page = front_door.open(width=width)
+def test_there_and_back_without_a_script_or_a_password(signing_on: PortalWithSignOn, width: int) -> None:
+    page = signing_on.open(width=width)
     page.goto("/accounts/login/?next=/settings/")
     page.wait_for_url(re.compile("/log-in/"))  # the partner's page, without a press
     page.fill("input[name=user]", "mia")
@@ -93,8 +93,8 @@ def test_there_and_back_without_a_script_or_a_password(front_door: FrontDoor, wi
 @pytest.mark.parametrize("address", ["/accounts/sso/callback/?state=x", "/accounts/sso/logged-out/?here=1",
                                      "/accounts/enter/x/", "/accounts/break-glass/x/", "/accounts/signup/"])  # fmt: skip
 @pytest.mark.parametrize("width", [360, 1280])
-def test_its_pages_are_accessible_and_fit(front_door: FrontDoor, address: str, width: int) -> None:
-    page = front_door.open(width=width, javascript=True)
+def test_its_pages_are_accessible_and_fit(signing_on: PortalWithSignOn, address: str, width: int) -> None:
+    page = signing_on.open(width=width, javascript=True)
     page.goto(address)
     look(page, f"{address.strip('/').replace('/', '-').partition('?')[0]}-{width}")
     assert not page.evaluate(WIDE)

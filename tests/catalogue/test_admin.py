@@ -165,7 +165,7 @@ def test_an_order_with_an_odd_key_is_not_found(sams: Browser, order: Order, key:
         assert sams.get(f"{ORDERS}{key}/{end}").status_code in {302, 404}
 
 
-@rows("address", ("A14", "its front", "/admin/"), ("A14", "its door", "/admin/login/"), ("A14", "a list", ORDERS))
+@rows("address", ("A14", "its front", "/admin/"), ("A14", "its login page", "/admin/login/"), ("A14", "a list", ORDERS))
 def test_a_sender_cannot_find_the_admin(alices: Browser, address: str) -> None:
     answer = alices.client.get(address, follow=True)
     assert answer.status_code == 404
@@ -173,7 +173,7 @@ def test_a_sender_cannot_find_the_admin(alices: Browser, address: str) -> None:
     assert "admin" not in text(answer).casefold()
 
 
-@rows("", ("A14", "logs in at its door"))
+@rows("", ("A14", "logs in at its login page"))
 def test_a_senders_login_at_the_admin_does_not_open_it(alice: User) -> None:
     alice.set_password(factories.PASSWORD)
     alice.save()
