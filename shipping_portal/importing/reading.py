@@ -217,6 +217,7 @@ def _text(data: bytes, notes: dict[str, Any]) -> tuple[str, str]:
             ) from error
         text, encoding = guessed
         notes["letters"] = []
+    text = text.replace("\ufeff", "")  # joined files each begin with a mark
     if "\x00" in text:
         raise UnreadableFile(f"This file holds binary data, so it is not a CSV file. {SAVE_AS}")
     before = encodings.decoded_back(text)
