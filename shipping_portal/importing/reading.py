@@ -195,6 +195,8 @@ def _of_workbook(data: bytes, notes: dict[str, Any]) -> Iterator[tuple[int, list
         )
     if columns := [at for at in range(MOST_COLUMNS) if table.is_hidden_column(at + 1)]:
         notes["hidden_columns"] = columns
+    if table.other_sheets:
+        notes["other_sheets"] = table.other_sheets
     return table.rows()
 
 
