@@ -38,8 +38,9 @@ FILLED = re.compile(rb"<(?:\w{1,20}:)?[vt][ >]")  # a cell's value
 ESCAPED = re.compile("_x(0009|000[Aa]|000[Dd]|005[Ff])_")
 # The parts of a number format: a text, a currency, a colour, a space, the digits.
 PART_OF_FORMAT = re.compile(
-    r'"([^"]*+)"|\\(.)|\[\$([^]-]*+)[^]]*+\]|(\[(?:Black|Blue|Cyan|Green|Magenta|Red|White|Yellow|Color'
-    r"[0-9]+)\]|_.|\*.)|([#0?,.]++)|(.)",
+    r'"([^"]{0,40}+)"|\\(.)|\[\$([^]-]{0,9}+)[^]]{0,9}+\]'
+    r"|(\[(?:Black|Blue|Cyan|Green|Magenta|Red|White|Yellow|Color[0-9]{1,2})\]|_.|\*.)"
+    r"|([#0?,.]{1,40}+)|(.)",
     re.IGNORECASE,
 )
 # Spreadsheets have no time zones.
