@@ -11,8 +11,8 @@ from tools.count_nodes import function_lengths, nodes_by_room, product_files
 
 # Syntax nodes. A budget is at least what is there, and at most 2 % more: set it 1 % above.
 BUDGETS = {
-    "orders": 57_150,
-    "shipping_portal/importing": 28_980,
+    "orders": 57_700,
+    "shipping_portal/importing": 29_450,
     "shipping_portal/staff": 27_740,
     "shipping_portal/accounts": 37_350,
     "shipping_portal/billing": 23_970,

@@ -50,7 +50,8 @@ AFTER = [
     re.compile(rf"[ ,(]{{0,9}}+(?<!\w)((?:[^\W\d_]{{2,}}+ ?){{{count}}})\)?") for count in (3, 2, 1)
 ]
 LABEL = re.compile(
-    r"^(?:(?:ship(?:ping)?|deliver(?:y|ed)?|send)(?: to| address)?|address|name|contact|attn|to|"
+    r"^(?:(?:please )?(?:ship(?:ping)?|deliver(?:y|ed)?|send|post(?:al)?|mail(?:ing)?|bill(?:ing)?)"
+    r"(?: to| address)?|address|name|contact|attn|to|from|"
     r"e-?mail|phone|tel|mobile|mob|ph|m|t|p|e)\s*(?::\s*|$)",
     re.IGNORECASE,
 )
@@ -60,6 +61,17 @@ FIELD = re.compile(
     r" ?code|postal code|"
     r"zip(?: code)?|country) ?+: *+",
     re.IGNORECASE | re.MULTILINE,
+)
+# Lines above the receiver's address, and above one that isn't theirs. Emails have From and To, too.
+RECEIVERS = re.compile(
+    r"^ *+(?:(?:please )?(?:ship(?:ping)?|deliver(?:y|ed)?|send|post(?:al)?|mailing)"
+    r"(?: to| address| details)?|to|recipient|receiver) *+(?::(?!.*@)|$)",
+    re.IGNORECASE,
+)
+ANOTHERS = re.compile(
+    r"^ *+(?:(?:bill(?:ing|ed)?|invoiced?|returns?)(?: to| address| details)?|sold to|from|sender"
+    r"|payer) *+(?::(?!.*@)|$)",
+    re.IGNORECASE,
 )
 NOISE = re.compile(
     r"^(?:order|invoice|qty|quantity|total|subtotal|sku|paid|placed)\b|^[-–=_*•\W]+$", re.I
@@ -75,7 +87,12 @@ UNIT = re.compile(
 COMPANY = re.compile(
     r"\b(?:pty|ltd|limited|inc|llc|corp|company|gmbh|studio|store|shop|co)\b\.?", re.I
 )
+IS_NAME = re.compile(r"(?!.*@).*[^\W\d_]")  # a second phone or email isn't
 GLUED = re.compile(r"^(\D*?[^\d ,]),? +((?:(?:unit|suite|apt) +)?\d.*)$", re.IGNORECASE)
+
+
+# a listed place, the state as written, and where it begins and ends in the text
+Place = tuple[Locality, str, int, int]
 
 
 @dataclass
@@ -96,16 +113,41 @@ def read(text: str, home: str) -> Pasted:
     text = "\t".join(map(as_seen, "\n".join(text.splitlines()).split("\t")))
     text = FIELD.sub("", text)
     text, beyond = text[:LONGEST], text[LONGEST:].strip()
-    text = _take_email(text, pasted)
-    text = _take_place(text, home, pasted)
-    text = _take_phone(text, pasted.parts.get("country", home), pasted)
-    pieces = _pieces(text)
+    its, others, anothers = _receivers_lines(text)
+    rest = _take_place(_take_email(its, pasted), home, pasted)
+    if "suburb" not in pasted.parts and its != text:  # the headings didn't help
+        pasted, others, anothers = Pasted(), "", ""
+        rest = _take_place(_take_email(text, pasted), home, pasted)
+    country = pasted.parts.get("country", home)
+    rest = _take_phone(rest, country, pasted)
+    others = others if "email" in pasted.parts else _take_email(others, pasted)
+    others = others if "phone" in pasted.parts else _take_phone(others, country, pasted)
+    pasted.left += _plain(f"{others}\n{anothers}".split("\n"))
+    pieces = _pieces(rest)
     if "suburb" in pasted.parts:
         _take_lines(pieces, pasted)
     else:
         pasted.left += pieces
     pasted.left += [beyond] if beyond else []
     return pasted
+
+
+def _receivers_lines(text: str) -> tuple[str, str, str]:
+    """Return the lines of the receiver's address by the headings above them.
+
+    Then those without a heading, and those of another address. Without a heading for the receiver,
+    the lines without one are theirs.
+    """
+    its: list[str] = []
+    others: list[str] = []
+    anothers: list[str] = []
+    below = others
+    for line in text.split("\n"):
+        below = its if RECEIVERS.match(line) else anothers if ANOTHERS.match(line) else below
+        below.append(line)
+    if not its:
+        its, others = others, its
+    return "\n".join(its), "\n".join(others), "\n".join(anothers)
 
 
 def _take_email(text: str, pasted: Pasted) -> str:
@@ -145,18 +187,42 @@ def _take_place(text: str, home: str, pasted: Pasted) -> str:
     listed = _listed(codes)
     known = aliases_of(set(normalised.split())) if listed else []
     for country, written in codes.items():
-        for code in written:
-            here = listed.get((country, _postcode(country, code)), [])
-            if found := _place_before(text, code, here, known):
-                place, state, start, end = found
-                pasted.parts |= {
-                    "suburb": place.suburb,
-                    "state": state,
-                    "postcode": place.postcode,
-                    "country": country,
-                }
-                return f"{text[:start]}\n{text[end:]}"
+        places = [
+            found
+            for code in written
+            if (
+                found := _place_before(
+                    text, code, listed.get((country, _postcode(country, code)), []), known
+                )
+            )
+        ]
+        if places and (found := _place_of_street(text, places)):
+            place, state, start, end = found
+            pasted.parts |= {
+                "suburb": place.suburb,
+                "state": state,
+                "postcode": place.postcode,
+                "country": country,
+            }
+            return f"{text[:start]}\n{text[end:]}"
+        if places:
+            return text
     return _take_unlisted(text, next((code for code in reach if code in named), home), pasted)
+
+
+def _place_of_street(text: str, places: list[Place]) -> Place | None:
+    """Return the last place that has a street before it, or None if several different ones do.
+
+    `places` begin with the last. If none has a street, the last is returned.
+    """
+    with_street: list[Place] = []
+    for place, before in zip(places, [*places[1:], None], strict=True):
+        lines = _pieces(text[before[-1] if before else 0 : place[-2]])
+        if any(STREET.search(line) or GLUED.match(line) for line in lines):
+            with_street.append(place)
+    if len({(place.suburb, place.postcode) for place, *_ in with_street}) > 1:
+        return None
+    return (with_street or places)[0]
 
 
 def _last_codes(text: str, country: str) -> list[re.Match[str]]:
@@ -214,7 +280,7 @@ def _suburb_start(text: str, words: list[re.Match[str]]) -> int | None:
 
 def _place_before(
     text: str, code: re.Match[str], here: list[Locality], known: list[LocalityAlias]
-) -> tuple[Locality, str, int, int] | None:
+) -> Place | None:
     """Return which of the places `here` is named just before its postcode, with or without a state.
 
     The state is as written: if it isn't the place's own, the form asks. `known` holds the aliases
@@ -317,8 +383,10 @@ def _unglued(pieces: list[str]) -> list[str]:
 
 
 def _take_names(pieces: list[str], pasted: Pasted) -> None:
-    firms = [piece for piece in pieces if COMPANY.search(piece)]
-    people = [piece for piece in pieces if piece not in firms]
+    names = [piece for piece in pieces if IS_NAME.match(piece)]
+    pasted.left += [piece for piece in pieces if piece not in names]
+    firms = [piece for piece in names if COMPANY.search(piece)]
+    people = [piece for piece in names if piece not in firms]
     if not firms and len(people) == 2:
         firms = [people.pop()]
     for name, found in (("name", people), ("company", firms)):

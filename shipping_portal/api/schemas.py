@@ -7,10 +7,11 @@ import datetime as dt
 import uuid
 from collections.abc import Iterable
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from ninja import Schema
-from pydantic import ConfigDict, Field, create_model
+from pydantic import BeforeValidator, ConfigDict, Field, create_model
+from pydantic_core import PydanticCustomError
 
 from orders.drafting.contents_form import PARTS, ROWS
 from orders.drafting.receiver_form import RECEIVER_PARTS
@@ -21,7 +22,15 @@ from shipping_portal.accounts.models import EntryLink
 from shipping_portal.billing.pages.statements import COLUMNS
 from shipping_portal.importing.models import Import, ImportRow
 
-Typed = str | int | float | None
+
+def _text_or_number(value: Any) -> Any:
+    """Return the value. True isn't a weight of 1, and pydantic would name each type it tried."""
+    if isinstance(value, bool | list | dict):
+        raise PydanticCustomError("typed", "Send a text or a number")
+    return value
+
+
+Typed = Annotated[str | int | float | None, BeforeValidator(_text_or_number)]
 ITEM = {
     "description": "what it is",
     "value": "value of one",

@@ -81,7 +81,9 @@ def read_lines(text: str, delimiter: str, notes: dict[str, Any]) -> Iterator[tup
     number = bad = width = 0
     while True:
         begins = source.tell()
-        reader = csv.reader(_line_by_line(source), delimiter=delimiter, strict=True)
+        reader = csv.reader(
+            _line_by_line(source), delimiter=delimiter, strict=True, skipinitialspace=True
+        )
         try:
             for line in reader:
                 ends = source.tell()

@@ -3,6 +3,7 @@
 The notes hold places and numbers, but no text from the file:
 hidden_rows     numbers of the rows hidden in the workbook
 hidden_columns  places of the hidden columns
+other_sheets    how many further sheets aren't empty: only the first such one is read
 bad_rows        numbers of the lines with unbalanced quotation marks
 blanks          how many cells held only words such as NULL or N/A; blank_words lists these
 letters         rows and places of letters that could be read otherwise
@@ -44,6 +45,12 @@ def reading_notes(file: Import) -> Iterator[str]:
         if at in used and at < len(file.header)
     ]:
         yield f"Hidden in your workbook, and used: {', '.join(names)}."
+    if count := noted.get("other_sheets"):
+        more = "Another one isn't" if count == 1 else f"{count:,} more aren't"
+        yield (
+            "Only the first sheet of your workbook with anything in it was read."
+            f" {more} empty: if orders are there, upload them as a file of their own."
+        )
     if count := noted.get("blanks"):
         words = ", ".join(f"“{word}”" for word in noted["blank_words"])
         yield f"{count:,} cell{'s say' if count > 1 else ' says'} only {words}: read as blank."

@@ -195,6 +195,8 @@ def _of_workbook(data: bytes, notes: dict[str, Any]) -> Iterator[tuple[int, list
         )
     if columns := [at for at in range(MOST_COLUMNS) if table.is_hidden_column(at + 1)]:
         notes["hidden_columns"] = columns
+    if table.other_sheets:
+        notes["other_sheets"] = table.other_sheets
     return table.rows()
 
 
@@ -217,6 +219,7 @@ def _text(data: bytes, notes: dict[str, Any]) -> tuple[str, str]:
             ) from error
         text, encoding = guessed
         notes["letters"] = []
+    text = text.replace("\ufeff", "")  # joined files each begin with a mark
     if "\x00" in text:
         raise UnreadableFile(f"This file holds binary data, so it is not a CSV file. {SAVE_AS}")
     before = encodings.decoded_back(text)

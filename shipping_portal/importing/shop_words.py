@@ -139,6 +139,12 @@ IS_SENT = split_words(
     "lineitem requires shipping, requires shipping, needs shipping, is shippable,"
     " shippable,physical, is physical"
 )
+# How many pieces of an item were bought, and how many of them were paid back: none left, no parcel.
+QUANTITIES = split_words(
+    "lineitem quantity, quantity, qty, item quantity, item qty, product quantity, product qty,"
+    "quantity ordered, qty ordered, quantity refund"
+)
+PAID_BACK = split_words("quantity refunded, qty refunded")
 IS_NOT_SENT = split_words(
     "downloadable, virtual, is digital, digital, is virtual, is downloadable, click and collect"
 )

@@ -20,7 +20,9 @@ from shipping_portal.importing.shop_words import (
     NO_PARCEL,
     NOT_BY_PARCEL,
     NOTHING,
+    PAID_BACK,
     PARTLY,
+    QUANTITIES,
     QUESTIONS,
     REFUNDED,
     SHIPMENT_STATES,
@@ -40,21 +42,34 @@ NOT_A_PARCEL = "This row holds a sum, so it isn't a parcel."
 REASONS = (CANCELLED, REFUNDED, SHIPPED, PARTLY, NO_PARCEL, UNPAID)
 
 TICK, CROSS = re.compile("[✓✔✅☑🗸]"), re.compile("[✗✘❌✖☒]")
-_SUM = re.compile(r"(?:order |grand )?(?:total|amount)(?: price| paid)?|sale price|gross")
+_SUM = re.compile(
+    r"(?:order |grand )?(?:total|amount)(?: price| paid| amount| base| purchased| inc tax)?"
+    r"|sale price|gross"
+)
 _REFUND = re.compile(
     r"(?:.* )?refund(?:ed)?(?: to buyer)?(?: amount| total)?|(?:amount|total) refunded"
 )
 _NUMBER = re.compile(
     r"([-(]?)[^\d.,()-]{0,4}(-?)([0-9]{1,9}(?:\.[0-9]{1,4})?)(-?)[^\d-]{0,5}", re.ASCII
 )
+_COLLECTED = (
+    r"local pick ?up|(?:in )?store (?:pick ?up|collection)|pick ?up (?:in|from|at) (?:our |the )?"
+    r"(?:store|shop|studio|warehouse)|(?:customer|curbside|self) (?:pick ?up|collection|collect)"
+    r"|click (?:and |n )?collect|collect (?:in|from) (?:store|shop)|local delivery|digital"
+    r" (?:delivery|download|goods|products?)|email delivery|no shipping"
+)
+# Carriers collect too, and have points where buyers do.
+_OF_CARRIER = (
+    r"points?|stations?|lockers?|parcels?|post|postal|ups|usps|fedex|dhl|courier|carrier|driver"
+    r"|relay|depot|scheduled?|door|express"
+)
+_OTHERWISE_COLLECTED = (
+    r"pick(?:ed)? ?ups?|collect(?:ed|ion) (?:in|from|at)|(?:i|you) ?(?:ll|will) collect|will call"
+    r"|hand deliver(?:y|ed)|cueillette|(?:ramassage|retrait) en (?:magasin|boutique|atelier)"
+    r"|(?:selbst)?abholung"
+)
 _BY_METHOD = re.compile(
-    r".*\b(?:local pick ?up|(?:in )?store pick ?up|(?:in )?store collection|pick ?up (?:in|from|at)"
-    r" (?:our |the )?"
-    r"(?:store|shop|studio|warehouse)|(?:customer|curbside|self) (?:pick"
-    r" ?up|collection|collect)|click (?:and |n )?"
-    r"collect|collect (?:in|from) (?:store|shop)|local delivery|digital"
-    r" (?:delivery|download|goods|products?)"
-    r"|email delivery|no shipping)\b.*"
+    rf".*\b(?:{_COLLECTED})\b.*|(?!.*\b(?:{_OF_CARRIER})\b).*\b(?:{_OTHERWISE_COLLECTED})\b.*"
 )
 _OF_PIECE = re.compile(
     r"(?:.* )?(?:unit|each|single|piece|lineitem|item value|item cost|customs|of one|per item)(?:"
@@ -99,6 +114,8 @@ class ShopColumns:
     states: tuple[int, ...]  # what happened to it
     sums: tuple[int, ...]
     refunds: tuple[int, ...]
+    bought: tuple[int, ...]  # how many pieces
+    paid_back: tuple[int, ...]
 
 
 @lru_cache(256)
@@ -111,6 +128,8 @@ def _columns_of(names: tuple[str, ...]) -> ShopColumns:
         states=tuple(at for at, name in enumerate(names) if name in WORDS | DAYS | NO_DAY),
         sums=tuple(at for at, name in enumerate(names) if _SUM.fullmatch(name)),
         refunds=tuple(at for at, name in enumerate(names) if _REFUND.fullmatch(name)),
+        bought=tuple(at for at, name in enumerate(names) if name in QUANTITIES),
+        paid_back=tuple(at for at, name in enumerate(names) if name in PAID_BACK),
     )
 
 
@@ -157,7 +176,11 @@ def is_sent(header: Sequence[str], cells: Sequence[str], head: Sequence[str]) ->
             return False
         if how in NOT_BY_PARCEL.get(name, ()) or (name in METHODS and _BY_METHOD.fullmatch(how)):
             return False
-    return True
+    bought, paid_back = (
+        {plain_cell(cells[place]) for place in places if place < len(cells)}
+        for places in (columns.bought, columns.paid_back)
+    )
+    return bought.isdisjoint({"0", *paid_back} - {""})
 
 
 def is_unknown_state(name: str, text: str) -> bool:

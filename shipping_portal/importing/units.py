@@ -49,8 +49,12 @@ SIDE = (
     r"(?:[LWHD]\s*+(?:[:=]\s*+)?)?([0-9]++(?:\.[0-9]++)?)\s*+"
     r"""([CM]?M|INCHES|INCH|IN|["″”]|'')?\s*+(?:[LWHD]\b)?"""
 )
-BETWEEN = r"(?:\s*+(?:[X×*/,;]|BY)\s*+|\s++|(?<=\s))"
-THREE_SIDES = re.compile(rf"\(?{SIDE}{BETWEEN}{SIDE}{BETWEEN}{SIDE}\)?", re.IGNORECASE)
+BLANK = r"(?:\s++|(?<=\s))"
+# The same sign twice: “30,5 x 20” has two sides, and “1,200 x 80” has too.
+THREE_SIDES = re.compile(
+    rf"\(?{SIDE}(?:\s*+([X×*/,;]|BY)\s*+|{BLANK}){SIDE}(?(3)\s*+\3\s*+|{BLANK}){SIDE}\)?",
+    re.IGNORECASE,
+)
 PLACES = Decimal("0.001")  # as many as the parcel form takes
 LONGEST = 12
 READ_AS = "read_as_"  # prefix of a kind of unit among the constants: overrides the columns' names
@@ -88,13 +92,13 @@ def convert(text: str, unit: str, wanted: str, table: Mapping[str, Decimal]) -> 
 def sides(text: str, unit: str) -> dict[str, str]:
     """Return a cell's three sides, each with its unit; else the text, for the form to reject."""
     found = THREE_SIDES.fullmatch(text.strip())
-    named = {_mark(mark) for mark in found.groups()[1::2] if mark} if found else set()
+    named = {_mark(mark) for mark in found.group(2, 5, 7) if mark} if found else set()
     if found is None or len(named) > 1:
         return {SIZES[0]: text}
     stated_unit = named.pop() if named else unit
     return {
         side: f"{number} {stated_unit}"
-        for side, number in zip(SIZES, found.groups()[::2], strict=True)
+        for side, number in zip(SIZES, found.group(1, 4, 6), strict=True)
     }
 
 
@@ -173,7 +177,7 @@ def _read(text: str, unit: str, table: Mapping[str, Decimal]) -> tuple[str, str]
     """Return a cell's number and unit; the unit is "" if there is no number or no such unit."""
     text = _in_one(text, table)
     cell = CELL.fullmatch(text.strip())
-    if cell is None:
+    if cell is None or any(map(str.isnumeric, cell[2])):  # 1½ lb isn't 1 lb
         return text, ""
     return cell[1], stated(cell[2].replace("#", "lb"), table) if cell[2] else unit
 

@@ -13,8 +13,11 @@ import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 from xml.parsers import expat
+
+from shipping_portal.importing.currencies import CODES, SIGNS
+from shipping_portal.importing.units import UNIT_OF
 
 SIGNATURE = b"PK\x03\x04"
 ENTRY = b"PK\x01\x02"  # begins each file's entry in a ZIP's directory
@@ -30,6 +33,16 @@ LONGEST_FORMAT = 255  # Excel's limit
 OF_A_CODE = set("0 ()-")  # a number format of digits only, such as 00000 or 0000 000 000
 YES = {"1", "true"}
 PREFIX = re.compile(rb"(?:\xef\xbb\xbf)?\s*+(?:<\?[^>]*+>\s*+)?<(\w{1,20}:)")
+FILLED = re.compile(rb"<(?:\w{1,20}:)?[vt][ >]")  # a cell's value
+# How workbooks write a line end within a text, and an underscore before what looks like one.
+ESCAPED = re.compile("_x(0009|000[Aa]|000[Dd]|005[Ff])_")
+# The parts of a number format: a text, a currency, a colour, a space, the digits.
+PART_OF_FORMAT = re.compile(
+    r'"([^"]{0,40}+)"|\\(.)|\[\$([^]-]{0,9}+)[^]]{0,9}+\]'
+    r"|(\[(?:Black|Blue|Cyan|Green|Magenta|Red|White|Yellow|Color[0-9]{1,2})\]|_.|\*.)"
+    r"|([#0?,.]{1,40}+)|(.)",
+    re.IGNORECASE,
+)
 # Spreadsheets have no time zones.
 EPOCHS = {False: dt.datetime(1899, 12, 30), True: dt.datetime(1904, 1, 1)}  # noqa: DTZ001
 TOO_MUCH = (
@@ -61,6 +74,7 @@ class Table:
     hidden: set[int] = field(default_factory=set)
     # the first and last of each run
     hidden_columns: list[tuple[int, int]] = field(default_factory=list)
+    other_sheets: int = 0  # further visible ones that aren't empty
 
     def rows(self) -> Iterator[tuple[int, list[str]]]:
         """Yield number and cells of the header and below; other lines are padded to its length."""
@@ -91,6 +105,14 @@ def read(data: bytes, widest: int, most: int) -> Table:
     except Exception as error:
         # A damaged workbook breaks in a dozen ways.
         raise BadWorkbook(DAMAGED) from error
+
+
+class Form(NamedTuple):
+    """A number format: a digits-only code, DAY, or "" for all others; the texts around it."""
+
+    code: str = ""
+    before: str = ""
+    after: str = ""
 
 
 class _Enough(Exception):
@@ -186,6 +208,8 @@ def _first_filled(parts: _Parts, widest: int, most: int) -> Table:
         with suppress(_Enough):
             parts.walk(name, sheet.start, sheet.end, sheet.text)
         if sheet.table.lines:
+            others = (parts.archive.read(other) for other in sheets[sheets.index(name) + 1 :])
+            sheet.table.other_sheets = sum(map(bool, map(FILLED.search, others)))
             return sheet.table
     if len(sheets) > MOST_SHEETS:
         raise BadWorkbook(TOO_MANY_SHEETS)
@@ -207,7 +231,7 @@ def _strings(parts: _Parts, name: str) -> list[str]:
     def end(tag: str) -> None:
         nonlocal spoken
         if tag == "si":
-            found.append("".join(pieces))
+            found.append(_unescaped("".join(pieces)))
         spoken -= tag == "rPh"
 
     def text(piece: str) -> None:
@@ -218,8 +242,12 @@ def _strings(parts: _Parts, name: str) -> list[str]:
     return found
 
 
-def _formats(parts: _Parts, name: str) -> list[str]:
-    """Return each cell style's number format: a digits-only code, DAY, or "" for all others."""
+def _unescaped(text: str) -> str:
+    return ESCAPED.sub(lambda found: chr(int(found[1], 16)), text) if "_x" in text else text
+
+
+def _formats(parts: _Parts, name: str) -> list[Form]:
+    """Return each cell style's number format."""
     from openpyxl.styles import numbers  # noqa: PLC0415  (5 MB of every process, for who sends one)
 
     codes, found, is_of_cells = dict(numbers.BUILTIN_FORMATS), [], False
@@ -238,18 +266,52 @@ def _formats(parts: _Parts, name: str) -> list[str]:
         number: _plain(code[:LONGEST_FORMAT], numbers.is_date_format)
         for number, code in codes.items()
     }
-    return [plain.get(number, "") for number in found]
+    return [plain.get(number, Form()) for number in found]
 
 
-def _plain(code: str, is_day: Callable[[str], bool]) -> str:
-    return code if OF_A_CODE.issuperset(code) else DAY if is_day(code) else ""
+def _plain(code: str, is_day: Callable[[str], bool]) -> Form:
+    if OF_A_CODE.issuperset(code):
+        return Form(code)
+    return Form(DAY) if is_day(code) else _with_texts(code)
+
+
+def _with_texts(code: str) -> Form:
+    """Return a format of digits with the texts around them that say something.
+
+    Those are a unit or a currency, and what is before the digits of a number such as “INV-”000.
+    Formats that calculate say nothing: percentages, fractions, thousands.
+    """
+    texts, digits = ["", ""], ""
+    for text, escaped, currency, nothing, some, other in PART_OF_FORMAT.findall(
+        code.partition(";")[0]
+    ):
+        if some and not digits:
+            digits = some
+        elif some or (other and other not in " $€£¥-+()"):
+            return Form()
+        elif not nothing:
+            texts[bool(digits)] += text or escaped or currency or other
+    before, after = texts
+    if not digits or digits.endswith(","):
+        return Form()
+    is_code = OF_A_CODE.issuperset(digits)
+    says = [
+        text
+        for text in (before.strip(), after.strip())
+        if text.casefold() in UNIT_OF or text in SIGNS or CODES.fullmatch(text)
+    ]
+    return Form(
+        digits if is_code else "",
+        before if is_code or before.strip() in says else "",
+        after if after.strip() in says else "",
+    )
 
 
 class _Sheet:
     """Collects one sheet's cells from expat, ignoring everything between its lines."""
 
     def __init__(
-        self, strings: list[str], formats: list[str], widest: int, most: int, *, is_1904: bool
+        self, strings: list[str], formats: list[Form], widest: int, most: int, *, is_1904: bool
     ) -> None:
         self.strings, self.formats, self.widest, self.most, self.is_1904 = (
             strings,
@@ -312,13 +374,12 @@ class _Sheet:
         if self.kind == "d":
             return _of_moment(dt.datetime.fromisoformat(text))
         if self.kind != "n":
-            return text
-        form = self.formats[int(self.style)] if self.style else ""
-        return (
-            _of_day(float(text), is_1904=self.is_1904)
-            if form == DAY
-            else _number(float(text), form)
-        )
+            return _unescaped(text)
+        form = self.formats[int(self.style)] if self.style else Form()
+        if form.code == DAY:
+            return _of_day(float(text), is_1904=self.is_1904)
+        number = _number(float(text), form.code)
+        return number if number.startswith("-") else f"{form.before}{number}{form.after}"
 
 
 def _column(place: str) -> int:

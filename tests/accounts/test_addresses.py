@@ -65,6 +65,17 @@ def test_a_line_must_not_repeat_the_place_but_a_street_may_be_named_after_it(lin
         ("Suite 4 Broadway", ("Broadway", "22815", "VA", "US"), "Broadway"),
         ("PO Box 4 Broadway", ("Broadway", "22815", "VA", "US"), "Broadway"),
         ("Unit 3/12 Broadway", ("Broadway", "22815", "VA", "US"), ""),
+        *(
+            (f"100 {word} Broadway", ("Broadway", "22815", "VA", "US"), "")
+            for word in ("N", "W.", "South", "Old", "The")
+        ),
+        ("12 Oak St North Broadway", ("Broadway", "22815", "VA", "US"), "Broadway"),
+        ("Unit 5 South Broadway", ("Broadway", "22815", "VA", "US"), "Broadway"),
+        *(
+            (f"{word}3065", ("Fitzroy", "3065", "VIC", "AU"), "")
+            for word in ("#", "# ", "Flat ", "Apartment ", "Room ", "Parcel Locker ", "RMB ", "Rural Route ", "No. ")
+        ),
+        ("# 12 Smith Street 3065", ("Fitzroy", "3065", "VIC", "AU"), "3065"),
         ("9 Broadway Broadway", ("Broadway", "22815", "VA", "US"), "Broadway"),
         ("1 Esplanade Victoria", ("Fitzroy", "3065", "VIC", "AU"), ""),
     ],

@@ -58,6 +58,15 @@ def test_a_body_that_cannot_be_read_is_a_problem(
     assert not Draft.objects.exists()
 
 
+@pytest.mark.parametrize("name", ["receiver_name", "weight_kg", "customer_reference"])
+@pytest.mark.parametrize("value", [True, False, ["a"], {"a": 1}])
+def test_a_value_that_is_no_text_or_number_is_reported_at_its_field(hers: Program, name: str, value: Any) -> None:
+    answer = hers.post("/quotes", PARCEL | {name: value})
+    assert problem(answer) == (422, "invalid")
+    assert answer.json()["errors"] == {name: ["Send a text or a number."]}
+    assert not Draft.objects.exists()
+
+
 @pytest.mark.parametrize(
     ("method", "path", "wanted"),
     [

@@ -48,6 +48,9 @@ def test_amounts_are_read_the_way_finance_systems_write_them(texts: list[str], s
         (["1,021", "(1,021)", "$1,021"], "", "may be 1021 or 1.021"),
         (["12,08", "1.021,36", "1,02.36", "1,0213.00", "10,21,360.00"], "", "is not a number. If that is its decimal"),
         (["12.08", "1,021.36"], ",", "is not a number. If that is its decimal"),
+        (["0,500", "01,021.36", "-0,001"], ".", "is not a number. If that is its decimal"),  # no thousands begin with 0
+        (["0.500", "$0.005", "00.500"], ",", "is not a number. If that is its decimal"),
+        (["6.09E+02", "1.06E+01", "(1.0E+10)"], "", "was rounded by a spreadsheet"),
         (["1,021 360.00", "1e2", "1_0", "NaN", "Infinity", "٢١", "12.0x", "", "()", "$", "AUD", "1 02"], "", "number"),
         (["9" * 13, "1" + ",000" * 4 + ".00"], "", "is not a number"),
         (["-(21.36)", "--21.36", "-21.36-", "(21.36) CR", "-21.36 DR", "CR 21.36 DR"], "", "sign is written twice"),

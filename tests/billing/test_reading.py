@@ -82,6 +82,7 @@ def test_a_line_with_the_carriers_own_number_is_identified_by_it_alone() -> None
         ({"Measured Weight": "-1"}, "not a weight"),
         ({"Reference": "S" * 101}, "too long"),
         ({"Type": "x" * 101}, "too long"),
+        ({"Reference": "1.23457E+12"}, "which a spreadsheet shortened"),
     ],
 )
 def test_an_unreadable_cell_is_reported_with_its_line(cells: dict[str, str], message: str) -> None:
@@ -90,6 +91,14 @@ def test_an_unreadable_cell_is_reported_with_its_line(cells: dict[str, str], mes
     assert isinstance(bad, Problem)
     assert bad.number == 3
     assert message in bad.message
+
+
+@pytest.mark.parametrize("number", ["1.23457E+12", "1,23E+11", "4E+15"])
+def test_a_line_whose_number_a_spreadsheet_shortened_is_reported(number: str) -> None:
+    """Next week's lines have the same number, and would be left out as billed."""
+    numbered = replace(PROFILE, columns={**PROFILE.columns, "line_id": "Line"})
+    [problem] = read_report(written(line("SQ7K2M", Line=number)), numbered)
+    assert problem == Problem(2, f"“{number}” was a longer number, which a spreadsheet shortened.")
 
 
 def test_a_cut_off_line_is_reported() -> None:

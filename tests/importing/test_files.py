@@ -75,6 +75,23 @@ def test_a_quotation_mark_never_joins_two_rows() -> None:
     assert "bad_rows" not in address.notes
 
 
+def test_a_quotation_mark_behind_a_space_begins_a_cell() -> None:
+    sheet = reading.read(b'name, address, note\n"Poe, Pat", "Unit 1, 2 A St", "x"\nJo,  "3 B St", 5" plate\n')
+    assert sheet.rows == {2: ["Poe, Pat", "Unit 1, 2 A St", "x"], 3: ["Jo", "3 B St", '5" plate']}
+    assert "bad_rows" not in sheet.notes
+
+
+@pytest.mark.parametrize("quote", ["", '"'])
+def test_each_file_of_joined_ones_begins_with_a_mark_that_is_no_letter(quote: str) -> None:
+    header, row = f"{quote}name{quote},{quote}suburb, state{quote},note\n", f"{quote}Pat{quote},A,x\n"
+    header = header if quote else header.replace("suburb, state", "suburb")
+    one = f"\ufeff{header}{row}"
+    sheet = reading.read(f"\ufeff{one}{one}\ufeff{row}".encode())
+    assert sheet.header[0] == "name"
+    assert list(sheet.rows.values()) == [["Pat", "A", "x"]] * 3
+    assert len(sheet.dropped) == 1
+
+
 @pytest.mark.parametrize(("bad", "is_read"), [(delimited.MOST_BAD, True), (delimited.MOST_BAD + 1, False)])
 def test_a_file_with_many_unpaired_quotation_marks_is_refused(bad: int, is_read: bool) -> None:
     data = b"name,note\n" + b'"Pat" x,y\n' * bad

@@ -3,7 +3,7 @@
 import pytest
 
 from shipping_portal.importing import shops
-from shipping_portal.importing.shop_words import CANCELLED, PARTLY, REFUNDED, SHIPPED, UNPAID
+from shipping_portal.importing.shop_words import CANCELLED, NO_PARCEL, PARTLY, REFUNDED, SHIPPED, UNPAID
 from tests.importing import shop_files
 from tests.importing.shop_files import Row
 
@@ -113,6 +113,51 @@ def test_the_rows_of_an_order_decide_together_whether_it_is_left_out(
 def test_an_order_paid_back_in_full_is_refunded(total: str, refund: str, why: str) -> None:
     header = ["Order total", "Amount refunded"]
     assert shops.why_left_out(header, [[total, refund]]) == why
+
+
+@pytest.mark.parametrize("total", ["Order Total Amount", "Grand Total (Base)", "Order Total (inc tax)", "total_amount"])
+@pytest.mark.parametrize("refund", ["Order Refund Amount", "Total Refunded"])
+def test_the_sum_of_an_order_has_its_shops_own_name(total: str, refund: str) -> None:
+    header = [total, "Order Total Tax Amount", refund]
+    assert shops.why_left_out(header, [["41.00", "3.73", "41.00"]]) == REFUNDED
+    assert shops.why_left_out(header, [["41.00", "3.73", "3.73"]]) == ""
+
+
+@pytest.mark.parametrize(
+    ("header", "rows", "why"),
+    [
+        ("Quantity (- Refund)", ["0"], NO_PARCEL),  # as WooCommerce counts what is left
+        ("Quantity (- Refund)", ["2"], ""),
+        ("Lineitem quantity", ["0", "1"], ""),
+        ("Lineitem quantity", ["0", "0"], NO_PARCEL),
+        ("Qty,Quantity refunded", ["1,1"], NO_PARCEL),  # as Wix does
+        ("Qty,Quantity refunded", ["2,2", "1,0"], ""),
+        ("Qty,Quantity refunded", ["2,1"], ""),
+        ("Qty,Quantity refunded", ["1,0"], ""),
+        ("Qty,Quantity refunded", [","], ""),
+        ("Quantity", ["10"], ""),
+    ],
+)
+def test_an_order_of_which_no_piece_is_left_needs_no_parcel(header: str, rows: list[str], why: str) -> None:
+    assert shops.why_left_out(header.split(","), [row.split(",") for row in rows]) == why
+
+
+@pytest.mark.parametrize(
+    ("method", "why"),
+    [
+        *((method, NO_PARCEL) for method in (
+            "Pickup at 12 High St", "Studio pickup", "Market pickup - Saturday", "Porch Pick-Up", "Warehouse pick up",
+            "Will call", "I'll collect", "Collection from shop", "Hand delivered", "Hand delivery (free)",
+            "Free local delivery", "Local pickup, 4 Post St", "Cueillette en magasin", "Ramassage en boutique", "Selbstabholung",
+        )),
+        *((method, "") for method in (
+            "Standard (pickup point)", "DHL Parcel pickup", "Australia Post collection point", "UPS scheduled pickup",
+            "FedEx Ground Collect", "Freight collect", "Express", "Delivered by hand-picked couriers", "Locker pickup",
+        )),
+    ],
+)  # fmt: skip
+def test_a_method_says_that_a_buyer_collects(method: str, why: str) -> None:
+    assert shops.why_left_out(["Shipping Method"], [[method]]) == why
 
 
 def test_a_discount_on_its_own_line_is_not_a_refund() -> None:

@@ -31,6 +31,22 @@ from tests.importing.workbooks import MAIN, SHEET, sheet_of, with_part, with_par
         (dt.datetime(2026, 11, 19), "yyyy-mm-dd", "2026-11-19"),  # noqa: DTZ001 - a spreadsheet has no zones
         (dt.datetime(2026, 11, 19, 9, 5), "yyyy-mm-dd hh:mm", "2026-11-19 09:05"),  # noqa: DTZ001
         ("#N/A", "General", "#N/A"),
+        (1.25, '0.00" lb"', "1.25 lb"),
+        (350, '#,##0 "g"', "350 g"),
+        (350, r"0\ \g", "350 g"),
+        (45, "[$€-407]#,##0.00", "€45"),
+        (45, "#,##0.00 [$USD]", "45 USD"),
+        (45, '"US$"#,##0.00_);[Red]("US$"#,##0.00)', "US$45"),
+        (-45, '"US$"#,##0.00_);[Red]("US$"#,##0.00)', "-45"),
+        (7, '"INV-"000', "INV-007"),
+        (1042, '"#"0', "#1042"),
+        (3, '0" pcs"', "3"),
+        (0.2, "0%", "0.2"),
+        (12.5, "# ?/?", "12.5"),
+        (1500, '0.0,"kg"', "1500"),
+        (1500, '[>=1000]0.0,"kg";0"g"', "1500"),
+        ("Zoe_x000D_\nDoe_x000d_", "General", "Zoe\r\nDoe\r"),
+        ("a_x005F_x000D_b_x0000__xD83D_", "General", "a_x000D_b_x0000__xD83D_"),
     ],
 )
 def test_a_cell_is_read_the_way_a_person_sees_it(value: object, form: str, text: str) -> None:
@@ -58,6 +74,18 @@ def test_the_first_visible_sheet_with_content_is_read() -> None:
 
     sheet = reading.read(workbook(["Lookup"], before=more))
     assert (sheet.header, sheet.rows) == (["Name", "Suburb", "Note"], {2: ["Mia", "Hobart", ""]})
+
+
+def test_further_sheets_that_are_not_empty_are_noted() -> None:
+    def more(book: Any) -> None:
+        for title in ("Blank", "December", "January"):
+            book.create_sheet(title)
+        book["December"].append(["Name"])
+        book["January"].append([1])
+
+    sheet = reading.read(workbook(["Name"], ["Mia"], before=more))
+    assert (sheet.rows, sheet.notes) == ({2: ["Mia"]}, {"other_sheets": 2})
+    assert reading.read(workbook(["Name"], ["Mia"])).notes == {}
 
 
 def test_too_many_rows_or_columns_are_refused_as_in_any_other_file() -> None:

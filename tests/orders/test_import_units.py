@@ -102,12 +102,36 @@ def test_a_length_is_converted_exactly_or_left_for_the_form_to_refuse(
         ("2400", "g", "kg", "2.4"), ("40 oz", "oz", "lb", "2.5"), ("heavy", "g", "kg", "heavy"),
         ("12", "oz", "kg", "0.34"), ("0.5 kg", "g", "kg", "0.5"), ("1.5", "kg", "g", "1500"),
         ("2", "stone", "kg", "2 stone"), ("0", "g", "kg", "0"),
+        ("1½ lb", "kg", "kg", "1½ lb"), ("½ lb", "kg", "kg", "½ lb"), ("2 ⅓kg", "kg", "kg", "2 ⅓kg"),
+        ("1 lb 3½ oz", "lb", "lb", "1 lb 3½ oz"), ("2² kg", "kg", "kg", "2² kg"),
     ],
 )  # fmt: skip
 def test_a_weight_is_converted_exactly_or_left_for_the_form_to_refuse(
     typed: str, unit: str, wanted: str, read: str
 ) -> None:
     assert convert(typed, unit, wanted, WEIGHTS) == read
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "30x20x10", "30 X 20 X 10", "30 × 20 × 10 cm", "30*20*10", "30/20/10", "30 by 20 by 10", "30 20 10", "30,20,10",
+        "30cm 20cm 10cm", "30; 20; 10", "L: 30 cm, W: 20 cm, H: 10 cm", "(30 x 20 x 10)", "L30 W20 H10",
+    ],
+)  # fmt: skip
+def test_three_sides_in_a_cell_are_read(typed: str) -> None:
+    assert units.sides(typed, "cm") == {"length": "30 cm", "width": "20 cm", "height": "10 cm"}
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "30,5x20", "30,5 x 20", "1,200 x 80", "1 200 x 80", "30 x 20,5", "1/2 x 9", "30 20x10", "30 x 20 / 10",
+        "30x20", "30x20x10x2", "30,5 x 20,5 x 10,5", "12½ x 9 x 4", "A4", "",
+    ],
+)  # fmt: skip
+def test_a_cell_that_may_not_hold_three_sides_is_left_for_the_form_to_refuse(typed: str) -> None:
+    assert units.sides(typed, "cm") == {"length": typed}
 
 
 def matched(sender: Sender, by: User, header: str, *rows: str, **choices: str) -> MatchForm:

@@ -136,6 +136,67 @@ READ: dict[str, tuple[str, str, dict[str, Any], list[str]]] = {
         {},
         ["Priya Nair", "4 Sample Street", "Hobart TAS 7000"],
     ),
+    "two addresses under headings": (
+        "AU",
+        (
+            "Shipping address\nPriya Nair\n4 Sample Street\nHobart TAS 7000\nAustralia\n\n"
+            "Billing address\nAvery Lund\n5 Other Street\nBrunswick VIC 3056\nAustralia"
+        ),
+        PRIYA,
+        ["Avery Lund", "5 Other Street", "Brunswick VIC 3056"],
+    ),
+    "the address of the bill first": (
+        "AU",
+        "BILL TO:\nAvery Lund\n5 Other Street\nBrunswick VIC 3056\nSHIP TO:\nPriya Nair\n4 Sample Street\nHobart TAS 7000",
+        PRIYA,
+        ["Avery Lund", "5 Other Street", "Brunswick VIC 3056"],
+    ),
+    "from and to": (
+        "AU",
+        "From: Quill, 5 Other Street, Brunswick VIC 3056, 03 9000 1234\nTo: Priya Nair, 4 Sample Street, Hobart TAS 7000",
+        PRIYA,
+        ["Quill, 5 Other Street, Brunswick VIC 3056, 03 9000 1234"],
+    ),
+    "an email's from and to": (
+        "AU",
+        "From: <priya.nair@example.net>\nTo: shop@quill.example\nPriya Nair\n4 Sample Street\nHobart TAS 7000",
+        PRIYA | MAIL,
+        ["shop@quill.example"],
+    ),
+    "a page of an order": (
+        "AU",
+        (
+            "Customer\nAvery Lund\npriya.nair@example.net\nShipping address\nPriya Nair\n4 Sample Street\nHobart TAS 7000\n"
+            "0491 570 156\nBilling address\nSame as shipping address"
+        ),
+        PRIYA | MAIL | PHONE,
+        ["Customer", "Avery Lund", "Same as shipping address"],
+    ),
+    "only the address of a bill": ("AU", "Billing address:\nPriya Nair\n4 Sample Street\nHobart TAS 7000", PRIYA, []),
+    "two addresses of which none is the receiver's for certain": (
+        "AU",
+        "Priya Nair\n4 Sample Street\nHobart TAS 7000\n\nAvery Lund\n5 Other Street\nBrunswick VIC 3056",
+        {},
+        ["Priya Nair", "4 Sample Street", "Hobart TAS 7000", "Avery Lund", "5 Other Street", "Brunswick VIC 3056"],
+    ),
+    "one address twice": (
+        "AU",
+        "Priya Nair\n4 Sample Street\nHobart TAS 7000\nPriya Nair\n4 Sample Street\nHobart TAS 7000",
+        PRIYA,
+        ["Hobart TAS 7000", "Priya Nair", "4 Sample Street"],
+    ),
+    "another place below the address": (
+        "AU",
+        "Priya Nair\n4 Sample Street\nHobart TAS 7000\nwritten in Brunswick 3056",
+        PRIYA,
+        ["written in Brunswick 3056"],
+    ),
+    "two phones above the street": (
+        "AU",
+        "Priya Nair\n0491 570 156\n(03) 9000 1234\n4 Sample Street\nHobart TAS 7000",
+        PRIYA | PHONE,
+        ["(03) 9000 1234"],
+    ),
     "nothing": ("AU", " \n ", {}, []),
 }
 

@@ -126,6 +126,30 @@ NUMBER_FIRST = {
     "suite",
     "unit",
 }
+# A number after these isn't the postcode.
+NUMBERED = NUMBER_FIRST | {
+    "#",
+    "apartment",
+    "bldg",
+    "building",
+    "cmb",
+    "fl",
+    "flat",
+    "floor",
+    "gate",
+    "locker",
+    "no",
+    "pmb",
+    "rm",
+    "rmb",
+    "room",
+    "route",
+    "rte",
+    "tower",
+    "villa",
+}
+# Words between a house number and its street: `100 N Broadway`, `1 The Broadway`.
+DIRECTIONS = {"n", "s", "e", "w", "north", "south", "east", "west", "old", "upper", "lower"}
 
 
 def clean_line(text: str, *, longest: int = LINE_LONGEST) -> str:
@@ -276,7 +300,7 @@ def _repeated_words(
     """Return which words of a part only name the place: at its end, or as a pair anywhere."""
     phrases = _place_phrases(suburb, postcode, state, country)
     anchors = _place_phrases(suburb, postcode)
-    plain = [normalise_name(word) for word in words]
+    plain = [word if word[0] == "#" else normalise_name(word) for word in words]
     left, is_repeat, is_name = plain, False, False
     while not is_name and (tail := next((one for one in phrases if _ends_with(left, one)), None)):
         before = left[: -len(tail)]
@@ -305,12 +329,12 @@ def _ends_with(words: list[str], phrase: tuple[str, ...]) -> bool:
 
 def _belongs_to_street(before: list[str], tail: tuple[str, ...]) -> bool:
     if tail[0][:1].isdigit():
-        return before[-1] in NUMBER_FIRST
+        return before[-1] in NUMBERED
     named = [*before]
-    while named and named[-1] in PARTICLES:
+    while named and named[-1] in PARTICLES | DIRECTIONS:
         named.pop()
-    return _ends_in_house_number(before) or (
-        bool(named) and named[-1] in STREET_FIRST | NUMBER_FIRST
+    return bool(named) and (
+        named[-1] in STREET_FIRST | NUMBER_FIRST or _ends_in_house_number(named)
     )
 
 

@@ -30,7 +30,7 @@ BEHIND = re.compile(rf" ?({MARK})$", re.IGNORECASE)
 # Decimal would also read "1e2", "1_0" and other scripts' digits. A spreadsheet writes 1.06E+01.
 NUMBER = {
     sign: re.compile(
-        r"([0-9]++|[0-9]{1,3}(?P<by>["
+        r"([0-9]++|[1-9][0-9]{0,2}(?P<by>["
         rf" '’{other}])[0-9]{{3}}((?P=by)[0-9]{{3}})*)(?P<part>[{sign}][0-9]*)?"
         rf"|[{sign}][0-9]+|[0-9][{sign}][0-9]+E[+-][0-9]{{2}}"
     )
@@ -63,6 +63,9 @@ def read_amount(text: str, decimal_sign: str, currency: str) -> Decimal:
     if minuses + len(sides) // 2 > 1:
         raise UnreadableCell(f"“{text[:40]}” is not a number: its sign is written twice.")
     amount = read_number(rest, decimal_sign, written=text)
+    # A cell for scientific numbers saves 608.53 as 6.09E+02.
+    if "E" in rest and int(amount.as_tuple().exponent) > -2:
+        raise UnreadableCell(f"“{text[:40]}” was rounded by a spreadsheet.")
     return -amount if minuses or sides == "CR" else amount
 
 

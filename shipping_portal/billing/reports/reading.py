@@ -22,6 +22,8 @@ MOST_ZEROS = 12
 # Days as a spreadsheet counts them, from 1982 to 2119: 46,352 is 26 November 2026.
 SERIAL = re.compile(r"[3-7][0-9]{4}(\.0+)?", re.ASCII)
 FIRST_DAY = dt.date(1899, 12, 30)
+# What a spreadsheet saves for a number of twelve digits: many are alike then.
+SHORTENED = re.compile(r"[0-9](?:[.,][0-9]+)?E\+[0-9]{2,3}", re.ASCII)
 LONGEST = {"type": 100, "paid": 60, "reason": 100, "reference": 100, "customer_reference": 10_000}
 
 
@@ -119,6 +121,8 @@ class Cells:
             raise UnreadableCell("It has a character that isn't text.")
         if len(text) > LONGEST.get(field, 100):
             raise UnreadableCell(f"“{text[:40]}…” is too long.")
+        if field in ("line_id", "reference") and SHORTENED.fullmatch(text):
+            raise UnreadableCell(f"“{text}” was a longer number, which a spreadsheet shortened.")
         return text
 
     def money(self, field: str) -> Decimal:
