@@ -251,7 +251,9 @@ def _days(scope: SenderScope) -> tuple[list[dict[str, Any]], Tile]:
     # `over` is first: Django reads all rows as it reads the first part's.
     rows: list[Any] = list(over.union(coming, all=True).order_by("day"))
     found = {row["day"]: row["promises"] for row in rows}
-    days = [Counter(found.get(since + dt.timedelta(days=number))) for number in range(DAYS)]
+    days: list[Counter[str]] = [
+        Counter(found.get(since + dt.timedelta(days=number))) for number in range(DAYS)
+    ]
     good, dated = kept_of(sum(days[-7:], Counter()))
     share = f"{whole_percent(good, dated)} on time" if dated >= FEWEST else ""
     values = [Decimal(day.total()) for day in days]
