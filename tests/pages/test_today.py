@@ -19,6 +19,7 @@ from shipping_portal.billing.models import week_of
 from shipping_portal.reports.models import DayFigures
 from tests import factories
 from tests.pages.typed import text
+from tests.queries import sql_of
 
 pytestmark = pytest.mark.django_db
 
@@ -306,7 +307,7 @@ def test_it_costs_the_same_on_a_full_day(page: Client, order: Callable[..., Orde
 def test_due_parcels_are_looked_up_by_day(page: Client) -> None:
     with CaptureQueriesContext(connection) as queries:
         page.get("/today/")
-    (due,) = [query["sql"] for query in queries if '."eta_to" ASC' in query["sql"]]
+    (due,) = [sql for sql in sql_of(queries) if '."eta_to" ASC' in sql]
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL enable_seqscan = off")  # the table is empty
         cursor.execute(f"EXPLAIN {due}")
