@@ -17,7 +17,7 @@ from shipping_portal.carrier.connection import Reply
 from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.messages import Booked, Prepared, Quoted, Shipment
 from shipping_portal.carrier.operations import Operation
-from shipping_portal.carrier.outcomes import parse_json, require_success
+from shipping_portal.carrier.outcomes import require_success
 from shipping_portal.carrier.values import read_price
 
 OPERATIONS = {
@@ -65,14 +65,14 @@ class LookOnly(TwoCalls):
 
 def _read_prepared(reply: Reply, contract: Contract) -> Prepared:
     require_success(reply, contract)
-    draft = parse_json(reply)
+    draft = reply.document
     body = json.dumps({"draft": draft["id"], "rate": "cheapest"}).encode()
     return Prepared(body, read_price(draft["price"]["amount"], draft["price"]["currency"]))
 
 
 def _read_found(reply: Reply, contract: Contract) -> Booked | None:
     require_success(reply, contract)
-    return reading.read_booked(reply, contract, order_key="") if parse_json(reply) else None
+    return reading.read_booked(reply, contract, order_key="") if reply.document else None
 
 
 @dataclass

@@ -69,7 +69,7 @@ def open_new_parcel(order: Order, reference: str, now: dt.datetime) -> bool:
                 account_id=order.account_id, reference=reference, order=order, created_at=now
             )
             insert_row(parcel)
-            Poll.objects.create(parcel=parcel, due_at=now + pace.first_wait(), is_optional=True)
+            insert_row(Poll(parcel=parcel, due_at=now + pace.first_wait(), is_optional=True))
     except IntegrityError:
         return False
     return True

@@ -12,7 +12,7 @@ import uuid
 from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.db.models import BigIntegerField, Exists, OuterRef, Subquery, UUIDField
+from django.db.models import BigIntegerField, Exists, OuterRef, Subquery
 from django.utils import timezone
 
 from orders.booking import answers, booking_rules, limits, preparing, recording, verdict
@@ -22,7 +22,7 @@ from orders.drafting.parcel_details import ParcelDetails, in_metric
 from orders.models import BookingAttempt, CarrierAccount, Order, OrderChange, Quote
 from orders.models.statuses import Status
 from orders.quoting import asking
-from orders.status.transitions import create_due, move_to
+from orders.status.transitions import OF_FORM, create_due, move_to
 from shipping_portal.accounts.address import places
 from shipping_portal.accounts.models import User
 from shipping_portal.carrier.client import Carrier
@@ -32,10 +32,9 @@ from shipping_portal.jobs.models import lease_time
 from shipping_portal.jobs.registry import enqueue, job
 from shipping_portal.ops.starting import end_if_restored
 
-OF_FORM = PlannedSelect(
-    Order.objects.filter(
-        sender=Given("sender", BigIntegerField()), form_token=Given("token", UUIDField())
-    )
+NOT_DUE = (
+    *(Order.SameForm, Order.SentBack, LimitReached, booking_rules.Suspended, booking_rules.Paused),
+    *(booking_rules.ServiceNotOffered, booking_rules.PickupDayPassed),
 )
 
 
@@ -64,9 +63,6 @@ def submit(
     PickupDayPassed or Order.SentBack; nothing is due then.
     """
     form_hash = hashlib.sha256(f"{quote.inputs_hash}|{code}|{pickup_date}".encode()).hexdigest()
-    sender = quote.sender_id
-    if existing := OF_FORM.first(sender=sender, token=form_token):
-        return _same_form(existing, form_hash)
     try:
         offer = booking_rules.bookable_offer(quote, code, pickup_date, now)
         orders = _orders_of(quote, offer, by=by, pickup_date=pickup_date, now=now)
@@ -78,9 +74,9 @@ def submit(
                     order, by=by, reason="booked by the sender", at=now, is_another=is_another
                 )
                 enqueue("book", order.pk)
-    except (Order.SameForm, Order.SentBack, LimitReached) as error:
-        # A simultaneous request was faster, and may have used up the limit.
-        if existing := OF_FORM.first(sender=sender, token=form_token):
+    except NOT_DUE as error:
+        # The form may be booked already, by a request that was faster and used up the limit.
+        if existing := OF_FORM.first(sender=quote.sender_id, token=form_token):
             return _same_form(existing, form_hash)
         if isinstance(error, Order.SameForm):
             # Somebody sent the token of a consignment's later parcel as a form's token.

@@ -17,9 +17,10 @@ from orders.models.restores import GAP_IS_OPEN, Restore
 from shipping_portal.carrier.client import Call, Carrier
 from shipping_portal.carrier.errors import NotSent
 from shipping_portal.carrier.hosts import Origin, base_origin
-from shipping_portal.db.planned_statements import insert_row
+from shipping_portal.db.planned_statements import PlannedSelect, insert_row
 
 logger = structlog.get_logger(__name__)
+EVERY = PlannedSelect(CarrierAccount.objects.all())
 # Count this process's calls, for its METRICS_PORT.
 CALLS = Counter("portal_carrier_calls", "Calls to the carrier.", ["operation", "outcome"])
 CALL_SECONDS = Histogram(
@@ -68,10 +69,7 @@ def all_accounts(known: Iterable[CarrierAccount] | None = None) -> list[CarrierA
 def _rows_of(
     every: list[CarrierSettings], known: Iterable[CarrierAccount] | None = None
 ) -> list[CarrierAccount]:
-    names = [configured.fingerprint for configured in every]
-    if known is None:
-        known = CarrierAccount.objects.filter(fingerprint__in=names)
-    rows = {row.fingerprint: row for row in known}
+    rows = {row.fingerprint: row for row in (known or EVERY.rows())}
     return [rows.get(one.fingerprint) or account_of(one) for one in every]
 
 

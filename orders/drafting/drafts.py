@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import BigIntegerField, QuerySet
 
 from orders.booking import booking_rules, bookings
 from orders.drafting import further_parcels
@@ -26,11 +26,17 @@ from orders.models import Draft, Order, PriceWait, Quote
 from orders.quoting import asking
 from shipping_portal.accounts.address.text import one_line
 from shipping_portal.accounts.models import Sender, User
+from shipping_portal.db.planned_statements import Given, PlannedUpdate
 
 MOST = 50  # the saved drafts of an account, and the untouched ones of a person
 DAYS = 30  # since the last change; a draft holds addresses
 UNTOUCHED_DAYS = 1
 LONGEST = 2000
+END = PlannedUpdate(
+    Draft.objects.filter(pk=Given("draft", BigIntegerField())),
+    order=Given("order", BigIntegerField()),
+    values={},
+)
 FULL = f"{MOST} drafts are kept already, so this one wasn't. Delete one first."
 
 
@@ -187,8 +193,9 @@ def submit(
     if draft.corrects:
         raise ValueError(f"{draft} is booked once {draft.corrects} is cancelled")
     order = bookings.submit(quote=quote, code=product, by=by, now=now, **chosen)
-    PriceWait.objects.filter(draft=draft).delete()
-    Draft.objects.filter(pk=draft.pk).update(order=order, values={})
+    with transaction.atomic():
+        PriceWait.objects.filter(draft=draft).delete()
+        END.run(draft=draft.pk, order=order.pk)
     return order
 
 

@@ -5,6 +5,7 @@ from collections.abc import Collection
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import BigIntegerField, DateTimeField
 from django.utils import timezone
 
 from orders.calling import gateway
@@ -20,6 +21,7 @@ from shipping_portal.carrier.errors import CarrierError, Crowded, OperationOff, 
 from shipping_portal.carrier.messages import LabelFile, LabelLink
 from shipping_portal.carrier.values import normalise_word
 from shipping_portal.db.bucket import OutOfReach
+from shipping_portal.db.planned_statements import Given, PlannedSelect
 from shipping_portal.jobs.models import PARK_AFTER, UNDER_WAY, backoff, lease_time
 from shipping_portal.jobs.registry import NotYet, enqueue, job
 
@@ -50,6 +52,17 @@ OF_ORDER = (
 )
 OF_SENDER = ("id", "has_webhooks")
 RESOLVED = (Label.State.STORED, Label.State.WITHHELD)
+OTHERS = PlannedSelect(
+    Label.objects.filter(
+        order=Given("order", BigIntegerField()),
+        due_at__isnull=False,
+        purged_at=None,
+        failures__lt=PARK_AFTER,
+    )
+    .exclude(pk=Given("label", BigIntegerField()))
+    .exclude(state__in=RESOLVED)
+    .exclude(last_error=UNDER_WAY, due_at__gt=Given("now", DateTimeField()))
+)
 
 
 @job(
@@ -77,7 +90,7 @@ def fetch_due_label(label: Label) -> None:
     end = _of_no_use(label.order)
     if end is None and gateway.is_reachable(label.order.account):
         return _fetch(label)
-    for one in (label, *_taken_along(label, even_spare=True)):
+    for one in (label, *_taken_along(label)):
         if end is None:
             one.postpone(
                 timezone.now() + UNREACHABLE_WAIT, state=Label.State.FAILED, problem=UNREACHABLE
@@ -97,7 +110,7 @@ def _of_no_use(order: Order) -> dict[str, str] | None:
 
 def _fetch(label: Label) -> None:
     """Fetch this and the order's other sizes, from the booking reply's links or the order's own."""
-    client, others = _client_for(label), _taken_along(label, even_spare=True)
+    client, others = _client_for(label), _taken_along(label)
     taken = [label, *(one for one in others if label.is_spare or not one.is_spare)]
     named = [one for one in taken if one.address]
     unknown = [one for one in taken if not one.address]
@@ -132,18 +145,12 @@ def _client_for(label: Label) -> Carrier:
     raise NotYet(timezone.now() + backoff(0, first=60.0))
 
 
-def _taken_along(label: Label, *, even_spare: bool = False) -> list[Label]:
+def _taken_along(label: Label) -> list[Label]:
     """Return the order's other sizes that are wanted and that no worker is fetching.
 
     A file is stored only once anyway.
     """
-    due = Label.objects.filter(
-        order=label.order, due_at__isnull=False, purged_at=None, failures__lt=PARK_AFTER
-    )
-    others = due.exclude(pk=label.pk).exclude(state__in=RESOLVED)
-    if not even_spare:
-        others = others.filter(is_spare=False)
-    found = list(others.exclude(last_error=UNDER_WAY, due_at__gt=timezone.now()))
+    found = OTHERS.rows(order=label.order_id, label=label.pk, now=timezone.now())
     for one in found:
         one.order = label.order  # read with its sender
     return found

@@ -14,6 +14,7 @@ from django.utils import timezone
 from orders.models import BucketFile, Label, LabelBytes
 from shipping_portal.db import bucket
 from shipping_portal.db.bucket import OutOfReach
+from shipping_portal.db.planned_statements import insert_row
 from shipping_portal.jobs.models import lease_time
 from shipping_portal.jobs.registry import job
 
@@ -44,10 +45,10 @@ def _announce(key: str) -> BucketFile:
 def keep(label: Label, content: bytes, file: BucketFile | None) -> None:
     """Attach this file to the label, in the caller's transaction. Raises OutOfReach."""
     if file is None:
-        LabelBytes.objects.create(label=label, content=content)
+        insert_row(LabelBytes(label=label, content=content))
     else:
         name_file(file)
-        LabelBytes.objects.create(label=label, content=b"", address=file.key)
+        insert_row(LabelBytes(label=label, content=b"", address=file.key))
 
 
 def name_file(file: BucketFile) -> None:

@@ -15,8 +15,13 @@ class OrderChange(models.Model):
     old = models.CharField(max_length=20)
     new = models.CharField(max_length=20, choices=Status.choices)
     at = models.DateTimeField()
+    # No index: nothing is searched by it, and users are never deleted.
     by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+"
+        settings.AUTH_USER_MODEL,
+        on_delete=models.PROTECT,
+        null=True,
+        related_name="+",
+        db_index=False,
     )
     reason = models.CharField(max_length=500)
 

@@ -243,13 +243,12 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, WideJob):
             models.Index(
                 fields=["submitted_at"], name="orders_not_erased", condition=Q(erased_at=None)
             ),
+            # The few that send another parcel back, and the few that were booked with others. No
+            # order is both, so a consignment's are searched for with `returns` empty.
             models.Index(
-                fields=["returns"], name="orders_sent_back", condition=Q(returns__isnull=False)
-            ),
-            models.Index(
-                fields=["consignment"],
-                name="orders_of_a_consignment",
-                condition=Q(consignment__isnull=False),
+                fields=["returns", "consignment"],
+                name="orders_of_another",
+                condition=Q(returns__isnull=False) | Q(consignment__isnull=False),
             ),
             # Orders that `orders_open_of_sender` lacks.
             models.Index(
@@ -285,7 +284,8 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, WideJob):
         if self.consignment is None:
             return Order.objects.none()
         same = Order.objects.filter(sender=self.sender_id, consignment=self.consignment)
-        return same.filter(replaced_by=None).order_by("parcel_number", "pk")
+        # A consignment has no returns: the index begins with them.
+        return same.filter(returns=None, replaced_by=None).order_by("parcel_number", "pk")
 
     def keep(self) -> None:
         """Keep it booked: the sender has read that it wasn't cancelled."""

@@ -6,6 +6,7 @@ from typing import Any
 
 import structlog
 from django.db import transaction
+from django.db.models import BigIntegerField, UUIDField
 from django.utils import timezone
 
 from orders.booking import limits
@@ -14,12 +15,17 @@ from orders.models.statuses import MOVES, STILL_AT_SENDER, Progress, Status
 from orders.notices import notifications, parcel_events
 from shipping_portal.accounts.address import receivers
 from shipping_portal.accounts.mail import outbox
-from shipping_portal.db.planned_statements import insert_row
+from shipping_portal.db.planned_statements import Given, PlannedSelect, insert_row
 
+OF_FORM = PlannedSelect(
+    Order.objects.filter(
+        sender=Given("sender", BigIntegerField()), form_token=Given("token", UUIDField())
+    )
+)
 logger = structlog.get_logger(__name__)
 
 
-@transaction.atomic
+@transaction.atomic(savepoint=False)
 def create_due(
     order: Order, *, by: Any, reason: str, at: dt.datetime, is_another: bool = False
 ) -> None:
@@ -32,13 +38,13 @@ def create_due(
     # this locks the sender: simultaneous presses go one after the other
     with limits.counting(order, Status.BOOKING, {}, at) as counted:
         # Not left to the database's constraint: its log would quote the receiver.
-        if Order.objects.filter(sender=order.sender, form_token=order.form_token).exists():
+        if OF_FORM.first(sender=order.sender_id, token=order.form_token):
             raise Order.SameForm
         if order.returns_id and not is_another and order.other_returns().exists():
             raise Order.SentBack
         for name, value in {**due, **counted}.items():
             setattr(order, name, value)
-        order.save(force_insert=True)
+        insert_row(order)
         change = OrderChange(
             order=order, old=Status.DRAFT, new=Status.BOOKING, by=by, reason=reason, at=at
         )

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.db.models import BigIntegerField, UUIDField
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
 from django.utils import timezone
 
 from orders.booking import answers, booking_rules, bookings, limit_words
@@ -22,7 +23,13 @@ from orders.quoting import asking, awaiting_prices
 from shipping_portal.accounts.access import MemberRequest
 from shipping_portal.accounts.models import Sender
 from shipping_portal.carrier.errors import AccountStopped, CarrierError, Rejected
+from shipping_portal.db.planned_statements import Given, PlannedSelect
 
+DRAFT = PlannedSelect(
+    Draft.objects.select_related("quote", "origin", "order").filter(
+        sender=Given("sender", BigIntegerField()), uuid=Given("key", UUIDField())
+    )
+)
 NO_PRICES = (
     CarrierError,
     asking.TooManyQuotes,
@@ -35,8 +42,9 @@ NO_PRICES = (
 
 def get_draft(request: MemberRequest, key: uuid.UUID) -> Draft:
     """Return the account's draft with this key. Raises Http404."""
-    known = Draft.objects.for_user(request.user).select_related("quote", "origin", "order")
-    found: Draft = get_object_or_404(known, uuid=key)
+    found: Draft = DRAFT.first(sender=request.sender.pk, key=key)
+    if not found:
+        raise Http404
     found.sender = request.sender
     return found
 

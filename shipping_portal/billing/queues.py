@@ -17,22 +17,15 @@ from shipping_portal.accounts.adminkit.queues import (
 )
 from shipping_portal.billing.charges import reconciling
 from shipping_portal.billing.models import BillingReport, Charge, ChargeWord, Dispute
-from shipping_portal.billing.reports.balancing import report_balances, report_tallies
+from shipping_portal.billing.reports.balancing import checked_out_of_balance
 from shipping_portal.db.keyset import MOST_LISTED
 
 State = BillingReport.State
 
 
 def out_of_balance() -> Q:
-    """Match checked reports that don't balance, or state no total. Two queries."""
-    checked = list(BillingReport.objects.filter(state=State.CHECKED))
-    found = report_tallies(checked)
-    odd = [
-        report.pk
-        for report in checked
-        if any(row.difference != 0 for row in report_balances(report, found[report.pk]))
-    ]
-    return Q(pk__in=odd)
+    """Match checked reports that don't balance, or state no total. One query."""
+    return Q(pk__in=checked_out_of_balance())
 
 
 OrderRule = Callable[[dt.datetime], QuerySet[Order]]

@@ -23,7 +23,7 @@ import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +43,7 @@ from urllib3.util.ssl_ import create_urllib3_context
 from shipping_portal.carrier.deadline import Deadline, Limits, TooLate
 from shipping_portal.carrier.errors import NotSent, OutcomeUnknown
 from shipping_portal.carrier.hosts import may_connect_anywhere
+from shipping_portal.carrier.values import load_json
 
 PIECE = 64 * 1024
 TOO_LATE = "the reply came too late"
@@ -82,6 +83,14 @@ class Reply:
     body: bytes = field(repr=False)
     framed: bool = True
     fault: str = ""
+
+    @cached_property
+    def document(self) -> Any:
+        """The reply's JSON, or None if it has none."""
+        try:
+            return load_json(self.body, strict=False)
+        except ValueError:
+            return None
 
 
 class NotPublic(OSError):

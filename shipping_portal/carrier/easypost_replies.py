@@ -16,7 +16,7 @@ from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.easypost_points import DETAILS
 from shipping_portal.carrier.easypost_writing import PERSON, PLACE
 from shipping_portal.carrier.errors import CarrierError, Rejected
-from shipping_portal.carrier.outcomes import outcome_of, parse_json, unknown_outcome
+from shipping_portal.carrier.outcomes import outcome_of, unknown_outcome
 from shipping_portal.carrier.scrubbing import scrub_body, scrub_value, without_signed
 
 EXISTS = "SHIPMENT.POSTAGE.EXISTS"
@@ -54,7 +54,7 @@ NO_TRACKER: dict[str, Any] = {"tracking_details": []}
 
 
 def _read_document(reply: Reply, contract: Contract) -> dict[str, Any]:
-    document = parse_json(reply)
+    document = reply.document
     if reply.fault or not 200 <= reply.status < 300:
         raise _read_error(reply, document, contract)
     if not isinstance(document, dict):
@@ -225,7 +225,7 @@ def read_viewed(reply: Reply, contract: Contract, *, order_id: str) -> messages.
 def read_bought(reply: Reply, contract: Contract, *, order_id: str) -> messages.Booked:
     viewed = read_viewed(reply, contract, order_id=order_id)
     reading.read_booked(reply, contract)  # one that has been refunded is for a person to look at
-    if not parse_json(reply).get("postage_label"):
+    if not reply.document.get("postage_label"):
         raise unknown_outcome(
             reply, contract, "the shipment has no label yet", reference=viewed.reference
         )

@@ -13,7 +13,7 @@ from shipping_portal.carrier.connection import Reply
 from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.errors import LinkOff, Rejected
 from shipping_portal.carrier.hosts import Origin, is_permitted
-from shipping_portal.carrier.outcomes import parse_json, unknown_outcome
+from shipping_portal.carrier.outcomes import unknown_outcome
 from shipping_portal.carrier.reading import read_viewed
 from shipping_portal.carrier.values import value_at
 
@@ -63,7 +63,7 @@ def link_in(
     viewed = read_viewed(reply, contract, order_id=order_id)
     if viewed.reference != reference:
         raise unknown_outcome(reply, contract, "the reply is about another parcel", conflict=True)
-    url = value_at(parse_json(reply), contract.link_field)
+    url = value_at(reply.document, contract.link_field)
     if not url:
         raise Rejected(0, "no_link", "The carrier gave no tracking page for this parcel.")
     if not is_permitted(url, base, contract.link_hosts):

@@ -18,7 +18,7 @@ from shipping_portal.carrier.errors import (
     Rejected,
 )
 from shipping_portal.carrier.scrubbing import scrub_body, without_signed
-from shipping_portal.carrier.values import load_json, read_text, value_at
+from shipping_portal.carrier.values import read_text, value_at
 from shipping_portal.carrier.writing import QUERIED
 
 LONGEST_WAIT = 3600.0
@@ -71,16 +71,8 @@ def unknown_outcome(
     )
 
 
-def parse_json(reply: Reply) -> Any:
-    """Return the reply's JSON, or None if it has none."""
-    try:
-        return load_json(reply.body, strict=False)
-    except ValueError:
-        return None
-
-
 def _rejection(reply: Reply, contract: Contract) -> CarrierError:
-    document = parse_json(reply)
+    document = reply.document
     # how this family rejects malformed JSON
     empty = reply.status == 400 and not reply.body and reply.framed
     if not isinstance(document, dict | str) and not empty:
@@ -100,7 +92,7 @@ def rejected(reply: Reply, document: Any, contract: Contract) -> Rejected:
 
 def _account_stop(reply: Reply, contract: Contract) -> AccountStopped:
     body = scrub_body(reply.body, contract)
-    refusal = read_refusal(parse_json(reply), contract)
+    refusal = read_refusal(reply.document, contract)
     sentence = refusal.text or "; ".join(chain.from_iterable(refusal.messages.values()))
     return AccountStopped(
         reply.status, sentence or read_text(body.decode("utf-8", "replace")), body

@@ -10,7 +10,6 @@ from shipping_portal.carrier.connection import Reply
 from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.hosts import Origin
 from shipping_portal.carrier.messages import Tracked
-from shipping_portal.carrier.outcomes import parse_json
 from shipping_portal.carrier.reading import newest_scans, read_tracked, reply_flags
 from shipping_portal.carrier.values import value_at
 
@@ -26,7 +25,7 @@ def read_page(
     is listed with what couldn't be read, and in the call's outcome.
     """
     page = read_tracked(reply, contract, reference=reference, must_list=True)
-    value = value_at(parse_json(reply), contract.tracking_next)
+    value = value_at(reply.document, contract.tracking_next)
     if value in (None, "", False):
         return page
     url = _next_address(value, visited[-1], contract)

@@ -22,7 +22,7 @@ from shipping_portal.carrier.messages import (
     Scan,
     Tracked,
 )
-from shipping_portal.carrier.outcomes import parse_json, rejected, require_success, unknown_outcome
+from shipping_portal.carrier.outcomes import rejected, require_success, unknown_outcome
 from shipping_portal.carrier.scans import BadScan, read_scan
 from shipping_portal.carrier.scrubbing import has_signed_link, scrub_body, scrub_value
 from shipping_portal.carrier.values import (
@@ -57,7 +57,7 @@ def read_products(reply: Reply, contract: Contract, *, today: date) -> Quoted:
     `today` is the day in UTC.
     """
     require_success(reply, contract)
-    document = parse_json(reply)
+    document = reply.document
     rows = value_at(document, contract.products) if contract.products else document
     if not isinstance(rows, list):
         raise unknown_outcome(reply, contract, "the quote is not a list of products")
@@ -188,7 +188,7 @@ def read_booked(
         raise _conflicting_booking(reply, contract, booked, "the reply is about another order")
     if read_cancel_state(booked.state, contract) in ("cancelled", "asked"):
         raise _conflicting_booking(reply, contract, booked, "the order came back cancelled")
-    echo = value_at(parse_json(reply), contract.order_key)
+    echo = value_at(reply.document, contract.order_key)
     if order_key and echo not in (None, "", order_key):
         raise _conflicting_booking(
             reply, contract, booked, "the reply is about another order of ours"
@@ -199,7 +199,7 @@ def read_booked(
 def _require_decided(reply: Reply, contract: Contract) -> None:
     """Return unless the state in a successful reply is a refusal, or "not yet"."""
     require_success(reply, contract)
-    document = parse_json(reply)
+    document = reply.document
     state = _read_state(document, contract)
     if _is_among(state, contract.refused_states):
         raise rejected(reply, document, contract)
@@ -246,7 +246,7 @@ def _conflicting_booking(
 
 def _read_order(reply: Reply, contract: Contract) -> Booked:
     require_success(reply, contract)
-    document = parse_json(reply)
+    document = reply.document
     reference = contract.reference_in(value_at(document, contract.reference))
     order_id = read_identifier(ORDER_ID, value_at(document, contract.order_id))
     if not isinstance(document, dict) or not reference or not order_id:
@@ -308,7 +308,7 @@ def _public_page(url: object, contract: Contract) -> str:
 def read_cancelled(reply: Reply, contract: Contract, *, order_id: str) -> Cancelled:
     """Read an accepted cancellation: by the word for it, or a status such as an empty 204."""
     body = scrub_body(reply.body, contract)
-    document = parse_json(reply)
+    document = reply.document
     is_silent = not reply.body or document == {} or reply.status >= 400
     if (
         reply.status in contract.cancelled_statuses
@@ -347,7 +347,7 @@ def read_tracked(reply: Reply, contract: Contract, *, reference: str, must_list:
     An unreadable one is kept with its reason, never dropped.
     """
     require_success(reply, contract)
-    document = parse_json(reply)
+    document = reply.document
     rows = _read_events(reply, contract, document, must_list=must_list)
     scans: list[Scan] = []
     unreadable: list[tuple[object, str]] = []

@@ -9,7 +9,7 @@ from shipping_portal.carrier import values
 from shipping_portal.carrier.connection import Reply
 from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.errors import AccountStopped, CarrierError, Rejected
-from shipping_portal.carrier.outcomes import outcome_of, parse_json, unknown_outcome
+from shipping_portal.carrier.outcomes import outcome_of, unknown_outcome
 from shipping_portal.carrier.scrubbing import scrub_body, without_signed
 from shipping_portal.carrier.shipstation_writing import PERSON, PLACE
 
@@ -25,7 +25,7 @@ ITEM |= {name: name for name in ("description", "value", "quantity")}
 
 
 def read_document(reply: Reply, contract: Contract, kind: type[Any]) -> Any:
-    document = parse_json(reply)
+    document = reply.document
     if reply.fault or not 200 <= reply.status < 300:
         raise _read_error(reply, document, contract)
     if not isinstance(document, kind):

@@ -30,13 +30,13 @@ def _insert_statement(model: type[models.Model]) -> tuple[str, list[Any]]:
     fields: list[Any] = [
         field
         for field in model._meta.concrete_fields
-        if not field.primary_key and not field.generated
+        if field.remote_field or not (field.primary_key or field.generated)
     ]
     columns = ", ".join(f'"{field.column}"' for field in fields)
     values = ", ".join(["%s"] * len(fields))
     # Only our own names are written into the SQL.
-    insert = f'INSERT INTO "{model._meta.db_table}" ({columns}) VALUES ({values}) RETURNING id'  # noqa: S608
-    return insert, fields
+    insert = f'INSERT INTO "{model._meta.db_table}" ({columns}) VALUES ({values})'  # noqa: S608
+    return f'{insert} RETURNING "{model._meta.pk.column}"', fields
 
 
 class Given(SQLiteNumericMixin, models.Expression):

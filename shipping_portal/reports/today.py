@@ -11,7 +11,19 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-from django.db.models import Case, Count, F, OuterRef, Q, QuerySet, Subquery, Value, When, Window
+from django.db.models import (
+    Case,
+    Count,
+    F,
+    JSONField,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    Value,
+    When,
+    Window,
+)
 from django.db.models.fields.json import KT
 from django.db.models.functions import RowNumber
 from django.http import HttpResponse
@@ -42,7 +54,6 @@ from shipping_portal.billing.pages import statements
 from shipping_portal.db.keyset import count_together
 from shipping_portal.importing import progress
 from shipping_portal.reports.figures import FEWEST, whole_percent
-from shipping_portal.reports.models import DayFigures
 from shipping_portal.reports.promises import kept_of
 from shipping_portal.reports.tiles import Tile, compare_amounts
 
@@ -154,7 +165,7 @@ def today(request: MemberRequest) -> HttpResponse:
     lines = _view_lines(request, scope, counts, [row for row in first if row[1] != DUE])
     needs = [line for slug in NEEDS_YOU for line in lines[slug]]
     to_fix = counts["to_fix"] if request.membership.role in BOOKERS else 0
-    pickups = _next_pickups(scope)
+    pickups, deliveries = _days(scope)
     things = len(needs) + bool(to_fix) + bool(size_charges) + bool(half_typed)
     context = {
         "needs": needs,
@@ -170,7 +181,7 @@ def today(request: MemberRequest) -> HttpResponse:
         "to_fix": to_fix,
         "size_charges": size_charges,
         "spent": _week_spend(sums, scope),
-        "deliveries": _delivered_days(scope),
+        "deliveries": deliveries,
         "drafts": half_typed,
         "is_first_day": not (counts["open"] or half_typed or to_fix or scope.orders.exists()),
         "day": scope.today,
@@ -186,20 +197,16 @@ def _count_views(scope: SenderScope) -> dict[str, int]:
     All except delivered are counted from the index of open orders.
     """
     slugs = (printing.TO_PRINT, *NEEDS_YOU, *HANDLED[1:], *ON_THE_WAY, *LANES)
-    by_view: dict[str, Any] = {
-        slug.replace("-", "_"): Count("pk", filter=VIEWS[slug].where(scope)) for slug in slugs
-    }
+    by_view: dict[str, Any] = {slug: Count("pk", filter=VIEWS[slug].where(scope)) for slug in slugs}
     # The cheap half first: the other looks for a label.
     unprinted = Q(first_mile="drop-off") & VIEWS[printing.TO_PRINT].where(scope)
     by_view |= {"open": Count("pk"), DROP_OFFS: Count("pk", filter=unprinted)}
     found = count_together(
         (scope.orders.filter(OPEN), by_view),
-        (scope.orders.filter(VIEWS[DELIVERED].where(scope)), {"delivered": Count("pk")}),
+        (scope.orders.filter(VIEWS[DELIVERED].where(scope)), {DELIVERED: Count("pk")}),
         (progress.to_fix(scope.sender, scope.now), {"to_fix": Count("pk")}),
     )
-    counts = {slug: found[slug.replace("-", "_")] for slug in slugs}
-    counts |= {name: found[name] for name in ("open", DROP_OFFS, "to_fix")}
-    return counts | {HANDLED[0]: len(scope.missed), DELIVERED: found["delivered"]}
+    return found | {HANDLED[0]: len(scope.missed)}
 
 
 def _week_sums(request: MemberRequest, scope: SenderScope) -> list[WeekSum]:
@@ -221,18 +228,37 @@ def _week_spend(sums: list[WeekSum], scope: SenderScope) -> dict[str, Any] | Non
     return {"week": week, "name": statements.week_name(week), "tile": tile}
 
 
-def _delivered_days(scope: SenderScope) -> Tile:
-    """Return the deliveries of each day before today, and how many of a week's were on time."""
-    since = scope.today - dt.timedelta(days=DAYS)
-    kept = DayFigures.objects.filter(sender=scope.sender, day__gte=since)
-    found = dict(kept.values_list("day", "figures__promises"))
+def _days(scope: SenderScope) -> tuple[list[dict[str, Any]], Tile]:
+    """Return the next pickups, and the deliveries of the days before today, in one query.
+
+    The tile also says how many of the last week's deliveries were on time.
+    """
+    since, none = scope.today - dt.timedelta(days=DAYS), Value(0)
+    coming = (
+        scope.orders.filter(VIEWS["waiting-for-pickup"].where(scope), BY_DRIVER, NO_RETURN)
+        .annotate(day=PICKUP_DAY)
+        .filter(day__gte=scope.today)
+        .order_by()
+        .values("day")
+        .annotate(
+            count=Count("pk"),
+            printed=Count("pk", filter=Q(printed_at__isnull=False)),
+            promises=Value(None, JSONField()),
+        )
+    )
+    kept = scope.sender.day_figures.filter(day__gte=since).values("day")
+    over = kept.annotate(count=none, printed=none, promises=F("figures__promises"))
+    # `over` is first: Django reads all rows as it reads the first part's.
+    rows: list[Any] = list(over.union(coming, all=True).order_by("day"))
+    found = {row["day"]: row["promises"] for row in rows}
     days: list[Counter[str]] = [
         Counter(found.get(since + dt.timedelta(days=number))) for number in range(DAYS)
     ]
     good, dated = kept_of(sum(days[-7:], Counter()))
     share = f"{whole_percent(good, dated)} on time" if dated >= FEWEST else ""
     values = [Decimal(day.total()) for day in days]
-    return Tile("Delivered", "", values if any(values) else [], rest=share)
+    pickups = [row for row in rows if row["count"]]
+    return pickups[:2], Tile("Delivered", "", values if any(values) else [], rest=share)
 
 
 def _list_drafts(request: MemberRequest) -> list[Draft]:
@@ -258,13 +284,10 @@ def _view_lines(
         _parcel_row(request, order, scope.now) | {"next_driver": _next_driver(order, scope.now)}
         for order in scope.missed[:NAMED]
     ]
-    lines: dict[str, list[NeedsLine]] = {slug: [] for slug in (*NEEDS_YOU, *HANDLED)} | {
-        HANDLED[0]: (
-            [NeedsLine(HANDLED[0], VIEWS[HANDLED[0]].words, len(scope.missed), missed)]
-            if missed
-            else []
-        )
-    }
+    lines: dict[str, list[NeedsLine]] = {slug: [] for slug in (*NEEDS_YOU, *HANDLED)}
+    if missed:
+        slug = HANDLED[0]
+        lines[slug].append(NeedsLine(slug, VIEWS[slug].words, len(scope.missed), missed))
     for line in sorted(found.values(), key=lambda line: -line.count):
         line.rows = line.rows[:NAMED]
         lines[line.slug].append(line)
@@ -326,20 +349,6 @@ def _due_parcels(
         row["step"] = STEPS[row["order"].progress]
         row["initials"] = "".join(word[0] for word in row["receiver"].name.split()[:2])
     return rows
-
-
-def _next_pickups(scope: SenderScope) -> list[dict[str, Any]]:
-    """Return the pickups of today and the next day with one.
-
-    Numbers of parcels and printed labels.
-    """
-    theirs = scope.orders.filter(VIEWS["waiting-for-pickup"].where(scope), BY_DRIVER, NO_RETURN)
-    waiting = theirs.annotate(day=PICKUP_DAY)
-    days = waiting.filter(day__gte=scope.today).values("day")
-    printed = Count("pk", filter=Q(printed_at__isnull=False))
-    return [
-        dict(row) for row in days.annotate(count=Count("pk"), printed=printed).order_by("day")[:2]
-    ]
 
 
 def _parcel_row(request: MemberRequest, order: Order, now: dt.datetime) -> dict[str, Any]:

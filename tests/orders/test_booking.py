@@ -340,6 +340,21 @@ def test_the_same_form_sent_twice_makes_one_order(quill: Sender, alice: User) ->
     assert Order.objects.count() == 1
 
 
+@pytest.mark.parametrize(
+    "changes", [{"suspended_at": timezone.now(), "suspension": "terms"}, {"own_bookings_a_day": 1}, {"money_a_day": 1}]
+)
+def test_the_same_form_is_that_order_even_if_nothing_can_be_booked_any_more(
+    quill: Sender, alice: User, changes: dict[str, Any]
+) -> None:
+    form = {"code": "STANDARD-PICKUP", "by": alice, "form_token": uuid.uuid4(), "pickup_date": None}
+    quote, now = factories.quote(quill, alice), timezone.now()
+    first = bookings.submit(quote=quote, **form, now=now)
+    Sender.objects.filter(pk=quill.pk).update(**changes)
+    quote.sender.refresh_from_db()
+    assert bookings.submit(quote=quote, **form, now=now).pk == first.pk
+    assert Order.objects.count() == 1
+
+
 def test_the_same_form_with_different_content_is_refused(quill: Sender, alice: User) -> None:
     token, now = uuid.uuid4(), timezone.now()
     first = factories.quote(quill, alice)

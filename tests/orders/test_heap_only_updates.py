@@ -21,7 +21,7 @@ from tests import factories
 
 pytestmark = pytest.mark.postgres
 ON_POSTGRESQL = pytest.mark.skipif("connection.vendor == 'sqlite'", reason="SQLite has no heap")
-MOST_INDEXES = 19  # two of them hold only returns and parcels of orders with several
+MOST_INDEXES = 18  # one of them contains only returns and parcels of orders with several
 
 
 def ask(statement: str, *values: Any) -> Any:

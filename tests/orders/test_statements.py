@@ -54,7 +54,7 @@ def press(quote: Quote, by: User) -> Order:
 def test_pressing_book_takes_few_statements(quote: Callable[..., Quote], alice: User) -> None:
     press(quote(), alice)  # the first booking of a day creates its row
     known = quote()
-    with at_most(9):
+    with at_most(7):
         press(known, alice)
     to_somebody_new = quote(name="Ira Webb")
     with at_most(10):

@@ -8,11 +8,23 @@ from dataclasses import asdict
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Exists, F, Max, OuterRef, Q, QuerySet, Sum
+from django.db.models import (
+    BigIntegerField,
+    CharField,
+    DateTimeField,
+    Exists,
+    F,
+    Max,
+    OuterRef,
+    Q,
+    QuerySet,
+    Sum,
+)
 
 from shipping_portal.accounts.address.text import as_seen, normalise_name
 from shipping_portal.accounts.models import Locality, Receiver, ReceiverKey, Sender
 from shipping_portal.carrier.messages import Party
+from shipping_portal.db.planned_statements import Given, PlannedUpdate
 
 LONGEST_KEY = 120
 MOST_STREETS = 1000  # how many of a sender's receivers are searched by street
@@ -20,7 +32,20 @@ FEWEST_LETTERS = 2  # characters typed before anybody is suggested
 # the last letter of all before the surrogates, which no database accepts
 LAST_LETTERS = "\ud7ff\U0010ffff"
 MOST_WORDS = 6  # words in a search; more than a name and a place have
+CONTACTS = ("email", "phone", "instructions")
 WHO_AND_WHERE = ("name", "company", "line1", "line2", "suburb", "postcode", "country")
+
+
+# Counts one more use of a receiver who has these contact details already, or was added by hand.
+USE = PlannedUpdate(
+    Receiver.objects.filter(
+        Q(is_saved=True) | Q(**{name: Given(name, CharField()) for name in CONTACTS}),
+        sender=Given("sender", BigIntegerField()),
+        fingerprint=Given("fingerprint", CharField()),
+    ),
+    uses=F("uses") + 1,
+    used_at=Given("at", DateTimeField()),
+)
 
 
 class AlreadyThere(Exception):
@@ -67,13 +92,18 @@ def count_use(sender: Sender, party: Party, *, at: dt.datetime) -> None:
 
     Unless added by hand, it gets the newest contact details.
     """
+    changes, fingerprint = (
+        {name: getattr(party, name) for name in CONTACTS},
+        receiver_fingerprint(party),
+    )
+    if USE.run(sender=sender.pk, fingerprint=fingerprint, at=at, **changes):
+        return
     with transaction.atomic():
         receiver, is_new = Receiver.objects.get_or_create(
             sender=sender,
-            fingerprint=receiver_fingerprint(party),
+            fingerprint=fingerprint,
             defaults=asdict(party) | {"uses": 1, "used_at": at},
         )
-        changes = {"email": party.email, "phone": party.phone, "instructions": party.instructions}
         if receiver.is_saved:
             changes = {}
         if not is_new:

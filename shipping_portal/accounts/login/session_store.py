@@ -11,8 +11,11 @@ from django.contrib.sessions.backends.db import SessionStore as InDatabase
 from django.contrib.sessions.serializers import JSONSerializer
 from django.core import signing
 from django.db import InterfaceError, OperationalError
+from django.db.models import CharField, DateTimeField
+from django.utils import timezone
 
 from shipping_portal.accounts.models import Session
+from shipping_portal.db.planned_statements import Given, PlannedSelect
 
 VISITOR = "visitor:"
 # allauth's key; its value holds the whole request, and so the session key
@@ -22,6 +25,12 @@ COOKIES = re.compile(r'"HTTP_COOKIE": "(?:[^"\\\\]|\\\\.)*", ')
 # Different from the rows' salt: otherwise a row's content, read from a copy of the database, would
 # be a valid cookie.
 SALT = "shipping_portal.accounts.visitor"
+
+LIVE = PlannedSelect(
+    Session.objects.filter(
+        session_key=Given("key", CharField()), expire_date__gt=Given("now", DateTimeField())
+    )
+)
 
 
 def key_digest(key: str | None) -> str:
@@ -87,9 +96,9 @@ class SessionStore(InDatabase):
         return row
 
     def _get_session_from_db(self) -> Any:
-        key, self._session_key = self._session_key, key_digest(self._session_key)
-        row = super()._get_session_from_db()  # type: ignore[misc]
-        self._session_key = key if row else None
+        row = LIVE.first(key=key_digest(self._session_key), now=timezone.now())
+        if row is None:
+            self._session_key = None
         return row
 
     def _be_a_visitors(self, content: dict[str, Any]) -> None:

@@ -19,7 +19,10 @@ class Receiver(models.Model):
     """
 
     uuid = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
-    sender = models.ForeignKey(Sender, on_delete=models.CASCADE, related_name="receivers")
+    # No index of its own: a constraint's index starts with this column.
+    sender = models.ForeignKey(
+        Sender, on_delete=models.CASCADE, related_name="receivers", db_index=False
+    )
     fingerprint = models.CharField(max_length=64)
     is_saved = models.BooleanField(default=False)
     name = models.CharField(max_length=120)
@@ -65,7 +68,7 @@ class ReceiverKey(models.Model):
     """One normalised word that finds a receiver: of name, company, email, phone or postcode."""
 
     receiver = models.ForeignKey(Receiver, on_delete=models.CASCADE, related_name="keys")
-    sender = models.ForeignKey(Sender, on_delete=models.CASCADE, related_name="+")
+    sender = models.ForeignKey(Sender, on_delete=models.CASCADE, related_name="+", db_index=False)
     key = models.CharField(max_length=120)
 
     class Meta:

@@ -4,8 +4,9 @@ from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from decimal import Decimal
+from typing import Any
 
-from django.db.models import Count, Q, Sum
+from django.db.models import Count, F, FilteredRelation, Q, Sum
 
 from shipping_portal.billing.models import STALE, BillingReport, Charge, round_cents
 
@@ -88,6 +89,21 @@ def _counted_lines(reports: Collection[int]) -> dict[int, Tally]:
         tally.left_out += row["left_out"]
         tally.found[row["currency"]] = round_cents(row["amount"])
     return made
+
+
+def checked_out_of_balance() -> list[int]:
+    """Return the keys of checked reports that don't balance, or state no total. One query."""
+    counting = FilteredRelation("lines", condition=~Q(lines__key=STALE))
+    checked = BillingReport.objects.filter(state=BillingReport.State.CHECKED)
+    sums: Any = checked.annotate(counting=counting, currency=F("counting__currency"))
+    tallies: dict[BillingReport, Tally] = defaultdict(Tally)
+    for row in sums.annotate(amount=Sum("counting__amount")):
+        tallies[row].found |= {row.currency: round_cents(row.amount)} if row.currency else {}
+    return [
+        report.pk
+        for report, tally in tallies.items()
+        if any(row.difference != 0 for row in report_balances(report, tally))
+    ]
 
 
 def report_balances(report: BillingReport, tally: Tally | None = None) -> list[Balance]:
