@@ -11,14 +11,14 @@ from tools.count_nodes import function_lengths, nodes_by_room, product_files
 
 # Syntax nodes. A budget is at least what is there, and at most 2 % more: set it 1 % above.
 BUDGETS = {
-    "orders": 57_150,
-    "shipping_portal/importing": 28_980,
-    "shipping_portal/staff": 27_740,
-    "shipping_portal/accounts": 37_350,
-    "shipping_portal/billing": 23_970,
+    "orders": 57_031,
+    "shipping_portal/importing": 28_943,
+    "shipping_portal/staff": 27_736,
+    "shipping_portal/accounts": 37_267,
+    "shipping_portal/billing": 23_960,
     "shipping_portal/carrier": 20_200,
-    "tracking": 14_240,
-    "shipping_portal/reports": 9_680,
+    "tracking": 14_222,
+    "shipping_portal/reports": 9_675,
     "shipping_portal/api": 8_350,
     "shipping_portal/exporting": 4_540,
     "shipping_portal": 3_340,

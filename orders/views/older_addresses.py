@@ -5,18 +5,17 @@ from typing import Any
 
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
-from django.views.decorators.http import require_http_methods
 
 from orders.drafting.parcel_details import ParcelDetails
 from orders.models import Draft, Quote
 from orders.views import quotes
 from orders.views.parcel import orders_of
 from orders.views.responses import begin_draft
-from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
+from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience, require_get_or_post
 
 
-@audience(*BOOKERS)
-@require_http_methods(["GET", "POST"])
+@audience(BOOKERS)
+@require_get_or_post
 def older_prices(
     request: MemberRequest, quote: uuid.UUID, order: uuid.UUID | None = None
 ) -> HttpResponseBase:

@@ -53,7 +53,7 @@ def orders_of(request: MemberRequest) -> QuerySet[Order]:
     return mine.prefetch_related("labels")
 
 
-@audience(*EVERY_MEMBER)
+@audience(EVERY_MEMBER)
 @require_GET
 def parcel(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     """Show everything this role may see of one parcel.
@@ -179,7 +179,7 @@ def _shown_labels(order: Order) -> list[Label]:
     return sorted(order.labels.all(), key=lambda label: label.size != order.sender.label_size)
 
 
-@audience(*EVERY_MEMBER)
+@audience(EVERY_MEMBER)
 @require_GET
 def parcel_by_reference(request: MemberRequest, reference: str) -> HttpResponse:
     """Open a parcel by the carrier's reference; 404 unless it is the user's own."""
@@ -189,7 +189,7 @@ def parcel_by_reference(request: MemberRequest, reference: str) -> HttpResponse:
     return redirect("parcel", found.uuid)
 
 
-@audience(*BOOKERS)
+@audience(BOOKERS)
 @require_GET
 def booking_progress(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     """Show the wait for the carrier's reply.
@@ -235,7 +235,7 @@ def _to_parcel(request: HttpRequest, order: Order) -> HttpResponse:
     return redirect("parcel", order.uuid)
 
 
-@audience(*BOOKERS)
+@audience(BOOKERS)
 @require_POST
 def confirm_price(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     """Book with the sender's consent to the amount and currency shown on the page."""

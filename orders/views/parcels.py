@@ -103,7 +103,7 @@ class ListQuery:
         return f"?{query.urlencode()}" if query else reverse("parcels")
 
 
-@audience(*EVERY_MEMBER)
+@audience(EVERY_MEMBER)
 @require_GET
 def parcels(request: MemberRequest) -> HttpResponse:
     """Search, filter and page.
@@ -211,7 +211,7 @@ def _listed_drafts(list_query: ListQuery) -> list[Draft]:
     return list(drafts.listed(list_query.request.user).select_related("made_by"))
 
 
-@audience(*EVERY_MEMBER)
+@audience(EVERY_MEMBER)
 @require_POST
 def save_view(request: MemberRequest) -> HttpResponse:
     """Save the list under a name, privately or for the team, replacing their own view of it."""
@@ -266,7 +266,7 @@ def _free_slug(request: MemberRequest, name: str) -> str:
     return plain if plain not in taken else next(slug for slug in numbered if slug not in taken)
 
 
-@audience(*EVERY_MEMBER)
+@audience(EVERY_MEMBER)
 @require_POST
 def choose_columns(request: MemberRequest) -> HttpResponse:
     """Store the columns that this user wants in every list of parcels."""
@@ -275,7 +275,7 @@ def choose_columns(request: MemberRequest) -> HttpResponse:
     return redirect(f"{reverse('parcels')}?{_kept_query(request.POST.get('query', ''))}")
 
 
-@audience(*EVERY_MEMBER)
+@audience(EVERY_MEMBER)
 @require_POST
 def delete_view(request: MemberRequest, view: str) -> HttpResponse:
     """Delete a view; only its maker may."""

@@ -13,6 +13,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
+from django.views.decorators.http import require_http_methods
 
 from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.login import proofs, seeing_as
@@ -20,8 +21,10 @@ from shipping_portal.accounts.models import Membership, Role, Sender, User
 
 OWNER, SHIPPER, BOOKKEEPER, VIEWER = Role.OWNER, Role.SHIPPER, Role.BOOKKEEPER, Role.VIEWER
 EVERY_MEMBER = frozenset(Role.values)
+OWNERS = frozenset({OWNER})
 BOOKERS = frozenset({OWNER, SHIPPER})
 SEE_MONEY = frozenset({OWNER, BOOKKEEPER})  # charges, beyond the price that a booking shows
+require_get_or_post = require_http_methods(["GET", "POST"])
 
 
 class MemberRequest(HttpRequest):
@@ -51,7 +54,7 @@ def know_the_member(get_response: Callable[[Any], HttpResponse]) -> Callable[[An
 
 
 def audience(
-    *roles: str,
+    roles: frozenset[str],
 ) -> Callable[[Callable[..., HttpResponseBase]], Callable[..., HttpResponseBase]]:
     """Declare who a page is for. Other users get 404, as if the page didn't exist."""
 
@@ -73,7 +76,7 @@ def audience(
                 return redirect("promise")
             return view(request, *args, **kwargs)
 
-        guarded.audience = frozenset(roles)  # type: ignore[attr-defined]
+        guarded.audience = roles  # type: ignore[attr-defined]
         return guarded
 
     return declare

@@ -137,7 +137,7 @@ class NeedsLine:
         )
 
 
-@audience(*EVERY_MEMBER)
+@audience(EVERY_MEMBER)
 @require_GET
 def today(request: MemberRequest) -> HttpResponse:
     """Show the first page of a member's day, with the same queries however much there is to do.

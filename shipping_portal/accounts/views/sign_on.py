@@ -21,8 +21,9 @@ from django.shortcuts import redirect, render
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.http import urlencode
-from django.views.decorators.http import require_GET, require_http_methods, require_safe
+from django.views.decorators.http import require_GET, require_safe
 
+from shipping_portal.accounts.access import require_get_or_post
 from shipping_portal.accounts.login import (
     break_glass,
     entry_links,
@@ -172,7 +173,7 @@ def _as_ours(entry: URLPattern) -> URLPattern:
 
 
 @login_not_required
-@require_http_methods(["GET", "POST"])
+@require_get_or_post
 def break_the_glass(request: HttpRequest, token: str) -> HttpResponse:
     """Log in a superuser by a link from `manage.py break_glass`, once they press the button."""
     limited: HttpResponse | None = consume_or_429(request, action="login", limit_get=True)

@@ -18,11 +18,11 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_http_methods
 
 from orders.calling import carrier_settings, gateway
 from orders.calling.carrier_settings import CarrierSettings
 from shipping_portal import VERSION
+from shipping_portal.accounts.access import require_get_or_post
 from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.models import Audit
 from shipping_portal.carrier.contract import Contract
@@ -125,7 +125,7 @@ def _newest_secret(configured: CarrierSettings) -> tuple[str, str]:
     raise NoSecret(f"{configured.secrets_setting} is empty. Set it first.")
 
 
-@require_http_methods(["GET", "POST"])
+@require_get_or_post
 def page(request: HttpRequest) -> HttpResponse:
     """Show the listener; POST sends a test event. Only the command prints the secret address."""
     if not request.user.has_perm("tracking.view_webhookdelivery"):
