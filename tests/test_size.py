@@ -16,7 +16,7 @@ BUDGETS = {
     "shipping_portal/staff": 27_736,
     "shipping_portal/accounts": 37_267,
     "shipping_portal/billing": 23_960,
-    "shipping_portal/carrier": 20_200,
+    "shipping_portal/carrier": 20_076,
     "tracking": 14_222,
     "shipping_portal/reports": 9_675,
     "shipping_portal/api": 8_350,

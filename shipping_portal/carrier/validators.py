@@ -195,6 +195,6 @@ def documented(default: object, section: str, check: Check = path) -> Any:
     return _point(default, "documented", section, check)
 
 
-def assumed(default: object, section: str, check: Check = path) -> Any:
+def assumed(default: object, check: Check = path, *, section: str = "not in the interface") -> Any:
     """Declare a point that the interface document doesn't show, with its section or source."""
     return _point(default, "assumed", section, check)
