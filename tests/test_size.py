@@ -11,16 +11,16 @@ from tools.count_nodes import function_lengths, nodes_by_room, product_files
 
 # Syntax nodes. A budget is at least what is there, and at most 2 % more: set it 1 % above.
 BUDGETS = {
-    "orders": 57_031,
-    "shipping_portal/importing": 28_943,
-    "shipping_portal/staff": 27_701,
-    "shipping_portal/accounts": 37_267,
-    "shipping_portal/billing": 23_960,
+    "orders": 57_019,
+    "shipping_portal/importing": 28_931,
+    "shipping_portal/staff": 27_697,
+    "shipping_portal/accounts": 37_270,
+    "shipping_portal/billing": 23_956,
     "shipping_portal/carrier": 20_076,
-    "tracking": 14_222,
+    "tracking": 14_218,
     "shipping_portal/reports": 9_675,
     "shipping_portal/api": 8_350,
-    "shipping_portal/exporting": 4_540,
+    "shipping_portal/exporting": 4_536,
     "shipping_portal": 3_340,
     "shipping_portal/ops": 3_460,
     "shipping_portal/jobs": 3_660,

@@ -329,7 +329,7 @@ class _Counts(NamedTuple):
 
 def _locked_counts(order: Order) -> _Counts | None:
     """Lock the sender; return what the order counts, or None if it was released meantime."""
-    Sender.objects.select_for_update(no_key=True).get(pk=order.sender_id)
+    Sender.locked(order.sender_id)
     own: QuerySet[Any, Any] = Order.objects.filter(pk=order.pk, reserved_on__isnull=False)
     found = own.values_list("reserved_on", "reserved", "unbilled").first()
     return _Counts(*found) if found else None

@@ -112,7 +112,7 @@ def save(draft: Draft, values: Mapping[str, Any], *, now: dt.datetime) -> Draft:
 
 def _save_among_the_others(draft: Draft, stored: dict[str, Any]) -> Draft:
     """Store a draft that isn't saved yet. The sender's lock keeps to the most that may be saved."""
-    Sender.objects.select_for_update(no_key=True).get(pk=draft.sender_id)
+    Sender.locked(draft.sender_id)
     mine = Draft.objects.filter(sender=draft.sender)
     row = mine.filter(uuid=draft.uuid).first()
     if row and not row.order_id and _is_overtaken(row, stored["values"]):

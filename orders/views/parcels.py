@@ -231,7 +231,7 @@ def save_view(request: MemberRequest) -> HttpResponse:
 @transaction.atomic
 def _save_view(request: MemberRequest, name: str, **values: Any) -> str:
     """Return the slug of the saved view, or "" at MOST_SAVED. Requests run one after the other."""
-    Sender.objects.select_for_update(no_key=True).get(pk=request.sender.pk)
+    Sender.locked(request.sender.pk)
     mine = SavedView.objects.filter(sender=request.sender, made_by=request.user)
     if found := mine.filter(name=name).first():
         mine.filter(pk=found.pk).update(**values)

@@ -132,7 +132,7 @@ def _request_export(
 ) -> Export:
     """Create an export, or return the one in progress. A sender's requests run one by one."""
     with transaction.atomic():
-        Sender.objects.select_for_update(no_key=True).get(pk=sender.pk)
+        Sender.locked(sender.pk)
         same = Export.objects.filter(sender=sender, what=what, order=order)
         recent = same.filter(Q(due_at__isnull=False) | Q(created_at__gt=now - SAME_PRESS))
         export = next((export for export in recent if not export.holds_closed_label), None)

@@ -61,7 +61,7 @@ def begin(file: Import, press: Press) -> int:
     """
     with transaction.atomic():
         end_if_restored()
-        Sender.objects.select_for_update(no_key=True).get(pk=file.sender_id)
+        Sender.locked(file.sender_id)
         last = press.last or choosing.last_product(file.sender)
         found = choosing.choices_by_rule(ready(file, press.seen, press.carrier), press.rule, last)
         doubts = outliers.look(file, found)

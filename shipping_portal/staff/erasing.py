@@ -273,7 +273,7 @@ def erase_closed(now: dt.datetime) -> int:
 @transaction.atomic
 def _erase_account(sender: Sender, now: dt.datetime) -> bool:
     # lock it before its orders, as everywhere
-    Sender.objects.select_for_update(no_key=True).get(pk=sender.pk)
+    Sender.locked(sender.pk)
     chosen = {"sender": {sender.pk}}
     if erasing.objections(chosen):
         return False

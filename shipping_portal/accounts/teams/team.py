@@ -67,7 +67,7 @@ def _create_invitation(
     sender: Sender, email: str, role: str, token_hash: str, *, by: User, now: dt.datetime
 ) -> Invitation:
     """Count and create under the sender's row lock, so that invitations run one by one."""
-    Sender.objects.select_for_update(no_key=True).get(pk=sender.pk)
+    Sender.locked(sender.pk)
     if sender.memberships.filter(user__in=with_address(email)).exists():
         raise NotPossible(f"{email} is in the team already.")
     open_ones = sender.invitations.filter(accepted_at=None, revoked_at=None)
