@@ -14,7 +14,7 @@ BUDGETS = {
     "orders": 57_019,
     "shipping_portal/importing": 28_931,
     "shipping_portal/staff": 27_697,
-    "shipping_portal/accounts": 36_802,
+    "shipping_portal/accounts": 36_762,
     "shipping_portal/billing": 23_956,
     "shipping_portal/carrier": 20_076,
     "tracking": 14_218,
