@@ -11,8 +11,8 @@ from tools.count_nodes import function_lengths, nodes_by_room, product_files
 
 # Syntax nodes. A budget is at least what is there, and at most 2 % more: set it 1 % above.
 BUDGETS = {
-    "orders": 57_019,
-    "shipping_portal/importing": 28_931,
+    "orders": 56_906,
+    "shipping_portal/importing": 28_913,
     "shipping_portal/staff": 27_697,
     "shipping_portal/accounts": 36_762,
     "shipping_portal/billing": 23_956,
