@@ -17,7 +17,7 @@ from shipping_portal.accounts.address import locality_lists
 from shipping_portal.accounts.address.locality_lists import UnreadableList, import_list
 from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction, ReasonForm
-from shipping_portal.accounts.adminkit.facts import AdminPage, ReadOnlyAdmin, column
+from shipping_portal.accounts.adminkit.facts import AdminPage, Context, ReadOnlyAdmin, column
 from shipping_portal.accounts.adminkit.filters import choices
 from shipping_portal.accounts.models import (
     ApiToken,
@@ -277,7 +277,7 @@ class CheckedForm(ReasonForm):
     source = forms.CharField(widget=forms.HiddenInput)
 
 
-def import_page(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
+def import_page(request: HttpRequest, context: Context) -> HttpResponse:
     """Upload a file, preview the changes, then import it.
 
     Nothing changes before confirmation.
@@ -304,7 +304,7 @@ def _previews(
     return locality_lists.preview_import(content, source=source, by=request.user, at=timezone.now())
 
 
-def _import(request: HttpRequest, context: dict[str, Any], form: CheckedForm) -> HttpResponse:
+def _import(request: HttpRequest, context: Context, form: CheckedForm) -> HttpResponse:
     content, source = request.POST["content"].encode(), request.POST.get("source", "")
     try:
         if not form.is_valid():
@@ -326,7 +326,7 @@ def _import(request: HttpRequest, context: dict[str, Any], form: CheckedForm) ->
     return redirect("admin:accounts_localitylist_changelist")
 
 
-def _page(request: HttpRequest, context: dict[str, Any], **more: Any) -> HttpResponse:
+def _page(request: HttpRequest, context: Context, **more: Any) -> HttpResponse:
     shown = {**context, "title": "Import a locality list", **more}
     return TemplateResponse(request, "admin/import_localities.html", shown)
 
