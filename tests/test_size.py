@@ -11,15 +11,15 @@ from tools.count_nodes import function_lengths, nodes_by_room, product_files
 
 # Syntax nodes. A budget is at least what is there, and at most 2 % more: set it 1 % above.
 BUDGETS = {
-    "orders": 56_906,
-    "shipping_portal/importing": 28_913,
+    "orders": 56_810,
+    "shipping_portal/importing": 28_896,
     "shipping_portal/staff": 27_607,
-    "shipping_portal/accounts": 36_746,
-    "shipping_portal/billing": 23_937,
-    "shipping_portal/carrier": 20_076,
+    "shipping_portal/accounts": 36_637,
+    "shipping_portal/billing": 23_903,
+    "shipping_portal/carrier": 20_051,
     "tracking": 14_206,
-    "shipping_portal/reports": 9_675,
-    "shipping_portal/api": 8_350,
+    "shipping_portal/reports": 9_658,
+    "shipping_portal/api": 8_304,
     "shipping_portal/exporting": 4_536,
     "shipping_portal": 3_340,
     "shipping_portal/ops": 3_460,

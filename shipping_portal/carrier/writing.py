@@ -13,6 +13,8 @@ from shipping_portal.carrier.contract import ADDRESS, PARTS, Contract
 from shipping_portal.carrier.messages import Item, Measures, Party, Shipment
 from shipping_portal.carrier.values import load_json, read_text, value_at
 
+Body = dict[str, Any]  # a request's JSON
+
 QUERIED = ("suburb", "postcode", "country", "line1", "line2")
 KILOGRAMS = {
     "kg": Decimal(1),
@@ -56,7 +58,7 @@ def quote_body(shipment: Shipment, contract: Contract) -> bytes:
 
     Addresses, measures, contents and cover, nothing about people.
     """
-    body: dict[str, Any] = {}
+    body: Body = {}
     for side, party in (("sender", shipment.sender), ("receiver", shipment.receiver)):
         _put_party(body, contract, side, party, ADDRESS)
     _put_parcel(body, contract, shipment)
@@ -65,7 +67,7 @@ def quote_body(shipment: Shipment, contract: Contract) -> bytes:
 
 def booking_body(shipment: Shipment, contract: Contract, partner_id: str) -> bytes:
     """Return a booking's body. The same shipment always gives the same bytes, in this order."""
-    body: dict[str, Any] = {}
+    body: Body = {}
     for side, party in (("sender", shipment.sender), ("receiver", shipment.receiver)):
         _put_party(body, contract, side, party, PARTS)
     set_path(body, contract.description, shipment.description)
@@ -80,13 +82,13 @@ def booking_body(shipment: Shipment, contract: Contract, partner_id: str) -> byt
 
 
 def _put_party(
-    body: dict[str, Any], contract: Contract, side: str, party: Party, parts: tuple[str, ...]
+    body: Body, contract: Contract, side: str, party: Party, parts: tuple[str, ...]
 ) -> None:
     for part in parts:
         set_path(body, getattr(contract, f"{side}_{part}"), getattr(party, part))
 
 
-def _put_parcel(body: dict[str, Any], contract: Contract, shipment: Shipment) -> None:
+def _put_parcel(body: Body, contract: Contract, shipment: Shipment) -> None:
     for name, value in _write_measures(shipment.measures, contract, "").items():
         set_path(body, getattr(contract, name), _write_number(value, contract))
     set_path(body, contract.packaging, contract.packaging_word)
@@ -101,8 +103,8 @@ def _put_parcel(body: dict[str, Any], contract: Contract, shipment: Shipment) ->
     set_path(body, contract.contents_type, shipment.contents_type)
 
 
-def _item_row(item: Item, contract: Contract) -> dict[str, Any]:
-    row: dict[str, Any] = {}
+def _item_row(item: Item, contract: Contract) -> Body:
+    row: Body = {}
     set_path(row, contract.item_description, item.description)
     set_path(row, contract.item_value, _write_number(item.value, contract))
     set_path(row, contract.item_quantity, item.quantity)
@@ -111,7 +113,7 @@ def _item_row(item: Item, contract: Contract) -> dict[str, Any]:
     return row
 
 
-def set_path(body: dict[str, Any], path: str, value: Any) -> None:
+def set_path(body: Body, path: str, value: Any) -> None:
     """Set a value at a dotted path, unless it is blank or the contract turned the path off."""
     if not path or value in ("", None, []):
         return
@@ -169,7 +171,7 @@ def _json_number(value: Decimal) -> int | float:
     return int(value) if value == value.to_integral_value() else float(value)
 
 
-def write_bytes(body: dict[str, Any]) -> bytes:
+def write_bytes(body: Body) -> bytes:
     """Encode as ASCII JSON, so that the stored bytes are what is sent."""
     return json.dumps(body, separators=(",", ":")).encode("ascii")
 
