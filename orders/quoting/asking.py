@@ -26,7 +26,7 @@ from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier.client import Carrier
 from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.errors import AccountStopped, CarrierError, NotSent, Rejected
-from shipping_portal.carrier.messages import Money, Product, Quoted
+from shipping_portal.carrier.messages import Amounts, Product, Quoted
 
 LONGEST_KEY = 100  # as long as the columns that hold it
 
@@ -297,7 +297,7 @@ def first_pickup(offer: Offered) -> dt.date | None:
     return dt.date.fromisoformat(day) if day and offer["first_mile"] != "drop-off" else None
 
 
-def _breakdown_lines(members: tuple[tuple[str, Money], ...]) -> list[list[str]]:
+def _breakdown_lines(members: Amounts) -> list[list[str]]:
     return [[name, str(money.amount), money.currency] for name, money in members]
 
 

@@ -19,6 +19,8 @@ from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.login import proofs, seeing_as
 from shipping_portal.accounts.models import Membership, Role, Sender, User
 
+View = Callable[..., HttpResponseBase]
+
 OWNER, SHIPPER, BOOKKEEPER, VIEWER = Role.OWNER, Role.SHIPPER, Role.BOOKKEEPER, Role.VIEWER
 EVERY_MEMBER = frozenset(Role.values)
 OWNERS = frozenset({OWNER})
@@ -53,12 +55,10 @@ def know_the_member(get_response: Callable[[Any], HttpResponse]) -> Callable[[An
     return middleware
 
 
-def audience(
-    roles: frozenset[str],
-) -> Callable[[Callable[..., HttpResponseBase]], Callable[..., HttpResponseBase]]:
+def audience(roles: frozenset[str]) -> Callable[[View], View]:
     """Declare who a page is for. Other users get 404, as if the page didn't exist."""
 
-    def declare(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
+    def declare(view: View) -> View:
         @wraps(view)
         def guarded(request: Any, *args: Any, **kwargs: Any) -> HttpResponseBase:
             if request.membership is None:
@@ -95,7 +95,7 @@ class FromElsewhere(PermissionDenied):
     """Raised when the browser says that another site made the request."""
 
 
-def same_origin(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
+def same_origin(view: View) -> View:
     """Answer 403 if another site made the request.
 
     Labels and signed links open from our pages only.

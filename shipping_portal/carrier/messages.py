@@ -25,6 +25,9 @@ class Money:
         return f"{self.amount} {self.currency}"
 
 
+Amounts = tuple[tuple[str, Money], ...]  # of a breakdown, each with its name
+
+
 @dataclass(frozen=True)
 class Party:
     """The sender or the receiver: contact, address, instructions (interface §2.1).
@@ -103,8 +106,8 @@ class Product:
     first_mile: FirstMile
     service: str
     price: Money
-    breakdown: tuple[tuple[str, Money], ...]
-    taxes: tuple[tuple[str, Money], ...]
+    breakdown: Amounts
+    taxes: Amounts
     plan: str
     eta_from: date | None
     eta_to: date | None
@@ -153,7 +156,7 @@ class Booked:
     labels: tuple[LabelLink, ...]
     pickup_date: date | None
     price: Money | None
-    breakdown: tuple[tuple[str, Money], ...]
+    breakdown: Amounts
     tracking_url: str = field(repr=False)
     order_key: str
     status: int

@@ -21,6 +21,8 @@ from shipping_portal.carrier.scrubbing import scrub_body, without_signed
 from shipping_portal.carrier.values import load_json, read_text, value_at
 from shipping_portal.carrier.writing import QUERIED
 
+Messages = dict[str, list[str]]  # by field
+
 LONGEST_WAIT = 3600.0
 
 
@@ -169,7 +171,7 @@ class ParsedRefusal(NamedTuple):
 
     code: str
     text: str
-    messages: dict[str, list[str]]
+    messages: Messages
 
 
 def read_refusal(body: Any, contract: Contract) -> ParsedRefusal:
@@ -197,10 +199,10 @@ def _is_wrapper(sentence: str, messages: list[str], contract: Contract) -> bool:
     }
 
 
-def _by_field(document: Any, contract: Contract) -> dict[str, list[str]]:
+def _by_field(document: Any, contract: Contract) -> Messages:
     fields = _field_names(contract)
     groups = {steps[:end] for steps in map(_split_name, fields) for end in range(1, len(steps))}
-    messages: dict[str, list[str]] = {}
+    messages: Messages = {}
     for where, words in islice(_flatten(document, ()), MOST):
         names, steps = _our_names(where, fields), _split_name(*where)
         if not names and steps in groups:  # such as "receiver": several of our fields
@@ -210,7 +212,7 @@ def _by_field(document: Any, contract: Contract) -> dict[str, list[str]]:
     return messages
 
 
-def _our_names(where: Where, fields: dict[str, list[str]]) -> list[str]:
+def _our_names(where: Where, fields: Messages) -> list[str]:
     """Return our names for a place in the messages, [""] for the whole parcel.
 
     Rows count from 0.
@@ -256,7 +258,7 @@ def _about_field(document: dict[str, Any]) -> tuple[Where, str] | None:
     return ((read_text(about, 60),), _safe_words(words)) if about and _safe_words(words) else None
 
 
-def _field_names(contract: Contract) -> dict[str, list[str]]:
+def _field_names(contract: Contract) -> Messages:
     """Map each way the carrier may name a field to our names.
 
     Body path, query name, our own name.

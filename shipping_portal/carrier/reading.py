@@ -12,6 +12,7 @@ from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.errors import OutcomeUnknown
 from shipping_portal.carrier.hosts import Origin
 from shipping_portal.carrier.messages import (
+    Amounts,
     Booked,
     Cancelled,
     FirstMile,
@@ -149,7 +150,7 @@ def _as_list(value: object) -> list[Any]:
     return value if isinstance(value, list) else [] if value is None else [value]
 
 
-def _read_amounts(members: object, currency: str) -> tuple[tuple[str, Money], ...]:
+def _read_amounts(members: object, currency: str) -> Amounts:
     """Return every member of a breakdown, known or not.
 
     A bare number is in the price's currency.

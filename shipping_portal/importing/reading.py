@@ -3,7 +3,6 @@
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import Any
@@ -13,6 +12,7 @@ from shipping_portal.importing import encodings, workbooks
 from shipping_portal.importing.delimited import (
     LONGEST_CELL,
     MOST_ABOVE,
+    Lines,
     UnreadableFile,
     find_delimiter,
     has_quotes,
@@ -121,9 +121,7 @@ def read(data: bytes) -> Sheet:
     )
 
 
-def _header(
-    lines: Iterator[tuple[int, list[str]]], dropped: list[str]
-) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
+def _header(lines: Lines, dropped: list[str]) -> tuple[list[str], Lines]:
     """Return the column names and the lines below them.
 
     A title or names of column groups above them are left out, and added to `dropped`: these are
@@ -175,7 +173,7 @@ def _note_cells(rows: dict[int, list[str]], notes: Notes) -> None:
         notes["letters"] = list(islice(letters, 2))
 
 
-def _table(data: bytes, notes: Notes) -> tuple[Iterator[tuple[int, list[str]]], str, str]:
+def _table(data: bytes, notes: Notes) -> tuple[Lines, str, str]:
     """Return the table's lines, its encoding and its delimiter."""
     if data.startswith(workbooks.SIGNATURE):
         return _of_workbook(data, notes), "xlsx", ""
@@ -186,7 +184,7 @@ def _table(data: bytes, notes: Notes) -> tuple[Iterator[tuple[int, list[str]]], 
     return read_lines(body, delimiter, notes), encoding, delimiter
 
 
-def _of_workbook(data: bytes, notes: Notes) -> Iterator[tuple[int, list[str]]]:
+def _of_workbook(data: bytes, notes: Notes) -> Lines:
     try:
         table = workbooks.read(data, MOST_COLUMNS, 1 + MOST_ROWS + MOST_COUNTED)
     except workbooks.BadWorkbook as error:
@@ -227,9 +225,7 @@ def _text(data: bytes, notes: Notes) -> tuple[str, str]:
     return before, encoding
 
 
-def _without_what_is_below(
-    lines: Iterator[tuple[int, list[str]]], names: list[str], dropped: list[str]
-) -> Iterator[tuple[int, list[str]]]:
+def _without_what_is_below(lines: Lines, names: list[str], dropped: list[str]) -> Lines:
     """Drop what eBay writes below the orders, and repeated headers; add them to `dropped`.
 
     Concatenated files have both in between. A line that describes the columns follows their names.
@@ -266,7 +262,7 @@ def _describes(names: list[str], line: list[str]) -> bool:
     return len(about) >= 3 and 2 * len(about) >= len(pairs)
 
 
-def _rows(lines: Iterator[tuple[int, list[str]]], width: int) -> dict[int, list[str]]:
+def _rows(lines: Lines, width: int) -> dict[int, list[str]]:
     """Return as many rows as one import takes; a few more are only counted."""
     rows: dict[int, list[str]] = {}
     beyond = 0
