@@ -11,16 +11,16 @@ from tools.count_nodes import function_lengths, nodes_by_room, product_files
 
 # Syntax nodes. A budget is at least what is there, and at most 2 % more: set it 1 % above.
 BUDGETS = {
-    "orders": 56_774,
+    "orders": 56_720,
     "shipping_portal/importing": 28_775,
-    "shipping_portal/staff": 27_607,
+    "shipping_portal/staff": 27_605,
     "shipping_portal/accounts": 36_536,
     "shipping_portal/billing": 23_903,
     "shipping_portal/carrier": 20_009,
-    "tracking": 14_206,
+    "tracking": 14_194,
     "shipping_portal/reports": 9_658,
-    "shipping_portal/api": 8_304,
-    "shipping_portal/exporting": 4_536,
+    "shipping_portal/api": 8_299,
+    "shipping_portal/exporting": 4_525,
     "shipping_portal": 3_340,
     "shipping_portal/ops": 3_460,
     "shipping_portal/jobs": 3_660,

@@ -172,7 +172,7 @@ class NoLink(Exception):
 
 def tracking_page_link(order: Order, *, by: User, now: dt.datetime) -> str:
     """Return a fresh link in the sender's role, never stored and always audited. Raises NoLink."""
-    if order.status != Status.BOOKED:
+    if not order.is_booked:
         raise NoLink("This page opens only while the parcel is booked.")
     if not gateway.is_reachable(order.account):
         raise NoLink(

@@ -65,7 +65,7 @@ def why_not_shared(order: Order) -> str:
         return "Pages for receivers are turned off here."
     if order.sender.is_suspended:
         return "Booking is off for this account, and so is sharing."
-    if order.status != Status.BOOKED or order.erased_at:
+    if not order.is_booked or order.erased_at:
         return "Only a booked parcel can be shared."
     return "Its journey is over. There's nothing to follow." if order.progress in TERMINAL else ""
 

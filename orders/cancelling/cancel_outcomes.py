@@ -147,9 +147,7 @@ def confirm(order_id: int, attempt_id: int, answer: Cancelled) -> None:
             # §2.5).
             changes = {**ANSWERED, "cancelled_at": now, "due_at": now}
             move_to(order, Status.CANCELLED, reason="the carrier cancelled it", at=now, **changes)
-        elif order.status == Status.BOOKED and attempt.update(
-            state=State.UNKNOWN, done_at=None, **fields
-        ):
+        elif order.is_booked and attempt.update(state=State.UNKNOWN, done_at=None, **fields):
             reason = "the carrier said yes late, after it was found still booked"
             move_to(order, Status.CANCELLING, reason=reason, at=now, due_at=None, **ANSWERED)
             problem = {"kind": "unclear", "text": "The carrier said no, and yes after that"}
@@ -202,7 +200,7 @@ def found_cancelled(order: Order, viewed: Booked, *, why: str, is_asked: bool) -
     now = timezone.now()
     with transaction.atomic(durable=True):
         order = Order.locked(order.pk)
-        if order.status != Status.BOOKED:
+        if not order.is_booked:
             return
         CancelAttempt.objects.create(
             order=order,

@@ -63,7 +63,7 @@ def why_no_link(order: Order) -> str:
         return "Booking is off for this account, and so is sharing."
     if order.returns_id is None or order.erased_at:
         return "Only a return's label can be given away."
-    if order.status != Status.BOOKED or order.progress not in WITH_THE_SENDER:
+    if not order.is_booked or order.progress not in WITH_THE_SENDER:
         return "Its label isn't needed any more."
     return "" if label_of(order) else "The carrier is still making its label."
 

@@ -96,11 +96,7 @@ def why_not(order: Order, error: Exception) -> str:
             why_not_cancelled_now(order, order.shown_progress(now), order.progress_at, now=now)
             or EXPIRED
         )
-    return (
-        str(error)
-        if order.status == Status.BOOKED
-        else WHY_NOT.get(Status(order.status), NOT_BOOKED)
-    )
+    return str(error) if order.is_booked else WHY_NOT.get(Status(order.status), NOT_BOOKED)
 
 
 def _cancel_each(request: MemberRequest, found: list[Order]) -> HttpResponse:

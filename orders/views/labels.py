@@ -228,7 +228,7 @@ def printed_many(request: MemberRequest) -> HttpResponse:
         return too_many_labels(request)
     mine = Order.objects.for_user(request.user).filter(uuid__in=ticked)
     found = printing.mark_all_printed(mine, by=request.user, at=timezone.now())
-    gone = [str(order) for order in found if order.status != Status.BOOKED]
+    gone = [str(order) for order in found if not order.is_booked]
     if count := len(found) - len(gone):
         messages.success(request, f"{count} label{'s' if count > 1 else ''} marked printed.")
     else:

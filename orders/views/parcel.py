@@ -114,7 +114,7 @@ def _waits_for_label(order: Order, now: dt.datetime) -> bool:
 
     The page then checks again for a while.
     """
-    if order.status != Status.BOOKED or order.booked_at is None:
+    if not order.is_booked or order.booked_at is None:
         return False
     is_new = (now - order.booked_at).total_seconds() < SLOW_AFTER_SECONDS
     return is_new and any(label.is_awaited for label in order.labels.all())
@@ -174,7 +174,7 @@ def _ready_label(order: Order) -> Label | None:
 
 def _shown_labels(order: Order) -> list[Label]:
     """Return the labels that may be shown, the size this sender prints first."""
-    if order.status != Status.BOOKED:
+    if not order.is_booked:
         return []
     return sorted(order.labels.all(), key=lambda label: label.size != order.sender.label_size)
 

@@ -25,7 +25,7 @@ from orders.list import listing, tabs
 from orders.list.columns import chosen_columns, column_choices, stored_columns
 from orders.list.system_views import VIEWS, SenderScope, View
 from orders.models import Draft, Order, SavedView
-from orders.models.statuses import MOVING, Status
+from orders.models.statuses import MOVING
 from orders.status.references import with_reference
 from orders.status.status_labels import GROUPS, reason_to_look, status_label
 from shipping_portal.accounts.access import BOOKERS, EVERY_MEMBER, MemberRequest, audience
@@ -349,7 +349,7 @@ def _parcel_row(
         "progress": order.shown_progress(now),
         "reason": reason_to_look(order) if sees_contact(role) else "",
         "pickup": _pickup_words(order, sender),
-        "due": local_date(order.eta_to, sender) if order.status == Status.BOOKED else "",
+        "due": local_date(order.eta_to, sender) if order.is_booked else "",
         "days_late": _days_late(order, sender, now),
         "price": money(order.total, order.currency),
         "service": order.product_name,
@@ -366,7 +366,7 @@ def _before_town(order: Order) -> str:
 
 def _days_late(order: Order, sender: Sender, now: dt.datetime) -> int:
     """Return how many days a moving parcel is past the carrier's expected day."""
-    if order.status != Status.BOOKED or order.progress not in MOVING or order.eta_to is None:
+    if not order.is_booked or order.progress not in MOVING or order.eta_to is None:
         return 0
     return max((now.astimezone(sender.tzinfo).date() - order.eta_to).days, 0)
 

@@ -15,7 +15,6 @@ from orders.cancelling.cancel_rules import can_cancel
 from orders.drafting.forms import BookForm
 from orders.drafting.parcel_details import ParcelDetails
 from orders.models import Draft, Order, Quote, Replacement
-from orders.models.statuses import Status
 from orders.quoting import choosing, offers
 from orders.views.new_parcel import may_begin
 from orders.views.parcel import orders_of
@@ -73,7 +72,7 @@ def replacing_progress(request: MemberRequest, order: uuid.UUID) -> HttpResponse
     if replacement.is_left_out:
         return redirect("parcel", found.uuid)
     is_waiting = replacement.ended_at is None
-    if not is_waiting and found.status != Status.BOOKED and not replacement.is_only_cancelled:
+    if not is_waiting and not found.is_booked and not replacement.is_only_cancelled:
         # it was cancelled, or is being cancelled, for another reason since
         return redirect("parcel", found.uuid)
     context = {

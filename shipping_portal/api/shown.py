@@ -100,7 +100,7 @@ def parcel_facts(order: Order, role: str, now: dt.datetime) -> Facts:
 
 
 def _may_print(order: Order, role: str) -> bool:
-    return order.status == Status.BOOKED and sees_contact(role)
+    return order.is_booked and sees_contact(role)
 
 
 def _receiver(order: Order, role: str) -> Facts:

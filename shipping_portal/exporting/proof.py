@@ -83,8 +83,7 @@ def _add_sheet(archive: Archive, path: str, heads: tuple[str, ...], found: list[
 def _add_labels(archive: Archive, found: Proof) -> None:
     """Add the labels while it is booked: for an unusable label, the checksum is proof enough."""
     order = found.order
-    is_booked = order.status == Order.Status.BOOKED
-    ready = [label for label in found.labels if label.is_printable and is_booked]
+    ready = [label for label in found.labels if label.is_printable and order.is_booked]
     for label in ready:
         archive.add_label(label, order, label_name(order))
     if not ready:

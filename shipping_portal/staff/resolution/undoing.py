@@ -55,7 +55,7 @@ class CannotUndo(Exception):
 
 def is_adopted(order: Order) -> bool:
     """Return whether the order's reference comes from an operator, not from a carrier's reply."""
-    if order.status != Status.BOOKED:
+    if not order.is_booked:
         return False
     bookings = order.changes.filter(new=Status.BOOKED, old__in=(*UNCLEAR, Status.BOOKING))
     last: OrderChange | None = bookings.order_by("-pk").first()
