@@ -16,7 +16,7 @@ BUDGETS = {
     "shipping_portal/staff": 27_605,
     "shipping_portal/accounts": 36_536,
     "shipping_portal/billing": 23_903,
-    "shipping_portal/carrier": 20_009,
+    "shipping_portal/carrier": 19_993,
     "tracking": 14_194,
     "shipping_portal/reports": 9_658,
     "shipping_portal/api": 8_299,

@@ -59,8 +59,7 @@ def quote_body(shipment: Shipment, contract: Contract) -> bytes:
     Addresses, measures, contents and cover, nothing about people.
     """
     body: Body = {}
-    for side, party in (("sender", shipment.sender), ("receiver", shipment.receiver)):
-        _put_party(body, contract, side, party, ADDRESS)
+    _put_parties(body, contract, shipment, ADDRESS)
     _put_parcel(body, contract, shipment)
     return write_bytes(body)
 
@@ -68,8 +67,7 @@ def quote_body(shipment: Shipment, contract: Contract) -> bytes:
 def booking_body(shipment: Shipment, contract: Contract, partner_id: str) -> bytes:
     """Return a booking's body. The same shipment always gives the same bytes, in this order."""
     body: Body = {}
-    for side, party in (("sender", shipment.sender), ("receiver", shipment.receiver)):
-        _put_party(body, contract, side, party, PARTS)
+    _put_parties(body, contract, shipment, PARTS)
     set_path(body, contract.description, shipment.description)
     _put_parcel(body, contract, shipment)
     set_path(body, contract.product_code, shipment.product_code)
@@ -81,11 +79,12 @@ def booking_body(shipment: Shipment, contract: Contract, partner_id: str) -> byt
     return write_bytes(body)
 
 
-def _put_party(
-    body: Body, contract: Contract, side: str, party: Party, parts: tuple[str, ...]
+def _put_parties(
+    body: Body, contract: Contract, shipment: Shipment, parts: tuple[str, ...]
 ) -> None:
-    for part in parts:
-        set_path(body, getattr(contract, f"{side}_{part}"), getattr(party, part))
+    for side, party in (("sender", shipment.sender), ("receiver", shipment.receiver)):
+        for part in parts:
+            set_path(body, getattr(contract, f"{side}_{part}"), getattr(party, part))
 
 
 def _put_parcel(body: Body, contract: Contract, shipment: Shipment) -> None:
