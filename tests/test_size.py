@@ -11,21 +11,21 @@ from tools.count_nodes import function_lengths, nodes_by_room, product_files
 
 # Syntax nodes. A budget is at least what is there, and at most 2 % more: set it 1 % above.
 BUDGETS = {
-    "orders": 56_720,
-    "shipping_portal/importing": 28_775,
-    "shipping_portal/staff": 27_605,
-    "shipping_portal/accounts": 36_536,
-    "shipping_portal/billing": 23_903,
-    "shipping_portal/carrier": 19_993,
-    "tracking": 14_194,
-    "shipping_portal/reports": 9_658,
-    "shipping_portal/api": 8_299,
+    "orders": 56_690,
+    "shipping_portal/importing": 28_760,
+    "shipping_portal/staff": 27_601,
+    "shipping_portal/accounts": 36_528,
+    "shipping_portal/billing": 23_898,
+    "shipping_portal/carrier": 19_959,
+    "tracking": 14_189,
+    "shipping_portal/reports": 9_653,
+    "shipping_portal/api": 8_298,
     "shipping_portal/exporting": 4_525,
     "shipping_portal": 3_340,
     "shipping_portal/ops": 3_460,
     "shipping_portal/jobs": 3_660,
     "shipping_portal/http": 1_102,
-    "shipping_portal/db": 1_749,
+    "shipping_portal/db": 1_741,
     "shipping_portal/formats": 72,
 }
 

@@ -139,7 +139,7 @@ def next_day(sender: Sender, now: dt.datetime) -> dt.date:
 
 def used(sender: Sender, now: dt.datetime) -> Columns:
     """Return what counts now, by counter name."""
-    counters: Columns = {name: getattr(sender, name) for name in COUNTERS}
+    counters = {name: getattr(sender, name) for name in COUNTERS}
     if sender.counted_on != day_of(sender, now):
         counters |= {"booked_today": 0, "spent_today": Decimal(0)}
     return counters
@@ -242,7 +242,7 @@ def _plan_count(limits: Iterable[Limit], *, is_first: bool = False) -> PlannedUp
         return Case(When(counted_on=day, then=F(counter)), default=Value(0), output_field=MONEY)
 
     day, price = Given("day", DateField()), Given("price", MONEY)
-    after: Columns = {
+    after = {
         "booked_today": of_the_day("booked_today") + 1,
         # SQLite adds as floating point
         "spent_today": Round(of_the_day("spent_today") + price, 2),
@@ -265,7 +265,7 @@ COUNT_BEFORE_APPROVAL = _plan_count(LIMITS, is_first=True)
 
 
 def _count(sender: Sender, price: Decimal, day: dt.date, *, is_binding: bool) -> bool:
-    values: Columns = {"sender": sender.pk, "price": price, "day": day}
+    values = {"sender": sender.pk, "price": price, "day": day}
     if not is_binding:
         return bool(COUNT.run(**values))
     if sender.first_parcels is None:

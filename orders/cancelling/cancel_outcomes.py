@@ -51,7 +51,7 @@ def record(order: Order, attempt: CancelAttempt, outcome: Outcome) -> None:
     """
     now = timezone.now()
     new: str
-    changes: Columns = {}
+    changes = {}
     match outcome:
         case CancelAsked(answer):
             # Unknown until the carrier decides: it may still refuse.

@@ -30,7 +30,7 @@ def addresses(request: MemberRequest) -> HttpResponse:
     if before.isascii() and before.isdigit() and len(before) < 19:
         found = found.filter(pk__lt=int(before))
     rows = list(found[: receivers.PAGE + 1])
-    context: dict[str, Any] = {
+    context = {
         **query,
         "search": query["q"],  # `q` is also the search box for parcels at the top
         "q": "",

@@ -1,7 +1,6 @@
 """Redirect open pages and bookmarks from before 0.7, which name a price, to a draft."""
 
 import uuid
-from typing import Any
 
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
@@ -24,7 +23,7 @@ def older_prices(
     A press of Book, or of a correction's only button, is processed.
     """
     found = get_object_or_404(Quote.objects.for_user(request.user), uuid=quote)
-    known: dict[str, Any] = {"quote": found, "source": Draft.Source.COPIED}
+    known = {"quote": found, "source": Draft.Source.COPIED}
     if order:
         corrected = get_object_or_404(orders_of(request), uuid=order)
         known |= {"source": Draft.Source.CORRECTED, "origin": corrected}

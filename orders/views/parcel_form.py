@@ -186,7 +186,7 @@ def _prices_beside(
     if quote is None:
         typing = request.POST.get("typing", "")
         being_typed = price_needs.unfinished(form, typing)
-        context: dict[str, Any] = {
+        context = {
             "form": form,
             "fixes": [fix for fix in form.fixes if fix not in being_typed],
             "to_do": price_needs.what_to_do(form, being_typed),

@@ -40,7 +40,7 @@ ACTS_FOR = {
 @functools.cache
 def openapi() -> Spec:
     """Return ninja's schema, with each operation's scope and the problems it may answer with."""
-    schema: Spec = dict(api.get_openapi_schema(path_prefix="api/v1/"))
+    schema = dict(api.get_openapi_schema(path_prefix="api/v1/"))
     schema["servers"] = [{"url": settings.SITE_URL}]
     schema["components"]["schemas"]["Problem"] = ProblemOut.model_json_schema(
         ref_template=REF_TEMPLATE

@@ -120,7 +120,7 @@ def _as_list(value: Any) -> list[Any]:
 def read_rates(reply: Reply, contract: Contract, *, today: date) -> messages.Quoted:
     document = _read_document(reply, contract)
     found: dict[str, messages.Product] = {}
-    unreadable: list[str] = []
+    unreadable = []
     for row in _as_list(document.get("rates")):
         product = _read_rate(row, contract, today)
         if product is None:

@@ -55,7 +55,7 @@ def _shipment_body(
     # EasyPost swaps a return's addresses itself: it takes those of the outward trip.
     ends = (shipment.sender, shipment.receiver)
     start, end = reversed(ends) if shipment.is_return else ends
-    written: dict[str, Any] = {
+    written = {
         "from_address": write_party(start, names),
         "to_address": write_party(end, names),
         "parcel": parcel,
@@ -104,7 +104,7 @@ def _write_customs(shipment: Shipment, ounces: Decimal, signer: str) -> dict[str
         }
         for item in shipment.contents
     ]
-    written: dict[str, Any] = {
+    written = {
         "customs_items": [{name: value for name, value in row.items() if value} for row in rows],
         "contents_type": shipment.contents_type.lower().replace(" ", "_") or "merchandise",
         "contents_explanation": shipment.description,

@@ -62,7 +62,7 @@ def read_products(reply: Reply, contract: Contract, *, today: date) -> Quoted:
     rows = value_at(document, contract.products) if contract.products else document
     if not isinstance(rows, list):
         raise unknown_outcome(reply, contract, "the quote is not a list of products")
-    products: list[Product] = []
+    products = []
     unreadable: list[str] = []
     for row in rows:
         if product := _read_product(row, contract, today):
@@ -350,8 +350,8 @@ def read_tracked(reply: Reply, contract: Contract, *, reference: str, must_list:
     require_success(reply, contract)
     document = parse_json(reply)
     rows = _read_events(reply, contract, document, must_list=must_list)
-    scans: list[Scan] = []
-    unreadable: list[tuple[object, str]] = []
+    scans = []
+    unreadable = []
     for row in rows:
         try:
             scans.append(_scan_of(row, contract, reference))

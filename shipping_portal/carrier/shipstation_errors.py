@@ -37,7 +37,7 @@ def _read_error(reply: Reply, document: Any, contract: Contract) -> CarrierError
     """Return a reply's error, with its messages under our field names."""
     error = outcome_of(reply, contract)
     found: dict[str, list[str]] = {}
-    codes: list[str] = []
+    codes = []
     for row in read_rows(document, "errors"):
         codes += [values.read_text(row.get(name), 100) for name in ("error_code", "error_type")]
         field = _our_field(values.read_text(row.get("field_name") or row.get("field"), 100))

@@ -27,7 +27,7 @@ def insert_row(row: models.Model) -> None:
 
 @cache
 def _insert_statement(model: type[models.Model]) -> tuple[str, list[Any]]:
-    fields: list[Any] = [
+    fields = [
         field
         for field in model._meta.concrete_fields
         if not field.primary_key and not field.generated

@@ -196,7 +196,7 @@ def _first_filled(parts: _Parts, widest: int, most: int) -> Table:
 
 def _strings(parts: _Parts, name: str) -> list[str]:
     """Return the shared strings by position, without phonetic text."""
-    found: list[str] = []
+    found = []
     pieces: list[str] = []
     spoken = 0
 

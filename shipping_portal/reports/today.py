@@ -188,7 +188,7 @@ def _count_views(scope: SenderScope) -> dict[str, int]:
     All except delivered are counted from the index of open orders.
     """
     slugs = (printing.TO_PRINT, *NEEDS_YOU, *HANDLED[1:], *ON_THE_WAY, *LANES)
-    by_view: dict[str, Any] = {
+    by_view = {
         slug.replace("-", "_"): Count("pk", filter=VIEWS[slug].where(scope)) for slug in slugs
     }
     # The cheap half first: the other looks for a label.

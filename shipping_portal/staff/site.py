@@ -164,7 +164,7 @@ class StaffSite(admin.AdminSite):
         *every, mine = queues.waiting_queues(
             now, accounts=accounts, others=[queues.own_cases(request.user)]
         )
-        found: Context = {
+        found = {
             "title": "",  # the page has its own
             "lines": first_page.queue_lines(every, now),
             "mine": mine.count,

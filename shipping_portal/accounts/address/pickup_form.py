@@ -232,7 +232,7 @@ def _offer_choices(field: Any, choices: list[tuple[str, str]]) -> None:
 
 def _typed_values(address: PickupAddress) -> dict[str, Any]:
     """Return the form's values for a saved address; a new one starts with the business name."""
-    values: dict[str, Any] = {name: getattr(address, name) for name in STORED}
+    values = {name: getattr(address, name) for name in STORED}
     if address._state.adding:
         values["company"] = address.sender.name
     return values | {"reads_mailbox": address.shared_mailbox_confirmed_at is not None}

@@ -145,7 +145,7 @@ def week_rows(sums: QuerySet[WeekSum], *, before: dt.date | None) -> Weeks:
     shown = found[:WEEKS]
     if not shown:
         return Weeks([], None)
-    amounts: Row = {
+    amounts = {
         name: Sum("amount", filter=Q(kind__in=kinds), default=NOTHING)
         for name, (_, kinds) in COLUMNS.items()
     }

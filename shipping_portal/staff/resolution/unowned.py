@@ -94,7 +94,7 @@ def _heard_at(parcel: Any) -> dt.datetime:
 
 
 def _with_scans(parcels: QuerySet[Any]) -> list[Scanned]:
-    found: list[Any] = list(parcels.select_related("account"))
+    found = list(parcels.select_related("account"))
     scans: dict[int, list[TrackingEvent]] = {parcel.pk: [] for parcel in found}
     for scan in TrackingEvent.objects.filter(parcel__in=found).order_by(happened_at()):
         scans[scan.parcel_id].append(scan)
