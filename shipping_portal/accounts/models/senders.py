@@ -163,7 +163,7 @@ class Sender(models.Model):
 
     @classmethod
     def locked(cls, pk: int) -> "Sender":
-        """Read and lock an account. Rows that refer to it can be added meanwhile."""
+        """Read and lock an account. Rows that refer to it can still be added."""
         return cls.objects.select_for_update(no_key=True).get(pk=pk)
 
     @property
