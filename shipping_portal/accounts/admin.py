@@ -61,8 +61,7 @@ def _totp() -> QuerySet[Authenticator]:
     return Authenticator.objects.filter(type=Authenticator.Type.TOTP)
 
 
-def _enrolled(now: object) -> Q:
-    return Q(pk__in=_totp().values("user"))
+ENROLLED = Q(pk__in=_totp().values("user"))
 
 
 act = partial(AdminAction, needs="people", refusals=(people.ChangeRefused,))
@@ -140,7 +139,7 @@ class UserAdmin(ActionsAdmin):
         choices(
             "two-step verification",
             "second_factor",
-            {"yes": ("Set up", _enrolled), "no": ("None", lambda now: ~_enrolled(now))},
+            {"yes": ("Set up", ENROLLED), "no": ("None", ~ENROLLED)},
         ),
     ]
     search_fields = ["email", "name", "membership__sender__name"]
@@ -201,8 +200,8 @@ class ApiTokenAdmin(ActionsAdmin):
             "whose",
             "whose",
             {
-                "partner": ("A partner's", lambda now: Q(user=None)),
-                "member": ("A member's", lambda now: Q(user__isnull=False)),
+                "partner": ("A partner's", Q(user=None)),
+                "member": ("A member's", Q(user__isnull=False)),
             },
         )
     ]
@@ -236,10 +235,10 @@ class WebhookEndpointAdmin(ActionsAdmin):
             "state",
             "state",
             {
-                "on": ("On", lambda now: Q(paused_at=None)),
-                "paused": ("Paused", lambda now: Q(paused_at__isnull=False, off_why="")),
-                "off": ("Switched off", lambda now: ~Q(off_why="")),
-                "failing": ("Failing", lambda now: Q(failing_since__isnull=False)),
+                "on": ("On", Q(paused_at=None)),
+                "paused": ("Paused", Q(paused_at__isnull=False, off_why="")),
+                "off": ("Switched off", ~Q(off_why="")),
+                "failing": ("Failing", Q(failing_since__isnull=False)),
             },
         )
     ]
