@@ -17,6 +17,8 @@ from orders.drafting.receiver_form import ReceiverForm, line
 from shipping_portal.accounts.address import countries
 from shipping_portal.carrier.messages import Item
 
+Cleaned = dict[str, Any]  # a form's values, as far as they are valid
+
 ROWS = 5
 PARTS = ("description", "value", "quantity", "origin", "hs_code")
 CURRENCY = {"AU": "AUD", "CA": "CAD", "US": "USD"}
@@ -90,7 +92,7 @@ class ContentsForm(ReceiverForm):
         """Return whether anything is filled in below the first row."""
         return any(self[f"item_{row}_description"].value() for row in range(2, ROWS + 1))
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> Cleaned:
         cleaned = super().clean()
         cleaned["items"] = ()
         if not (self.is_abroad and exports_from(self.address.country)):
@@ -115,8 +117,8 @@ class ContentsForm(ReceiverForm):
             for part in ("description", "value", "hs_code")
         )
 
-    def _item(self, row: int, cleaned: dict[str, Any]) -> Item | None:
-        parts: dict[str, Any] = {part: cleaned.get(f"item_{row}_{part}") for part in PARTS}
+    def _item(self, row: int, cleaned: Cleaned) -> Item | None:
+        parts: Cleaned = {part: cleaned.get(f"item_{row}_{part}") for part in PARTS}
         before = len(self.errors)
         self._check(row, parts)
         if len(self.errors) > before or any(f"item_{row}_{part}" in self.errors for part in parts):
@@ -129,7 +131,7 @@ class ContentsForm(ReceiverForm):
             hs_code=parts["hs_code"],
         )
 
-    def _check(self, row: int, parts: dict[str, Any]) -> None:
+    def _check(self, row: int, parts: Cleaned) -> None:
         digits = re.sub(r"[^0-9]", "", parts["hs_code"] or "")
         refusals = {
             "description": (

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
-from typing import Any
 
 from shipping_portal.carrier.messages import Measures, Shipment
-from shipping_portal.carrier.writing import CENTIMETRES, KILOGRAMS, write_bytes, write_party
+from shipping_portal.carrier.writing import CENTIMETRES, KILOGRAMS, Body, write_bytes, write_party
 
 PLACE = {
     "street1": "line1",
@@ -38,7 +37,7 @@ def shipment_body(shipment: Shipment) -> bytes:
 
 def purchase_body(shipment: Shipment, order_id: str, rate_id: str) -> bytes:
     """Return the exact bytes of the purchase. The rate names its shipment, so both are stored."""
-    body: dict[str, Any] = {"rate": {"id": rate_id, "shipment_id": order_id}}
+    body: Body = {"rate": {"id": rate_id, "shipment_id": order_id}}
     if shipment.cover is not None:
         body["insurance"] = f"{shipment.cover:.2f}"
     return write_bytes(body)
@@ -86,7 +85,7 @@ def _write_parcel(measures: Measures) -> dict[str, float]:
     }
 
 
-def _write_customs(shipment: Shipment, ounces: Decimal, signer: str) -> dict[str, Any]:
+def _write_customs(shipment: Shipment, ounces: Decimal, signer: str) -> Body:
     pieces = sum(item.quantity for item in shipment.contents)
     rows = [
         {

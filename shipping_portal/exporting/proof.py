@@ -20,6 +20,8 @@ from shipping_portal.exporting.archive import Archive
 from shipping_portal.exporting.parts import Lease
 from shipping_portal.exporting.rows import CHARGE_HEADS, SCAN_HEADS, Row
 
+Facts = dict[str, Any]  # a part of proof.json
+
 PARTY = (
     "name",
     "company",
@@ -94,7 +96,7 @@ def label_name(order: Order) -> str:
     return f"{order.carrier_reference}.pdf"
 
 
-def as_json(found: Proof) -> dict[str, Any]:
+def as_json(found: Proof) -> Facts:
     """Return everything as one object.
 
     Amounts and measures are strings, times UTC, days ISO dates.
@@ -131,7 +133,7 @@ def as_json(found: Proof) -> dict[str, Any]:
     }
 
 
-def _quote_facts(order: Order) -> dict[str, Any]:
+def _quote_facts(order: Order) -> Facts:
     return {
         "quoted_at": rows.utc_time(order.quoted_at),
         **({"carrier": carrier} if (carrier := _carrier_of(order)) else {}),
@@ -157,7 +159,7 @@ def _carrier_of(order: Order) -> str:
     return gateway.carrier_titles().get(order.account_id, "")
 
 
-def _label_facts(label: Label) -> dict[str, Any]:
+def _label_facts(label: Label) -> Facts:
     return {
         "size": FOLDERS[label.size],
         "sha256": label.sha256,
@@ -217,7 +219,7 @@ def _parcel_lines(order: Order, at: dt.datetime) -> Iterator[str]:
         yield _fact_line("Extra Cover", f"up to {money(order.cover_amount)}")
 
 
-def _party_line(party: dict[str, Any]) -> str:
+def _party_line(party: Facts) -> str:
     return ", ".join(str(party[name]) for name in PARTY if party.get(name))
 
 
