@@ -11,13 +11,13 @@ from tools.count_nodes import function_lengths, nodes_by_room, product_files
 
 # Syntax nodes. A budget is at least what is there, and at most 2 % more: set it 1 % above.
 BUDGETS = {
-    "orders": 56_649,
-    "shipping_portal/importing": 28_742,
-    "shipping_portal/staff": 27_228,
-    "shipping_portal/accounts": 36_510,
-    "shipping_portal/billing": 23_882,
+    "orders": 56_637,
+    "shipping_portal/importing": 28_730,
+    "shipping_portal/staff": 27_210,
+    "shipping_portal/accounts": 36_500,
+    "shipping_portal/billing": 23_880,
     "shipping_portal/carrier": 19_933,
-    "tracking": 14_188,
+    "tracking": 14_182,
     "shipping_portal/reports": 9_653,
     "shipping_portal/api": 8_298,
     "shipping_portal/exporting": 4_516,

@@ -51,12 +51,12 @@ def share(order: Order, *, by: User, now: dt.datetime, contact: str | None = Non
     return page
 
 
+@transaction.atomic
 def stop(order: Order, *, by: User, now: dt.datetime) -> None:
     """Delete the page. Its address never works again; sharing again makes another."""
-    with transaction.atomic():
-        deleted, _ = ReceiverPage.objects.filter(order=order).delete()
-        if deleted:
-            Audit.write("receiver's page stopped", order, by=by, sender=order.sender, at=now)
+    deleted, _ = ReceiverPage.objects.filter(order=order).delete()
+    if deleted:
+        Audit.write("receiver's page stopped", order, by=by, sender=order.sender, at=now)
 
 
 def why_not_shared(order: Order) -> str:

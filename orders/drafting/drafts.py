@@ -130,12 +130,12 @@ def _save_among_the_others(draft: Draft, stored: dict[str, Any]) -> Draft:
     return row
 
 
+@transaction.atomic
 def change(draft: Draft, values: Values) -> None:
     """Overwrite these values of a stored draft."""
-    with transaction.atomic():
-        row = _lock(draft)
-        if row:
-            Draft.objects.filter(pk=row.pk).update(values=row.values | _as_stored(values))
+    row = _lock(draft)
+    if row:
+        Draft.objects.filter(pk=row.pk).update(values=row.values | _as_stored(values))
 
 
 def _lock(draft: Draft) -> Draft | None:

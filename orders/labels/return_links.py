@@ -47,12 +47,12 @@ def make_return_link(order: Order, *, by: User, now: dt.datetime) -> str:
     return str(settings.SITE_URL + reverse("return_label", args=[token]))
 
 
+@transaction.atomic
 def withdraw(order: Order, *, by: User, now: dt.datetime) -> None:
     """Delete the link. Its address never works again."""
-    with transaction.atomic():
-        deleted, _ = ReturnLink.objects.filter(order=order).delete()
-        if deleted:
-            Audit.write("return label withdrawn", order, by=by, sender=order.sender, at=now)
+    deleted, _ = ReturnLink.objects.filter(order=order).delete()
+    if deleted:
+        Audit.write("return label withdrawn", order, by=by, sender=order.sender, at=now)
 
 
 def why_no_link(order: Order) -> str:

@@ -46,11 +46,11 @@ def add_station(name: str, *, member: Membership, now: dt.datetime) -> tuple[Pri
     return made, text
 
 
+@transaction.atomic
 def stop_station(station: PrintStation, *, by: User, now: dt.datetime) -> None:
     """End a station for good. Waiting jobs are withdrawn; what it has taken may be on paper."""
-    with transaction.atomic():
-        revoke_token(station.token, by=by, now=now)
-        _end_jobs(station.jobs.all(), now)
+    revoke_token(station.token, by=by, now=now)
+    _end_jobs(station.jobs.all(), now)
 
 
 def _end_jobs(jobs: QuerySet[PrintJob], now: dt.datetime) -> None:

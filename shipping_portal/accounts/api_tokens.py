@@ -122,13 +122,11 @@ def make_token(
     return made, text
 
 
+@transaction.atomic
 def revoke_token(token: ApiToken, *, by: User, now: dt.datetime, reason: str = "") -> None:
     """End a token at once. One that has ended or is revoked stays as it is."""
-    with transaction.atomic():
-        if ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=now):
-            Audit.write(
-                "API token revoked", token, by=by, sender=token.sender, reason=reason, at=now
-            )
+    if ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=now):
+        Audit.write("API token revoked", token, by=by, sender=token.sender, reason=reason, at=now)
 
 
 def find_caller(text: str, acts_for: str, *, now: dt.datetime) -> Caller:

@@ -178,18 +178,16 @@ def preview_import(content: bytes, *, source: str, by: Any, at: dt.datetime) -> 
     return previews
 
 
+@transaction.atomic
 def use_again(chosen: LocalityList, *, by: Any, reason: str, now: dt.datetime) -> None:
     """Use an earlier list again. Raises AlreadyActive."""
-    with transaction.atomic():
-        active = LocalityList.objects.select_for_update().filter(
-            country=chosen.country, is_active=True
-        )
-        if active.filter(pk=chosen.pk).exists():
-            raise AlreadyActive("This list is in use already.")
-        active.update(is_active=False)
-        LocalityList.objects.filter(pk=chosen.pk).update(is_active=True)
-        receivers.mark_off_list(chosen.country)
-        Audit.write("locality list used again", chosen, by=by, reason=reason, at=now)
+    active = LocalityList.objects.select_for_update().filter(country=chosen.country, is_active=True)
+    if active.filter(pk=chosen.pk).exists():
+        raise AlreadyActive("This list is in use already.")
+    active.update(is_active=False)
+    LocalityList.objects.filter(pk=chosen.pk).update(is_active=True)
+    receivers.mark_off_list(chosen.country)
+    Audit.write("locality list used again", chosen, by=by, reason=reason, at=now)
 
 
 def _stranded_addresses(country: str) -> list[PickupAddress]:

@@ -62,29 +62,27 @@ def store_receiver(receiver: Receiver, party: Party, **values: Any) -> None:
         _write_keys(receiver, party)
 
 
+@transaction.atomic
 def count_use(sender: Sender, party: Party, *, at: dt.datetime) -> None:
     """Count one more use of a receiver.
 
     Unless added by hand, it gets the newest contact details.
     """
-    with transaction.atomic():
-        receiver, is_new = Receiver.objects.get_or_create(
-            sender=sender,
-            fingerprint=receiver_fingerprint(party),
-            defaults=asdict(party) | {"uses": 1, "used_at": at},
-        )
-        changes = {"email": party.email, "phone": party.phone, "instructions": party.instructions}
-        if receiver.is_saved:
-            changes = {}
-        if not is_new:
-            Receiver.objects.filter(pk=receiver.pk).update(
-                uses=F("uses") + 1, used_at=at, **changes
-            )
-        is_changed = any(getattr(receiver, name) != value for name, value in changes.items())
-        if is_changed:
-            receiver.keys.all().delete()
-        if is_new or is_changed:
-            _write_keys(receiver, party)
+    receiver, is_new = Receiver.objects.get_or_create(
+        sender=sender,
+        fingerprint=receiver_fingerprint(party),
+        defaults=asdict(party) | {"uses": 1, "used_at": at},
+    )
+    changes = {"email": party.email, "phone": party.phone, "instructions": party.instructions}
+    if receiver.is_saved:
+        changes = {}
+    if not is_new:
+        Receiver.objects.filter(pk=receiver.pk).update(uses=F("uses") + 1, used_at=at, **changes)
+    is_changed = any(getattr(receiver, name) != value for name, value in changes.items())
+    if is_changed:
+        receiver.keys.all().delete()
+    if is_new or is_changed:
+        _write_keys(receiver, party)
 
 
 def correct_receiver(sender: Sender, before: Party, after: Party) -> None:
