@@ -86,11 +86,11 @@ def erase(chosen: Chosen) -> Counter[str]:
     return +done
 
 
+@transaction.atomic
 def preview(chosen: Chosen) -> Counter[str]:
     """Return what `erase` would do, by doing it in a transaction that is rolled back."""
-    with transaction.atomic():
-        done = erase(chosen)
-        transaction.set_rollback(True)
+    done = erase(chosen)
+    transaction.set_rollback(True)
     return done
 
 

@@ -169,12 +169,12 @@ class ListPreview:
         return self.change.removed > before * MUCH
 
 
+@transaction.atomic
 def preview_import(content: bytes, *, source: str, by: Any, at: dt.datetime) -> list[ListPreview]:
     """Import and roll back, so that the preview can't differ. Raises UnreadableList."""
-    with transaction.atomic():
-        changes = import_list(content, source=source, by=by, at=at)
-        previews = [ListPreview(change, _stranded_addresses(change.country)) for change in changes]
-        transaction.set_rollback(True)
+    changes = import_list(content, source=source, by=by, at=at)
+    previews = [ListPreview(change, _stranded_addresses(change.country)) for change in changes]
+    transaction.set_rollback(True)
     return previews
 
 

@@ -242,31 +242,31 @@ class LastPickupAddress(Exception):
     """Raised when nothing could be booked without this address. The sentence says what to do."""
 
 
+@transaction.atomic
 def make_default(address: PickupAddress, *, by: Any, at: dt.datetime) -> None:
     """Make new parcels start here. The account gets this place's time zone."""
     sender = address.sender
-    with transaction.atomic():
-        _lock_sender(sender)
-        sender.pickup_addresses.exclude(pk=address.pk).update(is_default=False)
-        sender.pickup_addresses.filter(pk=address.pk).update(is_default=True)
-        keep_zone(address)
-        Audit.write("default pickup address chosen", address, by=by, sender=sender, at=at)
+    _lock_sender(sender)
+    sender.pickup_addresses.exclude(pk=address.pk).update(is_default=False)
+    sender.pickup_addresses.filter(pk=address.pk).update(is_default=True)
+    keep_zone(address)
+    Audit.write("default pickup address chosen", address, by=by, sender=sender, at=at)
 
 
+@transaction.atomic
 def delete_address(address: PickupAddress, *, by: Any, at: dt.datetime) -> None:
     """Remove an address; the oldest other one replaces a default. Raises LastPickupAddress."""
     sender = address.sender
-    with transaction.atomic():
-        _lock_sender(sender)
-        heir = sender.pickup_addresses.exclude(pk=address.pk).order_by("-is_default", "pk").first()
-        if heir is None:
-            raise LastPickupAddress(
-                "This is the only pickup address. Add another first, or change this one."
-            )
-        Audit.write("pickup address deleted", address, by=by, sender=sender, at=at)
-        sender.pickup_addresses.filter(pk=address.pk).delete()
-        if not heir.is_default:
-            make_default(heir, by=by, at=at)
+    _lock_sender(sender)
+    heir = sender.pickup_addresses.exclude(pk=address.pk).order_by("-is_default", "pk").first()
+    if heir is None:
+        raise LastPickupAddress(
+            "This is the only pickup address. Add another first, or change this one."
+        )
+    Audit.write("pickup address deleted", address, by=by, sender=sender, at=at)
+    sender.pickup_addresses.filter(pk=address.pk).delete()
+    if not heir.is_default:
+        make_default(heir, by=by, at=at)
 
 
 def keep_zone(address: PickupAddress) -> None:

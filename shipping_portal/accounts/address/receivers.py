@@ -195,18 +195,18 @@ def find_duplicates(sender: Sender) -> list[list[Receiver]]:
     return [[found[key] for key in keys] for keys in twice]
 
 
+@transaction.atomic
 def merge_receivers(kept: Receiver, others: Sequence[Receiver]) -> None:
     """Merge receivers into one row and add up their uses. Parcels keep theirs as typed."""
     rows = Receiver.objects.filter(
         sender=kept.sender_id, pk__in=[kept.pk, *(other.pk for other in others)]
     )
-    with transaction.atomic():
-        known = list(rows.select_for_update())
-        all_of = rows.aggregate(uses=Sum("uses"), used_at=Max("used_at"))
-        group = kept.group or next((one.group for one in known if one.group), "")
-        is_saved = any(one.is_saved for one in known)
-        rows.exclude(pk=kept.pk).delete()
-        rows.update(**all_of, group=group, is_saved=is_saved)
+    known = list(rows.select_for_update())
+    all_of = rows.aggregate(uses=Sum("uses"), used_at=Max("used_at"))
+    group = kept.group or next((one.group for one in known if one.group), "")
+    is_saved = any(one.is_saved for one in known)
+    rows.exclude(pk=kept.pk).delete()
+    rows.update(**all_of, group=group, is_saved=is_saved)
 
 
 def mark_off_list(country: str) -> int:

@@ -124,14 +124,14 @@ class SignUpForm(Plain, account_forms.SignupForm):
         made: tuple[User | None, HttpResponse | None] = super().try_save(request)
         return made
 
+    @transaction.atomic
     def save(self, request: HttpRequest) -> User:
         """Save and return the person and their account, both or neither."""
-        with transaction.atomic():
-            user: User = super().save(request)
-            user.name = self.cleaned_data["name"]
-            user.save(update_fields=["name"])
-            business, country = self.cleaned_data["business"], self.cleaned_data["country"]
-            signing_up.open_account(user, name=business, country=country, now=timezone.now())
+        user: User = super().save(request)
+        user.name = self.cleaned_data["name"]
+        user.save(update_fields=["name"])
+        business, country = self.cleaned_data["business"], self.cleaned_data["country"]
+        signing_up.open_account(user, name=business, country=country, now=timezone.now())
         return user
 
 
