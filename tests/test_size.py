@@ -11,21 +11,21 @@ from tools.count_nodes import function_lengths, nodes_by_room, product_files
 
 # Syntax nodes. A budget is at least what is there, and at most 2 % more: set it 1 % above.
 BUDGETS = {
-    "orders": 56_635,
-    "shipping_portal/importing": 28_722,
-    "shipping_portal/staff": 27_210,
-    "shipping_portal/accounts": 36_488,
-    "shipping_portal/billing": 23_880,
+    "orders": 56_619,
+    "shipping_portal/importing": 28_714,
+    "shipping_portal/staff": 27_201,
+    "shipping_portal/accounts": 36_443,
+    "shipping_portal/billing": 23_867,
     "shipping_portal/carrier": 19_933,
-    "tracking": 14_180,
-    "shipping_portal/reports": 9_653,
-    "shipping_portal/api": 8_298,
+    "tracking": 14_178,
+    "shipping_portal/reports": 9_648,
+    "shipping_portal/api": 8_290,
     "shipping_portal/exporting": 4_514,
     "shipping_portal": 3_340,
-    "shipping_portal/ops": 3_460,
+    "shipping_portal/ops": 3_446,
     "shipping_portal/jobs": 3_655,
     "shipping_portal/http": 1_102,
-    "shipping_portal/db": 1_741,
+    "shipping_portal/db": 1_729,
     "shipping_portal/formats": 72,
 }
 

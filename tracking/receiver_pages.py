@@ -100,7 +100,7 @@ def link_of(page: ReceiverPage) -> str:
     for key in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS):
         token = _token(page.nonce, key)
         if token_hash(token) == page.token_hash:
-            return str(settings.SITE_URL + reverse("follow", args=[token]))
+            return settings.SITE_URL + reverse("follow", args=[token])
     return ""
 
 

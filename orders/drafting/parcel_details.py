@@ -48,8 +48,7 @@ class ParcelDetails:
 
     def to_json(self) -> Plain:
         """Return plain JSON; decimals become strings."""
-        plain: Plain = json.loads(json.dumps(asdict(self), default=str))
-        return plain
+        return json.loads(json.dumps(asdict(self), default=str))
 
     @classmethod
     def from_json(cls, plain: Plain) -> Self:

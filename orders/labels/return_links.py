@@ -44,7 +44,7 @@ def make_return_link(order: Order, *, by: User, now: dt.datetime) -> str:
             expires_at=now + LASTS,
         )
         Audit.write("return label shared", order, by=by, sender=order.sender, at=now)
-    return str(settings.SITE_URL + reverse("return_label", args=[token]))
+    return settings.SITE_URL + reverse("return_label", args=[token])
 
 
 @transaction.atomic

@@ -67,8 +67,7 @@ def _refusal(order: Order) -> dict[str, list[str]]:
     whole = (
         {} if order.problem.get("kind") == "ours" else {"": [order.problem.get("text") or REFUSED]}
     )
-    fields: dict[str, list[str]] = order.problem.get("fields") or whole
-    return fields
+    return order.problem.get("fields") or whole
 
 
 def answer_form(request: MemberRequest, draft: Draft) -> HttpResponse:

@@ -101,8 +101,7 @@ class PlannedUpdate:
     def _write(self, database: Any) -> tuple[str, Any]:
         update: Any = self._queryset.query.chain(UpdateQuery)
         update.add_update_values(self._changes)
-        written: tuple[str, Any] = update.get_compiler(connection=database).as_sql()
-        return written
+        return update.get_compiler(connection=database).as_sql()
 
 
 class PlannedSelect:

@@ -182,8 +182,7 @@ def _sender_of(row: Any) -> Sender | None:
         if isinstance(row, SenderMail)
         else row
     )
-    sender: Sender = of.sender
-    return sender
+    return of.sender
 
 
 def _row_words(row: Any) -> str:

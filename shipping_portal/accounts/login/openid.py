@@ -77,7 +77,7 @@ def is_on() -> bool:
 
 def issuer() -> str:
     """Return the issuer, whether the setting names it or its discovery document."""
-    return str(settings.SSO_ISSUER).removesuffix(WELL_KNOWN).rstrip("/")
+    return settings.SSO_ISSUER.removesuffix(WELL_KNOWN).rstrip("/")
 
 
 def issuer_name() -> str:
@@ -291,7 +291,7 @@ class OpenIdExchange(OAuth2Adapter):
 
     def get_callback_url(self, request: HttpRequest, app: SocialApp) -> str:
         """Return the address at SITE_URL: the request's Host is the client's claim."""
-        return str(settings.SITE_URL) + reverse("sign_on_callback")
+        return settings.SITE_URL + reverse("sign_on_callback")
 
     def parse_token(self, data: Any) -> Any:
         if not (isinstance(data, dict) and isinstance(data.get("access_token"), str)):
@@ -327,7 +327,4 @@ class OpenId(OAuth2Provider):
         nonce = secrets.token_urlsafe(24)
         asked = {"nonce": nonce} | ({"prompt": "login", "max_age": "0"} if again else {})
         wanted = next_url if next_url and len(next_url) <= LONGEST_NEXT else None
-        response: HttpResponse = self.redirect(
-            request, "login", wanted, auth_params=asked, nonce=nonce, again=again
-        )
-        return response
+        return self.redirect(request, "login", wanted, auth_params=asked, nonce=nonce, again=again)

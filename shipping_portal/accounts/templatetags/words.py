@@ -160,7 +160,7 @@ def sign_on_link(context: Context) -> str:
 @register.simple_tag
 def brand_name() -> str:
     """Return what the partner calls the portal."""
-    return str(settings.BRAND_NAME)
+    return settings.BRAND_NAME
 
 
 @register.simple_tag

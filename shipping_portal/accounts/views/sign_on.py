@@ -184,8 +184,7 @@ def break_the_glass(request: HttpRequest, token: str) -> HttpResponse:
         return render(request, "account/break_glass.html", {"person": person})
     security_events.record_event("break-glass login", request, user=person)
     flow.record_authentication(request, person, "break glass", reauthenticated=True)
-    response: HttpResponse = perform_login(request, person)
-    return response
+    return perform_login(request, person)
 
 
 # -- Handed over from the partner's pages ---------------------------------------------------------
@@ -218,8 +217,7 @@ def _enter(request: HttpRequest, token: str) -> HttpResponse:
     )
     if request.user.is_authenticated:
         return redirect(link.path)
-    response: HttpResponse = perform_login(request, link.user, redirect_url=link.path)
-    return response
+    return perform_login(request, link.user, redirect_url=link.path)
 
 
 def _is_navigation(request: HttpRequest) -> bool:

@@ -162,8 +162,7 @@ def week_rows(sums: QuerySet[WeekSum], *, before: dt.date | None) -> Weeks:
 def final_until() -> dt.date | None:
     """Return the newest week with a posted report; it and earlier ones are final."""
     posted = BillingReport.objects.filter(state=BillingReport.State.POSTED)
-    newest: dt.date | None = posted.aggregate(newest=Max("week"))["newest"]
-    return newest
+    return posted.aggregate(newest=Max("week"))["newest"]
 
 
 def is_final(week: dt.date, until: dt.date | None, today: dt.date) -> bool:

@@ -89,8 +89,7 @@ def _heard_at(parcel: Any) -> dt.datetime:
 
     Scans may be read late, or the reference may have been followed before.
     """
-    heard_at: dt.datetime = min(parcel.created_at, parcel.heard_at or parcel.created_at)
-    return heard_at
+    return min(parcel.created_at, parcel.heard_at or parcel.created_at)
 
 
 def _with_scans(parcels: QuerySet[Any]) -> list[Scanned]:
