@@ -11,10 +11,10 @@ from tools.count_nodes import function_lengths, nodes_by_room, product_files
 
 # Syntax nodes. A budget is at least what is there, and at most 2 % more: set it 1 % above.
 BUDGETS = {
-    "orders": 56_619,
-    "shipping_portal/importing": 28_714,
-    "shipping_portal/staff": 27_201,
-    "shipping_portal/accounts": 36_443,
+    "orders": 56_615,
+    "shipping_portal/importing": 28_704,
+    "shipping_portal/staff": 27_181,
+    "shipping_portal/accounts": 36_418,
     "shipping_portal/billing": 23_867,
     "shipping_portal/carrier": 19_933,
     "tracking": 14_178,

@@ -123,7 +123,7 @@ def _size_of(request: MemberRequest, size: uuid.UUID) -> ParcelSize:
 
 
 def _form_page(request: MemberRequest, form: SizeForm) -> HttpResponse:
-    if request.method == "POST" and form.is_valid() and form.save():
+    if form.is_valid() and form.save():
         messages.success(request, f"Saved {form.size.name}.")
         return redirect("sizes")
     context = {"form": form, "size": form.size}

@@ -92,7 +92,7 @@ class JoinForm(Plain):
 def team_page(request: MemberRequest) -> HttpResponse:
     """Show members, invitations and recent changes; posting invites."""
     form = InviteForm(request.POST or None)
-    if request.method == "POST" and form.is_valid():
+    if form.is_valid():
         chosen = form.cleaned_data
         try:
             team.invite_person(
@@ -206,7 +206,7 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
     if is_known or not settings.LOCAL_PASSWORDS:
         return _invitation_page(request, found, None)  # it says to log in first
     form = JoinForm(request.POST or None, invitation=found)
-    if request.method == "GET" or not form.is_valid():
+    if not form.is_valid():
         return _invitation_page(request, found, form)
     try:
         with transaction.atomic():

@@ -77,7 +77,7 @@ def _form_page(request: MemberRequest, address: PickupAddress | None, *, then: s
     form = PickupAddressForm(
         request.POST or None, sender=request.sender, address=address, initial=initial
     )
-    if request.method == "POST" and form.is_valid():
+    if form.is_valid():
         form.save(by=request.user, at=timezone.now())
         messages.success(request, "Pickup address saved.")
         for sentence in form.long_lines:

@@ -127,7 +127,7 @@ def data(request: MemberRequest) -> HttpResponse:
 def close_account(request: MemberRequest) -> HttpResponse:
     """Close the account once its owner has given the password again and typed its number."""
     form = CloseForm(request.POST or None, sender=request.sender)
-    if request.method == "POST" and form.is_valid():
+    if form.is_valid():
         try:
             closing.close_account(request.sender, by=request.user, now=timezone.now())
         except closing.CannotClose as why:
@@ -152,7 +152,7 @@ def _settings_panel(
 
     A valid post is saved, audited if it concerns the account, and returns to Settings.
     """
-    if request.method == "POST" and form.is_valid():
+    if form.is_valid():
         form.store()
         if isinstance(form.instance, Sender):
             action = f"{title.lower()} settings saved"

@@ -51,7 +51,7 @@ def new_import(request: MemberRequest) -> HttpResponse:
             form = ImportUploadForm(initial={"pasted": request.POST.get("pasted", "")})
             return render(request, "importing/import_new.html", {"form": form}, status=429)
     form = ImportUploadForm(request.POST or None, request.FILES or None)
-    if request.method == "GET" or not form.is_valid():
+    if not form.is_valid():
         return render(
             request, "importing/import_new.html", {"form": form}, status=422 if form.errors else 200
         )
@@ -90,7 +90,7 @@ def match_columns(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
         return redirect("import", found.uuid)
     initial = guesses(found, columns.fields(request.sender, address))
     form = MatchForm(request.POST or None, initial=initial, file=found, address=address)
-    if request.method == "POST" and form.is_valid():
+    if form.is_valid():
         checking.begin(found, form.columns, form.constants, timezone.now())
         return redirect("check_import", found.uuid)
     # what needs an answer comes first

@@ -28,7 +28,7 @@ class NoteForm(forms.Form):
 def page(request: HttpRequest, about: Order | Sender, context: Context) -> HttpResponse:
     """Save a note and return to its subject; on an error keep what was typed."""
     form = NoteForm(request.POST if request.method == "POST" else None)
-    if request.method != "POST" or not form.is_valid():
+    if not form.is_valid():
         shown = {
             **context,
             "title": f"Add a note: {about}",

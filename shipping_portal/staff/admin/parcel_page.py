@@ -143,7 +143,7 @@ def mail_page(request: HttpRequest, order: Order, context: Context) -> HttpRespo
         "to": _first_choice(order),
     }
     form = MailForm(request.POST if request.method == "POST" else None, order=order, initial=start)
-    if request.method == "POST" and form.is_valid():
+    if form.is_valid():
         mail = casework.queue_mail(
             order, **form.cleaned_data, by=_operator(request), now=timezone.now()
         )

@@ -161,7 +161,7 @@ def reveal_page(request: HttpRequest, order: Order, context: Context) -> HttpRes
     """Ask why; then show receiver, requests and replies once, without storing them."""
     form = ReasonForm(request.POST if request.method == "POST" else None, prefix="reveal")
     shown = {**context, "title": f"Personal data for {order}", "order": order, "form": form}
-    if request.method == "POST" and form.is_valid():
+    if form.is_valid():
         reason, sender, now = form.cleaned_data["reason"], order.sender, timezone.now()
         Audit.write(
             "personal data revealed", order, by=request.user, sender=sender, reason=reason, at=now

@@ -95,7 +95,7 @@ def _weeks(sender: Sender, now: dt.datetime) -> list[Any]:
 def see_as_page(request: HttpRequest, sender: Sender, context: Context) -> HttpResponse:
     """Ask why; then redirect to the sender's first page."""
     form = ReasonForm(request.POST if request.method == "POST" else None)
-    if request.method == "POST" and form.is_valid():
+    if form.is_valid():
         seeing_as.begin_seeing_as(
             request, sender, reason=form.cleaned_data["reason"], now=timezone.now()
         )
