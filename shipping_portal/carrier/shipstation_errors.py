@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from shipping_portal.carrier import values
 from shipping_portal.carrier.connection import Reply
 from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.errors import AccountStopped, CarrierError, Rejected
 from shipping_portal.carrier.outcomes import outcome_of, parse_json, unknown_outcome
 from shipping_portal.carrier.scrubbing import scrub_body, without_signed
 from shipping_portal.carrier.shipstation_writing import PERSON, PLACE
+from shipping_portal.carrier.values import read_text, value_at
 
 Row = dict[str, Any]
 MONEY = re.compile("account_status|insufficient_funds|funding_source_.*")
@@ -39,8 +39,8 @@ def _read_error(reply: Reply, document: Any, contract: Contract) -> CarrierError
     found: dict[str, list[str]] = {}
     codes = []
     for row in read_rows(document, "errors"):
-        codes += [values.read_text(row.get(name), 100) for name in ("error_code", "error_type")]
-        field = _our_field(values.read_text(row.get("field_name") or row.get("field"), 100))
+        codes += [read_text(row.get(name), 100) for name in ("error_code", "error_type")]
+        field = _our_field(read_text(row.get("field_name") or row.get("field"), 100))
         for sentence in read_sentences([row.get("message")]):
             found.setdefault(field, []).append(sentence)
     text, body = "; ".join(found.get("", [])), scrub_body(reply.body, contract)
@@ -55,12 +55,12 @@ def _read_error(reply: Reply, document: Any, contract: Contract) -> CarrierError
 
 
 def read_rows(document: Any, path: str) -> list[Row]:
-    rows = values.value_at(document, path)
+    rows = value_at(document, path)
     return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
 
 
 def read_sentences(texts: Any) -> list[str]:
-    words = map(values.read_text, texts if isinstance(texts, list) else [])
+    words = map(read_text, texts if isinstance(texts, list) else [])
     return [without_signed(text) for text in words if text]
 
 
