@@ -16,7 +16,7 @@ BUDGETS = {
     "shipping_portal/staff": 27_181,
     "shipping_portal/accounts": 36_418,
     "shipping_portal/billing": 23_867,
-    "shipping_portal/carrier": 19_831,
+    "shipping_portal/carrier": 19_813,
     "tracking": 14_178,
     "shipping_portal/reports": 9_648,
     "shipping_portal/api": 8_290,

@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, date, datetime
+from functools import partial
 from typing import Any
 
 from shipping_portal.carrier import easypost_writing, reading
@@ -27,7 +28,12 @@ from shipping_portal.carrier.messages import (
     Shipment,
     Tracked,
 )
-from shipping_portal.carrier.outcomes import outcome_of, parse_json, unknown_outcome
+from shipping_portal.carrier.outcomes import (
+    outcome_of,
+    parse_json,
+    read_successful,
+    unknown_outcome,
+)
 from shipping_portal.carrier.scrubbing import scrub_body, scrub_value, without_signed
 from shipping_portal.carrier.values import (
     ORDER_ID,
@@ -75,15 +81,6 @@ MOST_SENTENCES = 5
 NO_TRACKER: dict[str, Any] = {"tracking_details": []}
 
 
-def _read_document(reply: Reply, contract: Contract) -> dict[str, Any]:
-    document = parse_json(reply)
-    if reply.fault or not 200 <= reply.status < 300:
-        raise _read_error(reply, document, contract)
-    if not isinstance(document, dict):
-        raise unknown_outcome(reply, contract, "the reply is not one we can read")
-    return document
-
-
 def _read_error(reply: Reply, document: Any, contract: Contract) -> CarrierError:
     """Return a reply's error, with its messages under our field names."""
     error = outcome_of(reply, contract)
@@ -98,6 +95,9 @@ def _read_error(reply: Reply, document: Any, contract: Contract) -> CarrierError
             found.setdefault(_our_field(read_text(field, 100)), []).append(text)
     text = "; ".join(_sentences(value_at(document, "error.message")))
     return Rejected(reply.status, code, text, found, scrub_body(reply.body, contract))
+
+
+_read_document = partial(read_successful, kind=dict, read_error=_read_error)
 
 
 def _about_field(row: Any) -> tuple[Any, Any]:

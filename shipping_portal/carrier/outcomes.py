@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from email.utils import parsedate_to_datetime
 from itertools import chain, filterfalse, islice
 from typing import Any, NamedTuple
@@ -79,6 +79,21 @@ def parse_json(reply: Reply) -> Any:
         return load_json(reply.body, strict=False)
     except ValueError:
         return None
+
+
+def read_successful(
+    reply: Reply,
+    contract: Contract,
+    kind: type[Any],
+    read_error: Callable[[Reply, Any, Contract], CarrierError],
+) -> Any:
+    """Return a successful reply's JSON. Raises what `read_error` makes of any other reply."""
+    document = parse_json(reply)
+    if reply.fault or not 200 <= reply.status < 300:
+        raise read_error(reply, document, contract)
+    if not isinstance(document, kind):
+        raise unknown_outcome(reply, contract, "the reply is not one we can read")
+    return document
 
 
 def _rejection(reply: Reply, contract: Contract) -> CarrierError:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Any
 
 from shipping_portal.carrier.connection import Reply
 from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.errors import AccountStopped, CarrierError, Rejected
-from shipping_portal.carrier.outcomes import outcome_of, parse_json, unknown_outcome
+from shipping_portal.carrier.outcomes import outcome_of, read_successful, unknown_outcome
 from shipping_portal.carrier.scrubbing import scrub_body, without_signed
 from shipping_portal.carrier.shipstation_writing import PERSON, PLACE
 from shipping_portal.carrier.values import read_text, value_at
@@ -22,15 +23,6 @@ OTHERS = {name: name for name in ("weight", "length", "width", "height")}
 OTHERS |= {"dimensions": "length", "insured_value": "cover", "contents": "contents_type"}
 ITEM = {"country_of_origin": "origin", "harmonized_tariff_code": "hs_code"}
 ITEM |= {name: name for name in ("description", "value", "quantity")}
-
-
-def read_document(reply: Reply, contract: Contract, kind: type[Any]) -> Any:
-    document = parse_json(reply)
-    if reply.fault or not 200 <= reply.status < 300:
-        raise _read_error(reply, document, contract)
-    if not isinstance(document, kind):
-        raise unknown_outcome(reply, contract, "the reply is not one we can read")
-    return document
 
 
 def _read_error(reply: Reply, document: Any, contract: Contract) -> CarrierError:
@@ -52,6 +44,9 @@ def _read_error(reply: Reply, document: Any, contract: Contract) -> CarrierError
     if UNCLEAR.intersection(codes):
         return unknown_outcome(reply, contract, "it may have been done before")
     return Rejected(reply.status, next(iter(codes), ""), text, found, body)
+
+
+read_document = partial(read_successful, read_error=_read_error)
 
 
 def read_rows(document: Any, path: str) -> list[Row]:
