@@ -11,11 +11,11 @@ from tools.count_nodes import function_lengths, nodes_by_room, product_files
 
 # Syntax nodes. A budget is at least what is there, and at most 2 % more: set it 1 % above.
 BUDGETS = {
-    "orders": 56_615,
+    "orders": 56_589,
     "shipping_portal/importing": 28_704,
-    "shipping_portal/staff": 27_181,
-    "shipping_portal/accounts": 36_418,
-    "shipping_portal/billing": 23_867,
+    "shipping_portal/staff": 27_161,
+    "shipping_portal/accounts": 36_391,
+    "shipping_portal/billing": 23_835,
     "shipping_portal/carrier": 19_813,
     "tracking": 14_178,
     "shipping_portal/reports": 9_648,
