@@ -11,16 +11,16 @@ from tools.count_nodes import function_lengths, nodes_by_room, product_files
 
 # Syntax nodes. A budget is at least what is there, and at most 2 % more: set it 1 % above.
 BUDGETS = {
-    "orders": 56_589,
+    "orders": 56_586,
     "shipping_portal/importing": 28_704,
     "shipping_portal/staff": 27_161,
     "shipping_portal/accounts": 36_391,
     "shipping_portal/billing": 23_835,
-    "shipping_portal/carrier": 19_813,
+    "shipping_portal/carrier": 19_784,
     "tracking": 14_178,
     "shipping_portal/reports": 9_648,
     "shipping_portal/api": 8_290,
-    "shipping_portal/exporting": 4_514,
+    "shipping_portal/exporting": 4_513,
     "shipping_portal": 3_340,
     "shipping_portal/ops": 3_446,
     "shipping_portal/jobs": 3_655,

@@ -4,8 +4,6 @@
 second `book`, and `find`, concern the same purchase, even if a reply was lost.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import time

@@ -1,7 +1,5 @@
 """Read EasyPost's replies: rates, shipments, refunds, trackers, and errors by field."""
 
-from __future__ import annotations
-
 import json
 import re
 import uuid

@@ -1,7 +1,5 @@
 """Write a shipment in EasyPost's form: addresses, the parcel in ounces and inches, and customs."""
 
-from __future__ import annotations
-
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
 from shipping_portal.carrier.messages import Measures, Shipment

@@ -4,8 +4,6 @@ Weights and sizes are in the units they carry. Instants are aware and in UTC. Se
 data that a log line must not show are kept out of `repr`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, fields
 from datetime import date, datetime
 from decimal import Decimal

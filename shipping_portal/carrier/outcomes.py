@@ -1,7 +1,5 @@
 """Classify a reply by its status, in one table, and read a rejection's messages by field."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Collection, Iterator
 from email.utils import parsedate_to_datetime

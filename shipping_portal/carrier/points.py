@@ -4,8 +4,6 @@
 knowledge of this family of carriers. The sections are those of docs/interface.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

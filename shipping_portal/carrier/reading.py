@@ -1,7 +1,5 @@
 """Read successful replies into dataclasses. What can't be trusted raises OutcomeUnknown."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import date, timedelta

@@ -4,8 +4,6 @@ It isn't documented whether a second purchase with one rate makes a second label
 sent once, and its outcome is looked up under the external id in its stored bytes.
 """
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Read a ShipStation API reply's JSON, and its errors under our field names."""
 
-from __future__ import annotations
-
 import re
 from functools import partial
 from typing import Any

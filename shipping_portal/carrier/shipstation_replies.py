@@ -1,7 +1,5 @@
 """Rewrite the ShipStation API's replies in the interface's shape, to be read as such."""
 
-from __future__ import annotations
-
 import json
 import re
 import uuid

@@ -1,7 +1,5 @@
 """Write a shipment in the ShipStation API's form: estimates, rates and purchases."""
 
-from __future__ import annotations
-
 import uuid
 from datetime import datetime
 

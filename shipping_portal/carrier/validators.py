@@ -1,7 +1,5 @@
 """Check what a contract point may hold, and declare points *documented* or *assumed*."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from collections.abc import Callable, Mapping

@@ -3,8 +3,6 @@
 The quote's query, and the bodies of quote and booking.
 """
 
-from __future__ import annotations
-
 import json
 from decimal import ROUND_CEILING, Decimal
 from typing import Any

@@ -1,7 +1,5 @@
 """Pack everything known about a parcel, for a claim: text, JSON and CSV, with the label."""
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 from collections.abc import Iterable, Iterator
