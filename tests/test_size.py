@@ -11,7 +11,7 @@ from tools.count_nodes import function_lengths, nodes_by_room, product_files
 
 # Syntax nodes. A budget is at least what is there, and at most 2 % more: set it 1 % above.
 BUDGETS = {
-    "orders": 56_586,
+    "orders": 56_529,
     "shipping_portal/importing": 28_704,
     "shipping_portal/staff": 27_161,
     "shipping_portal/accounts": 36_391,
