@@ -2,7 +2,6 @@
 
 import datetime as dt
 from collections import defaultdict
-from collections.abc import Iterator
 from urllib.parse import parse_qs
 
 from django.conf import settings
@@ -30,7 +29,7 @@ from orders.status.progress import TERMINAL
 from shipping_portal.accounts.models import Notification, Sender
 from shipping_portal.accounts.teams.people import addresses_of
 from shipping_portal.jobs import erasing
-from shipping_portal.jobs.erasing import BATCH, Keys, eraser, objection
+from shipping_portal.jobs.erasing import BATCH, Keys, Reasons, eraser, objection
 from shipping_portal.jobs.personal_data import ERASED
 from shipping_portal.jobs.retention import delete, term
 
@@ -104,21 +103,21 @@ UNBILLED = "{:,.2f} of what it booked is on no bill yet. Try again once the week
 
 
 @objection("order")
-def not_yet(orders: Keys) -> Iterator[tuple[int, str]]:
+def not_yet(orders: Keys) -> Reasons:
     for rule, why in ((unresolved(), UNCLEAR), (moving(timezone.now()), ON_ITS_WAY)):
         for key in Order.objects.filter(rule, pk__in=orders).values_list("pk", flat=True):
             yield key, why
 
 
 @objection("member")
-def contact_of_parcels(members: Keys) -> Iterator[tuple[int, str]]:
+def contact_of_parcels(members: Keys) -> Reasons:
     for key in members:
         if count := _with_contact(key).filter(unresolved() | moving(timezone.now())).count():
             yield key, CONTACT.format(count)
 
 
 @objection("sender")
-def open_parcels(senders: Keys) -> Iterator[tuple[int, str]]:
+def open_parcels(senders: Keys) -> Reasons:
     still = Order.objects.filter(sender__in=senders).filter(unresolved() | moving(timezone.now()))
     for key, count in still.values_list("sender").annotate(Count("pk")).order_by():
         yield key, OPEN.format(count)

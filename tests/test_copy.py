@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterable
 
-from shipping_portal.staff.management.commands.texts import files, split, texts
 from tests.product_files import ROOT, named
 from tests.test_names import DOCUMENTS
+from tools.texts import files, split, texts
 
 TEMPLATES = sorted(path for path in (ROOT / "templates").rglob("*") if path.suffix in {".html", ".txt"})
 SCRIPTS = sorted((ROOT / "static").glob("*.js"))

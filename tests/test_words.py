@@ -7,8 +7,8 @@ import tokenize
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 
-from shipping_portal.staff.management.commands.texts import files, shown, split, texts
 from tests.test_names import DOCUMENTS, docstrings
+from tools.texts import files, shown, split, texts
 
 ROOT = Path(__file__).resolve().parents[1]
 CODE = [

@@ -84,7 +84,7 @@ class ParcelAdmin(ReadOnlyAdmin):
             {
                 "nobody": ("Unknown reference", queues.unmatched_references),
                 "ours": ("Booked here", Q(order__isnull=False)),
-                "watched": ("Watched", lambda now: Q(pk__in=Watch.objects.values("parcel"))),
+                "watched": ("Watched", Q(pk__in=Watch.objects.values("parcel"))),
             },
         ),
         "progress",

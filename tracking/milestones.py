@@ -40,7 +40,7 @@ def of_order(order: Order, progress: str, timeline: Sequence[TimelineEntry]) -> 
     `timeline` is newest first. A step without a scan between others is done and has no time.
     """
     reached = REACHED.get(Progress(progress))
-    if order.status != Status.BOOKED or reached is None:
+    if not order.is_booked or reached is None:
         return []
     # the oldest scan counts
     scans = {REACHED.get(Progress(entry.progress)): entry for entry in timeline if entry.progress}
@@ -83,5 +83,5 @@ def _milestone_names(order: Order, progress: str) -> list[tuple[str, str]]:
 
 def full_dashes(order: Order, progress: str) -> int:
     """Return how many of a row's five dashes are full; 0 draws none."""
-    reached = REACHED.get(Progress(progress)) if order.status == Status.BOOKED else None
+    reached = REACHED.get(Progress(progress)) if order.is_booked else None
     return 0 if reached is None else reached + 1

@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_GET, require_POST
 
 from orders.calling import gateway, waiting
 from orders.calling.contract import current_contract
@@ -23,6 +23,7 @@ from shipping_portal.accounts.access import (
     EVERY_MEMBER,
     MemberRequest,
     audience,
+    require_get_or_post,
     same_origin,
 )
 from shipping_portal.accounts.address.addresses import LineField
@@ -53,8 +54,8 @@ class WatchForm(forms.Form):
             )
 
 
-@audience(*EVERY_MEMBER)
-@require_http_methods(["GET", "POST"])
+@audience(EVERY_MEMBER)
+@require_get_or_post
 def watched(request: MemberRequest) -> HttpResponse:
     """Show parcels booked elsewhere that this account follows; bookers add to them."""
     may_watch = request.membership.role in BOOKERS
@@ -104,7 +105,7 @@ def _watches_of(request: MemberRequest) -> QuerySet[Watch]:
     )
 
 
-@audience(*EVERY_MEMBER)
+@audience(EVERY_MEMBER)
 @require_GET
 def watched_parcel(request: MemberRequest, watch: uuid.UUID) -> HttpResponse:
     """Show what is known about a followed parcel.
@@ -135,7 +136,7 @@ def _is_anothers(watch: Watch) -> bool:
     return order is not None and order.sender_id != watch.sender_id
 
 
-@audience(*BOOKERS)
+@audience(BOOKERS)
 @require_POST
 def stop_watching(request: MemberRequest, watch: uuid.UUID) -> HttpResponse:
     found = get_object_or_404(_watches_of(request), uuid=watch)
@@ -144,7 +145,7 @@ def stop_watching(request: MemberRequest, watch: uuid.UUID) -> HttpResponse:
     return redirect("watched")
 
 
-@audience(*BOOKERS)
+@audience(BOOKERS)
 @same_origin
 @require_GET
 def tracking_page(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
@@ -171,7 +172,7 @@ class NoLink(Exception):
 
 def tracking_page_link(order: Order, *, by: User, now: dt.datetime) -> str:
     """Return a fresh link in the sender's role, never stored and always audited. Raises NoLink."""
-    if order.status != Status.BOOKED:
+    if not order.is_booked:
         raise NoLink("This page opens only while the parcel is booked.")
     if not gateway.is_reachable(order.account):
         raise NoLink(

@@ -51,12 +51,12 @@ def share(order: Order, *, by: User, now: dt.datetime, contact: str | None = Non
     return page
 
 
+@transaction.atomic
 def stop(order: Order, *, by: User, now: dt.datetime) -> None:
     """Delete the page. Its address never works again; sharing again makes another."""
-    with transaction.atomic():
-        deleted, _ = ReceiverPage.objects.filter(order=order).delete()
-        if deleted:
-            Audit.write("receiver's page stopped", order, by=by, sender=order.sender, at=now)
+    deleted, _ = ReceiverPage.objects.filter(order=order).delete()
+    if deleted:
+        Audit.write("receiver's page stopped", order, by=by, sender=order.sender, at=now)
 
 
 def why_not_shared(order: Order) -> str:
@@ -65,7 +65,7 @@ def why_not_shared(order: Order) -> str:
         return "Pages for receivers are turned off here."
     if order.sender.is_suspended:
         return "Booking is off for this account, and so is sharing."
-    if order.status != Status.BOOKED or order.erased_at:
+    if not order.is_booked or order.erased_at:
         return "Only a booked parcel can be shared."
     return "Its journey is over. There's nothing to follow." if order.progress in TERMINAL else ""
 
@@ -100,7 +100,7 @@ def link_of(page: ReceiverPage) -> str:
     for key in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS):
         token = _token(page.nonce, key)
         if token_hash(token) == page.token_hash:
-            return str(settings.SITE_URL + reverse("follow", args=[token]))
+            return settings.SITE_URL + reverse("follow", args=[token])
     return ""
 
 

@@ -16,10 +16,17 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.template.loader import render_to_string
 from django.utils import timezone
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_safe
 
 from orders.models import Order
-from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience, public, same_origin
+from shipping_portal.accounts.access import (
+    BOOKERS,
+    MemberRequest,
+    audience,
+    public,
+    require_get_or_post,
+    same_origin,
+)
 from shipping_portal.accounts.address.addresses import OnceOnly
 from shipping_portal.accounts.login import guesses
 from tracking import receiver_pages, receiver_words
@@ -113,9 +120,9 @@ def clean_contact(text: str) -> str:
     return stated
 
 
-@audience(*BOOKERS)
+@audience(BOOKERS)
 @same_origin
-@require_http_methods(["GET", "POST"])
+@require_get_or_post
 def receiver_page(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     """Share a parcel with its receiver, show the address, or stop."""
     mine = Order.objects.for_user(request.user).select_related("sender")

@@ -11,7 +11,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from orders.models import Order
-from orders.models.statuses import MOVING, STILL_AT_SENDER, Progress, Status
+from orders.models.statuses import MOVING, STILL_AT_SENDER, Progress
 from shipping_portal.accounts.address import places
 from shipping_portal.accounts.address.countries import ZONES_OF_COUNTRIES, state_code
 from shipping_portal.accounts.address.text import normalise_name
@@ -72,7 +72,7 @@ def facts_of(page: ReceiverPage, now: dt.datetime) -> dict[str, Any]:
     parcel: Parcel | None = getattr(order, "parcel", None)
     entries = timeline.for_parcel(parcel, reader.tzinfo)
     progress = order.shown_progress(now)
-    says_where = order.status == Status.BOOKED and not order.is_stopped(order.sender)
+    says_where = order.is_booked and not order.is_stopped(order.sender)
     title, sentence = WORDS.get(Progress(progress), TROUBLE) if says_where else NEUTRAL
     steps = milestones.of_order(order, progress, entries) if says_where else []
     return {

@@ -13,7 +13,14 @@ from django.views.decorators.http import require_http_methods
 
 from orders.labels import return_links
 from orders.models import Label, LabelBytes, Order, ReturnLink
-from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience, public, same_origin
+from shipping_portal.accounts.access import (
+    BOOKERS,
+    MemberRequest,
+    audience,
+    public,
+    require_get_or_post,
+    same_origin,
+)
 from shipping_portal.db.bucket import OutOfReach
 from tracking.receiver_views import HEADERS, POLICY, alone, guarded
 
@@ -59,9 +66,9 @@ def _take(link: ReturnLink) -> HttpResponse:
     return HttpResponse(content, content_type="application/pdf", headers=headers)
 
 
-@audience(*BOOKERS)
+@audience(BOOKERS)
 @same_origin
-@require_http_methods(["GET", "POST"])
+@require_get_or_post
 def return_link(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     """Make the link to a return's label, which is shown only now, or withdraw it."""
     found = get_object_or_404(

@@ -77,7 +77,7 @@ def follow_reference(sender: Sender, text: str, *, name: str, by: User, now: dt.
     reference = reference_in(text)
     account = _account_of(reference, by)
     with transaction.atomic():
-        Sender.objects.select_for_update(no_key=True).get(pk=sender.pk)
+        Sender.locked(sender.pk)
         parcel = scans.parcel_for(reference, account=account, at=now, is_typed=True)
         # Until now it was followed at the wrong carrier.
         same = sender.watches.filter(IN_VAIN, parcel__reference__upper=reference.upper())

@@ -1,7 +1,5 @@
 """Map the carrier's words: an operator previews what a meaning would change, then decides."""
 
-from typing import Any
-
 from django import forms
 from django.contrib import admin, messages
 from django.http import HttpRequest, HttpResponse
@@ -11,7 +9,7 @@ from django.utils import timezone
 
 from orders.models.statuses import Progress
 from shipping_portal.accounts.adminkit.actions import ReasonForm
-from shipping_portal.accounts.adminkit.facts import AdminPage, ReadOnlyAdmin, column
+from shipping_portal.accounts.adminkit.facts import AdminPage, Context, ReadOnlyAdmin, column
 from tracking import queues, word_decisions
 from tracking.models import EventWord
 
@@ -33,7 +31,7 @@ class DecideForm(ReasonForm):
     progress = forms.ChoiceField(choices=MEANINGS, required=False, widget=forms.HiddenInput)
 
 
-def decide_page(request: HttpRequest, word: EventWord, context: dict[str, Any]) -> HttpResponse:
+def decide_page(request: HttpRequest, word: EventWord, context: Context) -> HttpResponse:
     """Show what a meaning would change; POST saves it, with a reason."""
     form = DecideForm(request.POST) if request.method == "POST" else None
     if form and form.is_valid():

@@ -75,6 +75,7 @@ def preview_effect(word: EventWord, progress: str) -> Effect:
     return Effect(concerned.count(), len(tried), compare_progress(as_they_would_be))
 
 
+@transaction.atomic
 def decide_word(word: EventWord, progress: str, *, by: Any, reason: str, now: dt.datetime) -> int:
     """Save the decision and schedule a projection of every affected parcel; return how many.
 
@@ -83,14 +84,12 @@ def decide_word(word: EventWord, progress: str, *, by: Any, reason: str, now: dt
     Making the same decision again re-applies it to stored scans, for a contract file that has
     changed.
     """
-    with transaction.atomic():
-        due = _schedule_projections(parcels_with(word), now)
-        EventWord.objects.filter(pk=word.pk).update(progress=progress, is_known=True)
-        means = (
-            f"“{word.word}” means {Progress(progress).label if progress else NOTHING}, {due}"
-            " parcels"
-        )
-        Audit.write("word decided", word, by=by, reason=f"{means}: {reason}", at=now)
+    due = _schedule_projections(parcels_with(word), now)
+    EventWord.objects.filter(pk=word.pk).update(progress=progress, is_known=True)
+    means = (
+        f"“{word.word}” means {Progress(progress).label if progress else NOTHING}, {due} parcels"
+    )
+    Audit.write("word decided", word, by=by, reason=f"{means}: {reason}", at=now)
     return due
 
 

@@ -7,7 +7,6 @@ about these first.
 import datetime as dt
 import uuid
 from decimal import Decimal
-from typing import Any
 
 from django.db.models import Q
 
@@ -17,6 +16,7 @@ from orders.calling.contract import current_contract
 from orders.drafting.parcel_details import ParcelDetails, in_metric
 from orders.models import Order, Quote
 from orders.models.account import BOOKINGS, CarrierAccount
+from orders.models.quotes import Offered
 from orders.models.statuses import Status
 from orders.quoting import asking
 from orders.status.status_labels import UNCLEAR
@@ -52,7 +52,7 @@ class PickupDayPassed(Exception):
 
 def bookable_offer(
     quote: Quote, code: str, pickup_date: dt.date | None, now: dt.datetime
-) -> dict[str, Any]:
+) -> Offered:
     """Return the offer to book. `code` is its key: see orders.models.quotes.offer_key.
 
     Raises Suspended, Paused, LimitReached, ServiceNotOffered, ContentsMissing, CarrierChanged or

@@ -20,6 +20,7 @@ from orders.booking.limits import LimitReached
 from orders.calling import gateway
 from orders.drafting.parcel_details import ParcelDetails, in_metric
 from orders.models import BookingAttempt, CarrierAccount, Order, OrderChange, Quote
+from orders.models.quotes import Offered
 from orders.models.statuses import Status
 from orders.quoting import asking
 from orders.status.transitions import OF_FORM, create_due, move_to
@@ -321,7 +322,7 @@ def _same_form(order: Order, form_hash: str) -> Order:
     return order
 
 
-def _orders_of(quote: Quote, offer: dict[str, Any], **made: Any) -> list[Order]:
+def _orders_of(quote: Quote, offer: Offered, **made: Any) -> list[Order]:
     """Return an order for each parcel of the quote, at that parcel's own price."""
     parcels = ParcelDetails.from_json(quote.details).parcels()
     offers = offer.get("parcels", [offer])
@@ -344,7 +345,7 @@ def _give_tokens(orders: list[Order], form_token: uuid.UUID, form_hash: str) -> 
 
 def _from_quote(
     quote: Quote,
-    offer: dict[str, Any],
+    offer: Offered,
     *,
     by: User,
     pickup_date: dt.date | None,

@@ -39,20 +39,20 @@ def note_answers(order: Order, *, at: dt.datetime, answered: BookingAttempt | No
     )
 
 
+@transaction.atomic
 def resolve_duplicate(order: Order, *, by: Any, reason: str, now: dt.datetime) -> None:
     """Resolve a duplicate once an operator has asked the carrier. Raises NothingWaits."""
-    with transaction.atomic():
-        references = [
-            attempt.seen_reference for attempt in waiting_duplicates(order).select_for_update()
-        ]
-        if not waiting_duplicates(order).update(duplicate_booking_at=None):
-            raise NothingWaits("No second order waits any more.")
-        named = ", ".join(references)
-        Audit.write(
-            "second order resolved",
-            order,
-            by=by,
-            sender=order.sender,
-            reason=f"{named}: {reason}",
-            at=now,
-        )
+    references = [
+        attempt.seen_reference for attempt in waiting_duplicates(order).select_for_update()
+    ]
+    if not waiting_duplicates(order).update(duplicate_booking_at=None):
+        raise NothingWaits("No second order waits any more.")
+    named = ", ".join(references)
+    Audit.write(
+        "second order resolved",
+        order,
+        by=by,
+        sender=order.sender,
+        reason=f"{named}: {reason}",
+        at=now,
+    )

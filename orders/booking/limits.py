@@ -41,10 +41,12 @@ from shipping_portal.accounts.models import Sender
 from shipping_portal.db.planned_statements import Given, PlannedUpdate
 from shipping_portal.ops.starting import end_if_restored
 
+Columns = dict[str, Any]  # values by the column that takes them
+
 MONEY = DecimalField(max_digits=16, decimal_places=2)
 CENT = Decimal("0.01")
 MINUTE = dt.timedelta(minutes=1)
-NOT_COUNTED: dict[str, Any] = {"reserved_on": None, "reserved": Decimal(0), "unbilled": Decimal(0)}
+NOT_COUNTED: Columns = {"reserved_on": None, "reserved": Decimal(0), "unbilled": Decimal(0)}
 
 
 class Limit(NamedTuple):
@@ -135,9 +137,9 @@ def next_day(sender: Sender, now: dt.datetime) -> dt.date:
     return day_of(sender, now) + dt.timedelta(days=1)
 
 
-def used(sender: Sender, now: dt.datetime) -> dict[str, Any]:
+def used(sender: Sender, now: dt.datetime) -> Columns:
     """Return what counts now, by counter name."""
-    counters: dict[str, Any] = {name: getattr(sender, name) for name in COUNTERS}
+    counters = {name: getattr(sender, name) for name in COUNTERS}
     if sender.counted_on != day_of(sender, now):
         counters |= {"booked_today": 0, "spent_today": Decimal(0)}
     return counters
@@ -167,9 +169,7 @@ def refuse_unless_room(
 
 
 @contextmanager
-def counting(
-    order: Order, new: str, changes: dict[str, Any], at: dt.datetime
-) -> Iterator[dict[str, Any]]:
+def counting(order: Order, new: str, changes: Columns, at: dt.datetime) -> Iterator[Columns]:
     """Count this move of the order around its writes; give the fields to write into it.
 
     Raises LimitReached if the move makes the order due.
@@ -185,12 +185,12 @@ def counting(
 class _Counted(NamedTuple):
     """What a move writes into the order, and what it adds to the day's spend of all senders."""
 
-    fields: dict[str, Any]
+    fields: Columns
     day: dt.date | None = None
     money: Decimal = Decimal(0)
 
 
-def _count_move(order: Order, new: str, changes: dict[str, Any], at: dt.datetime) -> _Counted:
+def _count_move(order: Order, new: str, changes: Columns, at: dt.datetime) -> _Counted:
     """Count a move for the order's sender.
 
     If an order was released and the carrier accepts it late, it is counted whatever the limits say.
@@ -212,9 +212,7 @@ def _count_move(order: Order, new: str, changes: dict[str, Any], at: dt.datetime
     return _Counted(fields, counts.day, more)
 
 
-def reserve(
-    sender: Sender, price: Decimal, at: dt.datetime, *, is_binding: bool = True
-) -> dict[str, Any]:
+def reserve(sender: Sender, price: Decimal, at: dt.datetime, *, is_binding: bool = True) -> Columns:
     """Count one parcel of the sender at this price; return what the order stores of it.
 
     Raises LimitReached, and counts nothing.
@@ -244,7 +242,7 @@ def _plan_count(limits: Iterable[Limit], *, is_first: bool = False) -> PlannedUp
         return Case(When(counted_on=day, then=F(counter)), default=Value(0), output_field=MONEY)
 
     day, price = Given("day", DateField()), Given("price", MONEY)
-    after: dict[str, Any] = {
+    after = {
         "booked_today": of_the_day("booked_today") + 1,
         # SQLite adds as floating point
         "spent_today": Round(of_the_day("spent_today") + price, 2),
@@ -267,7 +265,7 @@ COUNT_BEFORE_APPROVAL = _plan_count(LIMITS, is_first=True)
 
 
 def _count(sender: Sender, price: Decimal, day: dt.date, *, is_binding: bool) -> bool:
-    values: dict[str, Any] = {"sender": sender.pk, "price": price, "day": day}
+    values = {"sender": sender.pk, "price": price, "day": day}
     if not is_binding:
         return bool(COUNT.run(**values))
     if sender.first_parcels is None:
@@ -329,7 +327,7 @@ class _Counts(NamedTuple):
 
 def _locked_counts(order: Order) -> _Counts | None:
     """Lock the sender; return what the order counts, or None if it was released meantime."""
-    Sender.objects.select_for_update(no_key=True).get(pk=order.sender_id)
+    Sender.locked(order.sender_id)
     own: QuerySet[Any, Any] = Order.objects.filter(pk=order.pk, reserved_on__isnull=False)
     found = own.values_list("reserved_on", "reserved", "unbilled").first()
     return _Counts(*found) if found else None

@@ -4,11 +4,11 @@ The first is free, repeatable, and may name the price.
 """
 
 import datetime as dt
-from typing import Any
 
 from orders.booking import answers
 from orders.booking.verdict import BackToDraft, Go, PreparedVerdict, Refuse, Retry, StopAccount
 from orders.models import Order
+from orders.models.quotes import Offered
 from orders.quoting import asking
 from shipping_portal.carrier.client import Carrier
 from shipping_portal.carrier.errors import AccountStopped, CarrierError, NotSent, Rejected
@@ -49,7 +49,7 @@ def shipment_of(order: Order) -> Shipment:
     )
 
 
-def _offer_at(order: Order, price: Money) -> dict[str, Any]:
+def _offer_at(order: Order, price: Money) -> Offered:
     """Return the order's accepted offer at another price, in the form that a Quote stores."""
     days = {"pickup": order.quoted_pickup_date, "eta_from": order.eta_from, "eta_to": order.eta_to}
     return {

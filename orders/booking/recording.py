@@ -281,7 +281,7 @@ def unknown(
     """
     with transaction.atomic(durable=True):
         order = Order.locked(attempt.order_id)
-        facts: dict[str, Any] = {"error": why[:300], "done_at": at, "lease_until": at}
+        facts = {"error": why[:300], "done_at": at, "lease_until": at}
         if answer:
             facts |= {
                 "http_status": answer.status,

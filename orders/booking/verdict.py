@@ -12,6 +12,7 @@ from django.conf import settings
 from orders.calling import gateway
 from orders.models import Order
 from orders.models.account import BOOKINGS, QUOTES
+from orders.models.quotes import Offered
 from orders.models.statuses import Status
 from shipping_portal.accounts.address import places
 from shipping_portal.carrier.errors import Rejected
@@ -30,7 +31,7 @@ class Go:
     `agreed` is a new offer's columns, `body` what the carrier prepared.
     """
 
-    agreed: dict[str, Any] | None = None
+    agreed: Offered | None = None
     is_old: bool = False
     body: bytes = field(default=b"", repr=False)
 

@@ -5,8 +5,6 @@ OLDER_CARRIERS are kept until their orders end. Nothing of this is stored; a Car
 finds its settings by fingerprint (docs/decisions/0016).
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Find an account's settings, contract and client: what its carrier is assumed or known to do."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from decimal import Decimal
 

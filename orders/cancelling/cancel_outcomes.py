@@ -35,11 +35,13 @@ from shipping_portal.carrier.errors import (
 from shipping_portal.carrier.messages import Booked, Cancelled
 from shipping_portal.jobs.models import backoff
 
+Columns = dict[str, Any]  # values by the column that takes them
+
 State = CancelAttempt.State
 ASK_AN_OPERATOR_AFTER = 8
 LOOK_AGAIN = dt.timedelta(days=1)
 FOUND_BOOKED = "We asked the carrier: it is still booked there."
-ANSWERED: dict[str, Any] = {"problem": {}, "cancel_refused_at": None}
+ANSWERED: Columns = {"problem": {}, "cancel_refused_at": None}
 
 
 def record(order: Order, attempt: CancelAttempt, outcome: Outcome) -> None:
@@ -49,7 +51,7 @@ def record(order: Order, attempt: CancelAttempt, outcome: Outcome) -> None:
     """
     now = timezone.now()
     new: str
-    changes: dict[str, Any] = {}
+    changes = {}
     match outcome:
         case CancelAsked(answer):
             # Unknown until the carrier decides: it may still refuse.
@@ -90,24 +92,24 @@ def record(order: Order, attempt: CancelAttempt, outcome: Outcome) -> None:
     return None
 
 
-def _evidence(found: Unresolved) -> dict[str, Any]:
+def _evidence(found: Unresolved) -> Columns:
     """Return what the attempt stores about an outcome that isn't resolved.
 
     It is the reason, and any reply that we can't rely on.
     """
-    fields: dict[str, Any] = {"state": State.UNKNOWN if found.was_asked else State.WANTED}
+    fields: Columns = {"state": State.UNKNOWN if found.was_asked else State.WANTED}
     if found.why:
         fields |= {"answer": found.why[:500], **_reply(found.error)}
     return fields
 
 
-def _reply(error: CarrierError | None) -> dict[str, Any]:
+def _reply(error: CarrierError | None) -> Columns:
     if not isinstance(error, Rejected | OutcomeUnknown):
         return {}
     return {"http_status": error.status or None, "response": error.body}
 
 
-def _answer_fields(answer: Cancelled) -> dict[str, Any]:
+def _answer_fields(answer: Cancelled) -> Columns:
     return {
         "http_status": answer.status,
         "response": answer.body,
@@ -145,9 +147,7 @@ def confirm(order_id: int, attempt_id: int, answer: Cancelled) -> None:
             # §2.5).
             changes = {**ANSWERED, "cancelled_at": now, "due_at": now}
             move_to(order, Status.CANCELLED, reason="the carrier cancelled it", at=now, **changes)
-        elif order.status == Status.BOOKED and attempt.update(
-            state=State.UNKNOWN, done_at=None, **fields
-        ):
+        elif order.is_booked and attempt.update(state=State.UNKNOWN, done_at=None, **fields):
             reason = "the carrier said yes late, after it was found still booked"
             move_to(order, Status.CANCELLING, reason=reason, at=now, due_at=None, **ANSWERED)
             problem = {"kind": "unclear", "text": "The carrier said no, and yes after that"}
@@ -155,7 +155,7 @@ def confirm(order_id: int, attempt_id: int, answer: Cancelled) -> None:
             move_to(order, Status.CANCEL_UNCONFIRMED, reason=reason, at=now, problem=problem)
 
 
-def _refused(order: Order, why: str, now: dt.datetime) -> dict[str, Any]:
+def _refused(order: Order, why: str, now: dt.datetime) -> Columns:
     """Return what the sender sees when a cancellation is refused.
 
     It stays until the parcel moves, is cancelled, is kept, or cancelling is requested again.
@@ -172,8 +172,8 @@ def resolve(order: Order, *, is_cancelled: bool, by: User, reason: str, now: dt.
 
     Raises Order.WrongStatus if it is resolved already, or while a worker asks the carrier.
     """
-    changes: dict[str, Any]
-    ended: dict[str, Any]
+    changes: Columns
+    ended: Columns
     if is_cancelled:
         new, ended = Status.CANCELLED, {"state": State.DONE}
         changes = {**ANSWERED, "cancelled_at": now}
@@ -200,7 +200,7 @@ def found_cancelled(order: Order, viewed: Booked, *, why: str, is_asked: bool) -
     now = timezone.now()
     with transaction.atomic(durable=True):
         order = Order.locked(order.pk)
-        if order.status != Status.BOOKED:
+        if not order.is_booked:
             return
         CancelAttempt.objects.create(
             order=order,

@@ -7,7 +7,7 @@ import datetime as dt
 
 from orders.calling.contract import another_day, contract_of
 from orders.models import Order
-from orders.models.statuses import BEFORE_COLLECTION, STILL_AT_SENDER, Progress, Status
+from orders.models.statuses import BEFORE_COLLECTION, STILL_AT_SENDER, Progress
 from shipping_portal.accounts.formatting import local_date
 
 NO_WAY = "The carrier takes no cancellations from here. Contact us; we'll ask it."
@@ -15,7 +15,7 @@ NO_WAY = "The carrier takes no cancellations from here. Contact us; we'll ask it
 
 def refuse_cancel_unless_allowed(order: Order, now: dt.datetime) -> None:
     """Raise WrongStatus, PickupProblem or AlreadyCollected unless it may be cancelled now."""
-    if order.status != Status.BOOKED:
+    if not order.is_booked:
         raise Order.WrongStatus(f"{order} is {order.get_status_display().lower()}")
     if contract_of(order.account).operation("cancel") is None:
         raise Order.WrongStatus(NO_WAY)

@@ -17,6 +17,8 @@ from orders.drafting.receiver_form import ReceiverForm, line
 from shipping_portal.accounts.address import countries
 from shipping_portal.carrier.messages import Item
 
+Cleaned = dict[str, Any]  # a form's values, as far as they are valid
+
 ROWS = 5
 PARTS = ("description", "value", "quantity", "origin", "hs_code")
 CURRENCY = {"AU": "AUD", "CA": "CAD", "US": "USD"}
@@ -90,7 +92,7 @@ class ContentsForm(ReceiverForm):
         """Return whether anything is filled in below the first row."""
         return any(self[f"item_{row}_description"].value() for row in range(2, ROWS + 1))
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> Cleaned:
         cleaned = super().clean()
         cleaned["items"] = ()
         if not (self.is_abroad and exports_from(self.address.country)):
@@ -115,8 +117,8 @@ class ContentsForm(ReceiverForm):
             for part in ("description", "value", "hs_code")
         )
 
-    def _item(self, row: int, cleaned: dict[str, Any]) -> Item | None:
-        parts: dict[str, Any] = {part: cleaned.get(f"item_{row}_{part}") for part in PARTS}
+    def _item(self, row: int, cleaned: Cleaned) -> Item | None:
+        parts: Cleaned = {part: cleaned.get(f"item_{row}_{part}") for part in PARTS}
         before = len(self.errors)
         self._check(row, parts)
         if len(self.errors) > before or any(f"item_{row}_{part}" in self.errors for part in parts):
@@ -129,7 +131,7 @@ class ContentsForm(ReceiverForm):
             hs_code=parts["hs_code"],
         )
 
-    def _check(self, row: int, parts: dict[str, Any]) -> None:
+    def _check(self, row: int, parts: Cleaned) -> None:
         digits = re.sub(r"[^0-9]", "", parts["hs_code"] or "")
         refusals = {
             "description": (
@@ -158,87 +160,39 @@ class ContentsForm(ReceiverForm):
 
 
 # The first group that a text matches asks. Words are matched whole, singular or plural.
-QUESTIONS: dict[str, tuple[str, ...]] = {
+WORDS = {
     "Is it inside its device? Power banks, and batteries on their own or damaged, can't go.": (
-        "battery",
-        "batteries",
-        "power bank",
-        "power banks",
-        "powerbank",
-        "powerbanks",
-        "lithium",
+        "battery, batteries, power bank, power banks, powerbank, powerbanks, lithium"
     ),
     "Does it contain alcohol? Perfume that burns can't go.": (
-        "perfume",
-        "perfumes",
-        "cologne",
-        "aftershave",
-        "eau de toilette",
-        "eau de parfum",
+        "perfume, perfumes, cologne, aftershave, eau de toilette, eau de parfum"
     ),
     "Is it a can under pressure? Aerosols can't go.": (
-        "aerosol",
-        "aerosols",
-        "hairspray",
-        "spray can",
-        "spray cans",
-        "spray paint",
+        "aerosol, aerosols, hairspray, spray can, spray cans, spray paint"
     ),
     "Does it burn? Nail polish and its remover can't go if they do.": (
-        "nail polish",
-        "nail varnish",
-        "nail lacquer",
-        "acetone",
+        "nail polish, nail varnish, nail lacquer, acetone"
     ),
     "Does it contain alcohol? Sanitiser that burns can't go.": (
-        "sanitiser",
-        "sanitisers",
-        "sanitizer",
-        "sanitizers",
+        "sanitiser, sanitisers, sanitizer, sanitizers"
     ),
     "Does it hold gas or fuel, or light a flame? Then it can't go.": (
-        "lighter",
-        "lighters",
-        "matches",
-        "firework",
-        "fireworks",
-        "sparkler",
-        "sparklers",
-        "flare",
-        "flares",
+        "lighter, lighters, matches, firework, fireworks, sparkler, sparklers, flare, flares"
     ),
     "Is there gas in it? Cylinders and cartridges of gas can't go.": (
-        "gas",
-        "butane",
-        "propane",
-        "gas cylinder",
-        "gas cartridge",
+        "gas, butane, propane, gas cylinder, gas cartridge"
     ),
     "Does it burn? Fuel, and paint, solvent or glue that burns, can't go.": (
-        "paint",
-        "paints",
-        "thinner",
-        "solvent",
-        "turpentine",
-        "glue",
-        "adhesive",
-        "fuel",
-        "petrol",
-        "gasoline",
-        "kerosene",
+        "paint, paints, thinner, solvent, turpentine, glue, adhesive, fuel, petrol, gasoline, "
+        "kerosene"
     ),
     "Is it corrosive or poisonous? Then it can't go.": (
-        "bleach",
-        "acid",
-        "poison",
-        "pesticide",
-        "pesticides",
-        "weedkiller",
-        "insecticide",
+        "bleach, acid, poison, pesticide, pesticides, weedkiller, insecticide"
     ),
-    "Is it a strong magnet? Strong ones can't go.": ("magnet", "magnets"),
-    "Is it packed with dry ice? That can't go.": ("dry ice",),
+    "Is it a strong magnet? Strong ones can't go.": "magnet, magnets",
+    "Is it packed with dry ice? That can't go.": "dry ice",
 }
+QUESTIONS = {question: words.split(", ") for question, words in WORDS.items()}
 
 
 @dataclass(frozen=True)

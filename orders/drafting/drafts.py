@@ -10,7 +10,6 @@ submit      books one of the offers, which ends the draft
 
 import datetime as dt
 import uuid
-from collections.abc import Mapping
 from typing import Any
 
 from django.db import transaction
@@ -19,6 +18,7 @@ from django.db.models import BigIntegerField, QuerySet
 from orders.booking import booking_rules, bookings
 from orders.drafting import further_parcels
 from orders.drafting.forms import ParcelForm, after_presses, initial_from
+from orders.drafting.further_parcels import Values
 from orders.drafting.parcel_details import ParcelDetails
 from orders.drafting.returning import form_start
 from orders.drafting.sizes import offered_sizes
@@ -50,7 +50,7 @@ def parcel_form(
     sender: Sender,
     data: Any = None,
     *,
-    initial: Mapping[str, Any] | None = None,
+    initial: Values | None = None,
     draft: Draft | None = None,
 ) -> ParcelForm:
     """Return a sender's parcel form, with the values posted or with its initial ones.
@@ -73,7 +73,7 @@ def parcel_form(
 def begin(
     sender: Sender,
     by: User,
-    first: ParcelDetails | Mapping[str, Any],
+    first: ParcelDetails | Values,
     *,
     now: dt.datetime,
     **known: Any,
@@ -96,7 +96,7 @@ def begin(
     return Draft.objects.create(sender=sender, made_by=by, **stored | known)
 
 
-def save(draft: Draft, values: Mapping[str, Any], *, now: dt.datetime) -> Draft:
+def save(draft: Draft, values: Values, *, now: dt.datetime) -> Draft:
     """Store the form as typed and return its row: a new one if this parcel is already booked.
 
     A post that a page sent before the one stored last changes nothing. An account may save MOST
@@ -118,7 +118,7 @@ def save(draft: Draft, values: Mapping[str, Any], *, now: dt.datetime) -> Draft:
 
 def _save_among_the_others(draft: Draft, stored: dict[str, Any]) -> Draft:
     """Store a draft that isn't saved yet. The sender's lock keeps to the most that may be saved."""
-    Sender.objects.select_for_update(no_key=True).get(pk=draft.sender_id)
+    Sender.locked(draft.sender_id)
     mine = Draft.objects.filter(sender=draft.sender)
     row = mine.filter(uuid=draft.uuid).first()
     if row and not row.order_id and _is_overtaken(row, stored["values"]):
@@ -136,12 +136,12 @@ def _save_among_the_others(draft: Draft, stored: dict[str, Any]) -> Draft:
     return row
 
 
-def change(draft: Draft, values: Mapping[str, Any]) -> None:
+@transaction.atomic
+def change(draft: Draft, values: Values) -> None:
     """Overwrite these values of a stored draft."""
-    with transaction.atomic():
-        row = _lock(draft)
-        if row:
-            Draft.objects.filter(pk=row.pk).update(values=row.values | _as_stored(values))
+    row = _lock(draft)
+    if row:
+        Draft.objects.filter(pk=row.pk).update(values=row.values | _as_stored(values))
 
 
 def _lock(draft: Draft) -> Draft | None:
@@ -149,14 +149,14 @@ def _lock(draft: Draft) -> Draft | None:
     return Draft.objects.select_for_update().filter(pk=draft.pk, order=None).first()
 
 
-def _is_overtaken(stored: Draft, values: Mapping[str, Any]) -> bool:
+def _is_overtaken(stored: Draft, values: Values) -> bool:
     """Return whether the page that sent these values sent the stored ones later."""
     page, number = _edit_in(values)
     newest_page, newest = _edit_in(stored.values)
     return page == newest_page and number < newest
 
 
-def _edit_in(values: Mapping[str, Any]) -> tuple[str, int]:
+def _edit_in(values: Values) -> tuple[str, int]:
     """Return the page that sent these values, and which of its posts it was. Without a script 0."""
     page, _, number = str(values.get("edit") or "").partition(" ")
     return page, int(number) if number.isascii() and number.isdecimal() and len(number) < 10 else 0
@@ -213,7 +213,7 @@ def _delete_oldest_untouched(by: User) -> None:
     Draft.objects.filter(pk__in=list(untouched.values_list("pk", flat=True)[MOST - 1 :])).delete()
 
 
-def _as_stored(values: Mapping[str, Any]) -> dict[str, Any]:
+def _as_stored(values: Values) -> dict[str, Any]:
     """Return what is filled in, as values for JSON.
 
     Text is on one line, cut to what a control holds, without NUL.

@@ -13,6 +13,8 @@ from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.messages import Item, Measures, Party, Shipment
 from shipping_portal.carrier.writing import CENTIMETRES, KILOGRAMS
 
+Plain = dict[str, Any]  # as JSON
+
 # No price depends on these.
 NOBODY = dict.fromkeys(("name", "company", "email", "phone", "instructions"), "")
 
@@ -44,13 +46,12 @@ class ParcelDetails:
     returns: int | None = None  # key of the parcel that this one sends back
     more: tuple[Box, ...] = ()
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Plain:
         """Return plain JSON; decimals become strings."""
-        plain: dict[str, Any] = json.loads(json.dumps(asdict(self), default=str))
-        return plain
+        return json.loads(json.dumps(asdict(self), default=str))
 
     @classmethod
-    def from_json(cls, plain: dict[str, Any]) -> Self:
+    def from_json(cls, plain: Plain) -> Self:
         return cls(
             pickup=Party(**plain["pickup"]),
             receiver=Party(**plain["receiver"]),
@@ -152,7 +153,7 @@ class ParcelDetails:
         )
 
 
-def measures_from(plain: dict[str, Any]) -> Measures:
+def measures_from(plain: Plain) -> Measures:
     return Measures(
         weight=Decimal(plain["weight"]),
         weight_units=plain["weight_units"],
@@ -163,7 +164,7 @@ def measures_from(plain: dict[str, Any]) -> Measures:
     )
 
 
-def items_from(plain: list[dict[str, Any]]) -> tuple[Item, ...]:
+def items_from(plain: list[Plain]) -> tuple[Item, ...]:
     return tuple(Item(**{**item, "value": Decimal(item["value"])}) for item in plain)
 
 

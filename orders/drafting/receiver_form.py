@@ -16,6 +16,8 @@ from shipping_portal.accounts.formatting import PLACE, WORDS, say
 from shipping_portal.accounts.models import Locality, PickupAddress, Sender
 from shipping_portal.carrier.messages import Party
 
+Cleaned = dict[str, Any]  # a form's values, as far as they are valid
+
 RECEIVER_PARTS = (
     "name",
     "company",
@@ -190,7 +192,7 @@ class ReceiverForm(addresses.OnceOnly):
             )
         return email
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> Cleaned:
         cleaned = super().clean() or self.cleaned_data
         self._names_differ(cleaned)
         self._phone(cleaned)
@@ -219,14 +221,14 @@ class ReceiverForm(addresses.OnceOnly):
         )
         return str(country or self.address.country).strip().upper()
 
-    def _names_differ(self, cleaned: dict[str, Any]) -> None:
+    def _names_differ(self, cleaned: Cleaned) -> None:
         if addresses.same_name(
             cleaned.get("receiver_name", ""), cleaned.get("receiver_company", "")
         ):
             same = "Contact and company are the same. Clear company so it prints once."
             self.add_error("receiver_company", ValidationError(same, code="same_name"))
 
-    def _phone(self, cleaned: dict[str, Any]) -> None:
+    def _phone(self, cleaned: Cleaned) -> None:
         if "receiver_phone" not in cleaned or "receiver_country" not in cleaned:
             return
         typed, country = cleaned["receiver_phone"], cleaned["receiver_country"]
@@ -248,7 +250,7 @@ class ReceiverForm(addresses.OnceOnly):
             )
             self.add_error("receiver_phone", ValidationError(needed, code="abroad"))
 
-    def _lines_repeat_nothing(self, cleaned: dict[str, Any]) -> None:
+    def _lines_repeat_nothing(self, cleaned: Cleaned) -> None:
         place = [
             cleaned.get(f"receiver_{part}", "")
             for part in ("suburb", "postcode", "state", "country")
@@ -259,7 +261,7 @@ class ReceiverForm(addresses.OnceOnly):
                 text = addresses.REPEATS.format(words=repeated, word=say("suburb", self._country))
                 self.add_error(name, ValidationError(text, code="repeats"))
 
-    def _is_street(self, name: str, cleaned: dict[str, Any]) -> bool:
+    def _is_street(self, name: str, cleaned: Cleaned) -> bool:
         """Return whether the sender confirmed this exact line as the street.
 
         They may do so here or in the address book.
@@ -284,7 +286,7 @@ class ReceiverForm(addresses.OnceOnly):
             if any(error.code == "repeats" for error in wrong.get(name, ()))
         ]
 
-    def _pair_is_published(self, cleaned: dict[str, Any]) -> None:
+    def _pair_is_published(self, cleaned: Cleaned) -> None:
         names = [f"receiver_{part}" for part in ("country", "suburb", "postcode")]
         if any(name in self.errors for name in names):
             return
@@ -307,7 +309,7 @@ class ReceiverForm(addresses.OnceOnly):
         else:
             self._refuse_pair(suburb, postcode, pair.near)
 
-    def _take_unlisted(self, cleaned: dict[str, Any]) -> None:
+    def _take_unlisted(self, cleaned: Cleaned) -> None:
         """Use the place as typed if no list is loaded for this country.
 
         The carrier's reply decides.
@@ -342,7 +344,7 @@ class ReceiverForm(addresses.OnceOnly):
             "receiver_postcode", ValidationError(f"Doesn't match {suburb}.", code="pair_too")
         )
 
-    def _instructions(self, cleaned: dict[str, Any]) -> str:
+    def _instructions(self, cleaned: Cleaned) -> str:
         if self.address.country != "AU":
             return self._with_extension(str(cleaned.get("receiver_instructions", "")))
         term = {"authority_to_leave": AUTHORITY, "signature": SIGNATURE}.get(

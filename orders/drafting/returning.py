@@ -9,7 +9,7 @@ from dataclasses import replace
 from orders.calling.contract import contracts_for_new_orders, takes_parcel
 from orders.drafting.parcel_details import ParcelDetails
 from orders.models import Order
-from orders.models.statuses import Progress, Status
+from orders.models.statuses import Progress
 from shipping_portal.accounts.address.countries import country_name
 from shipping_portal.accounts.models import PickupAddress, Sender
 from shipping_portal.carrier.messages import Party
@@ -27,7 +27,7 @@ def why_not_sent_back(order: Order) -> str:
         return A_RETURN
     if order.erased_at:
         return ERASED
-    if order.status != Status.BOOKED or order.progress not in ARRIVED:
+    if not order.is_booked or order.progress not in ARRIVED:
         return NOT_YET
     home = order.pickup["country"]
     way = order.receiver_country, home

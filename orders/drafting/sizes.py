@@ -28,28 +28,28 @@ def offered_sizes(sender: Sender) -> list[ParcelSize]:
     return [size for size in every if size in top]
 
 
+@transaction.atomic
 def append_size(sender: Sender, size: ParcelSize) -> None:
     """Add a size at the end. Raises TooManySizes, and IntegrityError if its name is taken."""
-    with transaction.atomic():
-        Sender.objects.select_for_update().get(pk=sender.pk)
-        there = sender.sizes.aggregate(count=Count("pk"), last=Max("position"))
-        if there["count"] >= MOST:
-            raise TooManySizes(f"There are {MOST} sizes already. Delete one you don't use.")
-        size.sender, size.position = sender, (there["last"] or 0) + 1
-        size.save()
+    Sender.objects.select_for_update().get(pk=sender.pk)
+    there = sender.sizes.aggregate(count=Count("pk"), last=Max("position"))
+    if there["count"] >= MOST:
+        raise TooManySizes(f"There are {MOST} sizes already. Delete one you don't use.")
+    size.sender, size.position = sender, (there["last"] or 0) + 1
+    size.save()
 
 
+@transaction.atomic
 def move_size(size: ParcelSize, *, step: int) -> None:
     """Move a size one place up (-1) or down (1) in its sender's list. At either end it stays."""
-    with transaction.atomic():
-        Sender.objects.select_for_update().get(pk=size.sender_id)
-        order = list(ParcelSize.objects.filter(sender=size.sender_id).order_by("position", "pk"))
-        here = order.index(size)
-        there = min(max(here + step, 0), len(order) - 1)
-        order.insert(there, order.pop(here))
-        for position, one in enumerate(order, start=1):
-            one.position = position
-        ParcelSize.objects.bulk_update(order, ["position"])
+    Sender.objects.select_for_update().get(pk=size.sender_id)
+    order = list(ParcelSize.objects.filter(sender=size.sender_id).order_by("position", "pk"))
+    here = order.index(size)
+    there = min(max(here + step, 0), len(order) - 1)
+    order.insert(there, order.pop(here))
+    for position, one in enumerate(order, start=1):
+        one.position = position
+    ParcelSize.objects.bulk_update(order, ["position"])
 
 
 def make_default(size: ParcelSize) -> None:

@@ -62,11 +62,11 @@ def _to_bucket(row: LabelBytes, content: bytes) -> bool:
     return is_moved
 
 
+@transaction.atomic
 def _to_database(row: LabelBytes, content: bytes) -> bool:
-    with transaction.atomic():
-        still = LabelBytes.objects.filter(pk=row.pk, address=row.address)
-        is_moved = bool(still.update(address="", content=content))
-        files.look_for_names({row.address})
+    still = LabelBytes.objects.filter(pk=row.pk, address=row.address)
+    is_moved = bool(still.update(address="", content=content))
+    files.look_for_names({row.address})
     return is_moved
 
 

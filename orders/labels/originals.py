@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import IO
 
 from orders.models import Label, LabelBytes, Order
-from orders.models.statuses import Status
 from shipping_portal import sheets
 from shipping_portal.accounts.models import Audit, User
 from shipping_portal.db.bucket import OutOfReach
@@ -103,14 +102,14 @@ def _wanted_labels(order: Order, sizes: tuple[str, ...], contents: Contents) -> 
     """Return the stored labels of these sizes, or else of any size."""
     ready = [label for label in order.labels.all() if label.is_printable]
     found = [label for size in sizes for label in ready if label.size == size] or ready[:1]
-    if order.status != Status.BOOKED or not found:
+    if not order.is_booked or not found:
         contents.missing.append(f"{order}: {why_none(order)}")
         return []
     return found
 
 
 def why_none(order: Order) -> str:
-    if order.status != Status.BOOKED:
+    if not order.is_booked:
         return f"{order.get_status_display()}. It has no label to use."
     if any(label.is_worthless for label in order.labels.all()):
         return WORTHLESS

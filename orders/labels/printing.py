@@ -86,7 +86,7 @@ def label_of(order: Order) -> Label | None:
 
     A worthless label can only be opened from its parcel's page.
     """
-    if order.status != Status.BOOKED:
+    if not order.is_booked:
         return None
     ready = [label for label in order.labels.all() if label.is_printable]
     return min(ready, key=lambda label: label.size != order.sender.label_size, default=None)
@@ -94,7 +94,7 @@ def label_of(order: Order) -> Label | None:
 
 def has_worthless_label(order: Order) -> bool:
     """Return whether an order is booked with a label that was made with a test key."""
-    return order.status == Status.BOOKED and any(label.is_worthless for label in order.labels.all())
+    return order.is_booked and any(label.is_worthless for label in order.labels.all())
 
 
 def pack_list(order: Order) -> list[tuple[int, str]]:
@@ -151,9 +151,7 @@ def mark_all_printed(orders: QuerySet[Order], *, by: User, at: dt.datetime) -> l
     """
     # Lock in one order, so that two simultaneous calls never deadlock.
     found = list(orders.order_by("pk").select_for_update(of=("self",), no_key=True))
-    marked = [
-        order for order in found if order.status == Status.BOOKED and order.printed_at is None
-    ]
+    marked = [order for order in found if order.is_booked and order.printed_at is None]
     Order.objects.filter(pk__in=[order.pk for order in marked]).update(printed_at=at, printed_by=by)
     Audit.objects.bulk_create(
         Audit(at=at, actor=by, sender_id=order.sender_id, action=PRINTED, subject=subject_of(order))
@@ -189,7 +187,7 @@ def _mark_printed(
     **changes: dt.datetime | User | None,
 ) -> bool:
     """Write printed_at and its audit row. Besides this only `mark_all_printed` writes it."""
-    if order.status != Status.BOOKED:
+    if not order.is_booked:
         raise Order.WrongStatus(f"{order} is {order.get_status_display().lower()}")
     if not Order.objects.filter(only_if, pk=order.pk, status=Status.BOOKED).update(**changes):
         return False

@@ -44,15 +44,15 @@ def make_return_link(order: Order, *, by: User, now: dt.datetime) -> str:
             expires_at=now + LASTS,
         )
         Audit.write("return label shared", order, by=by, sender=order.sender, at=now)
-    return str(settings.SITE_URL + reverse("return_label", args=[token]))
+    return settings.SITE_URL + reverse("return_label", args=[token])
 
 
+@transaction.atomic
 def withdraw(order: Order, *, by: User, now: dt.datetime) -> None:
     """Delete the link. Its address never works again."""
-    with transaction.atomic():
-        deleted, _ = ReturnLink.objects.filter(order=order).delete()
-        if deleted:
-            Audit.write("return label withdrawn", order, by=by, sender=order.sender, at=now)
+    deleted, _ = ReturnLink.objects.filter(order=order).delete()
+    if deleted:
+        Audit.write("return label withdrawn", order, by=by, sender=order.sender, at=now)
 
 
 def why_no_link(order: Order) -> str:
@@ -63,7 +63,7 @@ def why_no_link(order: Order) -> str:
         return "Booking is off for this account, and so is sharing."
     if order.returns_id is None or order.erased_at:
         return "Only a return's label can be given away."
-    if order.status != Status.BOOKED or order.progress not in WITH_THE_SENDER:
+    if not order.is_booked or order.progress not in WITH_THE_SENDER:
         return "Its label isn't needed any more."
     return "" if label_of(order) else "The carrier is still making its label."
 

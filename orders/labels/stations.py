@@ -15,7 +15,6 @@ from django.db.models import Count, Q, QuerySet
 
 from orders.labels import printing
 from orders.models import Label, Order, PrintJob, PrintStation
-from orders.models.statuses import Status
 from shipping_portal.accounts.api_tokens import DAYS, make_token, revoke_token
 from shipping_portal.accounts.models import Membership, User
 
@@ -47,11 +46,11 @@ def add_station(name: str, *, member: Membership, now: dt.datetime) -> tuple[Pri
     return made, text
 
 
+@transaction.atomic
 def stop_station(station: PrintStation, *, by: User, now: dt.datetime) -> None:
     """End a station for good. Waiting jobs are withdrawn; what it has taken may be on paper."""
-    with transaction.atomic():
-        revoke_token(station.token, by=by, now=now)
-        _end_jobs(station.jobs.all(), now)
+    revoke_token(station.token, by=by, now=now)
+    _end_jobs(station.jobs.all(), now)
 
 
 def _end_jobs(jobs: QuerySet[PrintJob], now: dt.datetime) -> None:
@@ -189,7 +188,7 @@ def _move(job: PrintJob, only_if: str, **changes: Any) -> bool:
 
 def why_unwanted(job: PrintJob) -> str:
     """Return why this label is not to be printed now, or ""."""
-    if job.order.status != Status.BOOKED:
+    if not job.order.is_booked:
         return f"The parcel is {job.order.get_status_display().lower()}. Don't use its label."
     label = label_of(job)
     if label is None or not label.is_printable:

@@ -12,29 +12,3 @@ from orders.models.searches import OrderSearch
 from orders.models.stations import PrintJob, PrintStation
 from orders.models.statuses import MOVES
 from orders.models.workbench import Draft, PriceWait, Replacement, SavedView
-
-__all__ = [
-    "MOVES",
-    "BookingAttempt",
-    "BucketFile",
-    "CancelAttempt",
-    "CarrierAccount",
-    "CarrierCall",
-    "CarrierLine",
-    "DailySpend",
-    "DatabaseMark",
-    "Draft",
-    "Label",
-    "LabelBytes",
-    "Order",
-    "OrderChange",
-    "OrderSearch",
-    "PriceWait",
-    "PrintJob",
-    "PrintStation",
-    "Quote",
-    "Replacement",
-    "Restore",
-    "ReturnLink",
-    "SavedView",
-]

@@ -356,6 +356,10 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, WideJob):
         return sender.dispatch_stopped_at is not None and self.progress in STILL_AT_SENDER
 
     @property
+    def is_booked(self) -> bool:
+        return self.status == Status.BOOKED
+
+    @property
     def is_held(self) -> bool:
         return self.status in HELD
 

@@ -11,6 +11,8 @@ from django.db import models
 from orders.models.account import CarrierAccount
 from shipping_portal.accounts.models import OwnedQuerySet
 
+Offered = dict[str, Any]  # one offer of a quote, as it is stored; see Quote
+
 
 class Quote(models.Model):
     """An immutable quote.
@@ -61,18 +63,16 @@ class Quote(models.Model):
         """
         return now - self.made_at <= dt.timedelta(seconds=settings.QUOTE_SECONDS)
 
-    def offer(self, key: str) -> dict[str, Any] | None:
+    def offer(self, key: str) -> Offered | None:
         """Return the product with this key, if it can be booked."""
         return next((offer for offer in bookable(self.products) if key_of(offer) == key), None)
 
-    def account_of(self, offer: dict[str, Any]) -> int:
+    def account_of(self, offer: Offered) -> int:
         """Return the key of the account that an offer belongs to."""
         return int(offer.get("account") or self.account_id)
 
 
-def offers_at(
-    products: list[dict[str, Any]], account: int | None, *, own: int
-) -> list[dict[str, Any]]:
+def offers_at(products: list[Offered], account: int | None, *, own: int) -> list[Offered]:
     """Return the products of one account; all without one. `own` is their quote's account."""
     if account is None:
         return products
@@ -88,12 +88,12 @@ def offer_key(code: str, account: int | None = None) -> str:
     return f"{code}@{account}" if account else code
 
 
-def key_of(offer: dict[str, Any]) -> str:
+def key_of(offer: Offered) -> str:
     """Return the key of a stored offer."""
     return offer_key(offer["code"], offer.get("account"))
 
 
-def by_price(products: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def by_price(products: list[Offered]) -> list[Offered]:
     """Return the bookable products, cheapest first; at the same price, earliest first.
 
     Amounts in different currencies can't be compared: those in the first product's come first.
@@ -109,6 +109,6 @@ def by_price(products: list[dict[str, Any]]) -> list[dict[str, Any]]:
     )
 
 
-def bookable(products: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def bookable(products: list[Offered]) -> list[Offered]:
     """Return the products that aren't marked as refused."""
     return [offer for offer in products if not offer.get("refused")]

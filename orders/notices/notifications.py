@@ -169,7 +169,7 @@ def not_as_agreed(order: Order) -> str:
 def notify_progress(order: Order) -> None:
     """Notify of a booked order's new progress if that is worth an email; else make no query."""
     at, now = order.progress_at, timezone.now()
-    if order.status != Status.BOOKED or at is None or now - at > NEWS_FOR:
+    if not order.is_booked or at is None or now - at > NEWS_FOR:
         return
     if found := progress_event(order, str(order.progress), at):
         outbox.notify(found, now=now)

@@ -20,13 +20,13 @@ from orders.calling.contract import contract_of, current_contract, takes_parcel
 from orders.drafting.parcel_details import ParcelDetails
 from orders.models import CarrierAccount, Order, Quote
 from orders.models.account import QUOTES
-from orders.models.quotes import bookable, key_of
+from orders.models.quotes import Offered, bookable, key_of
 from orders.quoting import consignments
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier.client import Carrier
 from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.errors import AccountStopped, CarrierError, NotSent, Rejected
-from shipping_portal.carrier.messages import Money, Product, Quoted
+from shipping_portal.carrier.messages import Amounts, Product, Quoted
 
 LONGEST_KEY = 100  # as long as the columns that hold it
 
@@ -264,7 +264,7 @@ def _question(details: ParcelDetails) -> str:
 
 def offer_from(
     product: Product, details: ParcelDetails, account: CarrierAccount, *, is_second: bool = False
-) -> dict[str, Any]:
+) -> Offered:
     """Return a product as the JSON that a Quote stores (see Quote).
 
     Marks what must fail as refused.
@@ -291,13 +291,13 @@ def offer_from(
     }
 
 
-def first_pickup(offer: dict[str, Any]) -> dt.date | None:
+def first_pickup(offer: Offered) -> dt.date | None:
     """Return the carrier's first pickup day (`eta.for_send_date`), or None for a drop-off."""
     day = offer.get("pickup")  # older quotes have none
     return dt.date.fromisoformat(day) if day and offer["first_mile"] != "drop-off" else None
 
 
-def _breakdown_lines(members: tuple[tuple[str, Money], ...]) -> list[list[str]]:
+def _breakdown_lines(members: Amounts) -> list[list[str]]:
     return [[name, str(money.amount), money.currency] for name, money in members]
 
 
@@ -331,7 +331,7 @@ def ask_again(order: Order, client: Carrier) -> PriceVerdict:
     return compare_offer(order, offer, timezone.now())
 
 
-def compare_offer(order: Order, offer: dict[str, Any] | None, now: dt.datetime) -> Go | BackToDraft:
+def compare_offer(order: Order, offer: Offered | None, now: dt.datetime) -> Go | BackToDraft:
     """Return whether this offer of the accepted product costs no more than agreed."""
     if offer is None:
         text = f"{order.product_name} is not offered for this parcel any more. Nothing was booked."
@@ -353,7 +353,7 @@ def compare_offer(order: Order, offer: dict[str, Any] | None, now: dt.datetime) 
     )
 
 
-def offer_fields(offer: dict[str, Any]) -> dict[str, Any]:
+def offer_fields(offer: Offered) -> dict[str, Any]:
     """Return the order's columns for an accepted offer."""
     return {
         "product_code": offer["code"],

@@ -4,11 +4,10 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
 
 from orders.calling import gateway
 from orders.models import Order, Quote
-from orders.models.quotes import by_price, key_of, offer_key, offers_at
+from orders.models.quotes import Offered, by_price, key_of, offer_key, offers_at
 from shipping_portal.accounts.formatting import money_in
 from shipping_portal.accounts.models import Sender
 from shipping_portal.carrier.messages import Measures
@@ -22,7 +21,7 @@ class Ready:
 
     pk: int
     quote: int
-    products: list[dict[str, Any]]
+    products: list[Offered]
     measures: Measures
 
 
@@ -31,7 +30,7 @@ class Choice:
     """A row with the product that a rule chooses, or None if nothing is offered."""
 
     row: Ready
-    offer: dict[str, Any] | None
+    offer: Offered | None
 
     @property
     def code(self) -> str:
@@ -72,7 +71,7 @@ def default_carrier(sender: Sender) -> int | None:
     return next(map(int, named), None)
 
 
-def preset_offer(quote: Quote, sender: Sender) -> dict[str, Any] | None:
+def preset_offer(quote: Quote, sender: Sender) -> Offered | None:
     """Return the offer that is chosen when the prices appear.
 
     The sender's rule chooses it, from their preferred carrier if that one offers any.
@@ -90,9 +89,7 @@ def current_key(code: str, account: int) -> str:
     return offer_key(code, account if second and second.pk == account else None)
 
 
-def choose_offer(
-    products: list[dict[str, Any]], rule: str, last: str = ""
-) -> dict[str, Any] | None:
+def choose_offer(products: list[Offered], rule: str, last: str = "") -> Offered | None:
     """Return the offer that a rule chooses, else the cheapest, or None if nothing is offered."""
     ordered = by_price(products)
     wanted = ordered
@@ -107,7 +104,7 @@ def choose_offer(
     return next(iter(wanted or ordered), None)
 
 
-def unmet_rule(products: list[dict[str, Any]], rule: str) -> list[str]:
+def unmet_rule(products: list[Offered], rule: str) -> list[str]:
     """Return what the rule asks for, if this parcel isn't offered it and something else is used."""
     found = choose_offer(products, rule)
     if rule != Rule.CHEAPEST_PICKUP or found is None or found["first_mile"] == "pickup":
@@ -119,7 +116,7 @@ def choices_by_rule(rows: Sequence[Ready], rule: str, last: str) -> list[Choice]
     return [Choice(row, choose_offer(row.products, rule, last)) for row in rows]
 
 
-def totals_by_rule(offered: Sequence[list[dict[str, Any]]], last: str) -> list[Total]:
+def totals_by_rule(offered: Sequence[list[Offered]], last: str) -> list[Total]:
     """Return one total for each usable rule. "Same as last time" needs an earlier parcel."""
     rules = [rule for rule in Rule if rule != Rule.LAST or last]
     return [
@@ -128,7 +125,7 @@ def totals_by_rule(offered: Sequence[list[dict[str, Any]]], last: str) -> list[T
     ]
 
 
-def total_of(rule: str, chosen: Sequence[dict[str, Any] | None]) -> Total:
+def total_of(rule: str, chosen: Sequence[Offered | None]) -> Total:
     found = [offer for offer in chosen if offer]
     sums: dict[str, Decimal] = defaultdict(Decimal)
     for offer in found:

@@ -5,13 +5,11 @@ Offers are added up, but each parcel is booked at its own price.
 
 from collections.abc import Sequence
 from decimal import Decimal
-from typing import Any
 
 from orders.drafting.parcel_details import ParcelDetails
 from orders.models import Quote
-from orders.models.quotes import key_of
+from orders.models.quotes import Offered, key_of
 
-Offered = dict[str, Any]
 Line = list[str]  # name, amount, currency
 
 

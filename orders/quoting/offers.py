@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from types import MappingProxyType
-from typing import Any
 
 from django.conf import settings
 
@@ -14,7 +13,7 @@ from orders.calling import gateway
 from orders.drafting import contents_form
 from orders.drafting.parcel_details import ParcelDetails, describe_doubt
 from orders.models import Order, Quote
-from orders.models.quotes import by_price, key_of
+from orders.models.quotes import Offered, by_price, key_of
 from orders.quoting import asking
 from shipping_portal.accounts.address.addresses import LINE_ADVISED, is_long
 from shipping_portal.accounts.formatting import money
@@ -212,12 +211,12 @@ def _closed_offers(
     return found
 
 
-def _carrier(quote: Quote, offer: dict[str, Any], titles: Titles) -> str:
+def _carrier(quote: Quote, offer: Offered, titles: Titles) -> str:
     return titles.get(quote.account_of(offer), "") if titles else ""
 
 
 def _make_offer(
-    plain: dict[str, Any],
+    plain: Offered,
     *,
     carrier: str,
     is_cheapest: bool,

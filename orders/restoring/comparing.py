@@ -10,7 +10,6 @@ from orders.calling import gateway
 from orders.calling.contract import contract_of
 from orders.cancelling import cancel_outcomes
 from orders.models import Label
-from orders.models.statuses import Status
 from shipping_portal.carrier.errors import CarrierError
 from shipping_portal.carrier.reading import read_cancel_state
 from shipping_portal.jobs.models import backoff
@@ -29,7 +28,7 @@ State = Label.State
 def compare_due_label(label: Label) -> None:
     """Ask the carrier about one held label's order, once for all of its labels."""
     order = label.order
-    if order.status == Status.BOOKED:
+    if order.is_booked:
         try:
             viewed = gateway.carrier_of(order, first="view").view(order.carrier_order_id)
         except CarrierError as error:

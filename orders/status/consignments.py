@@ -24,7 +24,7 @@ class Together:
     @property
     def labels(self) -> list[Order]:
         """Parcels that are booked; their labels are printed together."""
-        return [one for one in self.parcels if one.status == Status.BOOKED]
+        return [one for one in self.parcels if one.is_booked]
 
     @property
     def labels_query(self) -> str:

@@ -5,8 +5,6 @@ for which orders and parcels have unique indexes on SQLite and PostgreSQL. `iexa
 whole table on SQLite.
 """
 
-from __future__ import annotations
-
 import re
 
 from django.db.models import QuerySet

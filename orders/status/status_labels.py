@@ -42,7 +42,7 @@ def status_label(order: Order, now: dt.datetime) -> tuple[str, str]:
     progress = order.shown_progress(now)
     if order.cancel_refused_at:
         return "cancel_refused", NOT_CANCELLED
-    if order.status == Status.BOOKED and progress:
+    if order.is_booked and progress:
         own = OF_RETURNS.get(Progress(progress)) if order.returns_id else None
         return progress, own or str(Progress(progress).label)
     if order.used_after_cancel_at:

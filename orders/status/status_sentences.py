@@ -136,7 +136,7 @@ def status_sentence(
 
     With `sees_contact` it includes the carrier's own words.
     """
-    if order.status == Status.BOOKED:
+    if order.is_booked:
         return _of_booked(order, now, can_cancel=can_cancel)
     if order.status == Status.BOOKING:
         return _of_booking(waits_for(order, now), order)
@@ -173,7 +173,7 @@ def heading(order: Order, now: dt.datetime) -> str:
     """Return where a booked parcel is or what comes next, or "" if the due day says enough."""
     progress = Progress(order.shown_progress(now))
     is_known = order.progress_at is not None or progress == Progress.PICKUP_MISSED
-    if order.status != Status.BOOKED or progress not in HEADINGS or not is_known:
+    if not order.is_booked or progress not in HEADINGS or not is_known:
         return ""
     day = local_date(order.progress_at, order.sender)
     next_day = next_driver_day(order, now) if progress == Progress.PICKUP_MISSED else ""

@@ -103,7 +103,7 @@ def advance(order: Order, progress: str, *, at: dt.datetime | None) -> None:
     The caller has locked the order. Unchanged progress isn't written. `at` is the time of the scan
     with this progress, or of the last scan if there is none.
     """
-    changes: dict[str, Any] = {"progress": progress, "progress_at": at}
+    changes = {"progress": progress, "progress_at": at}
     is_new = (order.progress, order.progress_at) != (progress, at)
     moved = progress not in STILL_AT_SENDER
     if (

@@ -6,18 +6,18 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_GET, require_POST
 
 from orders.drafting.forms import after_presses
 from orders.drafting.receiver_form import ReceiverForm, initial_of, line
 from orders.list.listing import clean_search
 from orders.views.responses import show_remarks
-from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
+from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience, require_get_or_post
 from shipping_portal.accounts.address import receivers
 from shipping_portal.accounts.models import PickupAddress, Receiver, Sender
 
 
-@audience(*BOOKERS)
+@audience(BOOKERS)
 @require_GET
 def addresses(request: MemberRequest) -> HttpResponse:
     """Search, filter and page through receivers; the address holds the whole state."""
@@ -30,7 +30,7 @@ def addresses(request: MemberRequest) -> HttpResponse:
     if before.isascii() and before.isdigit() and len(before) < 19:
         found = found.filter(pk__lt=int(before))
     rows = list(found[: receivers.PAGE + 1])
-    context: dict[str, Any] = {
+    context = {
         **query,
         "search": query["q"],  # `q` is also the search box for parcels at the top
         "q": "",
@@ -44,19 +44,19 @@ def addresses(request: MemberRequest) -> HttpResponse:
     return render(request, "orders/addresses.html", context)
 
 
-@audience(*BOOKERS)
-@require_http_methods(["GET", "POST"])
+@audience(BOOKERS)
+@require_get_or_post
 def add_receiver(request: MemberRequest) -> HttpResponse:
     return _form_page(request, None)
 
 
-@audience(*BOOKERS)
-@require_http_methods(["GET", "POST"])
+@audience(BOOKERS)
+@require_get_or_post
 def edit_receiver(request: MemberRequest, receiver: uuid.UUID) -> HttpResponse:
     return _form_page(request, receiver_of(request, receiver))
 
 
-@audience(*BOOKERS)
+@audience(BOOKERS)
 @require_POST
 def delete_receiver(request: MemberRequest, receiver: uuid.UUID) -> HttpResponse:
     found = receiver_of(request, receiver)
@@ -65,8 +65,8 @@ def delete_receiver(request: MemberRequest, receiver: uuid.UUID) -> HttpResponse
     return redirect("addresses")
 
 
-@audience(*BOOKERS)
-@require_http_methods(["GET", "POST"])
+@audience(BOOKERS)
+@require_get_or_post
 def merge_receivers(request: MemberRequest) -> HttpResponse:
     """Show receivers with the same name and postcode; posting `keep` leaves one row of each set."""
     sets = receivers.find_duplicates(request.sender)

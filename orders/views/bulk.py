@@ -8,7 +8,7 @@ from django.http import HttpResponse, QueryDict, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_POST
 
 from orders.cancelling import cancels
 from orders.cancelling.cancel_rules import refuse_cancel_unless_allowed, why_not_cancelled_now
@@ -20,7 +20,13 @@ from orders.models.statuses import Status
 from orders.views.chosen import read_uuids
 from orders.views.parcels import ListQuery
 from shipping_portal import sheets
-from shipping_portal.accounts.access import BOOKERS, EVERY_MEMBER, MemberRequest, audience
+from shipping_portal.accounts.access import (
+    BOOKERS,
+    EVERY_MEMBER,
+    MemberRequest,
+    audience,
+    require_get_or_post,
+)
 from shipping_portal.accounts.address.text import as_seen
 
 LONGEST_NOTE = 500
@@ -53,7 +59,7 @@ def _nothing_chosen(request: MemberRequest) -> HttpResponse:
     return _back_to_list(request)
 
 
-@audience(*BOOKERS)
+@audience(BOOKERS)
 @require_POST
 def cancel_many(request: MemberRequest) -> HttpResponse:
     """Show what can be cancelled and what can't, with reasons; with `sure`, cancel each one."""
@@ -90,11 +96,7 @@ def why_not(order: Order, error: Exception) -> str:
             why_not_cancelled_now(order, order.shown_progress(now), order.progress_at, now=now)
             or EXPIRED
         )
-    return (
-        str(error)
-        if order.status == Status.BOOKED
-        else WHY_NOT.get(Status(order.status), NOT_BOOKED)
-    )
+    return str(error) if order.is_booked else WHY_NOT.get(Status(order.status), NOT_BOOKED)
 
 
 def _cancel_each(request: MemberRequest, found: list[Order]) -> HttpResponse:
@@ -120,7 +122,7 @@ def _cancel_each(request: MemberRequest, found: list[Order]) -> HttpResponse:
     return _back_to_list(request)
 
 
-@audience(*BOOKERS)
+@audience(BOOKERS)
 @require_POST
 def note_many(request: MemberRequest) -> HttpResponse:
     """Write a note on each chosen parcel, replacing an earlier one; an empty note removes it."""
@@ -151,7 +153,7 @@ def note_many(request: MemberRequest) -> HttpResponse:
     return _back_to_list(request)
 
 
-@audience(*BOOKERS)
+@audience(BOOKERS)
 @require_POST
 def send_again(request: MemberRequest) -> HttpResponse:
     """Show the new-parcel form, filled in from one parcel."""
@@ -164,8 +166,8 @@ def send_again(request: MemberRequest) -> HttpResponse:
     return redirect(f"{reverse('new_parcel')}?again={found[0].uuid}")
 
 
-@audience(*EVERY_MEMBER)
-@require_http_methods(["GET", "POST"])
+@audience(EVERY_MEMBER)
+@require_get_or_post
 def export(request: MemberRequest) -> HttpResponse | StreamingHttpResponse:
     """Stream the chosen parcels, or for GET the whole list, without signed links."""
     found = (

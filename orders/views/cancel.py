@@ -6,14 +6,13 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
-from django.views.decorators.http import require_http_methods
 
 from orders.cancelling import cancels
 from orders.cancelling.cancel_rules import can_cancel
 from orders.drafting.receivers import shown_receiver
 from orders.models import CancelAttempt, Order
 from orders.views.parcel import orders_of
-from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
+from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience, require_get_or_post
 
 NEEDS = {
     "not_sending": "I no longer need to send it",
@@ -25,8 +24,8 @@ KEEP = "keep"
 CANCELS = {"not_sending": "not sending it"}  # mistakes are corrected by replacing the parcel
 
 
-@audience(*BOOKERS)
-@require_http_methods(["GET", "POST"])
+@audience(BOOKERS)
+@require_get_or_post
 def cancel(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     """Show what cancelling means; POST cancels, if that serves the need and is allowed now.
 

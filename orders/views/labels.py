@@ -15,7 +15,7 @@ from django.http import (
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_GET, require_POST
 
 from orders.labels import fetching, originals, printing
 from orders.labels.stations import failed_jobs
@@ -24,7 +24,13 @@ from orders.models.statuses import Status
 from orders.views.chosen import read_uuids, too_many_labels, way_back
 from orders.views.responses import refused_page, suspended_page
 from orders.views.stations import asked_again, open_jobs, seen_stations
-from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience, same_origin
+from shipping_portal.accounts.access import (
+    BOOKERS,
+    MemberRequest,
+    audience,
+    require_get_or_post,
+    same_origin,
+)
 from shipping_portal.accounts.formatting import local_moment
 from shipping_portal.accounts.models import Audit
 from shipping_portal.db.bucket import OutOfReach
@@ -32,7 +38,7 @@ from shipping_portal.db.bucket import OutOfReach
 log = logging.getLogger(__name__)
 
 
-@audience(*BOOKERS)
+@audience(BOOKERS)
 @same_origin
 @require_GET
 def label(request: MemberRequest, order: uuid.UUID, size: str) -> HttpResponse:
@@ -100,8 +106,8 @@ MARKS = {
 SIZES = {"full": ("full",), "cropped": ("cropped",), "both": ("full", "cropped")}
 
 
-@audience(*BOOKERS)
-@require_http_methods(["GET", "POST"])
+@audience(BOOKERS)
+@require_get_or_post
 def print_queue(request: MemberRequest) -> HttpResponse:
     """Show the labels to print, or those chosen by `order`; without JavaScript a list of links.
 
@@ -189,7 +195,7 @@ def _label_row(order: Order, label: Label) -> dict[str, Any]:
     }
 
 
-@audience(*BOOKERS)
+@audience(BOOKERS)
 @require_POST
 def printed(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     """Record whether a label was printed (yes, again or no), then reply or redirect."""
@@ -213,7 +219,7 @@ def printed(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     return redirect("parcel", found.uuid)
 
 
-@audience(*BOOKERS)
+@audience(BOOKERS)
 @require_POST
 def printed_many(request: MemberRequest) -> HttpResponse:
     """Record that the ticked labels were printed, and return to the queue. The others wait."""
@@ -222,7 +228,7 @@ def printed_many(request: MemberRequest) -> HttpResponse:
         return too_many_labels(request)
     mine = Order.objects.for_user(request.user).filter(uuid__in=ticked)
     found = printing.mark_all_printed(mine, by=request.user, at=timezone.now())
-    gone = [str(order) for order in found if order.status != Status.BOOKED]
+    gone = [str(order) for order in found if not order.is_booked]
     if count := len(found) - len(gone):
         messages.success(request, f"{count} label{'s' if count > 1 else ''} marked printed.")
     else:
@@ -242,9 +248,9 @@ def _print_trail(order: Order) -> str:
     )
 
 
-@audience(*BOOKERS)
+@audience(BOOKERS)
 @same_origin
-@require_http_methods(["GET", "POST"])
+@require_get_or_post
 def originals_zip(request: MemberRequest) -> HttpResponse | StreamingHttpResponse:
     """Stream the original files of the queue or of the chosen parcels.
 
@@ -270,7 +276,7 @@ def originals_zip(request: MemberRequest) -> HttpResponse | StreamingHttpRespons
     return response
 
 
-@audience(*BOOKERS)
+@audience(BOOKERS)
 @require_GET
 def label_test_page(request: MemberRequest) -> HttpResponse:
     """Show two distances to measure on paper, to check the printer's scale. It isn't a label."""

@@ -10,7 +10,7 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_POST
 
 from orders.cancelling.cancel_rules import can_cancel
 from orders.drafting import drafts
@@ -20,7 +20,7 @@ from orders.models import Draft, Order, Quote
 from orders.views.chosen import read_uuid
 from orders.views.parcel_form import answer_form, draft_page, form_page
 from orders.views.responses import begin_draft, get_draft, suspended_page
-from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
+from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience, require_get_or_post
 from shipping_portal.accounts.models import Receiver
 
 View = Callable[..., HttpResponse]
@@ -42,8 +42,8 @@ def may_begin(view: View) -> View:
     return guarded
 
 
-@audience(*BOOKERS)
-@require_http_methods(["GET", "POST"])
+@audience(BOOKERS)
+@require_get_or_post
 @may_begin
 def new_parcel(request: MemberRequest) -> HttpResponse:
     """Show the one form of interface §2.1, blank; posting it makes its draft.
@@ -62,8 +62,8 @@ def new_parcel(request: MemberRequest) -> HttpResponse:
     return form_page(request, Draft(sender=request.sender), form)
 
 
-@audience(*BOOKERS)
-@require_http_methods(["GET", "POST"])
+@audience(BOOKERS)
+@require_get_or_post
 @may_begin
 def parcel_draft(request: MemberRequest, draft: uuid.UUID) -> HttpResponse:
     """Show a draft's form as it was left; its buttons post here."""
@@ -77,7 +77,7 @@ def parcel_draft(request: MemberRequest, draft: uuid.UUID) -> HttpResponse:
     return draft_page(request, found)
 
 
-@audience(*BOOKERS)
+@audience(BOOKERS)
 @require_POST
 def delete_draft(request: MemberRequest, draft: uuid.UUID) -> HttpResponse:
     """Delete a draft that is no longer wanted."""

@@ -1,22 +1,20 @@
 """Redirect open pages and bookmarks from before 0.7, which name a price, to a draft."""
 
 import uuid
-from typing import Any
 
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
-from django.views.decorators.http import require_http_methods
 
 from orders.drafting.parcel_details import ParcelDetails
 from orders.models import Draft, Quote
 from orders.views import quotes
 from orders.views.parcel import orders_of
 from orders.views.responses import begin_draft
-from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
+from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience, require_get_or_post
 
 
-@audience(*BOOKERS)
-@require_http_methods(["GET", "POST"])
+@audience(BOOKERS)
+@require_get_or_post
 def older_prices(
     request: MemberRequest, quote: uuid.UUID, order: uuid.UUID | None = None
 ) -> HttpResponseBase:
@@ -25,7 +23,7 @@ def older_prices(
     A press of Book, or of a correction's only button, is processed.
     """
     found = get_object_or_404(Quote.objects.for_user(request.user), uuid=quote)
-    known: dict[str, Any] = {"quote": found, "source": Draft.Source.COPIED}
+    known = {"quote": found, "source": Draft.Source.COPIED}
     if order:
         corrected = get_object_or_404(orders_of(request), uuid=order)
         known |= {"source": Draft.Source.CORRECTED, "origin": corrected}

@@ -53,7 +53,7 @@ def orders_of(request: MemberRequest) -> QuerySet[Order]:
     return mine.prefetch_related("labels")
 
 
-@audience(*EVERY_MEMBER)
+@audience(EVERY_MEMBER)
 @require_GET
 def parcel(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     """Show everything this role may see of one parcel.
@@ -114,7 +114,7 @@ def _waits_for_label(order: Order, now: dt.datetime) -> bool:
 
     The page then checks again for a while.
     """
-    if order.status != Status.BOOKED or order.booked_at is None:
+    if not order.is_booked or order.booked_at is None:
         return False
     is_new = (now - order.booked_at).total_seconds() < SLOW_AFTER_SECONDS
     return is_new and any(label.is_awaited for label in order.labels.all())
@@ -174,12 +174,12 @@ def _ready_label(order: Order) -> Label | None:
 
 def _shown_labels(order: Order) -> list[Label]:
     """Return the labels that may be shown, the size this sender prints first."""
-    if order.status != Status.BOOKED:
+    if not order.is_booked:
         return []
     return sorted(order.labels.all(), key=lambda label: label.size != order.sender.label_size)
 
 
-@audience(*EVERY_MEMBER)
+@audience(EVERY_MEMBER)
 @require_GET
 def parcel_by_reference(request: MemberRequest, reference: str) -> HttpResponse:
     """Open a parcel by the carrier's reference; 404 unless it is the user's own."""
@@ -189,7 +189,7 @@ def parcel_by_reference(request: MemberRequest, reference: str) -> HttpResponse:
     return redirect("parcel", found.uuid)
 
 
-@audience(*BOOKERS)
+@audience(BOOKERS)
 @require_GET
 def booking_progress(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     """Show the wait for the carrier's reply.
@@ -235,7 +235,7 @@ def _to_parcel(request: HttpRequest, order: Order) -> HttpResponse:
     return redirect("parcel", order.uuid)
 
 
-@audience(*BOOKERS)
+@audience(BOOKERS)
 @require_POST
 def confirm_price(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     """Book with the sender's consent to the amount and currency shown on the page."""

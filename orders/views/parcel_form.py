@@ -67,8 +67,7 @@ def _refusal(order: Order) -> dict[str, list[str]]:
     whole = (
         {} if order.problem.get("kind") == "ours" else {"": [order.problem.get("text") or REFUSED]}
     )
-    fields: dict[str, list[str]] = order.problem.get("fields") or whole
-    return fields
+    return order.problem.get("fields") or whole
 
 
 def answer_form(request: MemberRequest, draft: Draft) -> HttpResponse:
@@ -186,7 +185,7 @@ def _prices_beside(
     if quote is None:
         typing = request.POST.get("typing", "")
         being_typed = price_needs.unfinished(form, typing)
-        context: dict[str, Any] = {
+        context = {
             "form": form,
             "fixes": [fix for fix in form.fixes if fix not in being_typed],
             "to_do": price_needs.what_to_do(form, being_typed),

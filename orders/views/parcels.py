@@ -25,7 +25,7 @@ from orders.list import listing, tabs
 from orders.list.columns import chosen_columns, column_choices, stored_columns
 from orders.list.system_views import VIEWS, SenderScope, View
 from orders.models import Draft, Order, SavedView
-from orders.models.statuses import MOVING, Status
+from orders.models.statuses import MOVING
 from orders.status.references import with_reference
 from orders.status.status_labels import GROUPS, reason_to_look, status_label
 from shipping_portal.accounts.access import BOOKERS, EVERY_MEMBER, MemberRequest, audience
@@ -103,7 +103,7 @@ class ListQuery:
         return f"?{query.urlencode()}" if query else reverse("parcels")
 
 
-@audience(*EVERY_MEMBER)
+@audience(EVERY_MEMBER)
 @require_GET
 def parcels(request: MemberRequest) -> HttpResponse:
     """Search, filter and page.
@@ -211,7 +211,7 @@ def _listed_drafts(list_query: ListQuery) -> list[Draft]:
     return list(drafts.listed(list_query.request.user).select_related("made_by"))
 
 
-@audience(*EVERY_MEMBER)
+@audience(EVERY_MEMBER)
 @require_POST
 def save_view(request: MemberRequest) -> HttpResponse:
     """Save the list under a name, privately or for the team, replacing their own view of it."""
@@ -231,7 +231,7 @@ def save_view(request: MemberRequest) -> HttpResponse:
 @transaction.atomic
 def _save_view(request: MemberRequest, name: str, **values: Any) -> str:
     """Return the slug of the saved view, or "" at MOST_SAVED. Requests run one after the other."""
-    Sender.objects.select_for_update(no_key=True).get(pk=request.sender.pk)
+    Sender.locked(request.sender.pk)
     mine = SavedView.objects.filter(sender=request.sender, made_by=request.user)
     if found := mine.filter(name=name).first():
         mine.filter(pk=found.pk).update(**values)
@@ -266,7 +266,7 @@ def _free_slug(request: MemberRequest, name: str) -> str:
     return plain if plain not in taken else next(slug for slug in numbered if slug not in taken)
 
 
-@audience(*EVERY_MEMBER)
+@audience(EVERY_MEMBER)
 @require_POST
 def choose_columns(request: MemberRequest) -> HttpResponse:
     """Store the columns that this user wants in every list of parcels."""
@@ -275,7 +275,7 @@ def choose_columns(request: MemberRequest) -> HttpResponse:
     return redirect(f"{reverse('parcels')}?{_kept_query(request.POST.get('query', ''))}")
 
 
-@audience(*EVERY_MEMBER)
+@audience(EVERY_MEMBER)
 @require_POST
 def delete_view(request: MemberRequest, view: str) -> HttpResponse:
     """Delete a view; only its maker may."""
@@ -349,7 +349,7 @@ def _parcel_row(
         "progress": order.shown_progress(now),
         "reason": reason_to_look(order) if sees_contact(role) else "",
         "pickup": _pickup_words(order, sender),
-        "due": local_date(order.eta_to, sender) if order.status == Status.BOOKED else "",
+        "due": local_date(order.eta_to, sender) if order.is_booked else "",
         "days_late": _days_late(order, sender, now),
         "price": money(order.total, order.currency),
         "service": order.product_name,
@@ -366,7 +366,7 @@ def _before_town(order: Order) -> str:
 
 def _days_late(order: Order, sender: Sender, now: dt.datetime) -> int:
     """Return how many days a moving parcel is past the carrier's expected day."""
-    if order.status != Status.BOOKED or order.progress not in MOVING or order.eta_to is None:
+    if not order.is_booked or order.progress not in MOVING or order.eta_to is None:
         return 0
     return max((now.astimezone(sender.tzinfo).date() - order.eta_to).days, 0)
 

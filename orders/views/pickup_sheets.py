@@ -12,16 +12,16 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
 from django.utils.dateparse import parse_date
-from django.views.decorators.http import require_GET, require_http_methods
+from django.views.decorators.http import require_GET
 
 from orders.labels import printing
 from orders.list.system_views import BY_DRIVER, NO_RETURN, PICKUP_DAY, VIEWS, SenderScope
 from orders.models import Order
 from orders.views.bulk import chosen_parcels
-from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
+from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience, require_get_or_post
 
 
-@audience(*BOOKERS)
+@audience(BOOKERS)
 @require_GET
 def pick_list(request: MemberRequest) -> HttpResponse:
     """Show what to fetch for the pickup on `day`, summed up, and what goes into each parcel."""
@@ -33,8 +33,8 @@ def pick_list(request: MemberRequest) -> HttpResponse:
     return render(request, "orders/pick_list.html", context | {"items": sorted(items.items())})
 
 
-@audience(*BOOKERS)
-@require_http_methods(["GET", "POST"])
+@audience(BOOKERS)
+@require_get_or_post
 def packing_slips(request: MemberRequest) -> HttpResponse:
     """Show a slip for each box: of a pickup day, of `parcel`, or of the chosen parcels.
 
@@ -61,7 +61,7 @@ def _named_parcel(request: MemberRequest) -> Order:
     return get_object_or_404(Order.objects.for_user(request.user), uuid=named)
 
 
-@audience(*BOOKERS)
+@audience(BOOKERS)
 @require_GET
 def handover(request: MemberRequest) -> HttpResponse:
     """Show the parcels that the driver collects on `day`, with a line to sign on."""

@@ -6,7 +6,7 @@ from typing import Any
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_safe
 
 from orders.drafting.sizes import offered_sizes
 from orders.models import Draft
@@ -14,12 +14,12 @@ from orders.quoting import offers
 from orders.quoting.price_check import PriceCheckForm, shown
 from orders.views.new_parcel import may_begin
 from orders.views.responses import begin_draft, get_draft, take_prices
-from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
+from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience, require_get_or_post
 from shipping_portal.accounts.address import countries, places
 
 
-@audience(*BOOKERS)
-@require_http_methods(["GET", "POST"])
+@audience(BOOKERS)
+@require_get_or_post
 @may_begin
 def check_price(request: MemberRequest) -> HttpResponse:
     """Ask where it goes and how big it is; posting makes a draft and leads on to the prices."""
@@ -34,7 +34,7 @@ def check_price(request: MemberRequest) -> HttpResponse:
     )
 
 
-@audience(*BOOKERS)
+@audience(BOOKERS)
 @require_safe
 def checked_price(request: MemberRequest, draft: uuid.UUID) -> HttpResponse:
     """Show the prices, their suburb, and how to make a parcel of them."""

@@ -7,7 +7,7 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_POST
 
 from orders.booking import booking_rules, bookings
 from orders.cancelling import replacing
@@ -25,7 +25,7 @@ from orders.views.responses import (
     refused_page,
     suspended_page,
 )
-from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
+from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience, require_get_or_post
 
 NO_BOOKING = (
     booking_rules.ServiceNotOffered,
@@ -39,8 +39,8 @@ FIELD_OF: dict[type[Exception], str] = {
 }
 
 
-@audience(*BOOKERS)
-@require_http_methods(["GET", "POST"])
+@audience(BOOKERS)
+@require_get_or_post
 def quotes(request: MemberRequest, draft: uuid.UUID) -> HttpResponse:
     """Show the offers side by side; posting checks the same parcel's prices again."""
     found = get_draft(request, draft)
@@ -81,7 +81,7 @@ def _check_again(
     return redirect("quotes", draft.uuid)
 
 
-@audience(*BOOKERS)
+@audience(BOOKERS)
 @require_POST
 def book(request: MemberRequest, draft: uuid.UUID) -> HttpResponse:
     """Make one booking due at the price the page showed.

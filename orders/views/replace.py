@@ -8,20 +8,19 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_GET, require_http_methods
+from django.views.decorators.http import require_GET
 
 from orders.calling.contract import contract_of
 from orders.cancelling.cancel_rules import can_cancel
 from orders.drafting.forms import BookForm
 from orders.drafting.parcel_details import ParcelDetails
 from orders.models import Draft, Order, Quote, Replacement
-from orders.models.statuses import Status
 from orders.quoting import choosing, offers
 from orders.views.new_parcel import may_begin
 from orders.views.parcel import orders_of
 from orders.views.parcel_form import answer_form
 from orders.views.responses import begin_draft
-from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
+from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience, require_get_or_post
 from shipping_portal.accounts.formatting import PLACE, local_date, say
 from shipping_portal.carrier.messages import Party
 
@@ -41,8 +40,8 @@ NAMES = {
 }
 
 
-@audience(*BOOKERS)
-@require_http_methods(["GET", "POST"])
+@audience(BOOKERS)
+@require_get_or_post
 @may_begin
 def replace(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     """Begin the correction of a booked parcel: a draft with the values as they were booked."""
@@ -55,7 +54,7 @@ def replace(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     )
 
 
-@audience(*BOOKERS)
+@audience(BOOKERS)
 @require_GET
 def replacing_progress(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     """Show the wait for the cancellation, then for the new booking; or why there is none."""
@@ -73,7 +72,7 @@ def replacing_progress(request: MemberRequest, order: uuid.UUID) -> HttpResponse
     if replacement.is_left_out:
         return redirect("parcel", found.uuid)
     is_waiting = replacement.ended_at is None
-    if not is_waiting and found.status != Status.BOOKED and not replacement.is_only_cancelled:
+    if not is_waiting and not found.is_booked and not replacement.is_only_cancelled:
         # it was cancelled, or is being cancelled, for another reason since
         return redirect("parcel", found.uuid)
     context = {

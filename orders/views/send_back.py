@@ -14,7 +14,7 @@ from orders.views.responses import begin_draft, refused_page, take_prices
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
 
 
-@audience(*BOOKERS)
+@audience(BOOKERS)
 @require_POST
 @may_begin
 def send_back(request: MemberRequest, order: uuid.UUID) -> HttpResponse:

@@ -9,13 +9,13 @@ from django.db import IntegrityError, transaction
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_GET, require_POST
 
 from orders.drafting.form_fields import measure_fields
 from orders.drafting.forms import SIZES, UNITS
 from orders.drafting.receiver_form import line
 from orders.drafting.sizes import TooManySizes, append_size, make_default, move_size
-from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
+from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience, require_get_or_post
 from shipping_portal.accounts.address.addresses import OnceOnly
 from shipping_portal.accounts.formatting import plain
 from shipping_portal.accounts.models import ParcelSize, Sender
@@ -76,27 +76,27 @@ def _typed_values(size: ParcelSize) -> dict[str, Any]:
 STEPS = {"up": -1, "down": 1}
 
 
-@audience(*BOOKERS)
+@audience(BOOKERS)
 @require_GET
 def sizes(request: MemberRequest) -> HttpResponse:
     return render(request, "orders/sizes.html")
 
 
-@audience(*BOOKERS)
-@require_http_methods(["GET", "POST"])
+@audience(BOOKERS)
+@require_get_or_post
 def add_size(request: MemberRequest) -> HttpResponse:
     return _form_page(request, SizeForm(request.POST or None, sender=request.sender))
 
 
-@audience(*BOOKERS)
-@require_http_methods(["GET", "POST"])
+@audience(BOOKERS)
+@require_get_or_post
 def edit_size(request: MemberRequest, size: uuid.UUID) -> HttpResponse:
     """Show and change a saved size. Parcels entered with it keep their measures."""
     found = _size_of(request, size)
     return _form_page(request, SizeForm(request.POST or None, sender=request.sender, size=found))
 
 
-@audience(*BOOKERS)
+@audience(BOOKERS)
 @require_POST
 def change_size(request: MemberRequest, size: uuid.UUID) -> HttpResponse:
     """Move a size up or down one place, or make it the `default`; go back to its row."""
@@ -109,7 +109,7 @@ def change_size(request: MemberRequest, size: uuid.UUID) -> HttpResponse:
     return redirect(f"{reverse('sizes')}#size-{found.uuid}")
 
 
-@audience(*BOOKERS)
+@audience(BOOKERS)
 @require_POST
 def delete_size(request: MemberRequest, size: uuid.UUID) -> HttpResponse:
     found = _size_of(request, size)
@@ -123,7 +123,7 @@ def _size_of(request: MemberRequest, size: uuid.UUID) -> ParcelSize:
 
 
 def _form_page(request: MemberRequest, form: SizeForm) -> HttpResponse:
-    if request.method == "POST" and form.is_valid() and form.save():
+    if form.is_valid() and form.save():
         messages.success(request, f"Saved {form.size.name}.")
         return redirect("sizes")
     context = {"form": form, "size": form.size}

@@ -12,13 +12,19 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_GET, require_POST
 
 from orders.labels import printing, stations
 from orders.models import Order, PrintJob, PrintStation
 from orders.models.statuses import Status
 from orders.views.chosen import read_uuids, too_many_labels, way_back
-from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience, same_origin
+from shipping_portal.accounts.access import (
+    BOOKERS,
+    MemberRequest,
+    audience,
+    require_get_or_post,
+    same_origin,
+)
 from shipping_portal.accounts.address.addresses import LineField
 from shipping_portal.accounts.api_tokens import TooManyTokens
 from shipping_portal.accounts.login.forms import Plain
@@ -38,8 +44,8 @@ class StationForm(Plain):
     )
 
 
-@audience(*BOOKERS)
-@require_http_methods(["GET", "POST"])
+@audience(BOOKERS)
+@require_get_or_post
 @reauthentication_required(allow_get=True)
 def print_stations(request: MemberRequest) -> HttpResponse:
     """Show the stations and how to start one; posting adds one, whose token is shown once."""
@@ -64,7 +70,7 @@ def print_stations(request: MemberRequest) -> HttpResponse:
     return render(request, "orders/print_stations.html", context, status=status)
 
 
-@audience(*BOOKERS)
+@audience(BOOKERS)
 @same_origin
 @require_GET
 def station_program(request: MemberRequest) -> HttpResponse:
@@ -110,7 +116,7 @@ def open_jobs(orders: list[Order]) -> dict[int, PrintJob]:
     return {job.order_id: job for job in found.select_related("station")}
 
 
-@audience(*BOOKERS)
+@audience(BOOKERS)
 @require_POST
 def print_at_station(request: MemberRequest, station: uuid.UUID) -> HttpResponse:
     """Ask a station to print the chosen labels, or the scanned one."""
@@ -178,7 +184,7 @@ def asked_again(request: MemberRequest) -> Order | None:
     return found if found and (found.printed_at or stations.failed_jobs([found])) else None
 
 
-@audience(*BOOKERS)
+@audience(BOOKERS)
 @require_POST
 def stop_station(request: MemberRequest, station: uuid.UUID) -> HttpResponse:
     """End a station for good."""
@@ -188,7 +194,7 @@ def stop_station(request: MemberRequest, station: uuid.UUID) -> HttpResponse:
     return redirect("print_stations")
 
 
-@audience(*BOOKERS)
+@audience(BOOKERS)
 @require_POST
 def withdraw_prints(request: MemberRequest, station: uuid.UUID) -> HttpResponse:
     """Withdraw what a station hasn't taken yet."""

@@ -8,7 +8,7 @@ from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
 from shipping_portal.accounts.address import receivers
 
 
-@audience(*BOOKERS)
+@audience(BOOKERS)
 @require_safe
 def suggest_receivers(request: MemberRequest) -> HttpResponse:
     """Return receivers found by the start of a word, as the form's values."""

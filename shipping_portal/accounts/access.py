@@ -13,15 +13,20 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
+from django.views.decorators.http import require_http_methods
 
 from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.login import proofs, seeing_as
 from shipping_portal.accounts.models import Membership, Role, Sender, User
 
+View = Callable[..., HttpResponseBase]
+
 OWNER, SHIPPER, BOOKKEEPER, VIEWER = Role.OWNER, Role.SHIPPER, Role.BOOKKEEPER, Role.VIEWER
 EVERY_MEMBER = frozenset(Role.values)
+OWNERS = frozenset({OWNER})
 BOOKERS = frozenset({OWNER, SHIPPER})
 SEE_MONEY = frozenset({OWNER, BOOKKEEPER})  # charges, beyond the price that a booking shows
+require_get_or_post = require_http_methods(["GET", "POST"])
 
 
 class MemberRequest(HttpRequest):
@@ -50,12 +55,10 @@ def know_the_member(get_response: Callable[[Any], HttpResponse]) -> Callable[[An
     return middleware
 
 
-def audience(
-    *roles: str,
-) -> Callable[[Callable[..., HttpResponseBase]], Callable[..., HttpResponseBase]]:
+def audience(roles: frozenset[str]) -> Callable[[View], View]:
     """Declare who a page is for. Other users get 404, as if the page didn't exist."""
 
-    def declare(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
+    def declare(view: View) -> View:
         @wraps(view)
         def guarded(request: Any, *args: Any, **kwargs: Any) -> HttpResponseBase:
             if request.membership is None:
@@ -73,7 +76,7 @@ def audience(
                 return redirect("promise")
             return view(request, *args, **kwargs)
 
-        guarded.audience = frozenset(roles)  # type: ignore[attr-defined]
+        guarded.audience = roles  # type: ignore[attr-defined]
         return guarded
 
     return declare
@@ -92,7 +95,7 @@ class FromElsewhere(PermissionDenied):
     """Raised when the browser says that another site made the request."""
 
 
-def same_origin(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
+def same_origin(view: View) -> View:
     """Answer 403 if another site made the request.
 
     Labels and signed links open from our pages only.

@@ -17,7 +17,7 @@ from shipping_portal.accounts.address import locality_lists
 from shipping_portal.accounts.address.locality_lists import UnreadableList, import_list
 from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction, ReasonForm
-from shipping_portal.accounts.adminkit.facts import AdminPage, ReadOnlyAdmin, column
+from shipping_portal.accounts.adminkit.facts import AdminPage, Context, ReadOnlyAdmin, column
 from shipping_portal.accounts.adminkit.filters import choices
 from shipping_portal.accounts.models import (
     ApiToken,
@@ -61,8 +61,7 @@ def _totp() -> QuerySet[Authenticator]:
     return Authenticator.objects.filter(type=Authenticator.Type.TOTP)
 
 
-def _enrolled(now: object) -> Q:
-    return Q(pk__in=_totp().values("user"))
+ENROLLED = Q(pk__in=_totp().values("user"))
 
 
 act = partial(AdminAction, needs="people", refusals=(people.ChangeRefused,))
@@ -140,7 +139,7 @@ class UserAdmin(ActionsAdmin):
         choices(
             "two-step verification",
             "second_factor",
-            {"yes": ("Set up", _enrolled), "no": ("None", lambda now: ~_enrolled(now))},
+            {"yes": ("Set up", ENROLLED), "no": ("None", ~ENROLLED)},
         ),
     ]
     search_fields = ["email", "name", "membership__sender__name"]
@@ -201,8 +200,8 @@ class ApiTokenAdmin(ActionsAdmin):
             "whose",
             "whose",
             {
-                "partner": ("A partner's", lambda now: Q(user=None)),
-                "member": ("A member's", lambda now: Q(user__isnull=False)),
+                "partner": ("A partner's", Q(user=None)),
+                "member": ("A member's", Q(user__isnull=False)),
             },
         )
     ]
@@ -236,10 +235,10 @@ class WebhookEndpointAdmin(ActionsAdmin):
             "state",
             "state",
             {
-                "on": ("On", lambda now: Q(paused_at=None)),
-                "paused": ("Paused", lambda now: Q(paused_at__isnull=False, off_why="")),
-                "off": ("Switched off", lambda now: ~Q(off_why="")),
-                "failing": ("Failing", lambda now: Q(failing_since__isnull=False)),
+                "on": ("On", Q(paused_at=None)),
+                "paused": ("Paused", Q(paused_at__isnull=False, off_why="")),
+                "off": ("Switched off", ~Q(off_why="")),
+                "failing": ("Failing", Q(failing_since__isnull=False)),
             },
         )
     ]
@@ -277,7 +276,7 @@ class CheckedForm(ReasonForm):
     source = forms.CharField(widget=forms.HiddenInput)
 
 
-def import_page(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
+def import_page(request: HttpRequest, context: Context) -> HttpResponse:
     """Upload a file, preview the changes, then import it.
 
     Nothing changes before confirmation.
@@ -304,7 +303,7 @@ def _previews(
     return locality_lists.preview_import(content, source=source, by=request.user, at=timezone.now())
 
 
-def _import(request: HttpRequest, context: dict[str, Any], form: CheckedForm) -> HttpResponse:
+def _import(request: HttpRequest, context: Context, form: CheckedForm) -> HttpResponse:
     content, source = request.POST["content"].encode(), request.POST.get("source", "")
     try:
         if not form.is_valid():
@@ -326,7 +325,7 @@ def _import(request: HttpRequest, context: dict[str, Any], form: CheckedForm) ->
     return redirect("admin:accounts_localitylist_changelist")
 
 
-def _page(request: HttpRequest, context: dict[str, Any], **more: Any) -> HttpResponse:
+def _page(request: HttpRequest, context: Context, **more: Any) -> HttpResponse:
     shown = {**context, "title": "Import a locality list", **more}
     return TemplateResponse(request, "admin/import_localities.html", shown)
 

@@ -82,6 +82,7 @@ class Caller(NamedTuple):
     member: Membership
 
 
+@transaction.atomic
 def make_token(
     name: str,
     scopes: Collection[str],
@@ -100,35 +101,32 @@ def make_token(
     """
     text = PREFIX + secrets.token_urlsafe(32)
     holder = holder_of(scopes, is_partners=member is None)
-    with transaction.atomic():
-        if member:
-            User.objects.select_for_update(no_key=True).get(pk=member.user_id)
-            valid = ApiToken.objects.filter(user=member.user_id, revoked_at=None, ends_at__gt=now)
-            if valid.count() >= MOST:
-                raise TooManyTokens(f"You have {MOST} valid tokens. Revoke one first.")
-        made = ApiToken.objects.create(
-            name=name,
-            user=member.user if member else None,
-            sender=member.sender if member else None,
-            scopes=[one for one in scopes_of(holder) if one in scopes],
-            token_hash=token_hash(text),
-            start=text[:SHOWN],
-            made_by=by,
-            made_at=now,
-            ends_at=now + dt.timedelta(days=days),
-        )
-        words = f"{', '.join(made.scopes)}; {days} days{f'. {reason}' if reason else ''}"
-        Audit.write("API token made", made, by=by, sender=made.sender, reason=words, at=now)
+    if member:
+        User.objects.select_for_update(no_key=True).get(pk=member.user_id)
+        valid = ApiToken.objects.filter(user=member.user_id, revoked_at=None, ends_at__gt=now)
+        if valid.count() >= MOST:
+            raise TooManyTokens(f"You have {MOST} valid tokens. Revoke one first.")
+    made = ApiToken.objects.create(
+        name=name,
+        user=member.user if member else None,
+        sender=member.sender if member else None,
+        scopes=[one for one in scopes_of(holder) if one in scopes],
+        token_hash=token_hash(text),
+        start=text[:SHOWN],
+        made_by=by,
+        made_at=now,
+        ends_at=now + dt.timedelta(days=days),
+    )
+    words = f"{', '.join(made.scopes)}; {days} days{f'. {reason}' if reason else ''}"
+    Audit.write("API token made", made, by=by, sender=made.sender, reason=words, at=now)
     return made, text
 
 
+@transaction.atomic
 def revoke_token(token: ApiToken, *, by: User, now: dt.datetime, reason: str = "") -> None:
     """End a token at once. One that has ended or is revoked stays as it is."""
-    with transaction.atomic():
-        if ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=now):
-            Audit.write(
-                "API token revoked", token, by=by, sender=token.sender, reason=reason, at=now
-            )
+    if ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=now):
+        Audit.write("API token revoked", token, by=by, sender=token.sender, reason=reason, at=now)
 
 
 def find_caller(text: str, acts_for: str, *, now: dt.datetime) -> Caller:

@@ -1,7 +1,6 @@
 """Erase personal data in accounts: address books, invitations, notifications and people."""
 
 import datetime as dt
-from collections.abc import Iterator
 
 from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
@@ -34,7 +33,7 @@ from shipping_portal.accounts.models import (
 from shipping_portal.accounts.models.book import LAST_USED
 from shipping_portal.accounts.teams.people import addresses_of
 from shipping_portal.jobs import erasing
-from shipping_portal.jobs.erasing import Keys, eraser, objection
+from shipping_portal.jobs.erasing import Keys, Reasons, eraser, objection
 from shipping_portal.jobs.retention import BATCH, delete, term
 
 UNCONFIRMED = dt.timedelta(days=1, hours=1)  # an hour longer than the link in the email works
@@ -47,7 +46,7 @@ CLOSED = "This account is closed. Nothing is booked for it any more."
 
 
 @objection("member")
-def still_needed(members: Keys) -> Iterator[tuple[int, str]]:
+def still_needed(members: Keys) -> Reasons:
     for person in User.objects.filter(pk__in=members):
         sender = Sender.objects.filter(memberships__user=person).first()
         if person.is_staff or person.is_superuser:

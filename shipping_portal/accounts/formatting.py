@@ -113,8 +113,7 @@ def local_moment(value: dt.datetime | None, sender: Any) -> str:
 
 
 def _zone(sender: Any) -> dt.tzinfo:
-    zone: dt.tzinfo = sender.tzinfo if sender else dt.UTC
-    return zone
+    return sender.tzinfo if sender else dt.UTC
 
 
 def _country(sender: Any) -> str:

@@ -1,6 +1,6 @@
 """Define the forms of Settings, each with its own page."""
 
-from typing import Any, ClassVar
+from typing import Any
 from zoneinfo import available_timezones
 
 from django import forms
@@ -47,16 +47,16 @@ class AppearanceForm(SettingsForm):
     class Meta:
         model = User
         fields = ("theme",)
-        labels: ClassVar[dict[str, str]] = {"theme": "Colours"}
-        widgets: ClassVar[dict[str, Any]] = {"theme": forms.RadioSelect}
+        labels = {"theme": "Colours"}
+        widgets = {"theme": forms.RadioSelect}
 
 
 class KeyboardForm(SettingsForm):
     class Meta:
         model = User
         fields = ("has_shortcuts",)
-        labels: ClassVar[dict[str, str]] = {"has_shortcuts": "Use keyboard shortcuts"}
-        help_texts: ClassVar[dict[str, str]] = {
+        labels = {"has_shortcuts": "Use keyboard shortcuts"}
+        help_texts = {
             "has_shortcuts": "Turn this off if you use dictation, or press keys by accident."
         }
 
@@ -90,11 +90,11 @@ class OwnLimitsForm(SettingsForm):
     class Meta:
         model = Sender
         fields = ("own_bookings_a_day", "own_money_a_day")
-        labels: ClassVar[dict[str, str]] = {
+        labels = {
             "own_bookings_a_day": "Most parcels a day",
             "own_money_a_day": "Most money a day",
         }
-        help_texts: ClassVar[dict[str, str]] = {
+        help_texts = {
             "own_bookings_a_day": "For your whole team. Leave it empty for no limit.",
             "own_money_a_day": "Leave it empty for no limit.",
         }
@@ -111,11 +111,9 @@ class LabelsForm(SettingsForm):
     class Meta:
         model = Sender
         fields = ("label_size", "prints_at_once")
-        labels: ClassVar[dict[str, str]] = {"prints_at_once": "Open the print window automatically"}
-        help_texts: ClassVar[dict[str, str]] = {
-            "prints_at_once": "When printing labels, as soon as a label is shown."
-        }
-        widgets: ClassVar[dict[str, Any]] = {"label_size": forms.RadioSelect}
+        labels = {"prints_at_once": "Open the print window automatically"}
+        help_texts = {"prints_at_once": "When printing labels, as soon as a label is shown."}
+        widgets = {"label_size": forms.RadioSelect}
 
 
 def carrier_names() -> list[str]:
@@ -131,14 +129,12 @@ class BookingForm(SettingsForm):
     class Meta:
         model = Sender
         fields = ("service_rule", "default_carrier", "default_size")
-        labels: ClassVar[dict[str, str]] = {
+        labels = {
             "service_rule": "Default service",
             "default_size": "Default size",
         }
-        help_texts: ClassVar[dict[str, str]] = {
-            "service_rule": "You can choose another one before each booking."
-        }
-        widgets: ClassVar[dict[str, Any]] = {"service_rule": forms.RadioSelect}
+        help_texts = {"service_rule": "You can choose another one before each booking."}
+        widgets = {"service_rule": forms.RadioSelect}
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)

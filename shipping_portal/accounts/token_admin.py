@@ -7,10 +7,11 @@ from django.template.response import TemplateResponse
 from django.utils import timezone
 
 from shipping_portal.accounts import api_tokens
+from shipping_portal.accounts.adminkit.facts import Context
 from shipping_portal.accounts.token_forms import PartnerTokenForm
 
 
-def new_token_page(request: Any, context: dict[str, Any]) -> HttpResponse:
+def new_token_page(request: Any, context: Context) -> HttpResponse:
     """Ask what the token is for and why; posting shows it, this once."""
     form, text = PartnerTokenForm(request.POST or None), ""
     if form.is_valid():

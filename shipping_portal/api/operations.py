@@ -29,7 +29,7 @@ def api_operation(
 
     def declare(view: Callable[..., Any]) -> Callable[..., Any]:
         summary, _, rest = inspect.cleandoc(view.__doc__ or "").partition("\n")
-        declared: Callable[..., Any] = api.api_operation(
+        return api.api_operation(
             [method],
             path,
             auth=Bearer(scope),
@@ -40,6 +40,5 @@ def api_operation(
             tags=[path.split("/")[1]],
             **more,
         )(view)
-        return declared
 
     return declare

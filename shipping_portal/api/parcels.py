@@ -305,7 +305,7 @@ def get_label(
     found = next((label for label in order.labels.all() if label.size == size), None)
     if order.status == Status.BOOKING:
         raise ApiProblem("label-late", _state_in_words(request, parcel), headers=LOOK_AGAIN)
-    if found is None or order.status != Status.BOOKED or found.purged_at:
+    if found is None or not order.is_booked or found.purged_at:
         raise ApiProblem("not-found", "This parcel has no label of that size now.")
     if order.is_stopped(request.sender):
         raise ApiProblem("suspended", request.sender.suspension_text)

@@ -26,6 +26,8 @@ from shipping_portal.api.operations import api
 from shipping_portal.api.problems import CONTENT_TYPE, KINDS, ProblemOut
 from shipping_portal.api.webhooks import add_webhooks
 
+Spec = dict[str, Any]  # a part of the OpenAPI document
+
 ACTS_FOR = {
     "name": "Acts-For",
     "in": "header",
@@ -36,9 +38,9 @@ ACTS_FOR = {
 
 
 @functools.cache
-def openapi() -> dict[str, Any]:
+def openapi() -> Spec:
     """Return ninja's schema, with each operation's scope and the problems it may answer with."""
-    schema: dict[str, Any] = dict(api.get_openapi_schema(path_prefix="api/v1/"))
+    schema = dict(api.get_openapi_schema(path_prefix="api/v1/"))
     schema["servers"] = [{"url": settings.SITE_URL}]
     schema["components"]["schemas"]["Problem"] = ProblemOut.model_json_schema(
         ref_template=REF_TEMPLATE
@@ -80,9 +82,7 @@ def reference(request: HttpRequest) -> HttpResponse:
     return render(request, "api/reference.html", context)
 
 
-def _operation(
-    schema: dict[str, Any], method: str, path: str, declared: dict[str, Any]
-) -> dict[str, Any]:
+def _operation(schema: Spec, method: str, path: str, declared: Spec) -> Spec:
     status, good = next(iter(declared["responses"].items()))
     return {
         "method": method,
@@ -98,7 +98,7 @@ def _operation(
     }
 
 
-def _fields(schema: dict[str, Any], holder: dict[str, Any]) -> list[tuple[str, str, bool]]:
+def _fields(schema: Spec, holder: Spec) -> list[tuple[str, str, bool]]:
     """Return each JSON field's name and description, and whether it is required."""
     body = holder.get("content", {}).get("application/json", {}).get("schema", {})
     found = schema["components"]["schemas"].get(body.get("$ref", "").rpartition("/")[2], body)

@@ -28,6 +28,8 @@ from shipping_portal.carrier.messages import Money
 from tracking import receiver_pages
 from tracking.timeline import TimelineEntry
 
+Facts = dict[str, Any]  # a schema's values, by its fields
+
 PDF = {
     "responses": {
         200: {"content": {"application/pdf": {"schema": {"type": "string", "format": "binary"}}}}
@@ -39,12 +41,12 @@ SAME = (
 )
 
 
-def pointer_to(order: Order) -> dict[str, Any]:
+def pointer_to(order: Order) -> Facts:
     """Return where a parcel is in the API: the parts that never change."""
     return {"id": order.uuid, "url": address_of(order)}
 
 
-def quote_facts(quote: Quote, draft: Draft, form: ParcelForm, page: QuotesPage) -> dict[str, Any]:
+def quote_facts(quote: Quote, draft: Draft, form: ParcelForm, page: QuotesPage) -> Facts:
     """Return prices, with everything the page says about them."""
     return {
         "id": quote.uuid,
@@ -58,7 +60,7 @@ def quote_facts(quote: Quote, draft: Draft, form: ParcelForm, page: QuotesPage) 
     }
 
 
-def draft_facts(draft: Draft) -> dict[str, Any]:
+def draft_facts(draft: Draft) -> Facts:
     """Return a draft as it was left, without values that only the pages use."""
     return {
         "id": draft.uuid,
@@ -77,7 +79,7 @@ def parcel_values(draft: Draft) -> dict[str, str]:
     return {name: text for name, text in draft.values.items() if name in PARCEL_CONTROLS}
 
 
-def parcel_facts(order: Order, role: str, now: dt.datetime) -> dict[str, Any]:
+def parcel_facts(order: Order, role: str, now: dt.datetime) -> Facts:
     """Return what a list shows about a parcel."""
     price = Money(order.total, order.currency)
     if order.unagreed_price is not None:
@@ -98,10 +100,10 @@ def parcel_facts(order: Order, role: str, now: dt.datetime) -> dict[str, Any]:
 
 
 def _may_print(order: Order, role: str) -> bool:
-    return order.status == Status.BOOKED and sees_contact(role)
+    return order.is_booked and sees_contact(role)
 
 
-def _receiver(order: Order, role: str) -> dict[str, Any]:
+def _receiver(order: Order, role: str) -> Facts:
     seen = shown_receiver(order, role)
     name, place = seen.name, seen.place
     if order.returns_id:  # shown only to the account itself
@@ -113,7 +115,7 @@ def _receiver(order: Order, role: str) -> dict[str, Any]:
     return found
 
 
-def one_parcel_facts(order: Order, role: str, now: dt.datetime) -> dict[str, Any]:
+def one_parcel_facts(order: Order, role: str, now: dt.datetime) -> Facts:
     """Return what a parcel's page shows."""
     waits = order.status in {Status.DRAFT, Status.NOT_BOOKED}
     public, may = order.public_tracking_url, sees_contact(role)
@@ -139,7 +141,7 @@ def _sent_back(order: Order) -> list[uuid.UUID]:
     return list(order.sent_back.order_by("pk").values_list("uuid", flat=True))
 
 
-def _replacement(order: Order) -> dict[str, Any] | None:
+def _replacement(order: Order) -> Facts | None:
     """Return the last replacement. Only a parcel that somebody asked to cancel has one."""
     was_asked = order.status in {*BEING_CANCELLED, Status.CANCELLED} or order.cancel_refused_at
     newest = order.replacements.select_related("booked").order_by("-pk")
@@ -156,9 +158,7 @@ def sentence_of(order: Order, role: str, now: dt.datetime) -> str:
     return unescape(strip_tags(words))
 
 
-def tracking_facts(
-    order: Order, scans: list[TimelineEntry], role: str, now: dt.datetime
-) -> dict[str, Any]:
+def tracking_facts(order: Order, scans: list[TimelineEntry], role: str, now: dt.datetime) -> Facts:
     """Return the scans. A bookkeeper doesn't see the carrier's free words, as on the page."""
     if role == BOOKKEEPER:
         scans = [replace(scan, description="") for scan in scans]

@@ -3,12 +3,10 @@
 Bills and amounts stay as posted.
 """
 
-from collections.abc import Iterator
-
 from django.db.models import Q
 
 from shipping_portal.billing.models import Dispute
-from shipping_portal.jobs.erasing import Keys, objection
+from shipping_portal.jobs.erasing import Keys, Reasons, objection
 
 ANSWER_FIRST = (
     "A charge is disputed, and the answer needs what is kept of the parcel. Answer the dispute"
@@ -17,7 +15,7 @@ ANSWER_FIRST = (
 
 
 @objection("order")
-def disputed(orders: Keys) -> Iterator[tuple[int, str]]:
+def disputed(orders: Keys) -> Reasons:
     """Match parcels with an open dispute. A photo of several lines stays until the last answer."""
     waits = Q(state=Dispute.State.OPEN) | Q(photo__disputes__state=Dispute.State.OPEN)
     found = Dispute.objects.filter(waits, charge__order__in=orders)
@@ -26,7 +24,7 @@ def disputed(orders: Keys) -> Iterator[tuple[int, str]]:
 
 
 @objection("sender")
-def in_dispute(senders: Keys) -> Iterator[tuple[int, str]]:
+def in_dispute(senders: Keys) -> Reasons:
     for key in (
         Dispute.objects.open()
         .filter(sender__in=senders)

@@ -83,7 +83,7 @@ WORDS = {
 CHARGES = {
     "nobody": Wait(
         "Unassigned charges",
-        lambda now: Q(pk__in=Charge.objects.unmatched().posted().values("pk")),
+        Q(pk__in=Charge.objects.unmatched().posted().values("pk")),
         "Compare with unconfirmed bookings. If none matches, open the line and press Assign.",
         "report__uploaded_at",
         term=WEEK,
@@ -92,7 +92,7 @@ CHARGES = {
 ON_HOLD = {
     "on-hold": Wait(
         "Charges on hold",
-        lambda now: Q(pk__in=Charge.objects.on_hold().values("pk")),
+        Q(pk__in=Charge.objects.on_hold().values("pk")),
         "The order was billed already, or wasn't charged what is refunded. Ask the carrier, then"
         " count it or leave it out.",
         "report__ended_at",

@@ -10,12 +10,12 @@ from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_GET, require_http_methods
+from django.views.decorators.http import require_GET
 
 from orders.list.listing import clean_search
 from orders.models import Order
 from shipping_portal import sheets
-from shipping_portal.accounts.access import SEE_MONEY, MemberRequest, audience
+from shipping_portal.accounts.access import SEE_MONEY, MemberRequest, audience, require_get_or_post
 from shipping_portal.accounts.formatting import money
 from shipping_portal.billing.disputes import disputing, photos
 from shipping_portal.billing.disputes.forms import DisputeForm
@@ -24,7 +24,7 @@ from shipping_portal.billing.pages import line_reasons, lines, paper, size_guard
 from shipping_portal.db.keyset import PAGE, Page, whole_number
 
 
-@audience(*SEE_MONEY)
+@audience(SEE_MONEY)
 @require_GET
 def billing(request: MemberRequest) -> HttpResponse:
     """Show the weeks, newest first; each links to its statement."""
@@ -90,7 +90,7 @@ def _statement(
     return monday, found
 
 
-@audience(*SEE_MONEY)
+@audience(SEE_MONEY)
 @require_GET
 def statement(request: MemberRequest, week: str) -> HttpResponse:
     """Show one week's charges and reasons, fifty lines a page.
@@ -142,7 +142,7 @@ def _compared(balance: statements.Balance, before: dict[str, Decimal]) -> tuple[
     return (f"{money(abs(change), balance.currency)} {more_or_less}", tone) if change else ("", "")
 
 
-@audience(*SEE_MONEY)
+@audience(SEE_MONEY)
 @require_GET
 def statement_csv(request: MemberRequest, week: str) -> StreamingHttpResponse:
     """Stream all lines of the filtered statement."""
@@ -152,7 +152,7 @@ def statement_csv(request: MemberRequest, week: str) -> StreamingHttpResponse:
     return sheets.stream_sheet(f"statement-{week}.csv", list(cells), rows)
 
 
-@audience(*SEE_MONEY)
+@audience(SEE_MONEY)
 @require_GET
 def statement_pdf(request: MemberRequest, week: str) -> HttpResponse:
     """Send the whole week as a PDF, whatever part the page shows."""
@@ -171,8 +171,8 @@ def statement_pdf(request: MemberRequest, week: str) -> HttpResponse:
     return response
 
 
-@audience(*SEE_MONEY)
-@require_http_methods(["GET", "POST"])
+@audience(SEE_MONEY)
+@require_get_or_post
 def charge_is_wrong(request: MemberRequest) -> HttpResponse:
     """Ask what is wrong with the charges in `line`; POST disputes them.
 
@@ -240,7 +240,7 @@ def _page(
     return render(request, "billing/charge_is_wrong.html", context, status=status)
 
 
-@audience(*SEE_MONEY)
+@audience(SEE_MONEY)
 @require_GET
 def dispute_photo(request: MemberRequest, photo: int) -> HttpResponse:
     """Send a photo of this account's dispute as a download."""

@@ -1,7 +1,5 @@
 """Find when our and the carrier's certificates end, before they block anyone."""
 
-from __future__ import annotations
-
 import http.client
 import ssl
 from datetime import datetime

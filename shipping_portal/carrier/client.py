@@ -4,8 +4,6 @@ Every method either returns what the carrier said or raises one of the four erro
 the caller decides whether to retry. No `repr`, error or `Call` ever shows any part of a request.
 """
 
-from __future__ import annotations
-
 import hmac
 import logging
 import time

@@ -146,9 +146,7 @@ class Contract(Fields):
             raise ContractError(
                 f"The contract file has {what} we do not know: {', '.join(unknown)}."
             )
-        typed: dict[str, Any] = {
-            key: _check_type(key, value, defaults[key]) for key, value in overrides.items()
-        }
+        typed = {key: _check_type(key, value, defaults[key]) for key, value in overrides.items()}
         return cls(**own | typed)
 
     @staticmethod

@@ -4,8 +4,6 @@
 second `book`, and `find`, concern the same purchase, even if a reply was lost.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import time
@@ -16,11 +14,21 @@ from functools import partial
 from typing import Any, ClassVar
 
 from shipping_portal.carrier import easypost_replies as replies
-from shipping_portal.carrier import easypost_writing, labels, messages
+from shipping_portal.carrier import easypost_writing, labels
 from shipping_portal.carrier.client import LISTS, QUICK, Carrier
 from shipping_portal.carrier.easypost_points import POINTS
 from shipping_portal.carrier.errors import CarrierError, OutcomeUnknown, Rejected
 from shipping_portal.carrier.headers import checked_header
+from shipping_portal.carrier.messages import (
+    Booked,
+    Cancelled,
+    LabelFile,
+    LabelLink,
+    Prepared,
+    Quoted,
+    Shipment,
+    Tracked,
+)
 from shipping_portal.carrier.operations import Operation
 from shipping_portal.carrier.values import ORDER_ID, load_json, match_text, value_at
 
@@ -44,18 +52,18 @@ class EasyPost(Carrier):
         spelled = unicodedata.normalize("NFKD", key).encode()
         return f"hmac-sha256-hex={hmac.new(spelled, body, hashlib.sha256).hexdigest()}"
 
-    def quote(self, shipment: messages.Shipment) -> messages.Quoted:
+    def quote(self, shipment: Shipment) -> Quoted:
         """Return the rates of a shipment made for the purpose, each under a permanent code."""
         read = partial(replies.read_rates, today=datetime.now(UTC).date())
         body = easypost_writing.quote_body(shipment)
         return self._ask("quote", read, body=body, seconds=QUICK, cap=LISTS)
 
-    def prepare(self, shipment: messages.Shipment) -> messages.Prepared:
+    def prepare(self, shipment: Shipment) -> Prepared:
         """Make the shipment and choose the agreed service's rate. It costs nothing."""
         read = partial(replies.read_prepared, shipment=shipment)
         return self._ask("prepare", read, body=easypost_writing.shipment_body(shipment), cap=LISTS)
 
-    def book(self, body: bytes, *, key: str, not_after: float | None = None) -> messages.Booked:
+    def book(self, body: bytes, *, key: str, not_after: float | None = None) -> Booked:
         """Buy the prepared shipment. If it was bought before, return that purchase."""
         order_id = _prepared_id(body)
         read = partial(replies.read_bought, order_id=order_id)
@@ -74,7 +82,7 @@ class EasyPost(Carrier):
                 f"it was bought before, and looking at it failed: {error}"
             ) from None
 
-    def find(self, body: bytes, *, key: str) -> messages.Booked | None:
+    def find(self, body: bytes, *, key: str) -> Booked | None:
         """Check whether the prepared shipment was bought. Checking doesn't send anything twice."""
         order_id = _prepared_id(body)
         try:
@@ -84,7 +92,7 @@ class EasyPost(Carrier):
         except Rejected:  # such as 404: it isn't known there, which proves nothing
             return None
 
-    def view(self, order_id: str) -> messages.Booked:
+    def view(self, order_id: str) -> Booked:
         """Return the shipment as it is now. A label in another format is converted to PDF."""
         read = partial(replies.read_viewed, order_id=order_id)
         viewed = self._ask("view", read, order_id=order_id)
@@ -95,12 +103,12 @@ class EasyPost(Carrier):
         except CarrierError:
             return viewed
 
-    def cancel(self, order_id: str, *, not_after: float | None = None) -> messages.Cancelled:
+    def cancel(self, order_id: str, *, not_after: float | None = None) -> Cancelled:
         """Ask for a refund. Only a refund that was made is a cancellation."""
         read = partial(replies.read_refund, order_id=order_id)
         return self._ask("cancel", read, order_id=order_id, body=b"{}", not_after=not_after)
 
-    def track(self, reference: str) -> messages.Tracked:
+    def track(self, reference: str) -> Tracked:
         """Return the scans of the tracker that came with the purchase."""
         method, url = self._address("track", reference=reference)
         return self._page(
@@ -110,7 +118,7 @@ class EasyPost(Carrier):
             time.monotonic() + self._deadline,
         )
 
-    def label(self, link: messages.LabelLink) -> messages.LabelFile:
+    def label(self, link: LabelLink) -> LabelFile:
         """Fetch a label from the file host, which gets no credentials and may not redirect."""
         labels.require_safe(link.url, self._base, self.contract)
         ends_at = time.monotonic() + self._deadline

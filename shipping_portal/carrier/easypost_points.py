@@ -1,7 +1,5 @@
 """Define what is true of every EasyPost account, as points of its contract."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from shipping_portal.carrier.points import WORDS

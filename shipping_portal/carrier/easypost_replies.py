@@ -1,23 +1,44 @@
 """Read EasyPost's replies: rates, shipments, refunds, trackers, and errors by field."""
 
-from __future__ import annotations
-
 import json
 import re
 import uuid
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, date, datetime
+from functools import partial
 from typing import Any
 
-from shipping_portal.carrier import easypost_writing, messages, reading, values
+from shipping_portal.carrier import easypost_writing, reading
 from shipping_portal.carrier.connection import Reply
 from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.easypost_points import DETAILS
 from shipping_portal.carrier.easypost_writing import PERSON, PLACE
 from shipping_portal.carrier.errors import CarrierError, Rejected
-from shipping_portal.carrier.outcomes import outcome_of, unknown_outcome
+from shipping_portal.carrier.messages import (
+    Booked,
+    Cancelled,
+    LabelLink,
+    Prepared,
+    Product,
+    Quoted,
+    Scan,
+    Shipment,
+    Tracked,
+)
+from shipping_portal.carrier.outcomes import outcome_of, read_successful, unknown_outcome
 from shipping_portal.carrier.scrubbing import scrub_body, scrub_value, without_signed
+from shipping_portal.carrier.values import (
+    ORDER_ID,
+    match_text,
+    normalise_word,
+    read_day,
+    read_number,
+    read_price,
+    read_text,
+    value_at,
+    weekdays_after,
+)
 
 EXISTS = "SHIPMENT.POSTAGE.EXISTS"
 # Codes of a purchase with an unknown outcome, whatever their status.
@@ -53,29 +74,23 @@ MOST_SENTENCES = 5
 NO_TRACKER: dict[str, Any] = {"tracking_details": []}
 
 
-def _read_document(reply: Reply, contract: Contract) -> dict[str, Any]:
-    document = reply.document
-    if reply.fault or not 200 <= reply.status < 300:
-        raise _read_error(reply, document, contract)
-    if not isinstance(document, dict):
-        raise unknown_outcome(reply, contract, "the reply is not one we can read")
-    return document
-
-
 def _read_error(reply: Reply, document: Any, contract: Contract) -> CarrierError:
     """Return a reply's error, with its messages under our field names."""
     error = outcome_of(reply, contract)
-    code = values.read_text(values.value_at(document, "error.code"), 100)
+    code = read_text(value_at(document, "error.code"), 100)
     if code in UNCLEAR:
         return unknown_outcome(reply, contract, f"the purchase has no clear end: {code}")
     if not isinstance(error, Rejected) and code != EXISTS:
         return error
     found: dict[str, list[str]] = {}
-    for field, words in map(_about_field, _as_list(values.value_at(document, "error.errors"))):
+    for field, words in map(_about_field, _as_list(value_at(document, "error.errors"))):
         for text in _sentences(words):
-            found.setdefault(_our_field(values.read_text(field, 100)), []).append(text)
-    text = "; ".join(_sentences(values.value_at(document, "error.message")))
+            found.setdefault(_our_field(read_text(field, 100)), []).append(text)
+    text = "; ".join(_sentences(value_at(document, "error.message")))
     return Rejected(reply.status, code, text, found, scrub_body(reply.body, contract))
+
+
+_read_document = partial(read_successful, kind=dict, read_error=_read_error)
 
 
 def _about_field(row: Any) -> tuple[Any, Any]:
@@ -107,7 +122,7 @@ def _our_field(path: str) -> str:
 
 def _sentences(words: Any) -> Iterator[str]:
     """Return the texts in a message, which may be a list or an object of them."""
-    if isinstance(words, str) and (text := without_signed(values.read_text(words))):
+    if isinstance(words, str) and (text := without_signed(read_text(words))):
         yield text
     for member in words.values() if isinstance(words, dict) else _as_list(words):
         yield from _sentences(member)
@@ -117,20 +132,20 @@ def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def read_rates(reply: Reply, contract: Contract, *, today: date) -> messages.Quoted:
+def read_rates(reply: Reply, contract: Contract, *, today: date) -> Quoted:
     document = _read_document(reply, contract)
-    found: dict[str, messages.Product] = {}
-    unreadable: list[str] = []
+    found: dict[str, Product] = {}
+    unreadable = []
     for row in _as_list(document.get("rates")):
         product = _read_rate(row, contract, today)
         if product is None:
-            unreadable.append(f"rate {values.read_text(repr(row), 40)}")
+            unreadable.append(f"rate {read_text(repr(row), 40)}")
         # Several accounts of one carrier may offer the same service.
         elif product.code not in found or product.price.amount < found[product.code].price.amount:
             found[product.code] = product
     if not found and not unreadable:
         _raise_why_none(document)
-    return messages.Quoted(
+    return Quoted(
         tuple(found.values())[: reading.MOST_PRODUCTS], tuple(unreadable[: reading.MOST_UNREADABLE])
     )
 
@@ -138,7 +153,7 @@ def read_rates(reply: Reply, contract: Contract, *, today: date) -> messages.Quo
 def _raise_why_none(document: dict[str, Any]) -> None:
     rows = [row for row in _as_list(document.get("messages")) if isinstance(row, dict)]
     why = dict.fromkeys(
-        f"{values.read_text(row.get('carrier'), 60)}: {text}"
+        f"{read_text(row.get('carrier'), 60)}: {text}"
         for row in rows
         for text in _sentences(row.get("message"))
     )
@@ -146,24 +161,17 @@ def _raise_why_none(document: dict[str, Any]) -> None:
         raise Rejected(0, "no_rates", "; ".join(why), {"": list(why)[:MOST_SENTENCES]})
 
 
-def _read_rate(row: Any, contract: Contract, today: date) -> messages.Product | None:
+def _read_rate(row: Any, contract: Contract, today: date) -> Product | None:
     """Return a rate as a product. Its id is new each time; its code is its carrier and service."""
-    carrier, service = (
-        values.read_text(values.value_at(row, name), 60) for name in ("carrier", "service")
-    )
-    price = values.read_price(values.value_at(row, "rate"), values.value_at(row, "currency"))
-    if (
-        not carrier
-        or not service
-        or price is None
-        or not values.match_text(values.ORDER_ID, row.get("id"))
-    ):
+    carrier, service = (read_text(value_at(row, name), 60) for name in ("carrier", "service"))
+    price = read_price(value_at(row, "rate"), value_at(row, "currency"))
+    if not carrier or not service or price is None or not match_text(ORDER_ID, row.get("id")):
         return None
-    days = values.read_number(row.get("delivery_days"))
-    expected = values.read_day(row.get("delivery_date"))
+    days = read_number(row.get("delivery_days"))
+    expected = read_day(row.get("delivery_date"))
     if expected is None and days is not None and 0 <= days <= 365:
-        expected = values.weekdays_after(today, int(days))
-    return messages.Product(
+        expected = weekdays_after(today, int(days))
+    return Product(
         code=re.sub(r"[^A-Za-z0-9_.:-]+", "-", f"{carrier}:{service}"),
         name=f"{carrier} {re.sub('(?<=[a-z])(?=[A-Z])|_', ' ', service)}",
         first_mile="drop-off",
@@ -181,11 +189,9 @@ def _read_rate(row: Any, contract: Contract, today: date) -> messages.Product | 
     )
 
 
-def read_prepared(
-    reply: Reply, contract: Contract, *, shipment: messages.Shipment
-) -> messages.Prepared:
+def read_prepared(reply: Reply, contract: Contract, *, shipment: Shipment) -> Prepared:
     rates = read_rates(reply, contract, today=datetime.now(UTC).date())
-    order_id = values.match_text(values.ORDER_ID, _read_document(reply, contract).get("id"))
+    order_id = match_text(ORDER_ID, _read_document(reply, contract).get("id"))
     if not order_id:
         raise unknown_outcome(reply, contract, "the reply names no shipment")
     chosen = next(
@@ -194,35 +200,32 @@ def read_prepared(
     if chosen is None:
         text = "is not offered for this parcel any more"
         raise Rejected(0, "no_rate", text, {"product_code": [text]})
-    return messages.Prepared(
+    return Prepared(
         easypost_writing.purchase_body(shipment, order_id, chosen.raw["id"]), chosen.price
     )
 
 
-def read_viewed(reply: Reply, contract: Contract, *, order_id: str) -> messages.Booked:
+def read_viewed(reply: Reply, contract: Contract, *, order_id: str) -> Booked:
     document = _read_document(reply, contract)
     viewed = reading.read_viewed(reply, contract, order_id=order_id)
     label = document.get("postage_label")
-    is_pdf = values.value_at(label, "label_file_type") == "application/pdf"
-    url = values.value_at(label, "label_pdf_url") or (
-        is_pdf and values.value_at(label, "label_url")
-    )
-    size = values.normalise_word(values.value_at(label, "label_size"))
+    is_pdf = value_at(label, "label_file_type") == "application/pdf"
+    url = value_at(label, "label_pdf_url") or (is_pdf and value_at(label, "label_url"))
+    size = normalise_word(value_at(label, "label_size"))
     fees = [row for row in _as_list(document.get("fees")) if isinstance(row, dict)]
     amounts = [
-        (values.read_text(row.get("type"), 100), values.read_price(row.get("amount"), "USD"))
-        for row in fees
+        (read_text(row.get("type"), 100), read_price(row.get("amount"), "USD")) for row in fees
     ]
     return replace(
         viewed,
-        labels=(messages.LabelLink("pdf", size, url),) if isinstance(url, str) and url else (),
+        labels=(LabelLink("pdf", size, url),) if isinstance(url, str) and url else (),
         breakdown=tuple(
             (name, price) for name, price in amounts if name and price and price.amount
         ),
     )
 
 
-def read_bought(reply: Reply, contract: Contract, *, order_id: str) -> messages.Booked:
+def read_bought(reply: Reply, contract: Contract, *, order_id: str) -> Booked:
     viewed = read_viewed(reply, contract, order_id=order_id)
     reading.read_booked(reply, contract)  # one that has been refunded is for a person to look at
     if not reply.document.get("postage_label"):
@@ -232,47 +235,47 @@ def read_bought(reply: Reply, contract: Contract, *, order_id: str) -> messages.
     return viewed
 
 
-def read_found(reply: Reply, contract: Contract, *, order_id: str) -> messages.Booked | None:
+def read_found(reply: Reply, contract: Contract, *, order_id: str) -> Booked | None:
     if not _read_document(reply, contract).get("postage_label"):
         return None
     return read_bought(reply, contract, order_id=order_id)
 
 
-def read_refund(reply: Reply, contract: Contract, *, order_id: str) -> messages.Cancelled:
+def read_refund(reply: Reply, contract: Contract, *, order_id: str) -> Cancelled:
     document = _read_document(reply, contract)
     if document.get("id") != order_id:
         raise unknown_outcome(reply, contract, "the reply is about another order", conflict=True)
-    status = values.normalise_word(document.get("refund_status"))
+    status = normalise_word(document.get("refund_status"))
     body = scrub_body(reply.body, contract)
     meaning = REFUNDS.get(status)
     if meaning in ("cancelled", "asked"):
-        return messages.Cancelled(status, "", reply.status, body, is_asked=meaning == "asked")
+        return Cancelled(status, "", reply.status, body, is_asked=meaning == "asked")
     if meaning == "refused":
         text = f"The refund is {status.replace('_', ' ')}."
         raise Rejected(reply.status, status, text, {"": [text]}, body)
     raise unknown_outcome(reply, contract, "the reply names no refund we know")
 
 
-def read_trackers(reply: Reply, contract: Contract, *, reference: str) -> messages.Tracked:
+def read_trackers(reply: Reply, contract: Contract, *, reference: str) -> Tracked:
     rows = _read_document(reply, contract).get("trackers")
     if not isinstance(rows, list):
         raise unknown_outcome(reply, contract, "the reply has no list of trackers")
     ours = [
         row
         for row in rows
-        if values.read_text(values.value_at(row, "tracking_code")).upper() == reference.upper()
+        if read_text(value_at(row, "tracking_code")).upper() == reference.upper()
     ]
     # Carriers reuse their numbers after some years: the newest is ours.
-    newest = max(ours, key=lambda row: values.read_text(row.get("created_at")), default=NO_TRACKER)
+    newest = max(ours, key=lambda row: read_text(row.get("created_at")), default=NO_TRACKER)
     one = replace(reply, body=json.dumps(newest).encode())
     tracked = reading.read_tracked(one, contract, reference=reference, must_list=True)
     scans = tuple(_identify_scan(scan, reference) for scan in tracked.scans)
-    return replace(tracked, state=values.read_text(newest.get("status"), 100), scans=scans)
+    return replace(tracked, state=read_text(newest.get("status"), 100), scans=scans)
 
 
-def _identify_scan(scan: messages.Scan, reference: str) -> messages.Scan:
+def _identify_scan(scan: Scan, reference: str) -> Scan:
     """Return a scan with an id made from its content, as each reply repeats the history."""
-    detail = values.normalise_word(scan.raw.get("status_detail"))
+    detail = normalise_word(scan.raw.get("status_detail"))
     kind = detail if detail in DETAILS else scan.event_type
     place = (scan.suburb, scan.state, scan.postcode, scan.country)
     facts = json.dumps(

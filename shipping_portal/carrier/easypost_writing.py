@@ -1,12 +1,9 @@
 """Write a shipment in EasyPost's form: addresses, the parcel in ounces and inches, and customs."""
 
-from __future__ import annotations
-
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
-from typing import Any
 
 from shipping_portal.carrier.messages import Measures, Shipment
-from shipping_portal.carrier.writing import CENTIMETRES, KILOGRAMS, write_bytes, write_party
+from shipping_portal.carrier.writing import CENTIMETRES, KILOGRAMS, Body, write_bytes, write_party
 
 PLACE = {
     "street1": "line1",
@@ -38,7 +35,7 @@ def shipment_body(shipment: Shipment) -> bytes:
 
 def purchase_body(shipment: Shipment, order_id: str, rate_id: str) -> bytes:
     """Return the exact bytes of the purchase. The rate names its shipment, so both are stored."""
-    body: dict[str, Any] = {"rate": {"id": rate_id, "shipment_id": order_id}}
+    body: Body = {"rate": {"id": rate_id, "shipment_id": order_id}}
     if shipment.cover is not None:
         body["insurance"] = f"{shipment.cover:.2f}"
     return write_bytes(body)
@@ -55,7 +52,7 @@ def _shipment_body(
     # EasyPost swaps a return's addresses itself: it takes those of the outward trip.
     ends = (shipment.sender, shipment.receiver)
     start, end = reversed(ends) if shipment.is_return else ends
-    written: dict[str, Any] = {
+    written = {
         "from_address": write_party(start, names),
         "to_address": write_party(end, names),
         "parcel": parcel,
@@ -86,7 +83,7 @@ def _write_parcel(measures: Measures) -> dict[str, float]:
     }
 
 
-def _write_customs(shipment: Shipment, ounces: Decimal, signer: str) -> dict[str, Any]:
+def _write_customs(shipment: Shipment, ounces: Decimal, signer: str) -> Body:
     pieces = sum(item.quantity for item in shipment.contents)
     rows = [
         {
@@ -104,7 +101,7 @@ def _write_customs(shipment: Shipment, ounces: Decimal, signer: str) -> dict[str
         }
         for item in shipment.contents
     ]
-    written: dict[str, Any] = {
+    written = {
         "customs_items": [{name: value for name, value in row.items() if value} for row in rows],
         "contents_type": shipment.contents_type.lower().replace(" ", "_") or "merchandise",
         "contents_explanation": shipment.description,

@@ -12,8 +12,6 @@
 `str` and `repr` show the status and our own words only: carrier text may hold personal data.
 """
 
-from __future__ import annotations
-
 
 class CarrierError(Exception):
     """A call to the carrier that didn't do what was asked."""

@@ -1,7 +1,5 @@
 """Build a request's headers: our identity and credentials."""
 
-from __future__ import annotations
-
 import base64
 import re
 

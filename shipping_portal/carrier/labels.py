@@ -1,7 +1,5 @@
 """Fetch a label: check that addresses are safe, and that the reply is one whole PDF."""
 
-from __future__ import annotations
-
 import codecs
 import hashlib
 from urllib.parse import urljoin

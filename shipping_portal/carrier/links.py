@@ -1,7 +1,5 @@
 """Make Authorised Tracking Page links (interface §5): from a reply or signed here. Senders only."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import hmac

@@ -4,8 +4,6 @@ Weights and sizes are in the units they carry. Instants are aware and in UTC. Se
 data that a log line must not show are kept out of `repr`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, fields
 from datetime import date, datetime
 from decimal import Decimal
@@ -23,6 +21,9 @@ class Money:
 
     def __str__(self) -> str:
         return f"{self.amount} {self.currency}"
+
+
+Amounts = tuple[tuple[str, Money], ...]  # of a breakdown, each with its name
 
 
 @dataclass(frozen=True)
@@ -103,8 +104,8 @@ class Product:
     first_mile: FirstMile
     service: str
     price: Money
-    breakdown: tuple[tuple[str, Money], ...]
-    taxes: tuple[tuple[str, Money], ...]
+    breakdown: Amounts
+    taxes: Amounts
     plan: str
     eta_from: date | None
     eta_to: date | None
@@ -153,7 +154,7 @@ class Booked:
     labels: tuple[LabelLink, ...]
     pickup_date: date | None
     price: Money | None
-    breakdown: tuple[tuple[str, Money], ...]
+    breakdown: Amounts
     tracking_url: str = field(repr=False)
     order_key: str
     status: int

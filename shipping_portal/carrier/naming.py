@@ -1,7 +1,5 @@
 """Find how a carrier's document identifies its order: its id there, our key, our reference."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from shipping_portal.carrier.contract import Contract

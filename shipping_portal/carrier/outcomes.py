@@ -1,9 +1,7 @@
 """Classify a reply by its status, in one table, and read a rejection's messages by field."""
 
-from __future__ import annotations
-
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from email.utils import parsedate_to_datetime
 from itertools import chain, filterfalse, islice
 from typing import Any, NamedTuple
@@ -20,6 +18,8 @@ from shipping_portal.carrier.errors import (
 from shipping_portal.carrier.scrubbing import scrub_body, without_signed
 from shipping_portal.carrier.values import read_text, value_at
 from shipping_portal.carrier.writing import QUERIED
+
+Messages = dict[str, list[str]]  # by field
 
 LONGEST_WAIT = 3600.0
 
@@ -69,6 +69,21 @@ def unknown_outcome(
         late=late,
         pending=pending,
     )
+
+
+def read_successful(
+    reply: Reply,
+    contract: Contract,
+    kind: type[Any],
+    read_error: Callable[[Reply, Any, Contract], CarrierError],
+) -> Any:
+    """Return a successful reply's JSON. Raises what `read_error` makes of any other reply."""
+    document = reply.document
+    if reply.fault or not 200 <= reply.status < 300:
+        raise read_error(reply, document, contract)
+    if not isinstance(document, kind):
+        raise unknown_outcome(reply, contract, "the reply is not one we can read")
+    return document
 
 
 def _rejection(reply: Reply, contract: Contract) -> CarrierError:
@@ -161,7 +176,7 @@ class ParsedRefusal(NamedTuple):
 
     code: str
     text: str
-    messages: dict[str, list[str]]
+    messages: Messages
 
 
 def read_refusal(body: Any, contract: Contract) -> ParsedRefusal:
@@ -189,10 +204,10 @@ def _is_wrapper(sentence: str, messages: list[str], contract: Contract) -> bool:
     }
 
 
-def _by_field(document: Any, contract: Contract) -> dict[str, list[str]]:
+def _by_field(document: Any, contract: Contract) -> Messages:
     fields = _field_names(contract)
     groups = {steps[:end] for steps in map(_split_name, fields) for end in range(1, len(steps))}
-    messages: dict[str, list[str]] = {}
+    messages: Messages = {}
     for where, words in islice(_flatten(document, ()), MOST):
         names, steps = _our_names(where, fields), _split_name(*where)
         if not names and steps in groups:  # such as "receiver": several of our fields
@@ -202,7 +217,7 @@ def _by_field(document: Any, contract: Contract) -> dict[str, list[str]]:
     return messages
 
 
-def _our_names(where: Where, fields: dict[str, list[str]]) -> list[str]:
+def _our_names(where: Where, fields: Messages) -> list[str]:
     """Return our names for a place in the messages, [""] for the whole parcel.
 
     Rows count from 0.
@@ -248,7 +263,7 @@ def _about_field(document: dict[str, Any]) -> tuple[Where, str] | None:
     return ((read_text(about, 60),), _safe_words(words)) if about and _safe_words(words) else None
 
 
-def _field_names(contract: Contract) -> dict[str, list[str]]:
+def _field_names(contract: Contract) -> Messages:
     """Map each way the carrier may name a field to our names.
 
     Body path, query name, our own name.

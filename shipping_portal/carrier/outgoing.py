@@ -5,8 +5,6 @@ on private networks unless their host is listed: anyone who can set an address m
 only the portal can.
 """
 
-from __future__ import annotations
-
 import socket
 import time
 from collections.abc import Callable, Collection, Mapping

@@ -1,7 +1,5 @@
 """Read tracking replies in pages: find the next page, and join them all."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from urllib.parse import parse_qsl, urlencode, urljoin, urlsplit, urlunsplit

@@ -1,7 +1,5 @@
 """Read successful replies into dataclasses. What can't be trusted raises OutcomeUnknown."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import date, timedelta
@@ -12,6 +10,7 @@ from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.errors import OutcomeUnknown
 from shipping_portal.carrier.hosts import Origin
 from shipping_portal.carrier.messages import (
+    Amounts,
     Booked,
     Cancelled,
     FirstMile,
@@ -61,7 +60,7 @@ def read_products(reply: Reply, contract: Contract, *, today: date) -> Quoted:
     rows = value_at(document, contract.products) if contract.products else document
     if not isinstance(rows, list):
         raise unknown_outcome(reply, contract, "the quote is not a list of products")
-    products: list[Product] = []
+    products = []
     unreadable: list[str] = []
     for row in rows:
         if product := _read_product(row, contract, today):
@@ -149,7 +148,7 @@ def _as_list(value: object) -> list[Any]:
     return value if isinstance(value, list) else [] if value is None else [value]
 
 
-def _read_amounts(members: object, currency: str) -> tuple[tuple[str, Money], ...]:
+def _read_amounts(members: object, currency: str) -> Amounts:
     """Return every member of a breakdown, known or not.
 
     A bare number is in the price's currency.
@@ -349,8 +348,8 @@ def read_tracked(reply: Reply, contract: Contract, *, reference: str, must_list:
     require_success(reply, contract)
     document = reply.document
     rows = _read_events(reply, contract, document, must_list=must_list)
-    scans: list[Scan] = []
-    unreadable: list[tuple[object, str]] = []
+    scans = []
+    unreadable = []
     for row in rows:
         try:
             scans.append(_scan_of(row, contract, reference))

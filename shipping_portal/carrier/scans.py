@@ -1,7 +1,5 @@
 """Read tracking events (interface §2.2) from a webhook's body or a row of a tracking reply."""
 
-from __future__ import annotations
-
 import json
 import re
 from contextlib import suppress

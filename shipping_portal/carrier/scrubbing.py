@@ -1,7 +1,5 @@
 """Remove signed links and label addresses from what a caller stores or shows."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

@@ -5,8 +5,6 @@ Letters, digits, `-` and `_`, and classes such as `[A-Z0-9]`, each repeated `{n}
 stays fast.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 from functools import lru_cache

@@ -4,8 +4,6 @@ It isn't documented whether a second purchase with one rate makes a second label
 sent once, and its outcome is looked up under the external id in its stored bytes.
 """
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Mapping
@@ -13,9 +11,10 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any, ClassVar
 
-from shipping_portal.carrier import messages, shipstation_writing
 from shipping_portal.carrier import shipstation_replies as replies
+from shipping_portal.carrier import shipstation_writing
 from shipping_portal.carrier.client import LISTS, QUICK, Carrier
+from shipping_portal.carrier.messages import Booked, Cancelled, Prepared, Quoted, Shipment, Tracked
 from shipping_portal.carrier.operations import Operation
 from shipping_portal.carrier.shipstation_points import OPERATIONS, POINTS
 from shipping_portal.carrier.shipstation_webhooks import SIGNATURE, is_signed_by
@@ -48,20 +47,20 @@ class ShipStation(Carrier):
         """Return whether ShipStation signed it. The key is a JWKS document of its public keys."""
         return is_signed_by(body, headers, key, now=now)
 
-    def quote(self, shipment: messages.Shipment) -> messages.Quoted:
+    def quote(self, shipment: Shipment) -> Quoted:
         """Return estimates, which need no names and create no shipment."""
         read = partial(replies.read_estimates, today=datetime.now(UTC).date())
         body = shipstation_writing.estimate_body(shipment, self._carrier_ids, datetime.now(UTC))
         return self._ask("quote", read, body=body, seconds=QUICK, cap=LISTS)
 
-    def prepare(self, shipment: messages.Shipment) -> messages.Prepared:
+    def prepare(self, shipment: Shipment) -> Prepared:
         """Make a shipment under its own external id, and choose the agreed service's rate."""
         external_id = shipstation_writing.new_external_id(shipment)
         body = shipstation_writing.rates_body(shipment, self._carrier_ids, external_id)
         read = partial(replies.read_prepared, code=shipment.product_code, external_id=external_id)
         return self._ask("prepare", read, body=body, cap=LISTS)
 
-    def book(self, body: bytes, *, key: str, not_after: float | None = None) -> messages.Booked:
+    def book(self, body: bytes, *, key: str, not_after: float | None = None) -> Booked:
         """Buy the label of the prepared rate, once."""
         read = partial(
             replies.read_bought,
@@ -71,30 +70,30 @@ class ShipStation(Carrier):
         rate_id = _stored_name(body, "custom_field2")
         return self._ask("book", read, order_id=rate_id, body=body, key=key, not_after=not_after)
 
-    def find(self, body: bytes, *, key: str) -> messages.Booked | None:
+    def find(self, body: bytes, *, key: str) -> Booked | None:
         """Look for the label of the prepared shipment."""
         external_id = _stored_name(body, "custom_field1")
         read = partial(replies.read_found, external_id=external_id, is_test=self._is_test)
         return self._ask("find", read, order_id=external_id)
 
-    def view(self, order_id: str) -> messages.Booked:
+    def view(self, order_id: str) -> Booked:
         """Return the label as it is now, voided or not."""
         read = partial(replies.read_viewed, order_id=order_id, is_test=self._is_test)
         return self._ask("view", read, order_id=order_id)
 
-    def cancel(self, order_id: str, *, not_after: float | None = None) -> messages.Cancelled:
+    def cancel(self, order_id: str, *, not_after: float | None = None) -> Cancelled:
         """Ask to void the label. Only an approved request is a cancellation."""
         return self._ask(
             "cancel", replies.read_void, order_id=order_id, body=b"{}", not_after=not_after
         )
 
-    def track(self, reference: str) -> messages.Tracked:
+    def track(self, reference: str) -> Tracked:
         """Return the scans of our newest label with this number; none if there is no label."""
         ends_at = time.monotonic() + self._deadline
         read = partial(replies.read_newest_label, reference=reference)
         label_id = self._ask("track", read, reference=reference, cap=LISTS)
         if not label_id:
-            return messages.Tracked("", (), (), None, b"")
+            return Tracked("", (), (), None, b"")
         method, url = self._address("history", order_id=label_id)
         return self._page(method, url, partial(replies.read_history, reference=reference), ends_at)
 

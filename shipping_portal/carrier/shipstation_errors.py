@@ -1,17 +1,16 @@
 """Read a ShipStation API reply's JSON, and its errors under our field names."""
 
-from __future__ import annotations
-
 import re
+from functools import partial
 from typing import Any
 
-from shipping_portal.carrier import values
 from shipping_portal.carrier.connection import Reply
 from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.errors import AccountStopped, CarrierError, Rejected
-from shipping_portal.carrier.outcomes import outcome_of, unknown_outcome
+from shipping_portal.carrier.outcomes import outcome_of, read_successful, unknown_outcome
 from shipping_portal.carrier.scrubbing import scrub_body, without_signed
 from shipping_portal.carrier.shipstation_writing import PERSON, PLACE
+from shipping_portal.carrier.values import read_text, value_at
 
 Row = dict[str, Any]
 MONEY = re.compile("account_status|insufficient_funds|funding_source_.*")
@@ -24,23 +23,14 @@ ITEM = {"country_of_origin": "origin", "harmonized_tariff_code": "hs_code"}
 ITEM |= {name: name for name in ("description", "value", "quantity")}
 
 
-def read_document(reply: Reply, contract: Contract, kind: type[Any]) -> Any:
-    document = reply.document
-    if reply.fault or not 200 <= reply.status < 300:
-        raise _read_error(reply, document, contract)
-    if not isinstance(document, kind):
-        raise unknown_outcome(reply, contract, "the reply is not one we can read")
-    return document
-
-
 def _read_error(reply: Reply, document: Any, contract: Contract) -> CarrierError:
     """Return a reply's error, with its messages under our field names."""
     error = outcome_of(reply, contract)
     found: dict[str, list[str]] = {}
-    codes: list[str] = []
+    codes = []
     for row in read_rows(document, "errors"):
-        codes += [values.read_text(row.get(name), 100) for name in ("error_code", "error_type")]
-        field = _our_field(values.read_text(row.get("field_name") or row.get("field"), 100))
+        codes += [read_text(row.get(name), 100) for name in ("error_code", "error_type")]
+        field = _our_field(read_text(row.get("field_name") or row.get("field"), 100))
         for sentence in read_sentences([row.get("message")]):
             found.setdefault(field, []).append(sentence)
     text, body = "; ".join(found.get("", [])), scrub_body(reply.body, contract)
@@ -54,13 +44,16 @@ def _read_error(reply: Reply, document: Any, contract: Contract) -> CarrierError
     return Rejected(reply.status, next(iter(codes), ""), text, found, body)
 
 
+read_document = partial(read_successful, read_error=_read_error)
+
+
 def read_rows(document: Any, path: str) -> list[Row]:
-    rows = values.value_at(document, path)
+    rows = value_at(document, path)
     return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
 
 
 def read_sentences(texts: Any) -> list[str]:
-    words = map(values.read_text, texts if isinstance(texts, list) else [])
+    words = map(read_text, texts if isinstance(texts, list) else [])
     return [without_signed(text) for text in words if text]
 
 

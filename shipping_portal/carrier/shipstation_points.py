@@ -4,8 +4,6 @@ Replies are rewritten in the interface's shape before they are read
 (`shipstation_replies`), so most points stay as they are.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from shipping_portal.carrier.points import WORDS

@@ -1,7 +1,5 @@
 """Rewrite the ShipStation API's replies in the interface's shape, to be read as such."""
 
-from __future__ import annotations
-
 import json
 import re
 import uuid
@@ -11,10 +9,11 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
-from shipping_portal.carrier import messages, reading, shipstation_writing, values
+from shipping_portal.carrier import reading, shipstation_writing
 from shipping_portal.carrier.connection import Reply
 from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.errors import Rejected
+from shipping_portal.carrier.messages import Booked, Cancelled, Prepared, Quoted, Tracked
 from shipping_portal.carrier.outcomes import unknown_outcome
 from shipping_portal.carrier.scrubbing import scrub_body
 from shipping_portal.carrier.shipstation_errors import (
@@ -24,6 +23,17 @@ from shipping_portal.carrier.shipstation_errors import (
     read_sentences,
 )
 from shipping_portal.carrier.shipstation_points import DETAILS, STATUSES
+from shipping_portal.carrier.values import (
+    ORDER_ID,
+    match_text,
+    normalise_word,
+    read_day,
+    read_number,
+    read_price,
+    read_text,
+    value_at,
+    weekdays_after,
+)
 
 RATE_AMOUNTS = ("shipping_amount", "insurance_amount", "confirmation_amount", "other_amount")
 LABEL_COSTS = ("shipment_cost", "insurance_cost")
@@ -33,14 +43,14 @@ SCANS = uuid.UUID("6c3f2f55-5f0b-5a35-9a0d-1b8f7f0f4c52")  # the namespace of ou
 MOST_SENTENCES = 5
 
 
-def read_estimates(reply: Reply, contract: Contract, *, today: date) -> messages.Quoted:
+def read_estimates(reply: Reply, contract: Contract, *, today: date) -> Quoted:
     rows = read_document(reply, contract, list)
     return _read_rates(reply, contract, today, rows, ())
 
 
 def _read_rates(
     reply: Reply, contract: Contract, today: date, rows: Iterable[Any], errors: Iterable[Row]
-) -> messages.Quoted:
+) -> Quoted:
     """Return the rates of parcels in their own packaging. Raises Rejected if all are refused."""
     found: dict[str, Row] = {}
     refused = {text: None for row in errors for text in read_sentences([row.get("message")])}
@@ -53,8 +63,8 @@ def _read_rates(
             continue
         product = _as_product(rate, today)
         code = product["product"]["code"]
-        known = values.read_number(values.value_at(found.get(code), "quote.gross.amount"))
-        price = values.read_number(values.value_at(product, "quote.gross.amount"))
+        known = read_number(value_at(found.get(code), "quote.gross.amount"))
+        price = read_number(value_at(product, "quote.gross.amount"))
         # Several accounts of one carrier may offer the same service: the cheapest counts.
         if known is None or (price is not None and price < known):
             found[code] = product
@@ -68,14 +78,14 @@ def _read_rates(
 def _as_product(rate: Row, today: date) -> Row:
     """Return a rate as a product. The id is new each time; the code is the carrier and service."""
     carrier, service, brand, name = (
-        values.read_text(rate.get(member), 60)
+        read_text(rate.get(member), 60)
         for member in ("carrier_code", "service_code", "carrier_friendly_name", "service_type")
     )
-    carrier = carrier or values.read_text(rate.get("carrier_id"), 60)
+    carrier = carrier or read_text(rate.get("carrier_id"), 60)
     code = re.sub(r"[^A-Za-z0-9_.:-]+", "-", f"{carrier}:{service}")
-    expected, days = values.read_day(rate.get("estimated_delivery_date")), rate.get("delivery_days")
+    expected, days = read_day(rate.get("estimated_delivery_date")), rate.get("delivery_days")
     if expected is None and isinstance(days, int) and 0 <= days <= 365:
-        expected = values.weekdays_after(today, days)
+        expected = weekdays_after(today, days)
     return {
         "rate_id": rate.get("rate_id"),
         "product": {
@@ -93,10 +103,7 @@ def _as_product(rate: Row, today: date) -> Row:
 def _sum_amounts(row: Row, names: tuple[str, ...]) -> dict[str, str]:
     """Return the sum of amounts in one currency, or {}. The first must be there."""
     parts = [row.get(name) for name in names if name == names[0] or row.get(name) is not None]
-    read = [
-        values.read_price(values.value_at(part, "amount"), values.value_at(part, "currency"))
-        for part in parts
-    ]
+    read = [read_price(value_at(part, "amount"), value_at(part, "currency")) for part in parts]
     known = [part for part in read if part is not None]
     if len(known) < len(read) or len({part.currency for part in known}) != 1:
         return {}
@@ -105,12 +112,10 @@ def _sum_amounts(row: Row, names: tuple[str, ...]) -> dict[str, str]:
 
 
 def _split_amounts(row: Row, names: tuple[str, ...]) -> dict[str, Any]:
-    return {name: row[name] for name in names if values.value_at(row.get(name), "amount")}
+    return {name: row[name] for name in names if value_at(row.get(name), "amount")}
 
 
-def read_prepared(
-    reply: Reply, contract: Contract, *, code: str, external_id: str
-) -> messages.Prepared:
+def read_prepared(reply: Reply, contract: Contract, *, code: str, external_id: str) -> Prepared:
     document = read_document(reply, contract, dict)
     answer = document.get("rate_response")
     if not isinstance(answer, dict) or answer.get("status") == "working":
@@ -123,10 +128,10 @@ def read_prepared(
     )
     rates = _read_rates(reply, contract, datetime.now(UTC).date(), rows, errors)
     for product in rates.products:
-        rate_id = values.match_text(values.ORDER_ID, product.raw["rate_id"])
+        rate_id = match_text(ORDER_ID, product.raw["rate_id"])
         if product.code == code and rate_id:
             body = shipstation_writing.purchase_body(rate_id, external_id)
-            return messages.Prepared(body, product.price)
+            return Prepared(body, product.price)
     text = "is not offered for this parcel any more"
     raise Rejected(0, "no_rate", text, {"product_code": [text]})
 
@@ -135,9 +140,9 @@ def _as_order(reply: Reply, contract: Contract, *, is_test: bool) -> Reply:
     """Return a label's reply as an order's, with only the PDF's address."""
     label = read_document(reply, contract, dict)
     files = label.get("label_download")
-    pdf = values.value_at(files, "pdf")
+    pdf = value_at(files, "pdf")
     if not pdf and label.get("label_format") == "pdf":
-        pdf = values.value_at(files, "href")
+        pdf = value_at(files, "href")
     link = {"format": "pdf", "size": label.get("label_layout"), "url": pdf}
     order = {
         "order_id": label.get("label_id"),
@@ -154,9 +159,7 @@ def _as_order(reply: Reply, contract: Contract, *, is_test: bool) -> Reply:
     return replace(reply, body=json.dumps(order).encode())
 
 
-def read_bought(
-    reply: Reply, contract: Contract, *, external_id: str, is_test: bool
-) -> messages.Booked:
+def read_bought(reply: Reply, contract: Contract, *, external_id: str, is_test: bool) -> Booked:
     order = _as_order(reply, contract, is_test=is_test)
     booked = reading.read_booked(order, contract, order_key=external_id)
     return replace(booked, order_key=booked.order_key.partition(".")[0])
@@ -164,26 +167,24 @@ def read_bought(
 
 def read_found(
     reply: Reply, contract: Contract, *, external_id: str, is_test: bool
-) -> messages.Booked | None:
+) -> Booked | None:
     if reply.status == 404 and not reply.fault:  # with or without a body: nothing is there so far
         return None
     return read_bought(reply, contract, external_id=external_id, is_test=is_test)
 
 
-def read_viewed(
-    reply: Reply, contract: Contract, *, order_id: str, is_test: bool
-) -> messages.Booked:
+def read_viewed(reply: Reply, contract: Contract, *, order_id: str, is_test: bool) -> Booked:
     order = _as_order(reply, contract, is_test=is_test)
     viewed = reading.read_viewed(order, contract, order_id=order_id)
     return replace(viewed, order_key=viewed.order_key.partition(".")[0])
 
 
-def read_void(reply: Reply, contract: Contract) -> messages.Cancelled:
+def read_void(reply: Reply, contract: Contract) -> Cancelled:
     document = read_document(reply, contract, dict)
-    text, code = (values.read_text(document.get(name)) for name in ("message", "reason_code"))
+    text, code = (read_text(document.get(name)) for name in ("message", "reason_code"))
     body = scrub_body(reply.body, contract)
     if document.get("approved") is True or code == "label_already_voided":
-        return messages.Cancelled(contract.cancelled_word, text, reply.status, body)
+        return Cancelled(contract.cancelled_word, text, reply.status, body)
     if document.get("approved") is False:
         raise Rejected(reply.status, code, text, {"": [text or "It was not approved."]}, body)
     raise unknown_outcome(reply, contract, "the reply does not say that the label was voided")
@@ -197,19 +198,19 @@ def read_newest_label(reply: Reply, contract: Contract, *, reference: str) -> st
     ours = [
         row
         for row in read_rows(document, "labels")
-        if values.read_text(row.get("tracking_number")).upper() == reference.upper()
+        if read_text(row.get("tracking_number")).upper() == reference.upper()
     ]
-    newest = max(ours, key=lambda row: values.read_text(row.get("created_at")), default={})
-    return values.match_text(values.ORDER_ID, newest.get("label_id"))
+    newest = max(ours, key=lambda row: read_text(row.get("created_at")), default={})
+    return match_text(ORDER_ID, newest.get("label_id"))
 
 
-def read_history(reply: Reply, contract: Contract, *, reference: str) -> messages.Tracked:
+def read_history(reply: Reply, contract: Contract, *, reference: str) -> Tracked:
     document = read_document(reply, contract, dict)
     rows = document.get("events")
     if not isinstance(rows, list):
         raise unknown_outcome(reply, contract, "the reply has no list of events")
     events = [_as_event(row, reference) if isinstance(row, dict) else row for row in rows]
-    state = values.read_text(document.get("status_code"), 100)
+    state = read_text(document.get("status_code"), 100)
     body = json.dumps({"tracking_events": events, "state": state}).encode()
     one = replace(reply, body=body)
     tracked = reading.read_tracked(one, contract, reference=reference, must_list=True)
@@ -224,7 +225,7 @@ def _as_event(row: Row, reference: str) -> Row:
 
     Its id is made from its content, as each reply repeats the history.
     """
-    words = [values.normalise_word(row.get(name)) for name in ("status_detail_code", "status_code")]
+    words = [normalise_word(row.get(name)) for name in ("status_detail_code", "status_code")]
     event = {
         "event_type": next((word for word in words if word in DETAILS or word in STATUSES), "un"),
         "scan_time": row.get("occurred_at"),

@@ -1,7 +1,5 @@
 """Check the signature of a ShipStation webhook. Public keys are settings, never fetched."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 import json

@@ -1,13 +1,10 @@
 """Write a shipment in the ShipStation API's form: estimates, rates and purchases."""
 
-from __future__ import annotations
-
 import uuid
 from datetime import datetime
-from typing import Any
 
 from shipping_portal.carrier.messages import Measures, Shipment
-from shipping_portal.carrier.writing import write_bytes, write_party
+from shipping_portal.carrier.writing import Body, write_bytes, write_party
 
 PLACE = {
     "city_locality": "suburb",
@@ -50,8 +47,8 @@ def estimate_body(shipment: Shipment, carrier_ids: list[str], now: datetime) -> 
 
 def rates_body(shipment: Shipment, carrier_ids: list[str], external_id: str) -> bytes:
     """Return the body that makes a shipment and asks for its rates."""
-    package: dict[str, Any] = {"package_code": "package", **_write_measures(shipment.measures)}
-    written: dict[str, Any] = {
+    package: Body = {"package_code": "package", **_write_measures(shipment.measures)}
+    written: Body = {
         "external_shipment_id": external_id,
         "validate_address": "no_validation",
         "ship_from": write_party(shipment.sender, PLACE | PERSON),
@@ -81,7 +78,7 @@ def purchase_body(rate_id: str, external_id: str) -> bytes:
     return write_bytes(label | {"custom_field1": external_id, "custom_field2": rate_id})
 
 
-def _write_measures(measures: Measures) -> dict[str, Any]:
+def _write_measures(measures: Measures) -> Body:
     sides = {name: float(getattr(measures, name)) for name in ("length", "width", "height")}
     return {
         "weight": {"value": float(measures.weight), "unit": UNITS[measures.weight_units]},
@@ -95,7 +92,7 @@ def _write_customs(shipment: Shipment) -> dict[str, str]:
     return {"contents": kind, "non_delivery": "return_to_sender", **explained}
 
 
-def _write_products(shipment: Shipment, currency: str) -> list[dict[str, Any]]:
+def _write_products(shipment: Shipment, currency: str) -> list[Body]:
     """Return the contents, each with the value of one piece."""
     return [
         {

@@ -1,7 +1,5 @@
 """Check what a contract point may hold, and declare points *documented* or *assumed*."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from collections.abc import Callable, Mapping
@@ -195,6 +193,6 @@ def documented(default: object, section: str, check: Check = path) -> Any:
     return _point(default, "documented", section, check)
 
 
-def assumed(default: object, section: str, check: Check = path) -> Any:
+def assumed(default: object, check: Check = path, *, section: str = "not in the interface") -> Any:
     """Declare a point that the interface document doesn't show, with its section or source."""
     return _point(default, "assumed", section, check)

@@ -3,8 +3,6 @@
 Text, amounts, dates, instants and paths.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

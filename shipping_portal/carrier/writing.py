@@ -3,8 +3,6 @@
 The quote's query, and the bodies of quote and booking.
 """
 
-from __future__ import annotations
-
 import json
 from decimal import ROUND_CEILING, Decimal
 from typing import Any
@@ -12,6 +10,8 @@ from typing import Any
 from shipping_portal.carrier.contract import ADDRESS, PARTS, Contract
 from shipping_portal.carrier.messages import Item, Measures, Party, Shipment
 from shipping_portal.carrier.values import load_json, read_text, value_at
+
+Body = dict[str, Any]  # a request's JSON
 
 QUERIED = ("suburb", "postcode", "country", "line1", "line2")
 KILOGRAMS = {
@@ -56,62 +56,61 @@ def quote_body(shipment: Shipment, contract: Contract) -> bytes:
 
     Addresses, measures, contents and cover, nothing about people.
     """
-    body: dict[str, Any] = {}
-    for side, party in (("sender", shipment.sender), ("receiver", shipment.receiver)):
-        _put_party(body, contract, side, party, ADDRESS)
+    body: Body = {}
+    _put_parties(body, contract, shipment, ADDRESS)
     _put_parcel(body, contract, shipment)
     return write_bytes(body)
 
 
 def booking_body(shipment: Shipment, contract: Contract, partner_id: str) -> bytes:
     """Return a booking's body. The same shipment always gives the same bytes, in this order."""
-    body: dict[str, Any] = {}
-    for side, party in (("sender", shipment.sender), ("receiver", shipment.receiver)):
-        _put_party(body, contract, side, party, PARTS)
-    _set_path(body, contract.description, shipment.description)
+    body: Body = {}
+    _put_parties(body, contract, shipment, PARTS)
+    set_path(body, contract.description, shipment.description)
     _put_parcel(body, contract, shipment)
-    _set_path(body, contract.product_code, shipment.product_code)
+    set_path(body, contract.product_code, shipment.product_code)
     if shipment.pickup_date and not contract.ends_with(shipment.product_code, "dropoff_suffix"):
-        _set_path(body, contract.pickup_date, shipment.pickup_date.isoformat())
-    _set_path(body, contract.customer_reference, shipment.customer_reference)
-    _set_path(body, contract.partner_field, partner_id)
-    _set_path(body, contract.order_key, shipment.order_key)
+        set_path(body, contract.pickup_date, shipment.pickup_date.isoformat())
+    set_path(body, contract.customer_reference, shipment.customer_reference)
+    set_path(body, contract.partner_field, partner_id)
+    set_path(body, contract.order_key, shipment.order_key)
     return write_bytes(body)
 
 
-def _put_party(
-    body: dict[str, Any], contract: Contract, side: str, party: Party, parts: tuple[str, ...]
+def _put_parties(
+    body: Body, contract: Contract, shipment: Shipment, parts: tuple[str, ...]
 ) -> None:
-    for part in parts:
-        _set_path(body, getattr(contract, f"{side}_{part}"), getattr(party, part))
+    for side, party in (("sender", shipment.sender), ("receiver", shipment.receiver)):
+        for part in parts:
+            set_path(body, getattr(contract, f"{side}_{part}"), getattr(party, part))
 
 
-def _put_parcel(body: dict[str, Any], contract: Contract, shipment: Shipment) -> None:
+def _put_parcel(body: Body, contract: Contract, shipment: Shipment) -> None:
     for name, value in _write_measures(shipment.measures, contract, "").items():
-        _set_path(body, getattr(contract, name), _write_number(value, contract))
-    _set_path(body, contract.packaging, contract.packaging_word)
+        set_path(body, getattr(contract, name), _write_number(value, contract))
+    set_path(body, contract.packaging, contract.packaging_word)
     if shipment.cover is not None:
         as_text = contract.cover_number == "string"
-        _set_path(
+        set_path(
             body,
             contract.cover_amount,
             _write_digits(shipment.cover) if as_text else _json_number(shipment.cover),
         )
-    _set_path(body, contract.contents, [_item_row(item, contract) for item in shipment.contents])
-    _set_path(body, contract.contents_type, shipment.contents_type)
+    set_path(body, contract.contents, [_item_row(item, contract) for item in shipment.contents])
+    set_path(body, contract.contents_type, shipment.contents_type)
 
 
-def _item_row(item: Item, contract: Contract) -> dict[str, Any]:
-    row: dict[str, Any] = {}
-    _set_path(row, contract.item_description, item.description)
-    _set_path(row, contract.item_value, _write_number(item.value, contract))
-    _set_path(row, contract.item_quantity, item.quantity)
-    _set_path(row, contract.item_origin, item.origin)
-    _set_path(row, contract.item_hs_code, item.hs_code)
+def _item_row(item: Item, contract: Contract) -> Body:
+    row: Body = {}
+    set_path(row, contract.item_description, item.description)
+    set_path(row, contract.item_value, _write_number(item.value, contract))
+    set_path(row, contract.item_quantity, item.quantity)
+    set_path(row, contract.item_origin, item.origin)
+    set_path(row, contract.item_hs_code, item.hs_code)
     return row
 
 
-def _set_path(body: dict[str, Any], path: str, value: Any) -> None:
+def set_path(body: Body, path: str, value: Any) -> None:
     """Set a value at a dotted path, unless it is blank or the contract turned the path off."""
     if not path or value in ("", None, []):
         return
@@ -168,7 +167,7 @@ def _json_number(value: Decimal) -> int | float:
     return int(value) if value == value.to_integral_value() else float(value)
 
 
-def write_bytes(body: dict[str, Any]) -> bytes:
+def write_bytes(body: Body) -> bytes:
     """Encode as ASCII JSON, so that the stored bytes are what is sent."""
     return json.dumps(body, separators=(",", ":")).encode("ascii")
 

@@ -25,8 +25,7 @@ def put_file(key: str, content: bytes) -> None:
 def read_file(key: str) -> bytes:
     """Return a file's bytes. Raises FileNotFoundError."""
     with _answering() as storage, storage.open(key) as file:
-        content: bytes = file.read()
-        return content
+        return file.read()
 
 
 def delete_file(key: str) -> None:

@@ -35,7 +35,7 @@ def count_together(*parts: tuple[QuerySet[Any], Mapping[str, Any]]) -> dict[str,
     A name is counted in one part; the others have a zero for it.
     """
     names = [name for _, counts in parts for name in counts]
-    zeros: dict[str, Any] = {name: Value(0) for name in names}
+    zeros = {name: Value(0) for name in names}
     first, *rest = (
         rows.order_by().values(part=Value(at)).annotate(**zeros | dict(counts)).values_list(*names)
         for at, (rows, counts) in enumerate(parts)

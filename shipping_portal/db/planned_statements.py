@@ -27,7 +27,7 @@ def insert_row(row: models.Model) -> None:
 
 @cache
 def _insert_statement(model: type[models.Model]) -> tuple[str, list[Any]]:
-    fields: list[Any] = [
+    fields = [
         field
         for field in model._meta.concrete_fields
         if field.remote_field or not (field.primary_key or field.generated)
@@ -101,8 +101,7 @@ class PlannedUpdate:
     def _write(self, database: Any) -> tuple[str, Any]:
         update: Any = self._queryset.query.chain(UpdateQuery)
         update.add_update_values(self._changes)
-        written: tuple[str, Any] = update.get_compiler(connection=database).as_sql()
-        return written
+        return update.get_compiler(connection=database).as_sql()
 
 
 class PlannedSelect:

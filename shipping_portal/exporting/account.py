@@ -95,7 +95,7 @@ def _note_row(order: Order) -> tuple[object, ...]:
 
 def _add_labels(archive: Archive, order: Order, number: int, total: int) -> None:
     """Add the stored labels of a booked parcel: a cancelled parcel's must not be used any more."""
-    if order.status == Order.Status.BOOKED:
+    if order.is_booked:
         for label in order.labels.all():
             if label.is_printable:
                 archive.add_label(label, order, file_name(order, number, of=max(total, number)))

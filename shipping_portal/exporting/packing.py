@@ -127,21 +127,21 @@ def request_everything(sender: Sender, *, by: User, now: dt.datetime) -> Export:
     return _request_export(sender, Export.What.ACCOUNT, None, by=by, now=now)
 
 
+@transaction.atomic
 def _request_export(
     sender: Sender, what: str, order: Order | None, *, by: User, now: dt.datetime
 ) -> Export:
     """Create an export, or return the one in progress. A sender's requests run one by one."""
-    with transaction.atomic():
-        Sender.objects.select_for_update(no_key=True).get(pk=sender.pk)
-        same = Export.objects.filter(sender=sender, what=what, order=order)
-        recent = same.filter(Q(due_at__isnull=False) | Q(created_at__gt=now - SAME_PRESS))
-        export = next((export for export in recent if not export.holds_closed_label), None)
-        if export is None:
-            export = Export.objects.create(
-                sender=sender, made_by=by, what=what, order=order, created_at=now, due_at=now
-            )
-            action = "proof pack asked for" if order else "account export asked for"
-            Audit.write(action, order or sender, by=by, sender=sender, at=now)
-        if export.due_at:
-            enqueue("export", export.pk)
+    Sender.locked(sender.pk)
+    same = Export.objects.filter(sender=sender, what=what, order=order)
+    recent = same.filter(Q(due_at__isnull=False) | Q(created_at__gt=now - SAME_PRESS))
+    export = next((export for export in recent if not export.holds_closed_label), None)
+    if export is None:
+        export = Export.objects.create(
+            sender=sender, made_by=by, what=what, order=order, created_at=now, due_at=now
+        )
+        action = "proof pack asked for" if order else "account export asked for"
+        Audit.write(action, order or sender, by=by, sender=sender, at=now)
+    if export.due_at:
+        enqueue("export", export.pk)
     return export

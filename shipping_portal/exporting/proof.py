@@ -1,7 +1,5 @@
 """Pack everything known about a parcel, for a claim: text, JSON and CSV, with the label."""
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 from collections.abc import Iterable, Iterator
@@ -19,6 +17,8 @@ from shipping_portal.exporting import rows
 from shipping_portal.exporting.archive import Archive
 from shipping_portal.exporting.parts import Lease
 from shipping_portal.exporting.rows import CHARGE_HEADS, SCAN_HEADS, Row
+
+Facts = dict[str, Any]  # a part of proof.json
 
 PARTY = (
     "name",
@@ -83,8 +83,7 @@ def _add_sheet(archive: Archive, path: str, heads: tuple[str, ...], found: list[
 def _add_labels(archive: Archive, found: Proof) -> None:
     """Add the labels while it is booked: for an unusable label, the checksum is proof enough."""
     order = found.order
-    is_booked = order.status == Order.Status.BOOKED
-    ready = [label for label in found.labels if label.is_printable and is_booked]
+    ready = [label for label in found.labels if label.is_printable and order.is_booked]
     for label in ready:
         archive.add_label(label, order, label_name(order))
     if not ready:
@@ -95,7 +94,7 @@ def label_name(order: Order) -> str:
     return f"{order.carrier_reference}.pdf"
 
 
-def as_json(found: Proof) -> dict[str, Any]:
+def as_json(found: Proof) -> Facts:
     """Return everything as one object.
 
     Amounts and measures are strings, times UTC, days ISO dates.
@@ -132,7 +131,7 @@ def as_json(found: Proof) -> dict[str, Any]:
     }
 
 
-def _quote_facts(order: Order) -> dict[str, Any]:
+def _quote_facts(order: Order) -> Facts:
     return {
         "quoted_at": rows.utc_time(order.quoted_at),
         **({"carrier": carrier} if (carrier := _carrier_of(order)) else {}),
@@ -158,7 +157,7 @@ def _carrier_of(order: Order) -> str:
     return gateway.carrier_titles().get(order.account_id, "")
 
 
-def _label_facts(label: Label) -> dict[str, Any]:
+def _label_facts(label: Label) -> Facts:
     return {
         "size": FOLDERS[label.size],
         "sha256": label.sha256,
@@ -218,7 +217,7 @@ def _parcel_lines(order: Order, at: dt.datetime) -> Iterator[str]:
         yield _fact_line("Extra Cover", f"up to {money(order.cover_amount)}")
 
 
-def _party_line(party: dict[str, Any]) -> str:
+def _party_line(party: Facts) -> str:
     return ", ".join(str(party[name]) for name in PARTY if party.get(name))
 
 

@@ -11,13 +11,13 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
 from orders.models import Order
-from shipping_portal.accounts.access import OWNER, MemberRequest, audience
+from shipping_portal.accounts.access import OWNERS, MemberRequest, audience
 from shipping_portal.accounts.models import Audit
 from shipping_portal.exporting import packing
 from shipping_portal.exporting.models import Export, ExportPart
 
 
-@audience(OWNER)
+@audience(OWNERS)
 @require_POST
 def pack_proof(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     """Request a proof pack of a parcel that the carrier holds."""
@@ -28,7 +28,7 @@ def pack_proof(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     return redirect("export_progress", export.uuid)
 
 
-@audience(OWNER)
+@audience(OWNERS)
 @require_POST
 @reauthentication_required
 def pack_everything(request: MemberRequest) -> HttpResponse:
@@ -36,7 +36,7 @@ def pack_everything(request: MemberRequest) -> HttpResponse:
     return redirect("export_progress", export.uuid)
 
 
-@audience(OWNER)
+@audience(OWNERS)
 @require_GET
 def export_progress(request: MemberRequest, export: uuid.UUID) -> HttpResponse:
     """Show the progress, then the file. It refreshes by htmx, or without JavaScript by itself."""
@@ -44,7 +44,7 @@ def export_progress(request: MemberRequest, export: uuid.UUID) -> HttpResponse:
     return render(request, "exporting/export.html", {"export": found, "is_there": _is_there(found)})
 
 
-@audience(OWNER)
+@audience(OWNERS)
 @require_GET
 def export_file(request: MemberRequest, export: uuid.UUID) -> HttpResponse | StreamingHttpResponse:
     """Stream the ZIP; a whole account's only to someone who just gave the password."""

@@ -14,12 +14,12 @@ from django.shortcuts import render
 
 from shipping_portal.request_ids import LONGEST
 
+Answer = Callable[[HttpRequest], HttpResponseBase]  # a middleware, or what answers after it
+
 REQUEST_ID = re.compile(rf"[A-Za-z0-9-]{{8,{LONGEST}}}")
 
 
-def know_the_request(
-    get_response: Callable[[HttpRequest], HttpResponseBase],
-) -> Callable[..., HttpResponseBase]:
+def know_the_request(get_response: Answer) -> Answer:
     """Give each request an id: a trusted proxy's, or else our own. Every log line has it."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
@@ -45,9 +45,7 @@ KEYS_IN_ADDRESS = ("/accounts/", "/follow/", "/invitation/", "/unsubscribe/")
 WITHOUT_COOKIES = ("/follow/",)
 
 
-def tell_the_browser(
-    get_response: Callable[[HttpRequest], HttpResponseBase],
-) -> Callable[..., HttpResponseBase]:
+def tell_the_browser(get_response: Answer) -> Answer:
     """Send security headers, and keep pages with one-time keys out of caches (middleware)."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
@@ -63,9 +61,7 @@ def tell_the_browser(
     return middleware
 
 
-def forget_cookies(
-    get_response: Callable[[HttpRequest], HttpResponseBase],
-) -> Callable[..., HttpResponseBase]:
+def forget_cookies(get_response: Answer) -> Answer:
     """Keep some pages from reading or setting cookies (middleware)."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
@@ -92,9 +88,7 @@ WORDS = {
 PLAIN = ("/accounts/", "/admin/", "/invitation/", "/unsubscribe/", "/webhooks/")
 
 
-def gzip_pages(
-    get_response: Callable[[HttpRequest], HttpResponseBase],
-) -> Callable[..., HttpResponseBase]:
+def gzip_pages(get_response: Answer) -> Answer:
     """Compress text, and lists as they are read, unless marked `no-transform` (middleware)."""
     gzip = GZipMiddleware(get_response)
 

@@ -128,14 +128,14 @@ def pass_over(file: Import, places: Iterable[int], now: dt.datetime) -> int:
     return _check([(row, {}) for row in row_form.to_fix(file) if keys & row.problems.keys()], now)
 
 
+@transaction.atomic
 def _decide(file: Import, decided: Mapping[str, Any]) -> None:
     """Store the answer with the file and, except for rates, for the next one with this header."""
-    with transaction.atomic():
-        locked = Import.objects.select_for_update(of=("self",)).get(pk=file.pk)
-        file.constants = locked.constants | dict(decided)
-        Import.objects.filter(pk=file.pk).update(constants=file.constants)
-        mapping = ColumnMapping.objects.filter(sender=file.sender, fingerprint=file.fingerprint)
-        mapping.update(constants=columns.lasting(file.constants))
+    locked = Import.objects.select_for_update(of=("self",)).get(pk=file.pk)
+    file.constants = locked.constants | dict(decided)
+    Import.objects.filter(pk=file.pk).update(constants=file.constants)
+    mapping = ColumnMapping.objects.filter(sender=file.sender, fingerprint=file.fingerprint)
+    mapping.update(constants=columns.lasting(file.constants))
 
 
 def _check(rows: list[tuple[ImportRow, dict[str, str]]], now: dt.datetime) -> int:

@@ -129,7 +129,7 @@ def book_next_day(file: Import, *, by: User, now: dt.datetime) -> int:
     """
     stopped = progress.day_passed(file)
     booked = 0
-    paused: Exception | None = None
+    paused = None
     for order in [row.order for row in stopped if row.order]:
         try:
             bookings.confirm(order, by=by, now=now, next_day=True)

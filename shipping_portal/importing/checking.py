@@ -38,6 +38,7 @@ ENQUEUED_AT_ONCE = 50
 Outcome = dict[str, Any]  # the outcome of checking a row
 
 
+@transaction.atomic
 def begin(
     file: Import, matched: dict[str, int], constants: dict[str, Any], now: dt.datetime
 ) -> bool:
@@ -45,22 +46,21 @@ def begin(
 
     Returns False while the import is being booked: its columns stay as they are.
     """
-    with transaction.atomic():
-        open_yet = Import.objects.filter(pk=file.pk).exclude(state=Import.State.BOOKING)
-        if not open_yet.update(columns=matched, constants=constants, state=Import.State.CHECKING):
-            return False
-        rows = file.rows.exclude(state__in=(State.DUE, State.BOOKED))
-        rows.exclude(state=State.SKIPPED, problems=LEFT_OUT).update(
-            **due_for_check(now), joined_into=None, **ImportRow.AFRESH
-        )
-        file.columns, file.constants = matched, constants
-        joining.join(file)
-        ColumnMapping.objects.update_or_create(
-            sender=file.sender,
-            fingerprint=file.fingerprint,
-            defaults={"columns": matched, "constants": columns.lasting(constants), "used_at": now},
-        )
-        enqueue_first(file, "check-row", State.NEW)
+    open_yet = Import.objects.filter(pk=file.pk).exclude(state=Import.State.BOOKING)
+    if not open_yet.update(columns=matched, constants=constants, state=Import.State.CHECKING):
+        return False
+    rows = file.rows.exclude(state__in=(State.DUE, State.BOOKED))
+    rows.exclude(state=State.SKIPPED, problems=LEFT_OUT).update(
+        **due_for_check(now), joined_into=None, **ImportRow.AFRESH
+    )
+    file.columns, file.constants = matched, constants
+    joining.join(file)
+    ColumnMapping.objects.update_or_create(
+        sender=file.sender,
+        fingerprint=file.fingerprint,
+        defaults={"columns": matched, "constants": columns.lasting(constants), "used_at": now},
+    )
+    enqueue_first(file, "check-row", State.NEW)
     return True
 
 
@@ -128,6 +128,7 @@ def unpriced(file: Import) -> list[tuple[str, int]]:
     return [(titles[account], rows) for account, rows in missing.items() if account in titles]
 
 
+@transaction.atomic
 def price_again(file: Import, now: dt.datetime) -> int:
     """Schedule a check of every ready row without current prices; return how many.
 
@@ -139,20 +140,19 @@ def price_again(file: Import, now: dt.datetime) -> int:
         state__in=ImportRow.READY,
         quote__isnull=False,
     )
-    with transaction.atomic():
-        due = ImportRow.objects.filter(
-            pk__in=old.order_by().values("pk"), state__in=ImportRow.READY
-        ).update(**due_for_check(now), **ImportRow.AFRESH)
-        enqueue_first(file, "check-row", State.NEW)
+    due = ImportRow.objects.filter(
+        pk__in=old.order_by().values("pk"), state__in=ImportRow.READY
+    ).update(**due_for_check(now), **ImportRow.AFRESH)
+    enqueue_first(file, "check-row", State.NEW)
     return due
 
 
+@transaction.atomic
 def take_all(file: Import, why: str, now: dt.datetime) -> int:
     """Accept and check every row left out for this reason by its shop; return how many."""
     left_out = file.rows.filter(**{"state": State.SKIPPED, f"problems__{shops.STATUS}": [why]})
-    with transaction.atomic():
-        taken = sum(again(row, {shops.STATUS: "yes"}, now) for row in left_out)
-        enqueue_first(file, "check-row", State.NEW)
+    taken = sum(again(row, {shops.STATUS: "yes"}, now) for row in left_out)
+    enqueue_first(file, "check-row", State.NEW)
     return taken
 
 

@@ -1,19 +1,18 @@
 """Store a service chosen for one row, which overrides the file's rule while it is offered."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from django.db import transaction
 
-from orders.models.quotes import bookable, key_of, offers_at
+from orders.models.quotes import Offered, bookable, key_of, offers_at
 from shipping_portal.importing.models import Import, ImportRow
 
 SERVICE = "service"  # key in a row's corrections
 
 
 def choosable(
-    products: list[dict[str, Any]], corrected: Mapping[str, str], carrier: int | None, *, own: int
-) -> list[dict[str, Any]]:
+    products: list[Offered], corrected: Mapping[str, str], carrier: int | None, *, own: int
+) -> list[Offered]:
     """Return the offer chosen for the row, else all offers of the file's carrier.
 
     `own` is the account of the quote that has the offers.

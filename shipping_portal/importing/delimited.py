@@ -13,6 +13,8 @@ from typing import Any
 
 from shipping_portal.importing import shops
 
+Lines = Iterator[tuple[int, list[str]]]  # each with its number
+
 LONGEST_CELL = 2000
 LONGEST_HEADER = 20_000
 LONGEST_LINE = 50_000  # the longest line that is read without its quotation marks
@@ -63,14 +65,14 @@ def has_quotes(text: str) -> bool:
         return False
 
 
-def read_unquoted(text: str) -> Iterator[tuple[int, list[str]]]:
+def read_unquoted(text: str) -> Lines:
     """Yield the number and cells of each line that isn't empty: a tab ends a cell, a line a row."""
     for number, line in enumerate(io.StringIO(text, newline=None), start=1):
         if line.strip():
             yield number, line.rstrip("\n").split("\t")
 
 
-def read_lines(text: str, delimiter: str, notes: dict[str, Any]) -> Iterator[tuple[int, list[str]]]:
+def read_lines(text: str, delimiter: str, notes: dict[str, Any]) -> Lines:
     """Yield the number and cells of each line that isn't empty.
 
     Blank ones count, as in spreadsheets.

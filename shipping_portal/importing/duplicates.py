@@ -71,7 +71,7 @@ def leave_out(file: Import, states: Collection[str]) -> None:
 
 def _taken(file: Import, references: list[str]) -> dict[str, str]:
     """Return the message for each number that is booked or waiting to be booked."""
-    found: dict[str, str] = {}
+    found = {}
     for start in range(0, len(references), AT_ONCE):
         some = references[start : start + AT_ONCE]
         due = ImportRow.objects.filter(

@@ -1,14 +1,12 @@
 """Erase personal data in imports: a row's cells as typed, and their corrections."""
 
-from collections.abc import Iterator
-
 from shipping_portal.importing.models import ImportRow
-from shipping_portal.jobs.erasing import BATCH, Keys, eraser, objection
+from shipping_portal.jobs.erasing import BATCH, Keys, Reasons, eraser, objection
 from shipping_portal.jobs.retention import delete
 
 
 @objection("row")
-def still_due(rows: Keys) -> Iterator[tuple[int, str]]:
+def still_due(rows: Keys) -> Reasons:
     due = ImportRow.objects.filter(pk__in=rows, state=ImportRow.State.DUE)
     for key in due.values_list("pk", flat=True):
         yield (
@@ -18,7 +16,7 @@ def still_due(rows: Keys) -> Iterator[tuple[int, str]]:
 
 
 @objection("sender")
-def rows_due(senders: Keys) -> Iterator[tuple[int, str]]:
+def rows_due(senders: Keys) -> Reasons:
     due = ImportRow.objects.filter(file__sender__in=senders, state=ImportRow.State.DUE)
     for key in due.values_list("file__sender", flat=True).distinct().order_by():
         yield (

@@ -19,6 +19,8 @@ from shipping_portal.importing.guessing import guess_columns
 from shipping_portal.importing.models import Import
 from shipping_portal.importing.reading import Sheet, UnreadableFile
 
+Cleaned = dict[str, Any]  # a form's values, as far as they are valid
+
 NO_COLUMN = ""
 CHOICES_OF_UNIT = {units.WEIGHT_UNIT: "Weights are in", units.SIZE_UNIT: "Measures are in"}
 # never have one value for all rows
@@ -51,7 +53,7 @@ class ImportUploadForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 6, "spellcheck": "false", "class": "wide"}),
     )
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> Cleaned:
         cleaned = super().clean() or self.cleaned_data
         upload, pasted = cleaned.get("file"), cleaned.get("pasted", "")
         if "file" in self.errors or "pasted" in self.errors:
@@ -168,7 +170,7 @@ class MatchForm(forms.Form):
             required=False,
         )
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> Cleaned:
         cleaned = super().clean() or self.cleaned_data
         size = self.sizes.get(cleaned.get(columns.SIZE, ""))
         of_size = {*units.MEASURES, "description" if size.description else ""} if size else set()
@@ -182,7 +184,7 @@ class MatchForm(forms.Form):
         self._refuse_other_units(cleaned)
         return cleaned
 
-    def _refuse_other_units(self, cleaned: dict[str, Any]) -> None:
+    def _refuse_other_units(self, cleaned: Cleaned) -> None:
         """Reject units that contradict a column's name: one of the two must be wrong."""
         for kind in units.TABLES:
             stated = units.of_columns(self.file.header, self.columns, kind)

@@ -9,6 +9,8 @@ from shipping_portal.importing.columns import ADDRESS, AMOUNTS, EXTRA, LAST_NAME
 from shipping_portal.importing.synonyms import SYNONYMS
 from shipping_portal.importing.units import KINDS, TABLES, WEIGHT, WEIGHT_UNIT
 
+Places = dict[str, int]  # a file's columns by our fields
+
 CONTACT = ("receiver_phone", "receiver_email")
 # in that shop's export; in all other files `name` is the receiver's
 SHOPS_NUMBER = ("customer_reference", "name")
@@ -29,9 +31,7 @@ OF_PARCEL = re.compile(
 ONLY_WITH_UNIT = ("", "size")  # “Lbs” is a weight, “Size (cm)” is the three sides
 
 
-def guess_columns(
-    header: list[str], wanted: list[Field], filled: Collection[int] = ()
-) -> dict[str, int]:
+def guess_columns(header: list[str], wanted: list[Field], filled: Collection[int] = ()) -> Places:
     """Return the best column for each field by name; no column is used for two fields.
 
     Of two columns for a phone or an email, one that isn't empty wins: `filled` has those, if known.
@@ -42,7 +42,7 @@ def guess_columns(
         for field in wanted
         if (rank := _rank(field, name)) is not None
     ]
-    found: dict[str, int] = {}
+    found: Places = {}
     for *_, name, place in sorted(wishes, key=lambda wish: wish[:2]):
         if name not in found and place not in found.values():
             found[name] = place
@@ -68,7 +68,7 @@ def guess_columns(
     return _without_ounces(header, _with_one_address(found))
 
 
-def _with_one_address(found: dict[str, int]) -> dict[str, int]:
+def _with_one_address(found: Places) -> Places:
     """Return the columns, with one-cell addresses only if the file has no postcode column."""
     if "receiver_postcode" in found:
         return {name: at for name, at in found.items() if name != ADDRESS}
@@ -77,7 +77,7 @@ def _with_one_address(found: dict[str, int]) -> dict[str, int]:
     return found
 
 
-def _without_ounces(header: list[str], found: dict[str, int]) -> dict[str, int]:
+def _without_ounces(header: list[str], found: Places) -> Places:
     """Return the columns, with ounces apart only if there are pounds: alone they are the weight."""
     if OUNCES not in found:
         return found

@@ -20,13 +20,13 @@ class HoldRefused(Exception):
     """Raised when someone else was faster. The text is for the operator."""
 
 
+@transaction.atomic
 def hold(file: Import, *, text: str, by: User, reason: str, now: dt.datetime) -> None:
     """Hold an import. Rows already sent continue; its sender sees the text. Raises HoldRefused."""
-    with transaction.atomic():
-        if not Import.objects.filter(pk=file.pk, hold="").update(hold=text, paused_at=now):
-            raise HoldRefused("This import is held already.")
-        finishing.paused(file, now)
-        _write("import held", file, by, f"{reason} Its sender reads “{text}”", now)
+    if not Import.objects.filter(pk=file.pk, hold="").update(hold=text, paused_at=now):
+        raise HoldRefused("This import is held already.")
+    finishing.paused(file, now)
+    _write("import held", file, by, f"{reason} Its sender reads “{text}”", now)
 
 
 def let_go(file: Import, *, by: User, reason: str, now: dt.datetime) -> None:
@@ -38,23 +38,23 @@ def let_go(file: Import, *, by: User, reason: str, now: dt.datetime) -> None:
     booking.resume(file)
 
 
+@transaction.atomic
 def try_again(file: Import, *, by: User, reason: str, now: dt.datetime) -> None:
     """Check an import's failed rows again, for the sender to book. Raises HoldRefused."""
-    with transaction.atomic():
-        again = booking.retry(file, now)
-        if not again:
-            raise HoldRefused("No row of it failed without an order.")
-        _write("import rows checked again", file, by, f"{again} rows: {reason}", now)
+    again = booking.retry(file, now)
+    if not again:
+        raise HoldRefused("No row of it failed without an order.")
+    _write("import rows checked again", file, by, f"{again} rows: {reason}", now)
 
 
+@transaction.atomic
 def leave_file_out(file: Import, *, by: User, reason: str, now: dt.datetime) -> None:
     """Leave out the rows of an import held after a restore. Raises HoldRefused."""
-    with transaction.atomic():
-        restore = Restore.objects.filter(imports=file).first()
-        if restore is None:
-            raise HoldRefused("This import is not held any more.")
-        leave_out(file, restore)
-        _write("held rows left out", file, by, reason, now)
+    restore = Restore.objects.filter(imports=file).first()
+    if restore is None:
+        raise HoldRefused("This import is not held any more.")
+    leave_out(file, restore)
+    _write("held rows left out", file, by, reason, now)
 
 
 def leave_out(file: Import, restore: Restore) -> None:

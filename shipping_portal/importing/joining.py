@@ -41,18 +41,18 @@ def join(file: Import) -> int:
     return len(joined)
 
 
+@transaction.atomic
 def separate(row: ImportRow, now: dt.datetime) -> bool:
     """Separate a joined row and check both. Return False if the other is booked already."""
-    with transaction.atomic():
-        head = row.joined_into
-        if row.state != State.JOINED or head is None or not _check_again(head, now):
-            return False
-        return row.finish(
-            state=State.NEW,
-            due_at=now,
-            joined_into=None,
-            corrected={**row.corrected, duplicates.ANYWAY: "yes"},
-        )
+    head = row.joined_into
+    if row.state != State.JOINED or head is None or not _check_again(head, now):
+        return False
+    return row.finish(
+        state=State.NEW,
+        due_at=now,
+        joined_into=None,
+        corrected={**row.corrected, duplicates.ANYWAY: "yes"},
+    )
 
 
 def _check_again(head: ImportRow, now: dt.datetime) -> bool:

@@ -17,19 +17,19 @@ def may_delete(file: Import) -> bool:
     return not file.rows.filter(order__isnull=False).exists()
 
 
+@transaction.atomic
 def take_off_the_list(file: Import, now: dt.datetime) -> bool:
     """Delete the import and return True, or archive it if it has parcels. Raises UnderWay."""
-    with transaction.atomic():
-        # A press of Book comes before or after, never in between.
-        Sender.objects.select_for_update(no_key=True).get(pk=file.sender_id)
-        is_held = Import.objects.filter(pk=file.pk).exclude(hold="").exists()
-        if is_held or file.rows.filter(state=ImportRow.State.DUE).exists():
-            raise UnderWay
-        if may_delete(file):
-            Import.objects.filter(pk=file.pk).delete()
-            return True
-        Import.objects.filter(pk=file.pk, archived_at=None).update(archived_at=now)
-        return False
+    # A press of Book comes before or after, never in between.
+    Sender.locked(file.sender_id)
+    is_held = Import.objects.filter(pk=file.pk).exclude(hold="").exists()
+    if is_held or file.rows.filter(state=ImportRow.State.DUE).exists():
+        raise UnderWay
+    if may_delete(file):
+        Import.objects.filter(pk=file.pk).delete()
+        return True
+    Import.objects.filter(pk=file.pk, archived_at=None).update(archived_at=now)
+    return False
 
 
 def bring_back(file: Import) -> None:

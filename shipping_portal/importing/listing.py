@@ -4,13 +4,12 @@ import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any
 
 from django.db.models import QuerySet
 from django.shortcuts import get_object_or_404
 
 from orders.calling import gateway
-from orders.models.quotes import key_of
+from orders.models.quotes import Offered, key_of
 from orders.quoting import choosing
 from orders.quoting.choosing import Ready
 from shipping_portal.accounts.access import MemberRequest
@@ -117,7 +116,7 @@ def _line(
     )
 
 
-def _offer(row: ImportRow, rule: str, last: str, carrier: int | None) -> dict[str, Any] | None:
+def _offer(row: ImportRow, rule: str, last: str, carrier: int | None) -> Offered | None:
     if row.quote and row.state in HANDED_OVER:
         return row.quote.offer(row.product_code)
     if row.quote is None:

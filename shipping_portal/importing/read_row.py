@@ -36,8 +36,7 @@ class ReadRow:
     @property
     def corrected(self) -> Mapping[str, str]:
         """The corrections, by our field, and the sender's decisions."""
-        corrected: dict[str, str] = self.row.corrected
-        return corrected
+        return self.row.corrected
 
     @property
     def texts(self) -> dict[str, str]:

@@ -3,7 +3,6 @@
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import Any
@@ -13,6 +12,7 @@ from shipping_portal.importing import encodings, workbooks
 from shipping_portal.importing.delimited import (
     LONGEST_CELL,
     MOST_ABOVE,
+    Lines,
     UnreadableFile,
     find_delimiter,
     has_quotes,
@@ -21,6 +21,8 @@ from shipping_portal.importing.delimited import (
 )
 from shipping_portal.importing.headings import split_words
 from shipping_portal.sheets import STARTS_A_FORMULA
+
+Notes = dict[str, Any]  # see notes.py
 
 MOST_ROWS = 2000
 MARKED = ("=", "'")  # how a cell begins if a spreadsheet is kept from calculating its text
@@ -74,7 +76,7 @@ class Sheet:
     delimiter: str
     sha256: str
     dropped: tuple[str, ...] = ()
-    notes: dict[str, Any] = field(default_factory=dict)
+    notes: Notes = field(default_factory=dict)
 
     @property
     def filled(self) -> list[int]:
@@ -99,7 +101,7 @@ def read(data: bytes) -> Sheet:
     """Return the table in these bytes. Raises UnreadableFile instead of guessing."""
     if len(data) > MOST_BYTES:
         raise UnreadableFile(TOO_LARGE)
-    notes: dict[str, Any] = {}
+    notes: Notes = {}
     lines, encoding, delimiter = _table(data, notes)
     dropped: list[str] = []
     names, lines = _header(lines, dropped)
@@ -119,9 +121,7 @@ def read(data: bytes) -> Sheet:
     )
 
 
-def _header(
-    lines: Iterator[tuple[int, list[str]]], dropped: list[str]
-) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
+def _header(lines: Lines, dropped: list[str]) -> tuple[list[str], Lines]:
     """Return the column names and the lines below them.
 
     A title or names of column groups above them are left out, and added to `dropped`: these are
@@ -158,7 +158,7 @@ def _may_name_a_column(text: str) -> bool:
     return "@" not in text and not text[:1].isdigit() and any(map(str.isalpha, text))
 
 
-def _note_cells(rows: dict[int, list[str]], notes: dict[str, Any]) -> None:
+def _note_cells(rows: dict[int, list[str]], notes: Notes) -> None:
     """Note words that mean an empty cell, and the first letters that could be read otherwise."""
     words = Counter(cell for row in rows.values() for cell in row if cell in NOTHING)
     if words:
@@ -173,7 +173,7 @@ def _note_cells(rows: dict[int, list[str]], notes: dict[str, Any]) -> None:
         notes["letters"] = list(islice(letters, 2))
 
 
-def _table(data: bytes, notes: dict[str, Any]) -> tuple[Iterator[tuple[int, list[str]]], str, str]:
+def _table(data: bytes, notes: Notes) -> tuple[Lines, str, str]:
     """Return the table's lines, its encoding and its delimiter."""
     if data.startswith(workbooks.SIGNATURE):
         return _of_workbook(data, notes), "xlsx", ""
@@ -184,7 +184,7 @@ def _table(data: bytes, notes: dict[str, Any]) -> tuple[Iterator[tuple[int, list
     return read_lines(body, delimiter, notes), encoding, delimiter
 
 
-def _of_workbook(data: bytes, notes: dict[str, Any]) -> Iterator[tuple[int, list[str]]]:
+def _of_workbook(data: bytes, notes: Notes) -> Lines:
     try:
         table = workbooks.read(data, MOST_COLUMNS, 1 + MOST_ROWS + MOST_COUNTED)
     except workbooks.BadWorkbook as error:
@@ -200,7 +200,7 @@ def _of_workbook(data: bytes, notes: dict[str, Any]) -> Iterator[tuple[int, list
     return table.rows()
 
 
-def _text(data: bytes, notes: dict[str, Any]) -> tuple[str, str]:
+def _text(data: bytes, notes: Notes) -> tuple[str, str]:
     for start, sentence in NO_TABLES.items():
         if data.startswith(start):
             raise UnreadableFile(sentence)
@@ -228,9 +228,7 @@ def _text(data: bytes, notes: dict[str, Any]) -> tuple[str, str]:
     return before, encoding
 
 
-def _without_what_is_below(
-    lines: Iterator[tuple[int, list[str]]], names: list[str], dropped: list[str]
-) -> Iterator[tuple[int, list[str]]]:
+def _without_what_is_below(lines: Lines, names: list[str], dropped: list[str]) -> Lines:
     """Drop what eBay writes below the orders, and repeated headers; add them to `dropped`.
 
     Concatenated files have both in between. A line that describes the columns follows their names.
@@ -267,7 +265,7 @@ def _describes(names: list[str], line: list[str]) -> bool:
     return len(about) >= 3 and 2 * len(about) >= len(pairs)
 
 
-def _rows(lines: Iterator[tuple[int, list[str]]], width: int) -> dict[int, list[str]]:
+def _rows(lines: Lines, width: int) -> dict[int, list[str]]:
     """Return as many rows as one import takes; a few more are only counted."""
     rows: dict[int, list[str]] = {}
     beyond = 0

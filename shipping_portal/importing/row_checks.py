@@ -113,7 +113,7 @@ def _find_two_terms(read: ReadRow) -> Problems:
 
 def _find_misread_cells(read: ReadRow) -> Problems:
     """Return cells that a spreadsheet couldn't compute, and wrongly decoded letters."""
-    found: Problems = {}
+    found = {}
     for row in read.rows:
         for name, place in read.file.columns.items():
             text = row.cell(place).strip()

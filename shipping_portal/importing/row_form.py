@@ -132,7 +132,7 @@ def save_changed(
     """
     rows, size = to_fix(file), chosen_size(file)
     shown = [row for row in rows if any(name.startswith(prefix_of(row)) for name in posted)]
-    due: list[int] = []
+    due = []
     for row in shown:
         form = form_of(row, file, address, size)
         corrected = corrections(

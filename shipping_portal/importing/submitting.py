@@ -54,35 +54,35 @@ class Press:
     carrier: int | None = None
 
 
+@transaction.atomic
 def begin(file: Import, press: Press) -> int:
     """Make every ready row that looks right due; return how many. A second press finds none.
 
     Raises MoreIsReady, and nothing is due then.
     """
-    with transaction.atomic():
-        end_if_restored()
-        Sender.objects.select_for_update(no_key=True).get(pk=file.sender_id)
-        last = press.last or choosing.last_product(file.sender)
-        found = choosing.choices_by_rule(ready(file, press.seen, press.carrier), press.rule, last)
-        doubts = outliers.look(file, found)
-        chosen = outliers.sure(found, doubts)
-        if press.seen and (
-            len(chosen) > press.seen.rows or outliers.shown(doubts) != press.seen.doubts
-        ):
-            raise MoreIsReady
-        duplicates.leave_out(file, ImportRow.READY)
-        days = file.rows.exclude(pickup_date=None).values_list("quote", "pickup_date")
-        own = {quote: day for quote, day in days if quote and day}
-        due = sum(_make_due(file, press, *group) for group in _by_offer(press, chosen, own))
-        if due:
-            Import.objects.filter(pk=file.pk).update(
-                state=Import.State.BOOKING,
-                begun_at=press.now,
-                begun_by=press.by,
-                looked_at=press.now,
-                finished_at=None,
-            )
-        checking.enqueue_first(file, "book-row", State.DUE)
+    end_if_restored()
+    Sender.locked(file.sender_id)
+    last = press.last or choosing.last_product(file.sender)
+    found = choosing.choices_by_rule(ready(file, press.seen, press.carrier), press.rule, last)
+    doubts = outliers.look(file, found)
+    chosen = outliers.sure(found, doubts)
+    if press.seen and (
+        len(chosen) > press.seen.rows or outliers.shown(doubts) != press.seen.doubts
+    ):
+        raise MoreIsReady
+    duplicates.leave_out(file, ImportRow.READY)
+    days = file.rows.exclude(pickup_date=None).values_list("quote", "pickup_date")
+    own = {quote: day for quote, day in days if quote and day}
+    due = sum(_make_due(file, press, *group) for group in _by_offer(press, chosen, own))
+    if due:
+        Import.objects.filter(pk=file.pk).update(
+            state=Import.State.BOOKING,
+            begun_at=press.now,
+            begun_by=press.by,
+            looked_at=press.now,
+            finished_at=None,
+        )
+    checking.enqueue_first(file, "book-row", State.DUE)
     return due
 
 

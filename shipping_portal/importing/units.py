@@ -10,11 +10,13 @@ from shipping_portal.carrier.writing import CENTIMETRES, KILOGRAMS
 from shipping_portal.importing import headings
 from shipping_portal.importing.models import Import, ImportRow
 
+Table = Mapping[str, Decimal]  # units of one kind, by the size of one
+
 WEIGHT = "weight"
 WEIGHT_UNIT, SIZE_UNIT = "weight_unit", "size_unit"  # chosen for all rows, or given by a column
-WEIGHTS: Mapping[str, Decimal] = KILOGRAMS
+WEIGHTS: Table = KILOGRAMS
 # Parcels aren't entered or sent in mm or m: a file's measures are converted when its row is read.
-LENGTHS: Mapping[str, Decimal] = {
+LENGTHS: Table = {
     "mm": Decimal("0.1"),
     "cm": CENTIMETRES["cm"],
     "m": Decimal(100),
@@ -67,12 +69,12 @@ def stated(text: str, table: Collection[str]) -> str:
     return str(found.pop()) if len(found) == 1 else ""
 
 
-def bare(text: str, table: Mapping[str, Decimal]) -> str:
+def bare(text: str, table: Table) -> str:
     """Return the normalised words without units of this table: “Length (mm)” is length."""
     return " ".join(word for word in _words(text) if UNIT_OF.get(word) not in table)
 
 
-def convert(text: str, unit: str, wanted: str, table: Mapping[str, Decimal]) -> str:
+def convert(text: str, unit: str, wanted: str, table: Table) -> str:
     """Return the number in the wanted unit, to three decimals.
 
     A unit in the cell overrides the column's.
@@ -117,7 +119,7 @@ def with_unit(text: str, unit: str) -> str:
     return f"{text} {unit}" if cell and not cell[2] else text
 
 
-def added(texts: Sequence[str], times: Sequence[Decimal], table: Mapping[str, Decimal]) -> str:
+def added(texts: Sequence[str], times: Sequence[Decimal], table: Table) -> str:
     """Return the sum, each times its count, in the first unit, or "" if one is invalid."""
     read = [_read(text, "", table) for text in texts]
     if not all(_is_measure(number, unit, table) for number, unit in read):
@@ -173,7 +175,7 @@ def _chosen(kind: str, file: Import) -> str:
     return str(file.constants.get(kind) or of_account(file.sender.country)[kind])
 
 
-def _read(text: str, unit: str, table: Mapping[str, Decimal]) -> tuple[str, str]:
+def _read(text: str, unit: str, table: Table) -> tuple[str, str]:
     """Return a cell's number and unit; the unit is "" if there is no number or no such unit."""
     text = _in_one(text, table)
     cell = CELL.fullmatch(text.strip())
@@ -182,7 +184,7 @@ def _read(text: str, unit: str, table: Mapping[str, Decimal]) -> tuple[str, str]
     return cell[1], stated(cell[2].replace("#", "lb"), table) if cell[2] else unit
 
 
-def _in_one(text: str, table: Mapping[str, Decimal]) -> str:
+def _in_one(text: str, table: Table) -> str:
     """Return “1 lb 3 oz” in its first unit, rounded up: 1.188 lb. Other text unchanged."""
     pairs = [(number, stated(unit, table)) for number, unit in PAIR.findall(text)]
     if (
@@ -198,7 +200,7 @@ def _in_one(text: str, table: Mapping[str, Decimal]) -> str:
     return f"{whole.quantize(PLACES, ROUND_UP).normalize():f} {first}"
 
 
-def _is_measure(number: str, unit: str, table: Mapping[str, Decimal]) -> bool:
+def _is_measure(number: str, unit: str, table: Table) -> bool:
     return unit in table and PLAIN_NUMBER.fullmatch(number) is not None and len(number) <= LONGEST
 
 

@@ -30,7 +30,7 @@ def count_try(sender: Sender, by: User, now: dt.datetime) -> None:
     tries, most = ImportTry.objects.filter(made_by=by), settings.IMPORTS_AN_HOUR
     with transaction.atomic():
         # simultaneous uploads count one after the other
-        Sender.objects.select_for_update(no_key=True).get(pk=sender.pk)
+        Sender.locked(sender.pk)
         tries.filter(at__lte=now - HOUR).delete()
         if tries.count() < most:
             ImportTry.objects.create(made_by=by, at=now)

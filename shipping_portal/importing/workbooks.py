@@ -19,6 +19,8 @@ from xml.parsers import expat
 from shipping_portal.importing.currencies import CODES, SIGNS
 from shipping_portal.importing.units import UNIT_OF
 
+Attributes = dict[str, str]  # of an XML element
+
 SIGNATURE = b"PK\x03\x04"
 ENTRY = b"PK\x01\x02"  # begins each file's entry in a ZIP's directory
 MOST_FILES = 1_000
@@ -132,7 +134,7 @@ class _Parts:
     def walk(
         self,
         name: str,
-        start: Callable[[str, dict[str, str]], Any],
+        start: Callable[[str, Attributes], Any],
         end: Any = None,
         text: Any = None,
     ) -> None:
@@ -159,7 +161,7 @@ class _Parts:
         folder, file = posixpath.split(name)
         found: dict[str, tuple[str, str]] = {}
 
-        def start(tag: str, given: dict[str, str]) -> None:
+        def start(tag: str, given: Attributes) -> None:
             if tag == "Relationship" and given.get("TargetMode") != "External":
                 target = posixpath.normpath(posixpath.join("/", folder, given["Target"])).lstrip(
                     "/"
@@ -189,7 +191,7 @@ def _first_filled(parts: _Parts, widest: int, most: int) -> Table:
     main = next(name for kind, name in parts.related("").values() if kind == "officeDocument")
     related, sheets, is_1904 = parts.related(main), [], False
 
-    def start(tag: str, given: dict[str, str]) -> None:
+    def start(tag: str, given: Attributes) -> None:
         nonlocal is_1904
         if tag == "workbookPr":
             is_1904 = given.get("date1904") in YES
@@ -218,11 +220,11 @@ def _first_filled(parts: _Parts, widest: int, most: int) -> Table:
 
 def _strings(parts: _Parts, name: str) -> list[str]:
     """Return the shared strings by position, without phonetic text."""
-    found: list[str] = []
+    found = []
     pieces: list[str] = []
     spoken = 0
 
-    def start(tag: str, _: dict[str, str]) -> None:
+    def start(tag: str, _: Attributes) -> None:
         nonlocal spoken
         if tag == "si":
             pieces.clear()
@@ -252,7 +254,7 @@ def _formats(parts: _Parts, name: str) -> list[Form]:
 
     codes, found, is_of_cells = dict(numbers.BUILTIN_FORMATS), [], False
 
-    def start(tag: str, given: dict[str, str]) -> None:
+    def start(tag: str, given: Attributes) -> None:
         nonlocal is_of_cells
         if tag == "numFmt":
             codes[int(given["numFmtId"])] = given["formatCode"]
@@ -327,7 +329,7 @@ class _Sheet:
         self.pieces: list[str] = []
         self.reads, self.spoken = False, 0
 
-    def start(self, tag: str, given: dict[str, str]) -> None:
+    def start(self, tag: str, given: Attributes) -> None:
         if tag == "c":
             place = given.get("r", "")
             self.column = _column(place) if place else self.column + 1

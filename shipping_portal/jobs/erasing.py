@@ -13,7 +13,7 @@ quote, a row of an import, a member, a sender. Actions of operators, retention t
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 from django.apps import apps
@@ -26,7 +26,8 @@ from shipping_portal.jobs.personal_data import ERASED, HELD, ErasingRule
 Keys = Collection[int]
 Chosen = Mapping[str, Keys]  # by kind
 Eraser = Callable[[Keys], int]
-Objection = Callable[[Keys], Iterable[tuple[int, str]]]
+Reasons = Iterator[tuple[int, str]]  # keys that can't be erased now, each with why
+Objection = Callable[[Keys], Reasons]
 _ERASERS: list[tuple[str, str, Eraser]] = []
 _OBJECTIONS: defaultdict[str, list[Objection]] = defaultdict(list)
 
@@ -85,11 +86,11 @@ def erase(chosen: Chosen) -> Counter[str]:
     return +done
 
 
+@transaction.atomic
 def preview(chosen: Chosen) -> Counter[str]:
     """Return what `erase` would do, by doing it in a transaction that is rolled back."""
-    with transaction.atomic():
-        done = erase(chosen)
-        transaction.set_rollback(True)
+    done = erase(chosen)
+    transaction.set_rollback(True)
     return done
 
 
@@ -100,7 +101,7 @@ def objections(chosen: Chosen) -> dict[tuple[str, int], str]:
     }
 
 
-def _objections(kind: str, keys: Keys) -> Iterator[tuple[int, str]]:
+def _objections(kind: str, keys: Keys) -> Reasons:
     for object_to in _OBJECTIONS[kind]:
         yield from object_to(keys)
 

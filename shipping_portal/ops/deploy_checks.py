@@ -48,8 +48,7 @@ def _is_elsewhere(host: str | None) -> bool:
 
 
 def default_database() -> dict[str, Any]:
-    found: dict[str, Any] = settings.DATABASES["default"]
-    return found
+    return settings.DATABASES["default"]
 
 
 def _broker_address() -> SplitResult:

@@ -48,8 +48,7 @@ def serve_metrics(is_alive: Callable[[], bool]) -> Server | None:
 
     def answer(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         if environ["PATH_INFO"] == "/metrics":
-            found: Iterable[bytes] = metrics(environ, start_response)
-            return found
+            return metrics(environ, start_response)
         status = "404 Not Found"
         if environ["PATH_INFO"] == "/livez":
             status = "200 OK" if is_alive() else "503 Service Unavailable"

@@ -199,8 +199,7 @@ class Claims:
         return self.scope.today > places.business_days(*where, after=day, count=count)[-1]
 
     def _day(self, at: Any) -> dt.date:
-        day: dt.date = at.astimezone(self.scope.sender.tzinfo).date()
-        return day
+        return at.astimezone(self.scope.sender.tzinfo).date()
 
     def _date(self, day: dt.date | None) -> str:
         return local_date(day, self.scope.sender)

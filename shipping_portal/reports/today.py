@@ -57,6 +57,8 @@ from shipping_portal.reports.figures import FEWEST, whole_percent
 from shipping_portal.reports.promises import kept_of
 from shipping_portal.reports.tiles import Tile, compare_amounts
 
+Row = dict[str, Any]  # a line of a template's table
+
 MOST = 5  # lines of one kind of trouble, and parcels due; the rest is one press away
 NAMED = 3  # parcels named in a line
 MISSED_TWICE = ". Missed twice, so this may qualify for a refund; we’ve passed it to support"
@@ -123,10 +125,10 @@ class NeedsLine:
     slug: str
     words: str
     count: int
-    rows: list[dict[str, Any]] = field(default_factory=list)
+    rows: list[Row] = field(default_factory=list)
 
     @property
-    def first(self) -> dict[str, Any] | None:
+    def first(self) -> Row | None:
         return self.rows[0] if self.rows else None
 
     @property
@@ -148,7 +150,7 @@ class NeedsLine:
         )
 
 
-@audience(*EVERY_MEMBER)
+@audience(EVERY_MEMBER)
 @require_GET
 def today(request: MemberRequest) -> HttpResponse:
     """Show the first page of a member's day, with the same queries however much there is to do.
@@ -338,9 +340,7 @@ def _due_orders(scope: SenderScope) -> QuerySet[Order]:
     return due.order_by("eta_to", "pk")
 
 
-def _due_parcels(
-    request: MemberRequest, scope: SenderScope, orders: Iterable[Order]
-) -> list[dict[str, Any]]:
+def _due_parcels(request: MemberRequest, scope: SenderScope, orders: Iterable[Order]) -> list[Row]:
     """Return the parcels due today or late, longest late first, with days late and their step."""
     by_day = sorted(orders, key=lambda order: (order.eta_to, order.pk))
     rows = [_parcel_row(request, order, scope.now) for order in by_day]
@@ -351,7 +351,7 @@ def _due_parcels(
     return rows
 
 
-def _parcel_row(request: MemberRequest, order: Order, now: dt.datetime) -> dict[str, Any]:
+def _parcel_row(request: MemberRequest, order: Order, now: dt.datetime) -> Row:
     # One row of the database for all of them.
     order.sender = request.sender
     return {
@@ -368,9 +368,7 @@ def _next_driver(order: Order, now: dt.datetime) -> str:
     return f": another driver is booked for {next_driver_day(order, now)}{refund}"
 
 
-def _headline(
-    request: MemberRequest, things: int, pickups: list[dict[str, Any]], today: dt.date
-) -> str:
+def _headline(request: MemberRequest, things: int, pickups: list[Row], today: dt.date) -> str:
     """Return how much waits for the sender, and when a driver comes next."""
     needs = "Nothing needs you right now."
     if things:

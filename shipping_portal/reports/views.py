@@ -20,7 +20,7 @@ from shipping_portal.reports.spans import CHOICES, Span, weeks_asked
 from shipping_portal.reports.tiles import Tile, report_tiles
 
 
-@audience(*SEE_MONEY)
+@audience(SEE_MONEY)
 @require_GET
 def reports(request: MemberRequest) -> HttpResponse:
     """Show four figures and five charts over 4, 13 or 52 `weeks`, in a fixed number of queries."""
@@ -39,7 +39,7 @@ def reports(request: MemberRequest) -> HttpResponse:
     return render(request, "reports/reports.html", context)
 
 
-@audience(*SEE_MONEY)
+@audience(SEE_MONEY)
 @require_GET
 def report_file(request: MemberRequest, report: str) -> StreamingHttpResponse:
     """Download one section's table, as the page shows it for the same weeks."""
@@ -95,7 +95,7 @@ HEADS = [
 ]
 
 
-@audience(*SEE_MONEY)
+@audience(SEE_MONEY)
 @require_GET
 def refunds(request: MemberRequest) -> HttpResponse:
     """Show fifty parcels at a time, newest first, each with its reason and what to do next."""
@@ -109,7 +109,7 @@ def refunds(request: MemberRequest) -> HttpResponse:
     return render(request, "reports/refunds.html", context)
 
 
-@audience(*SEE_MONEY)
+@audience(SEE_MONEY)
 @require_GET
 def refunds_file(request: MemberRequest) -> StreamingHttpResponse:
     claims, role = _refund_claims(request), request.membership.role

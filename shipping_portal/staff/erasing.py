@@ -182,8 +182,7 @@ def _sender_of(row: Any) -> Sender | None:
         if isinstance(row, SenderMail)
         else row
     )
-    sender: Sender = of.sender
-    return sender
+    return of.sender
 
 
 def _row_words(row: Any) -> str:
@@ -273,7 +272,7 @@ def erase_closed(now: dt.datetime) -> int:
 @transaction.atomic
 def _erase_account(sender: Sender, now: dt.datetime) -> bool:
     # lock it before its orders, as everywhere
-    Sender.objects.select_for_update(no_key=True).get(pk=sender.pk)
+    Sender.locked(sender.pk)
     chosen = {"sender": {sender.pk}}
     if erasing.objections(chosen):
         return False

@@ -12,6 +12,7 @@ from django.shortcuts import get_object_or_404, redirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 
+from shipping_portal.accounts.adminkit.facts import Context
 from shipping_portal.staff.models import DeskView
 
 MOST = 20  # views of one operator, for one list
@@ -31,7 +32,7 @@ class ViewForm(forms.Form):
         return name
 
 
-def shown_views(site: admin.AdminSite, request: HttpRequest) -> dict[str, Any]:
+def shown_views(site: admin.AdminSite, request: HttpRequest) -> Context:
     """Return the operator's views of this list, and the form for its present filters, if any."""
     name = str(getattr(request.resolver_match, "url_name", "")).removesuffix("_changelist")
     query = _list_filters(_list_of(site, request, name), request.GET.urlencode())

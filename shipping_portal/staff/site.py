@@ -20,7 +20,7 @@ from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
-from shipping_portal.accounts.adminkit.facts import ReadOnlyAdmin
+from shipping_portal.accounts.adminkit.facts import Context, ReadOnlyAdmin
 
 RAIL = (  # title, icon, page name, and the screens on which it is in the rail
     ("Find", "search", "find", ""),
@@ -73,7 +73,7 @@ class StaffSite(admin.AdminSite):
         if admin_class is not None and issubclass(admin_class, ReadOnlyAdmin):
             super().register(model_or_iterable, admin_class, **options)
 
-    def each_context(self, request: HttpRequest) -> dict[str, Any]:
+    def each_context(self, request: HttpRequest) -> Context:
         from shipping_portal.staff import saved_views  # noqa: PLC0415  (models load after the site)
 
         # Models load after the site.
@@ -125,9 +125,7 @@ class StaffSite(admin.AdminSite):
 
     @method_decorator(never_cache)
     @login_not_required
-    def login(
-        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
+    def login(self, request: HttpRequest, extra_context: Context | None = None) -> HttpResponse:
         """Show the portal's own login, second factor included.
 
         Other users who are logged in can't use the admin.
@@ -149,14 +147,12 @@ class StaffSite(admin.AdminSite):
         return redirect("mfa_activate_totp")
 
     def password_change(  # type: ignore[override]
-        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+        self, request: HttpRequest, extra_context: Context | None = None
     ) -> HttpResponse:
         """Redirect to the portal's own page, which ends other sessions too."""
         return redirect("account_change_password")
 
-    def index(
-        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
-    ) -> TemplateResponse:
+    def index(self, request: HttpRequest, extra_context: Context | None = None) -> TemplateResponse:
         # Models load after the site.
         from orders.models import CarrierAccount  # noqa: PLC0415
         from shipping_portal.accounts.adminkit import permissions  # noqa: PLC0415
@@ -168,7 +164,7 @@ class StaffSite(admin.AdminSite):
         *every, mine = queues.waiting_queues(
             now, accounts=accounts, others=[queues.own_cases(request.user)]
         )
-        found: dict[str, Any] = {
+        found = {
             "title": "",  # the page has its own
             "lines": first_page.queue_lines(every, now),
             "mine": mine.count,

@@ -31,13 +31,13 @@ def ask_for_look(parcel: int, *, now: dt.datetime) -> None:
         enqueue("poll", parcel)
 
 
+@transaction.atomic
 def _make_poll(parcel: int) -> None:
     """Make a parcel's poll, unless another process does."""
-    with transaction.atomic():
-        # Opening a parcel locks it and then makes its poll; in the opposite order the two would
-        # deadlock.
-        Parcel.objects.select_for_update(no_key=True).get(pk=parcel)
-        Poll.objects.get_or_create(parcel_id=parcel)
+    # Opening a parcel locks it and then makes its poll; in the opposite order the two would
+    # deadlock.
+    Parcel.objects.select_for_update(no_key=True).get(pk=parcel)
+    Poll.objects.get_or_create(parcel_id=parcel)
 
 
 def is_look_unanswered(poll: Poll, *, now: dt.datetime) -> bool:

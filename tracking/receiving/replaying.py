@@ -21,6 +21,7 @@ from django.template.response import TemplateResponse
 from django.utils import timezone
 
 from shipping_portal.accounts.adminkit.actions import ReasonForm
+from shipping_portal.accounts.adminkit.facts import Context
 from shipping_portal.accounts.models import Audit
 from tracking import queues
 from tracking.models import Parcel, TrackingEvent, WebhookDelivery
@@ -186,7 +187,7 @@ class ReplayForm(ReasonForm):
         return [int(pk) for pk in self.cleaned_data["chosen"].split(",")][:MOST]
 
 
-def replay_page(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
+def replay_page(request: HttpRequest, context: Context) -> HttpResponse:
     """Preview reprocessing, chosen by state and time or by `ids`.
 
     POST reprocesses exactly those.
@@ -209,7 +210,7 @@ def replay_page(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
 
 
 def show_preview(
-    request: HttpRequest, context: dict[str, Any], ids: list[int], *, form: ReplayForm | None = None
+    request: HttpRequest, context: Context, ids: list[int], *, form: ReplayForm | None = None
 ) -> HttpResponse:
     """Show the page with what reprocessing `ids` would change."""
     found = preview_replay(ids) if ids else None

@@ -27,13 +27,13 @@ PROGRESS = ("progress", "progress_at", "last_scan_at")
 WRITTEN = (*PROGRESS, "due_at", *Parcel.AFRESH)
 
 
+@transaction.atomic
 def project_parcels(*parcels: int) -> None:
     """Project all scans of these parcels and store the result on parcels and orders.
 
     Safe to repeat.
     """
-    with transaction.atomic():
-        project_held(lock_parcels(parcels))
+    project_held(lock_parcels(parcels))
 
 
 @job("fold", queue=Parcel.objects.all(), lane="order__sender", order=80)

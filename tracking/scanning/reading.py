@@ -226,7 +226,7 @@ def _ask_for_the_rest(held: scans.Held) -> None:
 
 
 def _log_delivery(one: Parsed) -> None:
-    facts: dict[str, Any] = {"delivery": one.delivery.pk, "state": str(one.delivery.state)}
+    facts = {"delivery": one.delivery.pk, "state": str(one.delivery.state)}
     if one.delivery.state in WebhookDelivery.SET_ASIDE:
         logger.warning("delivery_set_aside", **facts)
     elif one.scan:

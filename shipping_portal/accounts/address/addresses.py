@@ -10,7 +10,7 @@ from django.core.exceptions import ValidationError
 
 from shipping_portal.accounts.address import countries
 from shipping_portal.accounts.address.countries import COUNTRY_NAMES, state_name
-from shipping_portal.accounts.address.text import as_seen, normalise_name
+from shipping_portal.accounts.address.text import as_seen, normalise_name, word_set
 
 LINE_ADVISED = 40  # interface §8: at most 40 characters recommended
 LINE_LONGEST = 255
@@ -23,133 +23,25 @@ UNPRINTABLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 LETTERS_BY_USE = set("ªºʻʼ")  # not called Latin in Unicode, yet part of Latin addresses
 SIGNS_BY_USE = set("°№€£")
 # Words that begin a street's name in French and Spanish: `Rue Sherbrooke`, `Camino Del Mar`.
-STREET_FIRST = {
-    "rue",
-    "ruelle",
-    "avenue",
-    "av",
-    "ave",
-    "boulevard",
-    "boul",
-    "bd",
-    "blvd",
-    "chemin",
-    "ch",
-    "place",
-    "route",
-    "rte",
-    "rang",
-    "montee",
-    "cote",
-    "allee",
-    "impasse",
-    "quai",
-    "cours",
-    "promenade",
-    "croissant",
-    "terrasse",
-    "via",
-    "calle",
-    "camino",
-    "avenida",
-    "avda",
-    "paseo",
-    "plaza",
-    "carretera",
-    "carr",
-    "callejon",
-    "cerrada",
-    "calzada",
-    "alameda",
-    "vereda",
-    "esplanade",
-    "mount",
-    "mt",
-}
-PARTICLES = {
-    "de",
-    "du",
-    "des",
-    "la",
-    "le",
-    "les",
-    "l",
-    "d",
-    "del",
-    "los",
-    "las",
-    "el",
-    "of",
-    "the",
-}  # after such a word
-STREET_LAST = {
-    "street",
-    "st",
-    "road",
-    "rd",
-    "avenue",
-    "ave",
-    "av",
-    "drive",
-    "dr",
-    "lane",
-    "ln",
-    "court",
-    "ct",
-    "parade",
-    "pde",
-    "highway",
-    "hwy",
-    "crescent",
-    "cres",
-    "close",
-    "terrace",
-    "tce",
-    "boulevard",
-    "blvd",
-    "grove",
-    "parkway",
-    "pkwy",
-}
+STREET_FIRST = word_set(
+    "rue ruelle avenue av ave boulevard boul bd blvd chemin ch place route rte rang montee cote "
+    "allee impasse quai cours promenade croissant terrasse via calle camino avenida avda paseo "
+    "plaza carretera carr callejon cerrada calzada alameda vereda esplanade mount mt"
+)
+PARTICLES = word_set("de du des la le les l d del los las el of the")  # after such a word
+STREET_LAST = word_set(
+    "street st road rd avenue ave av drive dr lane ln court ct parade pde highway hwy crescent "
+    "cres close terrace tce boulevard blvd grove parkway pkwy"
+)
 PARTS = re.compile("([,;/])")  # with the signs between them
-NUMBER_FIRST = {
-    "apt",
-    "bag",
-    "box",
-    "highway",
-    "hwy",
-    "level",
-    "lot",
-    "ph",
-    "shop",
-    "ste",
-    "suite",
-    "unit",
-}
+NUMBER_FIRST = word_set("apt bag box highway hwy level lot ph shop ste suite unit")
 # A number after these isn't the postcode.
-NUMBERED = NUMBER_FIRST | {
-    "#",
-    "apartment",
-    "bldg",
-    "building",
-    "cmb",
-    "fl",
-    "flat",
-    "floor",
-    "gate",
-    "locker",
-    "no",
-    "pmb",
-    "rm",
-    "rmb",
-    "room",
-    "route",
-    "rte",
-    "tower",
-    "villa",
-}
+NUMBERED = NUMBER_FIRST | word_set(
+    "# apartment bldg building cmb fl flat floor gate locker no pmb rm rmb room route rte tower "
+    "villa"
+)
 # Words between a house number and its street: `100 N Broadway`, `1 The Broadway`.
-DIRECTIONS = {"n", "s", "e", "w", "north", "south", "east", "west", "old", "upper", "lower"}
+DIRECTIONS = word_set("n s e w north south east west old upper lower")
 
 
 def clean_line(text: str, *, longest: int = LINE_LONGEST) -> str:

@@ -1,10 +1,11 @@
 """Name countries by ISO 3166 code, and say which have no postcodes."""
 
+from collections import defaultdict
 from collections.abc import Collection, Sequence
 from functools import lru_cache
 from importlib import resources
 
-from shipping_portal.accounts.address.text import normalise_name
+from shipping_portal.accounts.address.text import normalise_name, word_set
 
 # Names to use where the time zone database abbreviates, or names no address uses.
 PLAIN_NAMES = {
@@ -25,82 +26,12 @@ PLAIN_NAMES = {
     "WS": "Samoa",
 }
 # By the Universal Postal Union, parcels to these countries need no postcode.
-WITHOUT_POSTCODES = {
-    "AE",
-    "AG",
-    "AO",
-    "AW",
-    "BF",
-    "BI",
-    "BJ",
-    "BO",
-    "BS",
-    "BW",
-    "BZ",
-    "CD",
-    "CF",
-    "CG",
-    "CI",
-    "CK",
-    "CM",
-    "DJ",
-    "DM",
-    "ER",
-    "FJ",
-    "GD",
-    "GH",
-    "GM",
-    "GQ",
-    "GY",
-    "HK",
-    "JM",
-    "KI",
-    "KM",
-    "KN",
-    "KP",
-    "ML",
-    "MO",
-    "MR",
-    "MW",
-    "NR",
-    "NU",
-    "QA",
-    "RW",
-    "SB",
-    "SC",
-    "SL",
-    "SR",
-    "ST",
-    "SY",
-    "TD",
-    "TG",
-    "TK",
-    "TO",
-    "TV",
-    "UG",
-    "VU",
-    "YE",
-    "ZW",
-}
+WITHOUT_POSTCODES = word_set(
+    "AE AG AO AW BF BI BJ BO BS BW BZ CD CF CG CI CK CM DJ DM ER FJ GD GH GM GQ GY HK JM KI KM KN "
+    "KP ML MO MR MW NR NU QA RW SB SC SL SR ST SY TD TG TK TO TV UG VU YE ZW"
+)
 
-WITH_ARTICLE = {
-    "AE",
-    "BS",
-    "CZ",
-    "DO",
-    "GB",
-    "GM",
-    "KM",
-    "KY",
-    "MH",
-    "NL",
-    "PH",
-    "SB",
-    "TC",
-    "US",
-    "VG",
-    "VI",
-}
+WITH_ARTICLE = word_set("AE BS CZ DO GB GM KM KY MH NL PH SB TC US VG VI")
 
 
 @lru_cache(maxsize=1)
@@ -158,94 +89,101 @@ def at_home(origin: str, country: str, state: str) -> tuple[str, str]:
     return origin, state if state_code(origin, state) in STATES[origin] else own
 
 
-STATES: dict[str, dict[str, tuple[str, str]]] = {
-    "AU": {
-        "ACT": ("Australian Capital Territory", "Australia/Sydney"),
-        "NSW": ("New South Wales", "Australia/Sydney"),
-        "NT": ("Northern Territory", "Australia/Darwin"),
-        "QLD": ("Queensland", "Australia/Brisbane"),
-        "SA": ("South Australia", "Australia/Adelaide"),
-        "TAS": ("Tasmania", "Australia/Hobart"),
-        "VIC": ("Victoria", "Australia/Melbourne"),
-        "WA": ("Western Australia", "Australia/Perth"),
-    },
-    "CA": {
-        "AB": ("Alberta", "America/Edmonton"),
-        "BC": ("British Columbia", "America/Vancouver"),
-        "MB": ("Manitoba", "America/Winnipeg"),
-        "NB": ("New Brunswick", "America/Moncton"),
-        "NL": ("Newfoundland and Labrador", "America/St_Johns"),
-        "NS": ("Nova Scotia", "America/Halifax"),
-        "NT": ("Northwest Territories", "America/Yellowknife"),
-        "NU": ("Nunavut", "America/Iqaluit"),
-        "ON": ("Ontario", "America/Toronto"),
-        "PE": ("Prince Edward Island", "America/Halifax"),
-        "QC": ("Quebec", "America/Toronto"),
-        "SK": ("Saskatchewan", "America/Regina"),
-        "YT": ("Yukon", "America/Whitehorse"),
-    },
-    "US": {
-        "AA": ("Armed Forces Americas", "America/New_York"),
-        "AE": ("Armed Forces Europe", "Europe/Berlin"),
-        "AK": ("Alaska", "America/Anchorage"),
-        "AL": ("Alabama", "America/Chicago"),
-        "AP": ("Armed Forces Pacific", "Asia/Tokyo"),
-        "AR": ("Arkansas", "America/Chicago"),
-        "AS": ("American Samoa", "Pacific/Pago_Pago"),
-        "AZ": ("Arizona", "America/Phoenix"),
-        "CA": ("California", "America/Los_Angeles"),
-        "CO": ("Colorado", "America/Denver"),
-        "CT": ("Connecticut", "America/New_York"),
-        "DC": ("District of Columbia", "America/New_York"),
-        "DE": ("Delaware", "America/New_York"),
-        "FL": ("Florida", "America/New_York"),
-        "GA": ("Georgia", "America/New_York"),
-        "GU": ("Guam", "Pacific/Guam"),
-        "HI": ("Hawaii", "Pacific/Honolulu"),
-        "IA": ("Iowa", "America/Chicago"),
-        "ID": ("Idaho", "America/Boise"),
-        "IL": ("Illinois", "America/Chicago"),
-        "IN": ("Indiana", "America/Indiana/Indianapolis"),
-        "KS": ("Kansas", "America/Chicago"),
-        "KY": ("Kentucky", "America/New_York"),
-        "LA": ("Louisiana", "America/Chicago"),
-        "MA": ("Massachusetts", "America/New_York"),
-        "MD": ("Maryland", "America/New_York"),
-        "ME": ("Maine", "America/New_York"),
-        "MI": ("Michigan", "America/Detroit"),
-        "MN": ("Minnesota", "America/Chicago"),
-        "MO": ("Missouri", "America/Chicago"),
-        "MP": ("Northern Mariana Islands", "Pacific/Guam"),
-        "MS": ("Mississippi", "America/Chicago"),
-        "MT": ("Montana", "America/Denver"),
-        "NC": ("North Carolina", "America/New_York"),
-        "ND": ("North Dakota", "America/Chicago"),
-        "NE": ("Nebraska", "America/Chicago"),
-        "NH": ("New Hampshire", "America/New_York"),
-        "NJ": ("New Jersey", "America/New_York"),
-        "NM": ("New Mexico", "America/Denver"),
-        "NV": ("Nevada", "America/Los_Angeles"),
-        "NY": ("New York", "America/New_York"),
-        "OH": ("Ohio", "America/New_York"),
-        "OK": ("Oklahoma", "America/Chicago"),
-        "OR": ("Oregon", "America/Los_Angeles"),
-        "PA": ("Pennsylvania", "America/New_York"),
-        "PR": ("Puerto Rico", "America/Puerto_Rico"),
-        "RI": ("Rhode Island", "America/New_York"),
-        "SC": ("South Carolina", "America/New_York"),
-        "SD": ("South Dakota", "America/Chicago"),
-        "TN": ("Tennessee", "America/Chicago"),
-        "TX": ("Texas", "America/Chicago"),
-        "UT": ("Utah", "America/Denver"),
-        "VA": ("Virginia", "America/New_York"),
-        "VI": ("US Virgin Islands", "America/Puerto_Rico"),
-        "VT": ("Vermont", "America/New_York"),
-        "WA": ("Washington", "America/Los_Angeles"),
-        "WI": ("Wisconsin", "America/Chicago"),
-        "WV": ("West Virginia", "America/New_York"),
-        "WY": ("Wyoming", "America/Denver"),
-    },
-}
+# A line for each state or province: its country and code, the zone of most of it, and its name.
+TABLE_OF_STATES = """
+AU ACT Australia/Sydney             Australian Capital Territory
+AU NSW Australia/Sydney             New South Wales
+AU NT  Australia/Darwin             Northern Territory
+AU QLD Australia/Brisbane           Queensland
+AU SA  Australia/Adelaide           South Australia
+AU TAS Australia/Hobart             Tasmania
+AU VIC Australia/Melbourne          Victoria
+AU WA  Australia/Perth              Western Australia
+CA AB  America/Edmonton             Alberta
+CA BC  America/Vancouver            British Columbia
+CA MB  America/Winnipeg             Manitoba
+CA NB  America/Moncton              New Brunswick
+CA NL  America/St_Johns             Newfoundland and Labrador
+CA NS  America/Halifax              Nova Scotia
+CA NT  America/Yellowknife          Northwest Territories
+CA NU  America/Iqaluit              Nunavut
+CA ON  America/Toronto              Ontario
+CA PE  America/Halifax              Prince Edward Island
+CA QC  America/Toronto              Quebec
+CA SK  America/Regina               Saskatchewan
+CA YT  America/Whitehorse           Yukon
+US AA  America/New_York             Armed Forces Americas
+US AE  Europe/Berlin                Armed Forces Europe
+US AK  America/Anchorage            Alaska
+US AL  America/Chicago              Alabama
+US AP  Asia/Tokyo                   Armed Forces Pacific
+US AR  America/Chicago              Arkansas
+US AS  Pacific/Pago_Pago            American Samoa
+US AZ  America/Phoenix              Arizona
+US CA  America/Los_Angeles          California
+US CO  America/Denver               Colorado
+US CT  America/New_York             Connecticut
+US DC  America/New_York             District of Columbia
+US DE  America/New_York             Delaware
+US FL  America/New_York             Florida
+US GA  America/New_York             Georgia
+US GU  Pacific/Guam                 Guam
+US HI  Pacific/Honolulu             Hawaii
+US IA  America/Chicago              Iowa
+US ID  America/Boise                Idaho
+US IL  America/Chicago              Illinois
+US IN  America/Indiana/Indianapolis Indiana
+US KS  America/Chicago              Kansas
+US KY  America/New_York             Kentucky
+US LA  America/Chicago              Louisiana
+US MA  America/New_York             Massachusetts
+US MD  America/New_York             Maryland
+US ME  America/New_York             Maine
+US MI  America/Detroit              Michigan
+US MN  America/Chicago              Minnesota
+US MO  America/Chicago              Missouri
+US MP  Pacific/Guam                 Northern Mariana Islands
+US MS  America/Chicago              Mississippi
+US MT  America/Denver               Montana
+US NC  America/New_York             North Carolina
+US ND  America/Chicago              North Dakota
+US NE  America/Chicago              Nebraska
+US NH  America/New_York             New Hampshire
+US NJ  America/New_York             New Jersey
+US NM  America/Denver               New Mexico
+US NV  America/Los_Angeles          Nevada
+US NY  America/New_York             New York
+US OH  America/New_York             Ohio
+US OK  America/Chicago              Oklahoma
+US OR  America/Los_Angeles          Oregon
+US PA  America/New_York             Pennsylvania
+US PR  America/Puerto_Rico          Puerto Rico
+US RI  America/New_York             Rhode Island
+US SC  America/New_York             South Carolina
+US SD  America/Chicago              South Dakota
+US TN  America/Chicago              Tennessee
+US TX  America/Chicago              Texas
+US UT  America/Denver               Utah
+US VA  America/New_York             Virginia
+US VI  America/Puerto_Rico          US Virgin Islands
+US VT  America/New_York             Vermont
+US WA  America/Los_Angeles          Washington
+US WI  America/Chicago              Wisconsin
+US WV  America/New_York             West Virginia
+US WY  America/Denver               Wyoming
+"""
+
+
+def _read_states(table: str) -> dict[str, dict[str, tuple[str, str]]]:
+    """Return each state's name and zone, by country and code."""
+    found = defaultdict[str, dict[str, tuple[str, str]]](dict)
+    for line in table.strip().splitlines():
+        country, code, zone, name = line.split(maxsplit=3)
+        found[country][code] = name, zone
+    return dict(found)
+
+
+STATES = _read_states(TABLE_OF_STATES)
 ZONES_OF_COUNTRIES = {"AU": "Australia/Sydney", "CA": "America/Toronto", "US": "America/New_York"}
 # Other names of countries; shops write "United States (US)".
 COUNTRY_NAMES = {

@@ -169,27 +169,25 @@ class ListPreview:
         return self.change.removed > before * MUCH
 
 
+@transaction.atomic
 def preview_import(content: bytes, *, source: str, by: Any, at: dt.datetime) -> list[ListPreview]:
     """Import and roll back, so that the preview can't differ. Raises UnreadableList."""
-    with transaction.atomic():
-        changes = import_list(content, source=source, by=by, at=at)
-        previews = [ListPreview(change, _stranded_addresses(change.country)) for change in changes]
-        transaction.set_rollback(True)
+    changes = import_list(content, source=source, by=by, at=at)
+    previews = [ListPreview(change, _stranded_addresses(change.country)) for change in changes]
+    transaction.set_rollback(True)
     return previews
 
 
+@transaction.atomic
 def use_again(chosen: LocalityList, *, by: Any, reason: str, now: dt.datetime) -> None:
     """Use an earlier list again. Raises AlreadyActive."""
-    with transaction.atomic():
-        active = LocalityList.objects.select_for_update().filter(
-            country=chosen.country, is_active=True
-        )
-        if active.filter(pk=chosen.pk).exists():
-            raise AlreadyActive("This list is in use already.")
-        active.update(is_active=False)
-        LocalityList.objects.filter(pk=chosen.pk).update(is_active=True)
-        receivers.mark_off_list(chosen.country)
-        Audit.write("locality list used again", chosen, by=by, reason=reason, at=now)
+    active = LocalityList.objects.select_for_update().filter(country=chosen.country, is_active=True)
+    if active.filter(pk=chosen.pk).exists():
+        raise AlreadyActive("This list is in use already.")
+    active.update(is_active=False)
+    LocalityList.objects.filter(pk=chosen.pk).update(is_active=True)
+    receivers.mark_off_list(chosen.country)
+    Audit.write("locality list used again", chosen, by=by, reason=reason, at=now)
 
 
 def _stranded_addresses(country: str) -> list[PickupAddress]:

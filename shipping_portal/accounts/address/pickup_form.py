@@ -22,6 +22,8 @@ from shipping_portal.accounts.address.phones import clean_phone, extension_of
 from shipping_portal.accounts.formatting import say
 from shipping_portal.accounts.models import Audit, Locality, PickupAddress, Sender
 
+Cleaned = dict[str, Any]  # the form's values, as far as they are valid
+
 STORED = (
     "name",
     "company",
@@ -132,7 +134,7 @@ class PickupAddressForm(OnceOnly):
         longer = ", ".join(filter(None, (text, self.extension and f"phone ext. {self.extension}")))
         return longer if len(longer) <= LONGEST_INSTRUCTIONS else text
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> Cleaned:
         data = super().clean() or self.cleaned_data
         self._check_pair(data)
         self._check_lines(data)
@@ -145,7 +147,7 @@ class PickupAddressForm(OnceOnly):
             self.add_error("reads_mailbox", chosen.sentence)
         return data
 
-    def _check_pair(self, data: dict[str, Any]) -> None:
+    def _check_pair(self, data: Cleaned) -> None:
         """Store the published spelling; for an unlisted pair, suggest what it may have meant."""
         chosen = places.active_places(self.sender.country).filter(pk=data.get("place") or 0).first()
         if chosen is None and not {"suburb", "postcode"} <= data.keys():
@@ -168,19 +170,19 @@ class PickupAddressForm(OnceOnly):
             self.near = pair.near
             self.add_error("suburb", self._mismatch(data))
 
-    def _typed_pair(self, data: dict[str, Any]) -> places.Pair:
+    def _typed_pair(self, data: Cleaned) -> places.Pair:
         return places.check_pair(
             self.sender.country, data["suburb"], data["postcode"], data.get("state", "")
         )
 
-    def _mismatch(self, data: dict[str, Any]) -> ValidationError:
+    def _mismatch(self, data: Cleaned) -> ValidationError:
         message = f"{data['suburb']} doesn't match {data['postcode']} on the carrier's list."
         ask = " Choose one of the places below, or correct both." if self.near else " Check both."
         return ValidationError(
             message + ask + places.demo_places_note(self.sender.country), code="pair"
         )
 
-    def _check_lines(self, data: dict[str, Any]) -> None:
+    def _check_lines(self, data: Cleaned) -> None:
         suburb, postcode, state = (data.get(part, "") for part in ("suburb", "postcode", "state"))
         for name in ("line1", "line2"):
             words = repeats_place(data.get(name, ""), suburb, postcode, state, self.sender.country)
@@ -230,7 +232,7 @@ def _offer_choices(field: Any, choices: list[tuple[str, str]]) -> None:
 
 def _typed_values(address: PickupAddress) -> dict[str, Any]:
     """Return the form's values for a saved address; a new one starts with the business name."""
-    values: dict[str, Any] = {name: getattr(address, name) for name in STORED}
+    values = {name: getattr(address, name) for name in STORED}
     if address._state.adding:
         values["company"] = address.sender.name
     return values | {"reads_mailbox": address.shared_mailbox_confirmed_at is not None}
@@ -240,31 +242,31 @@ class LastPickupAddress(Exception):
     """Raised when nothing could be booked without this address. The sentence says what to do."""
 
 
+@transaction.atomic
 def make_default(address: PickupAddress, *, by: Any, at: dt.datetime) -> None:
     """Make new parcels start here. The account gets this place's time zone."""
     sender = address.sender
-    with transaction.atomic():
-        _lock_sender(sender)
-        sender.pickup_addresses.exclude(pk=address.pk).update(is_default=False)
-        sender.pickup_addresses.filter(pk=address.pk).update(is_default=True)
-        keep_zone(address)
-        Audit.write("default pickup address chosen", address, by=by, sender=sender, at=at)
+    _lock_sender(sender)
+    sender.pickup_addresses.exclude(pk=address.pk).update(is_default=False)
+    sender.pickup_addresses.filter(pk=address.pk).update(is_default=True)
+    keep_zone(address)
+    Audit.write("default pickup address chosen", address, by=by, sender=sender, at=at)
 
 
+@transaction.atomic
 def delete_address(address: PickupAddress, *, by: Any, at: dt.datetime) -> None:
     """Remove an address; the oldest other one replaces a default. Raises LastPickupAddress."""
     sender = address.sender
-    with transaction.atomic():
-        _lock_sender(sender)
-        heir = sender.pickup_addresses.exclude(pk=address.pk).order_by("-is_default", "pk").first()
-        if heir is None:
-            raise LastPickupAddress(
-                "This is the only pickup address. Add another first, or change this one."
-            )
-        Audit.write("pickup address deleted", address, by=by, sender=sender, at=at)
-        sender.pickup_addresses.filter(pk=address.pk).delete()
-        if not heir.is_default:
-            make_default(heir, by=by, at=at)
+    _lock_sender(sender)
+    heir = sender.pickup_addresses.exclude(pk=address.pk).order_by("-is_default", "pk").first()
+    if heir is None:
+        raise LastPickupAddress(
+            "This is the only pickup address. Add another first, or change this one."
+        )
+    Audit.write("pickup address deleted", address, by=by, sender=sender, at=at)
+    sender.pickup_addresses.filter(pk=address.pk).delete()
+    if not heir.is_default:
+        make_default(heir, by=by, at=at)
 
 
 def keep_zone(address: PickupAddress) -> None:

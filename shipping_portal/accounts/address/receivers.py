@@ -87,34 +87,30 @@ def store_receiver(receiver: Receiver, party: Party, **values: Any) -> None:
         _write_keys(receiver, party)
 
 
+@transaction.atomic
 def count_use(sender: Sender, party: Party, *, at: dt.datetime) -> None:
     """Count one more use of a receiver.
 
     Unless added by hand, it gets the newest contact details.
     """
-    changes, fingerprint = (
-        {name: getattr(party, name) for name in CONTACTS},
-        receiver_fingerprint(party),
-    )
+    changes = {name: getattr(party, name) for name in CONTACTS}
+    fingerprint = receiver_fingerprint(party)
     if USE.run(sender=sender.pk, fingerprint=fingerprint, at=at, **changes):
         return
-    with transaction.atomic():
-        receiver, is_new = Receiver.objects.get_or_create(
-            sender=sender,
-            fingerprint=fingerprint,
-            defaults=asdict(party) | {"uses": 1, "used_at": at},
-        )
-        if receiver.is_saved:
-            changes = {}
-        if not is_new:
-            Receiver.objects.filter(pk=receiver.pk).update(
-                uses=F("uses") + 1, used_at=at, **changes
-            )
-        is_changed = any(getattr(receiver, name) != value for name, value in changes.items())
-        if is_changed:
-            receiver.keys.all().delete()
-        if is_new or is_changed:
-            _write_keys(receiver, party)
+    receiver, is_new = Receiver.objects.get_or_create(
+        sender=sender,
+        fingerprint=fingerprint,
+        defaults=asdict(party) | {"uses": 1, "used_at": at},
+    )
+    if receiver.is_saved:
+        changes = {}
+    if not is_new:
+        Receiver.objects.filter(pk=receiver.pk).update(uses=F("uses") + 1, used_at=at, **changes)
+    is_changed = any(getattr(receiver, name) != value for name, value in changes.items())
+    if is_changed:
+        receiver.keys.all().delete()
+    if is_new or is_changed:
+        _write_keys(receiver, party)
 
 
 def correct_receiver(sender: Sender, before: Party, after: Party) -> None:
@@ -227,18 +223,18 @@ def find_duplicates(sender: Sender) -> list[list[Receiver]]:
     return [[found[key] for key in keys] for keys in twice]
 
 
+@transaction.atomic
 def merge_receivers(kept: Receiver, others: Sequence[Receiver]) -> None:
     """Merge receivers into one row and add up their uses. Parcels keep theirs as typed."""
     rows = Receiver.objects.filter(
         sender=kept.sender_id, pk__in=[kept.pk, *(other.pk for other in others)]
     )
-    with transaction.atomic():
-        known = list(rows.select_for_update())
-        all_of = rows.aggregate(uses=Sum("uses"), used_at=Max("used_at"))
-        group = kept.group or next((one.group for one in known if one.group), "")
-        is_saved = any(one.is_saved for one in known)
-        rows.exclude(pk=kept.pk).delete()
-        rows.update(**all_of, group=group, is_saved=is_saved)
+    known = list(rows.select_for_update())
+    all_of = rows.aggregate(uses=Sum("uses"), used_at=Max("used_at"))
+    group = kept.group or next((one.group for one in known if one.group), "")
+    is_saved = any(one.is_saved for one in known)
+    rows.exclude(pk=kept.pk).delete()
+    rows.update(**all_of, group=group, is_saved=is_saved)
 
 
 def mark_off_list(country: str) -> int:

@@ -12,6 +12,7 @@ from allauth.account.models import EmailAddress
 from django.conf import settings
 from django.db.models import Case, Q, When
 
+from shipping_portal.accounts.address.text import word_set
 from shipping_portal.accounts.models import Role, Sender
 
 Kind = Literal["no_reply", "relay", "per_order", "support", "partner", "shared"]
@@ -21,73 +22,18 @@ SUPPORT = {"help", "service", "care"}
 CUSTOMER_SERVICE = "cs"  # c.s@ may be somebody's initials
 # even as part of the name
 SUPPORT_WITHIN = re.compile(r"support|helpdesk|servicedesk|customer(service|care)")
-SHARED = {
-    "accounts",
-    "admin",
-    "billing",
-    "bookings",
-    "contact",
-    "dispatch",
-    "enquiries",
-    "hello",
-    "hi",
-    "info",
-    "inquiries",
-    "logistics",
-    "mail",
-    "office",
-    "orders",
-    "reception",
-    "returns",
-    "sales",
-    "shipping",
-    "shop",
-    "store",
-    "team",
-    "warehouse",
-    "webmaster",
-}
-RELAYS = (
-    "privaterelay.appleid.com",
-    "duck.com",
-    "mozmail.com",
-    "relay.firefox.com",
-    "simplelogin.com",
-    "simplelogin.io",
-    "simplelogin.co",
-    "slmail.me",
-    "aleeas.com",
-    "anonaddy.com",
-    "anonaddy.me",
-    "addy.io",
-    "users.noreply.github.com",
-    "passmail.net",
-    "passmail.com",
-    "passinbox.com",
-    "passfwd.com",
-    "33mail.com",
-    "burnermail.io",
-    "opayq.com",
-    "spamgourmet.com",
-    "dralias.com",
-    "8alias.com",
-    "8shield.net",
-    "relay.walmart.com",
-    "reply.craigslist.org",
-    "zendesk.com",
-    "freshdesk.com",
-    "helpscout.net",
-    "mailinator.com",
-    "guerrillamail.com",
-    "sharklasers.com",
-    "yopmail.com",
-    "temp-mail.org",
-    "10minutemail.com",
-    "trashmail.com",
-    "maildrop.cc",
-    "dispostable.com",
-    "getnada.com",
-    "throwawaymail.com",
+SHARED = word_set(
+    "accounts admin billing bookings contact dispatch enquiries hello hi info inquiries logistics "
+    "mail office orders reception returns sales shipping shop store team warehouse webmaster"
+)
+RELAYS = word_set(
+    "privaterelay.appleid.com duck.com mozmail.com relay.firefox.com simplelogin.com "
+    "simplelogin.io simplelogin.co slmail.me aleeas.com anonaddy.com anonaddy.me addy.io "
+    "users.noreply.github.com passmail.net passmail.com passinbox.com passfwd.com 33mail.com "
+    "burnermail.io opayq.com spamgourmet.com dralias.com 8alias.com 8shield.net relay.walmart.com "
+    "reply.craigslist.org zendesk.com freshdesk.com helpscout.net mailinator.com "
+    "guerrillamail.com sharklasers.com yopmail.com temp-mail.org 10minutemail.com trashmail.com "
+    "maildrop.cc dispostable.com getnada.com throwawaymail.com"
 )
 # In every country, with or without their own domain: marketplace.amazon.co.uk,
 # members.ebay.com.au.

@@ -37,3 +37,8 @@ def normalise_name(text: str) -> str:
     decomposed = unicodedata.normalize("NFKD", APOSTROPHE.sub("", as_seen(text)))
     plain = "".join(c for c in decomposed if not unicodedata.combining(c))
     return " ".join(re.sub(r"[^\w\s]|_", " ", plain.casefold().replace(".", "")).split())
+
+
+def word_set(text: str) -> frozenset[str]:
+    """Return the words of a list that is written as one text."""
+    return frozenset(text.split())

@@ -23,6 +23,8 @@ from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.adminkit.queues import Wait, age_column, summary
 from shipping_portal.db.keyset import MOST_COUNTED, count_rows
 
+Context = dict[str, Any]  # what a page's template is given
+
 PAGE = 50
 # Parameters that Django's column and date filters write into an address.
 OF_A_FILTER = {"exact", "isnull", "isempty", "gte", "lt"}
@@ -197,7 +199,7 @@ class ReadOnlyAdmin(OnlyReads, admin.ModelAdmin):
         shown = self.thing_context(request, thing) if is_read else {}
         return super().change_view(request, object_id, form_url, {**shown, **(extra_context or {})})
 
-    def thing_context(self, request: HttpRequest, thing: Any) -> dict[str, Any]:
+    def thing_context(self, request: HttpRequest, thing: Any) -> Context:
         """Return what the page of one row shows beside its columns."""
         return {"acts": self.open_actions(request, thing), "notice": self.notice(thing)}
 
@@ -256,7 +258,7 @@ class ReadOnlyAdmin(OnlyReads, admin.ModelAdmin):
             raise Http404
         return page.view(request, thing, context)
 
-    def page_context(self, request: HttpRequest, **more: Any) -> dict[str, Any]:
+    def page_context(self, request: HttpRequest, **more: Any) -> Context:
         """Return the context of a page that is neither Django's list nor its form."""
         return {
             **self.admin_site.each_context(request),

@@ -20,35 +20,35 @@ log = logging.getLogger(__name__)
 SUPPORT, BILLING, OPS_LEAD, READ_ONLY = GROUPS = ("Support", "Billing", "Ops lead", "Read-only")
 
 # Actions, and who may do them. A superuser may do everything; users without a group nothing.
-ACTS: dict[str, frozenset[str]] = {
-    "resolve": frozenset({SUPPORT, OPS_LEAD}),  # decide an unclear booking or cancellation
-    "reveal": frozenset({SUPPORT, OPS_LEAD}),  # read masked personal data
-    "retry": frozenset({SUPPORT, OPS_LEAD}),  # dead letters, and labels that weren't fetched
-    "replay": frozenset({SUPPORT, OPS_LEAD}),  # reprocess stored webhooks, test the listener
-    "cancel_for_sender": frozenset({SUPPORT, OPS_LEAD}),
+ACTS: dict[str, set[str]] = {
+    "resolve": {SUPPORT, OPS_LEAD},  # decide an unclear booking or cancellation
+    "reveal": {SUPPORT, OPS_LEAD},  # read masked personal data
+    "retry": {SUPPORT, OPS_LEAD},  # dead letters, and labels that weren't fetched
+    "replay": {SUPPORT, OPS_LEAD},  # reprocess stored webhooks, test the listener
+    "cancel_for_sender": {SUPPORT, OPS_LEAD},
     # notes, owners of cases, an email to a sender
-    "cases": frozenset({SUPPORT, BILLING, OPS_LEAD}),
+    "cases": {SUPPORT, BILLING, OPS_LEAD},
     # a sender's own pages, read only, masked without "reveal"
-    "see_as": frozenset({SUPPORT, BILLING, OPS_LEAD}),
-    "imports": frozenset({SUPPORT, OPS_LEAD}),  # for one sender: pause, resume, check again
-    "people": frozenset({SUPPORT, OPS_LEAD}),  # people of a sender: off, on, logged out
+    "see_as": {SUPPORT, BILLING, OPS_LEAD},
+    "imports": {SUPPORT, OPS_LEAD},  # for one sender: pause, resume, check again
+    "people": {SUPPORT, OPS_LEAD},  # people of a sender: off, on, logged out
     # and reinstate; approve and decline a new account
-    "suspend": frozenset({SUPPORT, BILLING, OPS_LEAD}),
-    "erase": frozenset({OPS_LEAD}),  # a person, or a closed account; irreversible
-    "limits": frozenset({OPS_LEAD}),  # how much a sender may do
+    "suspend": {SUPPORT, BILLING, OPS_LEAD},
+    "erase": {OPS_LEAD},  # a person, or a closed account; irreversible
+    "limits": {OPS_LEAD},  # how much a sender may do
     # work held after a restore: release it, leave it out, close the gap
-    "restore": frozenset({OPS_LEAD}),
-    "pause": frozenset({OPS_LEAD}),  # the carrier, for everybody
-    "reword": frozenset({OPS_LEAD}),  # what the carrier's words mean
-    "api": frozenset({OPS_LEAD}),  # a partner's tokens
-    "localities": frozenset({OPS_LEAD}),  # suburb lists and aliases
+    "restore": {OPS_LEAD},
+    "pause": {OPS_LEAD},  # the carrier, for everybody
+    "reword": {OPS_LEAD},  # what the carrier's words mean
+    "api": {OPS_LEAD},  # a partner's tokens
+    "localities": {OPS_LEAD},  # suburb lists and aliases
     # the carrier's reports, credits, and answers to disputes
-    "billing": frozenset({BILLING, OPS_LEAD}),
-    "operators": frozenset({OPS_LEAD}),  # operators and their groups
+    "billing": {BILLING, OPS_LEAD},
+    "operators": {OPS_LEAD},  # operators and their groups
 }
 # Every group sees every admin page but these.
-HIDDEN: dict[str, frozenset[str]] = {
-    BILLING: frozenset({"accounts.user", "orders.bookingattempt", "orders.carriercall"})
+HIDDEN: dict[str, set[str]] = {
+    BILLING: {"accounts.user", "orders.bookingattempt", "orders.carriercall"}
 }
 
 
@@ -72,7 +72,7 @@ def update_groups() -> None:
     """Set the groups' permissions from the table. Repeatable; members stay."""
     for name in GROUPS:
         group, _ = Group.objects.get_or_create(name=name)
-        group.permissions.set(_views(HIDDEN.get(name, frozenset())))
+        group.permissions.set(_views(HIDDEN.get(name, set())))
 
 
 def groups_of(user: Any) -> frozenset[str]:
@@ -82,7 +82,7 @@ def groups_of(user: Any) -> frozenset[str]:
     return frozenset(user._group_names)
 
 
-def _views(hidden: frozenset[str]) -> list[Permission]:
+def _views(hidden: set[str]) -> list[Permission]:
     shown = [model for model in _models() if model._meta.label_lower not in hidden]
     wanted = Q(pk__in=[])
     for model in shown:

@@ -8,6 +8,8 @@ from django.conf import settings
 
 from shipping_portal.accounts.models import Role
 
+Claims = Mapping[str, Any]  # what the issuer says about a person
+
 LONGEST = 120  # of a business's external id, and of names
 LONGEST_EMAIL = 254
 MOST = 200  # words of one claim; some issuers list every group of a company
@@ -32,7 +34,7 @@ class PersonClaims:
     has_second_factor: bool = False
 
 
-def read_claims(given: Mapping[str, Any]) -> PersonClaims:
+def read_claims(given: Claims) -> PersonClaims:
     return PersonClaims(
         email=_first(given, "email").lower(),
         is_verified=_is_verified(given),
@@ -46,7 +48,7 @@ def read_claims(given: Mapping[str, Any]) -> PersonClaims:
     )
 
 
-def _is_verified(given: Mapping[str, Any]) -> bool:
+def _is_verified(given: Claims) -> bool:
     """Return whether the email is the person's. Some issuers send the word "true"."""
     stated = given.get("email_verified")
     if stated is None:
@@ -54,35 +56,35 @@ def _is_verified(given: Mapping[str, Any]) -> bool:
     return stated is True or stated == "true"
 
 
-def _role_of(given: Mapping[str, Any]) -> str:
+def _role_of(given: Claims) -> str:
     words = _words(given, settings.SSO_ROLE_CLAIM)
     roles = {settings.SSO_ROLES[word] for word in words if word in settings.SSO_ROLES}
     found = next((str(role) for role in STRONGEST_FIRST if role in roles), "")
     return found or str(settings.SSO_DEFAULT_ROLE)
 
 
-def _groups_of(given: Mapping[str, Any]) -> frozenset[str]:
+def _groups_of(given: Claims) -> frozenset[str]:
     groups = settings.SSO_STAFF_GROUPS
     words = _words(given, settings.SSO_STAFF_CLAIM)
     return frozenset(groups[word] for word in words if word in groups)
 
 
-def _has_second_factor(given: Mapping[str, Any]) -> bool:
+def _has_second_factor(given: Claims) -> bool:
     words = [*_words(given, "acr"), *_words(given, "amr")]
     return not set(settings.SSO_SECOND_FACTORS).isdisjoint(words)
 
 
-def _only(given: Mapping[str, Any], name: str) -> str:
+def _only(given: Claims, name: str) -> str:
     """Return the claim's word if it has just one; several can't name one business."""
     words = _words(given, name)
     return words[0] if len(words) == 1 else ""
 
 
-def _first(given: Mapping[str, Any], name: str) -> str:
+def _first(given: Claims, name: str) -> str:
     return next(iter(_words(given, name)), "")
 
 
-def _words(given: Mapping[str, Any], name: str) -> list[str]:
+def _words(given: Claims, name: str) -> list[str]:
     """Return a claim's texts, each on one line, without any that are too long."""
     value = _find(given, name)
     values = value if isinstance(value, list) else [value]
@@ -93,7 +95,7 @@ def _words(given: Mapping[str, Any], name: str) -> list[str]:
     return [line for line in lines if line and len(line) <= longest and line.isprintable()]
 
 
-def _find(given: Mapping[str, Any], name: str) -> Any:
+def _find(given: Claims, name: str) -> Any:
     """Return the value at a name or a path: Keycloak's roles are in realm_access.roles."""
     if not name or name in given:
         return given.get(name) if name else None

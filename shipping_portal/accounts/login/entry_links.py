@@ -39,7 +39,7 @@ def create_link(user: User, purpose: EntryLink.Purpose, path: str, *, now: dt.da
         created_at=now,
         expires_at=now + LONGEST,
     )
-    return str(settings.SITE_URL + reverse("enter", args=[token]))
+    return settings.SITE_URL + reverse("enter", args=[token])
 
 
 def find_link(token: str, *, now: dt.datetime) -> EntryLink | None:

@@ -115,23 +115,22 @@ class SignUpForm(Plain, account_forms.SignupForm):
     @property
     def is_looked_at(self) -> bool:
         """Return whether an operator must approve the account before it books."""
-        return bool(settings.SIGN_UP == "approve")
+        return settings.SIGN_UP == "approve"
 
     def try_save(self, request: HttpRequest) -> tuple[User | None, HttpResponse | None]:
         """Take as long for a known address as for a new one, whose password is hashed."""
         if self.account_already_exists:
             make_password(self.cleaned_data["password1"])
-        made: tuple[User | None, HttpResponse | None] = super().try_save(request)
-        return made
+        return super().try_save(request)
 
+    @transaction.atomic
     def save(self, request: HttpRequest) -> User:
         """Save and return the person and their account, both or neither."""
-        with transaction.atomic():
-            user: User = super().save(request)
-            user.name = self.cleaned_data["name"]
-            user.save(update_fields=["name"])
-            business, country = self.cleaned_data["business"], self.cleaned_data["country"]
-            signing_up.open_account(user, name=business, country=country, now=timezone.now())
+        user: User = super().save(request)
+        user.name = self.cleaned_data["name"]
+        user.save(update_fields=["name"])
+        business, country = self.cleaned_data["business"], self.cleaned_data["country"]
+        signing_up.open_account(user, name=business, country=country, now=timezone.now())
         return user
 
 

@@ -35,6 +35,8 @@ from shipping_portal.carrier.hosts import (
     may_connect_anywhere,
 )
 
+Document = dict[str, Any]  # the JSON of the issuer's answer, or claims
+
 PROVIDER = "sso"
 WELL_KNOWN = "/.well-known/openid-configuration"
 SECONDS = 8.0  # for each of up to four requests of a login
@@ -75,7 +77,7 @@ def is_on() -> bool:
 
 def issuer() -> str:
     """Return the issuer, whether the setting names it or its discovery document."""
-    return str(settings.SSO_ISSUER).removesuffix(WELL_KNOWN).rstrip("/")
+    return settings.SSO_ISSUER.removesuffix(WELL_KNOWN).rstrip("/")
 
 
 def issuer_name() -> str:
@@ -83,10 +85,10 @@ def issuer_name() -> str:
     return settings.SSO_NAME or "your company"
 
 
-_known: dict[str, tuple[float, dict[str, Any] | None]] = {}
+_known: dict[str, tuple[float, Document | None]] = {}
 
 
-def discover() -> dict[str, Any]:
+def discover() -> Document:
     """Return the issuer's own description, at most five minutes old. Raises IssuerAway."""
     good_until, found = _known.get(issuer(), (0.0, None))
     if time.monotonic() >= good_until:
@@ -105,7 +107,7 @@ def forget_discovery() -> None:
     _known.clear()
 
 
-def _checked(found: Any) -> dict[str, Any]:
+def _checked(found: Any) -> Document:
     """Return the document if it is this issuer's, with addresses that hide what we send."""
     if not isinstance(found, dict) or any(not isinstance(found.get(name), str) for name in NEEDED):
         raise IssuerAway("its discovery document lacks an address")
@@ -212,7 +214,7 @@ def _fetch_json(url: str, headers: dict[str, str] | None = None) -> Any:
 # -- Tokens --------------------------------------------------------------------------------------
 
 
-def read_id_token(token: object) -> dict[str, Any]:
+def read_id_token(token: object) -> Document:
     """Return a token's claims, once its signature, issuer, audience and times are checked."""
     keys = _fetch_json(discover()["jwks_uri"])
     if not isinstance(keys, dict):
@@ -221,7 +223,7 @@ def read_id_token(token: object) -> dict[str, Any]:
         name = jwt.get_unverified_header(str(token)).get("kid")
         every = jwt.PyJWKSet.from_dict(keys).keys
         fitting = [key for key in every if name in (None, key.key_id)]
-        claims: dict[str, Any] = jwt.decode(
+        claims: Document = jwt.decode(
             str(token),
             key=fitting[0],
             algorithms=ALGORITHMS,
@@ -238,7 +240,7 @@ def read_id_token(token: object) -> dict[str, Any]:
     return claims
 
 
-def _read_userinfo(token: str, subject: str) -> dict[str, Any]:
+def _read_userinfo(token: str, subject: str) -> Document:
     address = discover().get("userinfo_endpoint")
     if not address:
         return {}
@@ -248,7 +250,7 @@ def _read_userinfo(token: str, subject: str) -> dict[str, Any]:
     return found
 
 
-def account_id(claims: dict[str, Any]) -> str:
+def account_id(claims: Document) -> str:
     """Return a digest of issuer and subject: another issuer's subject is another person."""
     return hashlib.sha256(f"{claims['iss']}\n{claims['sub']}".encode()).hexdigest()
 
@@ -256,7 +258,7 @@ def account_id(claims: dict[str, Any]) -> str:
 class SignOn(SocialLogin):
     """A login at the issuer, with what it says about the person."""
 
-    def __init__(self, claims: dict[str, Any], provider: "OpenId") -> None:
+    def __init__(self, claims: Document, provider: "OpenId") -> None:
         account = SocialAccount(provider=PROVIDER, uid=account_id(claims))
         super().__init__(user=User(), account=account, provider=provider)
         self.claims = claims
@@ -289,7 +291,7 @@ class OpenIdExchange(OAuth2Adapter):
 
     def get_callback_url(self, request: HttpRequest, app: SocialApp) -> str:
         """Return the address at SITE_URL: the request's Host is the client's claim."""
-        return str(settings.SITE_URL) + reverse("sign_on_callback")
+        return settings.SITE_URL + reverse("sign_on_callback")
 
     def parse_token(self, data: Any) -> Any:
         if not (isinstance(data, dict) and isinstance(data.get("access_token"), str)):
@@ -325,7 +327,4 @@ class OpenId(OAuth2Provider):
         nonce = secrets.token_urlsafe(24)
         asked = {"nonce": nonce} | ({"prompt": "login", "max_age": "0"} if again else {})
         wanted = next_url if next_url and len(next_url) <= LONGEST_NEXT else None
-        response: HttpResponse = self.redirect(
-            request, "login", wanted, auth_params=asked, nonce=nonce, again=again
-        )
-        return response
+        return self.redirect(request, "login", wanted, auth_params=asked, nonce=nonce, again=again)

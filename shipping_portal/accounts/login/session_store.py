@@ -17,6 +17,8 @@ from django.utils import timezone
 from shipping_portal.accounts.models import Session
 from shipping_portal.db.planned_statements import Given, PlannedSelect
 
+Content = dict[str, Any]  # what a session holds
+
 VISITOR = "visitor:"
 # allauth's key; its value holds the whole request, and so the session key
 WAITING = "account_reauthentication_state"
@@ -49,11 +51,11 @@ class SessionStore(InDatabase):
     def get_model_class(cls) -> type[Session]:
         return Session
 
-    def load(self) -> dict[str, Any]:
+    def load(self) -> Content:
         if not _is_visitors(self.session_key):
             return _with_own_backend(super().load())
         try:
-            content: dict[str, Any] = signing.loads(
+            content: Content = signing.loads(
                 str(self.session_key).removeprefix(VISITOR),
                 salt=SALT,
                 serializer=JSONSerializer,
@@ -89,7 +91,7 @@ class SessionStore(InDatabase):
         if key and not _is_visitors(key):
             super().delete(key_digest(key))
 
-    def create_model_instance(self, data: dict[str, Any]) -> Any:
+    def create_model_instance(self, data: Content) -> Any:
         row: Any = super().create_model_instance(data)
         row.session_key = key_digest(row.session_key)
         row.whose = int(data[SESSION_KEY])
@@ -101,7 +103,7 @@ class SessionStore(InDatabase):
             self._session_key = None
         return row
 
-    def _be_a_visitors(self, content: dict[str, Any]) -> None:
+    def _be_a_visitors(self, content: Content) -> None:
         """Use the content as the key.
 
         An earlier row stays until it is deleted, as after a logout.
@@ -110,7 +112,7 @@ class SessionStore(InDatabase):
         self._session_key = VISITOR + packed
 
 
-def _with_own_backend(content: dict[str, Any]) -> dict[str, Any]:
+def _with_own_backend(content: Content) -> Content:
     """Return the content of a login; one from before 0.13.0 names allauth's backend."""
     if content.get(BACKEND_SESSION_KEY) == OLD_BACKEND:
         content[BACKEND_SESSION_KEY] = settings.AUTHENTICATION_BACKENDS[0]

@@ -93,13 +93,12 @@ def finish(request: HttpRequest, sign_on: SignOn) -> HttpResponse:
         context = {"text": str(refusal), "contact_email": settings.CONTACT_EMAIL}
         return render(request, "account/sign_on_refused.html", context, status=403)
     flow.record_authentication(request, person, "socialaccount", provider=PROVIDER)
-    response: HttpResponse = perform_login(
+    return perform_login(
         request,
         person,
         redirect_url=sign_on.get_redirect_url(request),
         signal_kwargs={MARK: {"second_factor": claims.has_second_factor}},
     )
-    return response
 
 
 def fail(request: HttpRequest, *, error: Any, exception: Exception | None) -> HttpResponse:

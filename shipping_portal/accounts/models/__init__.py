@@ -21,30 +21,3 @@ from shipping_portal.accounts.models.team import (
 )
 from shipping_portal.accounts.models.users import Session, User
 from shipping_portal.accounts.models.webhooks import WebhookEndpoint, WebhookEvent, WebhookKind
-
-__all__ = [
-    "ApiToken",
-    "ApprovalRequest",
-    "Audit",
-    "EntryLink",
-    "Invitation",
-    "Locality",
-    "LocalityAlias",
-    "LocalityList",
-    "Membership",
-    "Notification",
-    "NotificationChoice",
-    "OwnedQuerySet",
-    "ParcelSize",
-    "PickupAddress",
-    "Receiver",
-    "ReceiverKey",
-    "Role",
-    "Sender",
-    "Session",
-    "User",
-    "WebhookEndpoint",
-    "WebhookEvent",
-    "WebhookKind",
-    "belongs_to",
-]

@@ -161,6 +161,11 @@ class Sender(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    @classmethod
+    def locked(cls, pk: int) -> "Sender":
+        """Read and lock an account. Rows that refer to it can still be added."""
+        return cls.objects.select_for_update(no_key=True).get(pk=pk)
+
     @property
     def number(self) -> str:
         """Return the number that a sender quotes to the operator."""

@@ -30,7 +30,7 @@ def close_account(sender: Sender, *, by: User, reason: str = "", now: dt.datetim
     Raises CannotClose.
     """
     # No booking of this account becomes due until the transaction ends.
-    Sender.objects.select_for_update(no_key=True).get(pk=sender.pk)
+    Sender.locked(sender.pk)
     if why := in_the_way(sender):
         raise CannotClose(" ".join(why))
     closed = Sender.objects.filter(pk=sender.pk, closed_at=None).update(

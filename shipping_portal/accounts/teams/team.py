@@ -67,7 +67,7 @@ def _create_invitation(
     sender: Sender, email: str, role: str, token_hash: str, *, by: User, now: dt.datetime
 ) -> Invitation:
     """Count and create under the sender's row lock, so that invitations run one by one."""
-    Sender.objects.select_for_update(no_key=True).get(pk=sender.pk)
+    Sender.locked(sender.pk)
     if sender.memberships.filter(user__in=with_address(email)).exists():
         raise NotPossible(f"{email} is in the team already.")
     open_ones = sender.invitations.filter(accepted_at=None, revoked_at=None)
@@ -91,12 +91,12 @@ def _create_invitation(
     return made
 
 
+@transaction.atomic
 def revoke_invitation(invitation: Invitation, *, by: User, now: dt.datetime) -> None:
-    with transaction.atomic():
-        still = Invitation.objects.filter(pk=invitation.pk, accepted_at=None, revoked_at=None)
-        if not still.update(revoked_at=now):
-            raise NotPossible("This invitation is no longer open.")
-        Audit.write("invitation revoked", invitation, by=by, sender=invitation.sender, at=now)
+    still = Invitation.objects.filter(pk=invitation.pk, accepted_at=None, revoked_at=None)
+    if not still.update(revoked_at=now):
+        raise NotPossible("This invitation is no longer open.")
+    Audit.write("invitation revoked", invitation, by=by, sender=invitation.sender, at=now)
 
 
 def find_invitation(token: str) -> Invitation | None:
@@ -166,13 +166,13 @@ def _end_invitations_by(member: Membership, now: dt.datetime) -> None:
     open_ones.filter(invited_by=member.user).update(revoked_at=now)
 
 
+@transaction.atomic
 def require_second_factor(sender: Sender, *, needed: bool, by: User, now: dt.datetime) -> None:
-    with transaction.atomic():
-        if Sender.objects.filter(~Q(needs_second_factor=needed), pk=sender.pk).update(
-            needs_second_factor=needed
-        ):
-            action = "second factor required" if needed else "second factor optional"
-            Audit.write(action, sender, by=by, sender=sender, at=now)
+    if Sender.objects.filter(~Q(needs_second_factor=needed), pk=sender.pk).update(
+        needs_second_factor=needed
+    ):
+        action = "second factor required" if needed else "second factor optional"
+        Audit.write(action, sender, by=by, sender=sender, at=now)
 
 
 def token_hash(token: str) -> str:

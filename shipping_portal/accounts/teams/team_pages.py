@@ -14,10 +14,17 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_POST
 
 from shipping_portal.accounts import demo
-from shipping_portal.accounts.access import OWNER, MemberRequest, audience, public
+from shipping_portal.accounts.access import (
+    OWNER,
+    OWNERS,
+    MemberRequest,
+    audience,
+    public,
+    require_get_or_post,
+)
 from shipping_portal.accounts.address.addresses import LineField
 from shipping_portal.accounts.erasing import erase_unconfirmed, unconfirmed_people
 from shipping_portal.accounts.login.adapter import landing_page
@@ -79,13 +86,13 @@ class JoinForm(Plain):
         return password
 
 
-@audience(OWNER)
-@require_http_methods(["GET", "POST"])
+@audience(OWNERS)
+@require_get_or_post
 @reauthentication_required(allow_get=True)
 def team_page(request: MemberRequest) -> HttpResponse:
     """Show members, invitations and recent changes; posting invites."""
     form = InviteForm(request.POST or None)
-    if request.method == "POST" and form.is_valid():
+    if form.is_valid():
         chosen = form.cleaned_data
         try:
             team.invite_person(
@@ -124,7 +131,7 @@ def _activity(request: MemberRequest) -> dict[str, Any]:
     }
 
 
-@audience(OWNER)
+@audience(OWNERS)
 @require_POST
 @reauthentication_required
 def change_member(request: MemberRequest, member: int) -> HttpResponse:
@@ -146,7 +153,7 @@ def change_member(request: MemberRequest, member: int) -> HttpResponse:
     return redirect("team" if is_still_owner else "home")
 
 
-@audience(OWNER)
+@audience(OWNERS)
 @require_POST
 @reauthentication_required
 def change_invitation(request: MemberRequest, invitation: Any) -> HttpResponse:
@@ -167,7 +174,7 @@ def change_invitation(request: MemberRequest, invitation: Any) -> HttpResponse:
     return redirect("team")
 
 
-@audience(OWNER)
+@audience(OWNERS)
 @require_POST
 @reauthentication_required
 def second_factor_rule(request: MemberRequest) -> HttpResponse:
@@ -185,7 +192,7 @@ def second_factor_rule(request: MemberRequest) -> HttpResponse:
 
 
 @public
-@require_http_methods(["GET", "POST"])
+@require_get_or_post
 def invitation(request: HttpRequest, token: str) -> HttpResponse:
     """Show who invites the person to what. Only a button accepts: mail scanners follow links."""
     found = team.find_invitation(token)
@@ -199,7 +206,7 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
     if is_known or not settings.LOCAL_PASSWORDS:
         return _invitation_page(request, found, None)  # it says to log in first
     form = JoinForm(request.POST or None, invitation=found)
-    if request.method == "GET" or not form.is_valid():
+    if not form.is_valid():
         return _invitation_page(request, found, form)
     try:
         with transaction.atomic():

@@ -26,6 +26,8 @@ from shipping_portal.accounts.formatting import (
 )
 from shipping_portal.accounts.login import openid
 
+Context = dict[str, Any]
+
 register = template.Library()
 for write in (money, money_in, plain, up_to_thousand, local_date, local_time, local_moment):
     register.filter(write)
@@ -64,7 +66,7 @@ BADGES = {
 
 
 @register.simple_tag(takes_context=True)
-def word(context: dict[str, Any], word: str, country: str = "", *, count: int = 1) -> str:
+def word(context: Context, word: str, country: str = "", *, count: int = 1) -> str:
     """Return `{% word "Suburb" %}` in the words of the page's sender, or of the country given.
 
     `{% word "parcel" count=3 %}` is "parcels".
@@ -80,7 +82,7 @@ def breakable(zone: str) -> SafeString:
 
 
 @register.simple_tag(takes_context=True)
-def when(context: dict[str, Any], value: dt.datetime | None) -> SafeString | str:
+def when(context: Context, value: dt.datetime | None) -> SafeString | str:
     """Return the time in the sender's zone, with the exact instant for machines."""
     if value is None:
         return ""
@@ -147,7 +149,7 @@ def sign_on_only() -> bool:
 
 
 @register.simple_tag(takes_context=True)
-def sign_on_link(context: dict[str, Any]) -> str:
+def sign_on_link(context: Context) -> str:
     """Return the address that starts a sign-on and then leads where the person wanted, or ""."""
     if not openid.is_on():
         return ""
@@ -158,7 +160,7 @@ def sign_on_link(context: dict[str, Any]) -> str:
 @register.simple_tag
 def brand_name() -> str:
     """Return what the partner calls the portal."""
-    return str(settings.BRAND_NAME)
+    return settings.BRAND_NAME
 
 
 @register.simple_tag
@@ -199,7 +201,7 @@ DEMO_ACTS = (
 
 
 @register.inclusion_tag("_demo_bar.html", takes_context=True)
-def demo_bar(context: dict[str, Any]) -> dict[str, Any]:
+def demo_bar(context: Context) -> Context:
     """Return what the demo's bar needs, or nothing outside the demo."""
     request = context.get("request")
     if not settings.DEMO_BAR or request is None:
@@ -217,7 +219,7 @@ def demo_bar(context: dict[str, Any]) -> dict[str, Any]:
 
 
 @register.inclusion_tag("_demo_log_ins.html", takes_context=True)
-def demo_log_ins(context: dict[str, Any]) -> dict[str, Any]:
+def demo_log_ins(context: Context) -> Context:
     """Return the demo's accounts with a login button each, or nothing outside the demo."""
     request = context.get("request")
     if request is None or not demo.is_here(request):
@@ -230,7 +232,7 @@ def demo_log_ins(context: dict[str, Any]) -> dict[str, Any]:
 
 
 @register.simple_tag(takes_context=True)
-def demo_code(context: dict[str, Any]) -> str:
+def demo_code(context: Context) -> str:
     """Return the demo operator's current code after the right password; "" outside the demo."""
     request = context.get("request")
     return demo.operator_code() if request is not None and demo.is_here(request) else ""

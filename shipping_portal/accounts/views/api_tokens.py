@@ -6,16 +6,22 @@ from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_POST
 
-from shipping_portal.accounts.access import EVERY_MEMBER, OWNER, MemberRequest, audience
+from shipping_portal.accounts.access import (
+    EVERY_MEMBER,
+    OWNER,
+    MemberRequest,
+    audience,
+    require_get_or_post,
+)
 from shipping_portal.accounts.api_tokens import TooManyTokens, make_token, revoke_token
 from shipping_portal.accounts.models import ApiToken
 from shipping_portal.accounts.token_forms import TokenForm
 
 
-@audience(*EVERY_MEMBER)
-@require_http_methods(["GET", "POST"])
+@audience(EVERY_MEMBER)
+@require_get_or_post
 @reauthentication_required(allow_get=True)
 def api_tokens(request: MemberRequest) -> HttpResponse:
     """Show members their tokens, and owners everybody's; posting makes one for oneself."""
@@ -38,7 +44,7 @@ def api_tokens(request: MemberRequest) -> HttpResponse:
     return render(request, "accounts/api_tokens.html", context, status=422 if form.errors else 200)
 
 
-@audience(*EVERY_MEMBER)
+@audience(EVERY_MEMBER)
 @require_POST
 @reauthentication_required
 def change_token(request: MemberRequest, token: int) -> HttpResponse:

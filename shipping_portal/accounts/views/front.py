@@ -12,7 +12,7 @@ from django.templatetags.static import static
 from django.utils import timezone
 from django.utils.html import strip_tags
 from django.views.decorators.cache import cache_control
-from django.views.decorators.http import require_GET, require_http_methods, require_safe
+from django.views.decorators.http import require_GET, require_safe
 
 from shipping_portal import brand
 from shipping_portal.accounts import access
@@ -23,6 +23,7 @@ from shipping_portal.accounts.access import (
     MemberRequest,
     audience,
     public,
+    require_get_or_post,
 )
 from shipping_portal.accounts.address import places
 from shipping_portal.accounts.address.addresses import OnceOnly
@@ -43,7 +44,7 @@ def home(request: HttpRequest) -> HttpResponse:
     )
 
 
-@audience(*BOOKERS)
+@audience(BOOKERS)
 @require_GET
 def start(request: MemberRequest) -> HttpResponse:
     """Show the first steps with what is done; they can be left and resumed at any time."""
@@ -65,8 +66,8 @@ class PromiseForm(forms.Form):
     )
 
 
-@audience(*BOOKERS)
-@require_http_methods(["GET", "POST"])
+@audience(BOOKERS)
+@require_get_or_post
 def promise(request: MemberRequest) -> HttpResponse:
     """Let an owner promise to send no dangerous goods, before anybody books (interface §1)."""
     form = PromiseForm(request.POST if request.method == "POST" else None)
@@ -83,14 +84,14 @@ def promise(request: MemberRequest) -> HttpResponse:
     )
 
 
-@audience(*EVERY_MEMBER)
+@audience(EVERY_MEMBER)
 @require_GET
 def more(request: MemberRequest) -> HttpResponse:
     """Show everything that has no entry in the navigation."""
     return render(request, "accounts/more.html")
 
 
-@audience(*EVERY_MEMBER)
+@audience(EVERY_MEMBER)
 @require_GET
 def suggest_localities(request: MemberRequest) -> HttpResponse:
     """Return places that begin with the typed text, for a combobox."""
@@ -187,7 +188,7 @@ STATES = {
 }
 
 
-@audience(*EVERY_MEMBER)
+@audience(EVERY_MEMBER)
 @require_safe
 def styleguide(request: MemberRequest) -> HttpResponse:
     context = {"plain": Sample(auto_id="plain_%s"), "form": Sample({}), "states": STATES}

@@ -4,43 +4,48 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_GET, require_POST
 
-from shipping_portal.accounts.access import OWNER, MemberRequest, audience
+from shipping_portal.accounts.access import (
+    OWNERS,
+    MemberRequest,
+    audience,
+    require_get_or_post,
+)
 from shipping_portal.accounts.address import pickup_form
 from shipping_portal.accounts.address.addresses import same_name
 from shipping_portal.accounts.address.pickup_form import PickupAddressForm
 from shipping_portal.accounts.models import PickupAddress
 
 
-@audience(OWNER)
-@require_http_methods(["GET", "POST"])
+@audience(OWNERS)
+@require_get_or_post
 def pickup_address(request: MemberRequest) -> HttpResponse:
     """Show the default address, or the first. Existing orders keep theirs."""
     address = request.sender.pickup_address()
     return _form_page(request, address, then="settings" if address else "start")
 
 
-@audience(OWNER)
+@audience(OWNERS)
 @require_GET
 def addresses(request: MemberRequest) -> HttpResponse:
     rows = request.sender.pickup_addresses.order_by("-is_default", "pk")
     return render(request, "accounts/pickup_addresses.html", {"addresses": rows})
 
 
-@audience(OWNER)
-@require_http_methods(["GET", "POST"])
+@audience(OWNERS)
+@require_get_or_post
 def add_address(request: MemberRequest) -> HttpResponse:
     return _form_page(request, None, then="pickup_addresses")
 
 
-@audience(OWNER)
-@require_http_methods(["GET", "POST"])
+@audience(OWNERS)
+@require_get_or_post
 def edit_address(request: MemberRequest, address: int) -> HttpResponse:
     return _form_page(request, _address_of(request, address), then="pickup_addresses")
 
 
-@audience(OWNER)
+@audience(OWNERS)
 @require_POST
 def change_address(request: MemberRequest, address: int) -> HttpResponse:
     """Make an address the `default`, or `delete` it; never the last one."""
@@ -72,7 +77,7 @@ def _form_page(request: MemberRequest, address: PickupAddress | None, *, then: s
     form = PickupAddressForm(
         request.POST or None, sender=request.sender, address=address, initial=initial
     )
-    if request.method == "POST" and form.is_valid():
+    if form.is_valid():
         form.save(by=request.user, at=timezone.now())
         messages.success(request, "Pickup address saved.")
         for sentence in form.long_lines:

@@ -10,17 +10,18 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_GET, require_http_methods
+from django.views.decorators.http import require_GET
 
 from shipping_portal.accounts import access
 from shipping_portal.accounts.access import (
     BOOKERS,
     EVERY_MEMBER,
-    OWNER,
+    OWNERS,
     SEE_MONEY,
     MemberRequest,
     audience,
     public,
+    require_get_or_post,
 )
 from shipping_portal.accounts.login import sessions
 from shipping_portal.accounts.mail import mailing, outbox
@@ -40,7 +41,7 @@ from shipping_portal.accounts.settings_forms import (
 from shipping_portal.accounts.teams import closing
 
 
-@audience(*EVERY_MEMBER)
+@audience(EVERY_MEMBER)
 @require_GET
 def settings_overview(request: MemberRequest) -> HttpResponse:
     sender = request.sender
@@ -56,46 +57,46 @@ def settings_overview(request: MemberRequest) -> HttpResponse:
     return render(request, "accounts/settings.html", context)
 
 
-@audience(*EVERY_MEMBER)
-@require_http_methods(["GET", "POST"])
+@audience(EVERY_MEMBER)
+@require_get_or_post
 def profile(request: MemberRequest) -> HttpResponse:
     return _settings_panel(
         request, "profile", "Profile", ProfileForm(request.POST or None, instance=request.user)
     )
 
 
-@audience(*EVERY_MEMBER)
-@require_http_methods(["GET", "POST"])
+@audience(EVERY_MEMBER)
+@require_get_or_post
 def appearance(request: MemberRequest) -> HttpResponse:
     form = AppearanceForm(request.POST or None, instance=request.user)
     return _settings_panel(request, "appearance", "Appearance", form)
 
 
-@audience(*EVERY_MEMBER)
-@require_http_methods(["GET", "POST"])
+@audience(EVERY_MEMBER)
+@require_get_or_post
 def keyboard(request: MemberRequest) -> HttpResponse:
     # Pass the POST itself: a form with a single unticked box sends nothing else.
     form = KeyboardForm(request.POST if request.method == "POST" else None, instance=request.user)
     return _settings_panel(request, "keyboard", "Keyboard", form)
 
 
-@audience(OWNER)
-@require_http_methods(["GET", "POST"])
+@audience(OWNERS)
+@require_get_or_post
 def business(request: MemberRequest) -> HttpResponse:
     return _settings_panel(
         request, "business", "Business", BusinessForm(request.POST or None, instance=request.sender)
     )
 
 
-@audience(OWNER)
-@require_http_methods(["GET", "POST"])
+@audience(OWNERS)
+@require_get_or_post
 def booking_rules(request: MemberRequest) -> HttpResponse:
     form = BookingForm(request.POST or None, instance=request.sender)
     return _settings_panel(request, "booking_rules", "Booking", form)
 
 
-@audience(OWNER)
-@require_http_methods(["GET", "POST"])
+@audience(OWNERS)
+@require_get_or_post
 @reauthentication_required(allow_get=True)
 def own_limits(request: MemberRequest) -> HttpResponse:
     """Show the owner's own limits beside the operator's: the lower ones apply."""
@@ -104,8 +105,8 @@ def own_limits(request: MemberRequest) -> HttpResponse:
     return _settings_panel(request, "own_limits", "Limits", form)
 
 
-@audience(*BOOKERS)
-@require_http_methods(["GET", "POST"])
+@audience(BOOKERS)
+@require_get_or_post
 def label_size(request: MemberRequest) -> HttpResponse:
     form = LabelsForm(request.POST or None, instance=request.sender)
     return _settings_panel(
@@ -113,20 +114,20 @@ def label_size(request: MemberRequest) -> HttpResponse:
     )
 
 
-@audience(OWNER)
+@audience(OWNERS)
 @require_GET
 def data(request: MemberRequest) -> HttpResponse:
     """Show what can be exported, and how to close the account."""
     return render(request, "accounts/data.html")
 
 
-@audience(OWNER)
+@audience(OWNERS)
 @reauthentication_required
-@require_http_methods(["GET", "POST"])
+@require_get_or_post
 def close_account(request: MemberRequest) -> HttpResponse:
     """Close the account once its owner has given the password again and typed its number."""
     form = CloseForm(request.POST or None, sender=request.sender)
-    if request.method == "POST" and form.is_valid():
+    if form.is_valid():
         try:
             closing.close_account(request.sender, by=request.user, now=timezone.now())
         except closing.CannotClose as why:
@@ -151,7 +152,7 @@ def _settings_panel(
 
     A valid post is saved, audited if it concerns the account, and returns to Settings.
     """
-    if request.method == "POST" and form.is_valid():
+    if form.is_valid():
         form.store()
         if isinstance(form.instance, Sender):
             action = f"{title.lower()} settings saved"
@@ -164,8 +165,8 @@ def _settings_panel(
     return render(request, template, context, status=422 if form.errors else 200)
 
 
-@audience(*EVERY_MEMBER)
-@require_http_methods(["GET", "POST"])
+@audience(EVERY_MEMBER)
+@require_get_or_post
 def security(request: MemberRequest) -> HttpResponse:
     """Show the user's sessions; `end` ends one, `end_others` all but this one."""
     this_key = request.session.session_key
@@ -183,8 +184,8 @@ def security(request: MemberRequest) -> HttpResponse:
     return render(request, "accounts/security.html", context)
 
 
-@audience(*BOOKERS, *SEE_MONEY)
-@require_http_methods(["GET", "POST"])
+@audience(BOOKERS | SEE_MONEY)
+@require_get_or_post
 def notifications(request: MemberRequest) -> HttpResponse:
     kinds = outbox.kinds_for(request.membership.role)
     if request.method == "POST":
@@ -205,7 +206,7 @@ def notifications(request: MemberRequest) -> HttpResponse:
 
 @public
 @csrf_exempt  # A mail program presses this for the person, and only has the link.
-@require_http_methods(["GET", "POST"])
+@require_get_or_post
 def unsubscribe(request: HttpRequest, token: str) -> HttpResponse:
     """Show a button, because mail scanners follow links; POST turns off that email's kinds."""
     found = mailing.read_token(token)

@@ -21,8 +21,9 @@ from django.shortcuts import redirect, render
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.http import urlencode
-from django.views.decorators.http import require_GET, require_http_methods, require_safe
+from django.views.decorators.http import require_GET, require_safe
 
+from shipping_portal.accounts.access import require_get_or_post
 from shipping_portal.accounts.login import (
     break_glass,
     entry_links,
@@ -172,7 +173,7 @@ def _as_ours(entry: URLPattern) -> URLPattern:
 
 
 @login_not_required
-@require_http_methods(["GET", "POST"])
+@require_get_or_post
 def break_the_glass(request: HttpRequest, token: str) -> HttpResponse:
     """Log in a superuser by a link from `manage.py break_glass`, once they press the button."""
     limited: HttpResponse | None = consume_or_429(request, action="login", limit_get=True)
@@ -183,8 +184,7 @@ def break_the_glass(request: HttpRequest, token: str) -> HttpResponse:
         return render(request, "account/break_glass.html", {"person": person})
     security_events.record_event("break-glass login", request, user=person)
     flow.record_authentication(request, person, "break glass", reauthenticated=True)
-    response: HttpResponse = perform_login(request, person)
-    return response
+    return perform_login(request, person)
 
 
 # -- Handed over from the partner's pages ---------------------------------------------------------
@@ -217,8 +217,7 @@ def _enter(request: HttpRequest, token: str) -> HttpResponse:
     )
     if request.user.is_authenticated:
         return redirect(link.path)
-    response: HttpResponse = perform_login(request, link.user, redirect_url=link.path)
-    return response
+    return perform_login(request, link.user, redirect_url=link.path)
 
 
 def _is_navigation(request: HttpRequest) -> bool:

@@ -7,9 +7,14 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_POST
 
-from shipping_portal.accounts.access import OWNER, MemberRequest, audience
+from shipping_portal.accounts.access import (
+    OWNERS,
+    MemberRequest,
+    audience,
+    require_get_or_post,
+)
 from shipping_portal.accounts.models import WebhookEndpoint
 from shipping_portal.accounts.webhooks import endpoints, switching
 from shipping_portal.accounts.webhooks.endpoints import TooManyEndpoints
@@ -26,8 +31,8 @@ DONE = {
 }
 
 
-@audience(OWNER)
-@require_http_methods(["GET", "POST"])
+@audience(OWNERS)
+@require_get_or_post
 @reauthentication_required(allow_get=True)
 def webhooks(request: MemberRequest) -> HttpResponse:
     """Show a business's endpoints; posting adds one."""
@@ -48,8 +53,8 @@ def webhooks(request: MemberRequest) -> HttpResponse:
     return render(request, "accounts/webhooks.html", context, status=422 if form.errors else 200)
 
 
-@audience(OWNER)
-@require_http_methods(["GET", "POST"])
+@audience(OWNERS)
+@require_get_or_post
 def webhook_endpoint(request: MemberRequest, endpoint: int) -> HttpResponse:
     """Show one endpoint with its log; posting sends everything since some time again."""
     found = _own(request, endpoint)
@@ -62,7 +67,7 @@ def webhook_endpoint(request: MemberRequest, endpoint: int) -> HttpResponse:
     return _page(request, found, form=form)
 
 
-@audience(OWNER)
+@audience(OWNERS)
 @require_POST
 @reauthentication_required
 def rotate_webhook(request: MemberRequest, endpoint: int) -> HttpResponse:
@@ -73,7 +78,7 @@ def rotate_webhook(request: MemberRequest, endpoint: int) -> HttpResponse:
     return _page(request, found, form=SinceForm(sender=request.sender), secret=secret)
 
 
-@audience(OWNER)
+@audience(OWNERS)
 @require_POST
 @reauthentication_required
 def change_webhook(request: MemberRequest, endpoint: int) -> HttpResponse:

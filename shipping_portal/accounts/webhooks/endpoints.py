@@ -27,7 +27,7 @@ def add_endpoint(
     sender: Sender, url: str, kinds: Collection[str], *, by: User, now: dt.datetime
 ) -> tuple[WebhookEndpoint, str]:
     """Add an endpoint. Returns it with its secret, which is shown once. Raises TooManyEndpoints."""
-    Sender.objects.select_for_update(no_key=True).get(pk=sender.pk)
+    Sender.locked(sender.pk)
     if WebhookEndpoint.objects.filter(sender=sender).count() >= MOST:
         raise TooManyEndpoints(f"You have {MOST} endpoints. Remove one first.")
     secret = new_secret()

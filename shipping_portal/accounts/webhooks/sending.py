@@ -134,7 +134,7 @@ def _without_blocked(
     """Return the events that nothing blocks. Others wait as long as the one that blocks them."""
     # Two plain queries: one with both was planned badly on a table that had just grown.
     later = waiting_events(endpoint).filter(due_at__gt=now, about__in={one.about for one in found})
-    blocked: set[int] = set()
+    blocked = set()
     for about, pk, due_at in later.values_list("about", "pk", "due_at"):
         behind = [one.pk for one in found if one.about == about and one.pk > pk]
         waiting_events(endpoint).filter(pk__in=behind).update(due_at=due_at)

@@ -1,5 +1,3 @@
 """Show billing to operators: reports, profiles, lines, terms, disputes and credits."""
 
 from shipping_portal.billing.admin import charges, columns, disputes, reports, words
-
-__all__ = ["charges", "columns", "disputes", "reports", "words"]

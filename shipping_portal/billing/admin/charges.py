@@ -255,7 +255,7 @@ class ChargeAdmin(ActionsAdmin):
                 "nobody": ("Unassigned, posted", queues.CHARGES["nobody"].rule),
                 "unmatched": (
                     "Unassigned",
-                    lambda now: Q(pk__in=Charge.objects.unmatched().values("pk")),
+                    Q(pk__in=Charge.objects.unmatched().values("pk")),
                 ),
                 "sender": ("Assigned", Q(sender__isnull=False)),
             },

@@ -11,7 +11,7 @@ from django.template.response import TemplateResponse
 from django.utils import timezone
 
 from shipping_portal.accounts.adminkit.actions import ReasonForm, audited
-from shipping_portal.accounts.adminkit.facts import AdminPage, ReadOnlyAdmin
+from shipping_portal.accounts.adminkit.facts import AdminPage, Context, ReadOnlyAdmin
 from shipping_portal.billing.models import BillingProfile, BillingReport
 from shipping_portal.billing.reports.fields import FIELDS, NEEDED, Profile
 from shipping_portal.billing.reports.reading import (
@@ -78,9 +78,7 @@ class ColumnsForm(ReasonForm, forms.ModelForm):
         return {"columns": kept, **{name: self.cleaned_data[name] for name in FORM}}
 
 
-def columns_page(
-    request: HttpRequest, profile: BillingProfile, context: dict[str, Any]
-) -> HttpResponse:
+def columns_page(request: HttpRequest, profile: BillingProfile, context: Context) -> HttpResponse:
     """Test the columns on the newest file, repeatedly; save them with a reason."""
     data = (request.POST, request.FILES) if request.method == "POST" else (None, None)
     form, tried = ColumnsForm(*data, instance=profile), None

@@ -15,7 +15,7 @@ from django.utils.safestring import SafeString
 
 from orders.masking import SafeText
 from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction, Refused
-from shipping_portal.accounts.adminkit.facts import AdminPage, column, link_to
+from shipping_portal.accounts.adminkit.facts import AdminPage, Context, column, link_to
 from shipping_portal.accounts.adminkit.filters import SenderFilter
 from shipping_portal.accounts.models import Audit, User
 from shipping_portal.billing import queues
@@ -81,7 +81,7 @@ def _prefilled(dispute: Dispute) -> dict[str, Any]:
     return {"credit": dispute.charge.amount} if dispute.charge.amount > 0 else {}
 
 
-def photo(request: HttpRequest, dispute: Dispute, context: dict[str, Any]) -> HttpResponse:
+def photo(request: HttpRequest, dispute: Dispute, context: Context) -> HttpResponse:
     """Return the photo of a dispute to those who answer it."""
     if dispute.photo is None:
         raise Http404

@@ -13,7 +13,7 @@ from django.http import HttpRequest
 
 from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction, ReasonForm, Refused
-from shipping_portal.accounts.adminkit.facts import AdminPage, column
+from shipping_portal.accounts.adminkit.facts import AdminPage, Context, column
 from shipping_portal.accounts.adminkit.queues import needs
 from shipping_portal.accounts.models import User
 from shipping_portal.billing import queues
@@ -241,7 +241,7 @@ class BillingReportAdmin(ActionsAdmin):
             report.tally = found[report.pk]
         return rows
 
-    def thing_context(self, request: HttpRequest, thing: BillingReport) -> dict[str, Any]:
+    def thing_context(self, request: HttpRequest, thing: BillingReport) -> Context:
         """Show the report's totals, with the form to post it."""
         shown = super().thing_context(request, thing) | uploading.report_state(thing)
         if (

@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from orders.calling import gateway
 from orders.models import CarrierAccount
+from shipping_portal.accounts.adminkit.facts import Context
 from shipping_portal.accounts.models import Audit
 from shipping_portal.billing.admin.words import undecided
 from shipping_portal.billing.models import BillingReport, Charge
@@ -71,7 +72,7 @@ class ReportUploadForm(forms.Form):
         return {} if total is None else {self.cleaned_data["currency"].upper(): total}
 
 
-def page(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
+def page(request: HttpRequest, context: Context) -> HttpResponse:
     """Upload the file, then show its totals. A repeated file is rejected with a link to it."""
     if request.method != "POST":
         return _page(
@@ -109,7 +110,7 @@ def _taken(form: ReportUploadForm, by: Any) -> BillingReport:
     return report
 
 
-def _page(request: HttpRequest, context: dict[str, Any], form: ReportUploadForm) -> HttpResponse:
+def _page(request: HttpRequest, context: Context, form: ReportUploadForm) -> HttpResponse:
     shown = {"title": "Upload a billing report", **context, "form": form}
     return TemplateResponse(request, "admin/upload_report.html", shown)
 

@@ -116,7 +116,7 @@ def reported_weeks() -> Weeks:
     posted = BillingReport.objects.filter(state=BillingReport.State.POSTED).order_by(
         "account", "week"
     )
-    weeks: Weeks = defaultdict(list)
+    weeks = defaultdict(list)
     for account, week in posted.values_list("account", "week").distinct():
         weeks[account].append(week)
     return weeks

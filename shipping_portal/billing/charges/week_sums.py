@@ -98,7 +98,7 @@ def _row_facts(row: WeekSum) -> tuple[int, dt.date, str, str, int, int, str]:
 @transaction.atomic
 def _correct_sums(sender: int, week: dt.date, now: dt.datetime) -> int:
     """Correct a total after checking it again under the lock of the sender's row."""
-    locked = Sender.objects.select_for_update(no_key=True).get(pk=sender)
+    locked = Sender.locked(sender)
     mine = Q(sender=sender, week=week)
     if not wrong_weeks(mine):
         return 0

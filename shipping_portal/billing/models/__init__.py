@@ -20,27 +20,3 @@ from shipping_portal.billing.models.reports import (
     ChargeWord,
     ReportFile,
 )
-
-__all__ = [
-    "CANCEL_REFUNDS",
-    "COSTS",
-    "GIVEN_BACK",
-    "PLACE",
-    "REFUNDS",
-    "SIZE_CHARGES",
-    "STALE",
-    "BillingProfile",
-    "BillingReport",
-    "Charge",
-    "ChargeKind",
-    "ChargeQuerySet",
-    "ChargeWord",
-    "Dispute",
-    "DisputePhoto",
-    "DisputeQuerySet",
-    "Hold",
-    "ReportFile",
-    "WeekSum",
-    "round_cents",
-    "week_of",
-]

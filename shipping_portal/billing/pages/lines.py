@@ -23,6 +23,8 @@ from shipping_portal.billing.pages.line_reasons import (
 )
 from shipping_portal.billing.pages.taxes import line_tax
 
+Row = dict[str, Any]  # a line of a template's table
+
 ANSWERED = {Dispute.State.ACCEPTED: "Support agreed", Dispute.State.DECLINED: "Support answered"}
 # all others: ok
 BADGES = {**dict.fromkeys(statements.PRICES, ""), **dict.fromkeys(statements.ADJUSTMENTS, "on")}
@@ -31,7 +33,7 @@ TONES = {**dict.fromkeys(statements.PRICES, "f1"), **dict.fromkeys(statements.AD
 
 def line_rows(
     lines: Iterable[Charge], sender: Sender, role: str, *, names_currency: bool = False
-) -> list[dict[str, Any]]:
+) -> list[Row]:
     """Return a dictionary of words per line; `names_currency` if a page has several currencies.
 
     `carrier` is blank unless two carriers take new orders.
@@ -44,7 +46,7 @@ def line_rows(
     ]
 
 
-def _line_row(line: Charge, sender: Sender, role: str, *, names_currency: bool) -> dict[str, Any]:
+def _line_row(line: Charge, sender: Sender, role: str, *, names_currency: bool) -> Row:
     order = line.order
     return {
         "charge": line,
@@ -84,7 +86,7 @@ def _booked_in(line: Charge, sender: Sender) -> str:
     )
 
 
-def dispute_state(line: Charge, sender: Sender) -> dict[str, Any]:
+def dispute_state(line: Charge, sender: Sender) -> Row:
     """Return a dispute's state: its words, the answer, and whether a new one may be opened."""
     found = next(iter(line.disputes.all()), None)
     if found is None:
@@ -102,7 +104,7 @@ def dispute_state(line: Charge, sender: Sender) -> dict[str, Any]:
     }
 
 
-def kind_groups(of: statements.Statement) -> list[dict[str, Any]]:
+def kind_groups(of: statements.Statement) -> list[Row]:
     """Return a statement's parts, each kind as a bar: number of lines, total and width."""
     most = max((abs(row["amount"]) for row in of.groups), default=0) or 1
     return [
@@ -131,7 +133,7 @@ def statement_tabs(of: statements.Statement) -> list[tuple[str, str, int]]:
 class Charged:
     """What one parcel has cost so far."""
 
-    rows: list[dict[str, Any]]
+    rows: list[Row]
     balances: list[statements.Balance]
 
     @property

@@ -211,8 +211,7 @@ def _runs(text: str, known: Container[int]) -> Iterator[tuple[bool, str]]:
 def _known_characters(font: str) -> Container[int]:
     from reportlab.pdfbase import pdfmetrics  # noqa: PLC0415
 
-    known: Container[int] = pdfmetrics.getFont(font).face.charToGlyph  # type: ignore[attr-defined]
-    return known
+    return pdfmetrics.getFont(font).face.charToGlyph  # type: ignore[attr-defined]
 
 
 @cache

@@ -32,6 +32,8 @@ from shipping_portal.billing.models import (
 )
 from shipping_portal.db.keyset import Keyset
 
+Row = dict[str, Any]  # a line of a template's table
+
 WEEKS = 13
 RECENT = dt.timedelta(weeks=8)  # beside what was spent
 LATE_SIZE_CHARGES = dt.timedelta(weeks=4)  # before this week, and still new
@@ -116,7 +118,7 @@ def explained_lines(lines: QuerySet[Charge]) -> QuerySet[Charge]:
     return lines.select_related("order", "reverses").prefetch_related(disputes)
 
 
-def pending_refunds(orders: QuerySet[Order]) -> list[dict[str, Any]]:
+def pending_refunds(orders: QuerySet[Order]) -> list[Row]:
     """Return the refunds that the carrier hasn't decided on: currency, count and amount."""
     total = Round(Sum(Coalesce("charged_price", "price")), 2)
     found = orders.filter(ASKED).order_by("currency").values("currency")
@@ -127,7 +129,7 @@ def pending_refunds(orders: QuerySet[Order]) -> list[dict[str, Any]]:
 class Weeks:
     """Some weeks, newest first, one row per currency; `on` is the next page's key."""
 
-    rows: list[dict[str, Any]]
+    rows: list[Row]
     on: str | None
 
 
@@ -143,7 +145,7 @@ def week_rows(sums: QuerySet[WeekSum], *, before: dt.date | None) -> Weeks:
     shown = found[:WEEKS]
     if not shown:
         return Weeks([], None)
-    amounts: dict[str, Any] = {
+    amounts = {
         name: Sum("amount", filter=Q(kind__in=kinds), default=NOTHING)
         for name, (_, kinds) in COLUMNS.items()
     }
@@ -160,8 +162,7 @@ def week_rows(sums: QuerySet[WeekSum], *, before: dt.date | None) -> Weeks:
 def final_until() -> dt.date | None:
     """Return the newest week with a posted report; it and earlier ones are final."""
     posted = BillingReport.objects.filter(state=BillingReport.State.POSTED)
-    newest: dt.date | None = posted.aggregate(newest=Max("week"))["newest"]
-    return newest
+    return posted.aggregate(newest=Max("week"))["newest"]
 
 
 def is_final(week: dt.date, until: dt.date | None, today: dt.date) -> bool:
@@ -181,7 +182,7 @@ class Statement:
     q: str = ""
 
     @cached_property
-    def groups(self) -> list[dict[str, Any]]:
+    def groups(self) -> list[Row]:
         """Return `kind`, `currency`, `count`, `amount` and `disputed`, in interface order."""
         disputed: Counter[tuple[str, str]] = Counter(
             self.whole.filter(disputes__state=Dispute.State.OPEN).values_list("kind", "currency")
@@ -221,13 +222,13 @@ class Statement:
         return lines
 
     @cached_property
-    def totals(self) -> list[dict[str, Any]]:
+    def totals(self) -> list[Row]:
         """Return how many lines were found and their total, by currency."""
         if self.q or self.kind == DISPUTED:
             sums = self.found.order_by("currency").values("currency")
             return [dict(row) for row in sums.annotate(count=Count("pk"), amount=Sum("amount"))]
         kinds = FILTERS.get(self.kind, ChargeKind.values)
-        found: dict[str, dict[str, Any]] = {}
+        found: dict[str, Row] = {}
         for row in self.groups:
             if row["kind"] in kinds:
                 of = found.setdefault(
@@ -262,7 +263,7 @@ def recent_sums(user: Any, sender: Sender, week: dt.date) -> list[WeekSum]:
     return list(sums.annotate(is_new=is_new).order_by("-week", "currency"))
 
 
-def new_size_charges(sums: list[WeekSum]) -> dict[str, Any]:
+def new_size_charges(sums: list[WeekSum]) -> Row:
     """Return the newest week with new size charges, and how many its statement lists, or {}."""
     of_size = [row for row in sums if row.kind]
     weeks = [row.week for row in of_size if row.is_new]  # type: ignore[attr-defined]

@@ -81,7 +81,7 @@ def read_report_again(report: BillingReport, *, now: dt.datetime) -> bool:
 def _read_report(report: BillingReport) -> None:
     records = enumerate(_read_records(report), start=1)
     totals: dict[str, Decimal] = {}
-    problems: list[Problem] = []
+    problems = []
     while batch := list(islice(records, BATCH)):
         for _, record in batch:
             if isinstance(record, ReportTotal):

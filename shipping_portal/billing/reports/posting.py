@@ -132,20 +132,20 @@ def void_report(report: BillingReport, *, by: User | None, now: dt.datetime) -> 
     report.lines.all().delete()
 
 
+@transaction.atomic
 def count_repeats(report: BillingReport) -> int:
     """Count repeated lines with this report, because the carrier says they are new.
 
     Returns how many. Raises NotReady.
     """
-    with transaction.atomic():
-        report.refresh_from_db()
-        if report.state != State.CHECKED:
-            raise NotReady([f"It is {report.get_state_display().lower()}."])
-        renamed = list(report.lines.filter(is_repeat=True))
-        for line in renamed:
-            line.key, line.is_repeat = f"{line.key[:40]}-{report.pk}-{line.line}", False
-            line.decision = Charge.Decision.POST
-        return Charge.objects.bulk_update(renamed, ["key", "is_repeat", "decision"], batch_size=500)
+    report.refresh_from_db()
+    if report.state != State.CHECKED:
+        raise NotReady([f"It is {report.get_state_display().lower()}."])
+    renamed = list(report.lines.filter(is_repeat=True))
+    for line in renamed:
+        line.key, line.is_repeat = f"{line.key[:40]}-{report.pk}-{line.line}", False
+        line.decision = Charge.Decision.POST
+    return Charge.objects.bulk_update(renamed, ["key", "is_repeat", "decision"], batch_size=500)
 
 
 def decide_lines(lines: Collection[Charge], *, post: bool, now: dt.datetime) -> list[Charge]:

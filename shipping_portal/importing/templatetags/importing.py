@@ -4,7 +4,7 @@ from typing import Any
 
 from django import template
 
-from orders.models.quotes import by_price, key_of
+from orders.models.quotes import Offered, by_price, key_of
 from shipping_portal.importing import chosen_service, progress
 from shipping_portal.importing.listing import ListedRow
 from shipping_portal.importing.models import ImportRow
@@ -52,7 +52,7 @@ def status(file: Any) -> tuple[str, str]:
 
 
 @register.filter
-def offers(line: ListedRow) -> list[dict[str, Any]]:
+def offers(line: ListedRow) -> list[Offered]:
     """Return a row's services to choose from: none if it isn't ready or has only one."""
     row = line.row
     found = by_price(row.quote.products) if row.quote and row.state in ImportRow.READY else []

@@ -7,7 +7,7 @@ from django.contrib import messages
 from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_GET, require_POST
 
 from orders.booking import booking_rules, bookings
 from orders.calling import gateway
@@ -15,7 +15,7 @@ from orders.labels import printing
 from orders.models.account import BOOKINGS
 from orders.views.responses import error_sentence, suspended_page
 from shipping_portal import sheets
-from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
+from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience, require_get_or_post
 from shipping_portal.importing import booking as importing
 from shipping_portal.importing import progress, shipped, shops, submitting
 from shipping_portal.importing.forms import BookAllForm
@@ -29,7 +29,7 @@ SOME_LEFT = (
 )
 
 
-@audience(*BOOKERS)
+@audience(BOOKERS)
 @require_POST
 def book_import(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
     """Make every ready row due; rows that look wrong stay, like all others."""
@@ -87,8 +87,8 @@ def _begin(request: MemberRequest, file: Import, form: BookAllForm) -> HttpRespo
 LISTED = 50
 
 
-@audience(*BOOKERS)
-@require_http_methods(["GET", "POST"])
+@audience(BOOKERS)
+@require_get_or_post
 def import_progress(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
     """Show the booking's progress. A press pauses, resumes, retries or accepts higher prices."""
     found = import_of(request, file)
@@ -112,7 +112,7 @@ def import_progress(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
     return render(request, "importing/import.html", context)
 
 
-@audience(*BOOKERS)
+@audience(BOOKERS)
 @require_GET
 def shipped_rows(request: MemberRequest, file: uuid.UUID) -> StreamingHttpResponse:
     """Download what was booked, in the shop's own format."""
@@ -128,7 +128,7 @@ def shipped_rows(request: MemberRequest, file: uuid.UUID) -> StreamingHttpRespon
     )
 
 
-@audience(*BOOKERS)
+@audience(BOOKERS)
 @require_GET
 def failed_rows(request: MemberRequest, file: uuid.UUID) -> StreamingHttpResponse:
     found = import_of(request, file)

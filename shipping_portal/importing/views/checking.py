@@ -12,13 +12,13 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_GET, require_POST
 
 from orders.booking import booking_rules
 from orders.drafting.contents_form import CURRENCY
 from orders.models.quotes import bookable
 from orders.quoting import asking, choosing
-from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
+from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience, require_get_or_post
 from shipping_portal.accounts.models import Sender
 from shipping_portal.carrier.messages import Money
 from shipping_portal.importing import (
@@ -55,7 +55,7 @@ TABS = {
 PAGE = re.compile(r"[1-9][0-9]{0,3}", re.ASCII)
 
 
-@audience(*BOOKERS)
+@audience(BOOKERS)
 @require_GET
 def check_import(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
     """Show the dry run so far: what is ready, what to fix, what was left out."""
@@ -191,7 +191,7 @@ def _average(sure: list[choosing.Choice]) -> Money | None:
     return Money(sum((choice.price for choice in sure), Decimal(0)) / len(sure), currencies.pop())
 
 
-@audience(*BOOKERS)
+@audience(BOOKERS)
 @require_POST
 def take_left_out(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
     """Accept every row left out for one of its shop's reasons; each is checked like any other."""
@@ -203,7 +203,7 @@ def take_left_out(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
     return redirect("check_import", found.uuid)
 
 
-@audience(*BOOKERS)
+@audience(BOOKERS)
 @require_POST
 def price_import_again(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
     """Ask again for prices that were quoted on an earlier day."""
@@ -212,8 +212,8 @@ def price_import_again(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
     return redirect("check_import", found.uuid)
 
 
-@audience(*BOOKERS)
-@require_http_methods(["GET", "POST"])
+@audience(BOOKERS)
+@require_get_or_post
 def import_row(request: MemberRequest, file: uuid.UUID, row: int) -> HttpResponse:
     """Show all fields of a row.
 
@@ -247,7 +247,7 @@ def import_row(request: MemberRequest, file: uuid.UUID, row: int) -> HttpRespons
     return redirect(f"{reverse('check_import', args=[found.file.uuid])}?show={shown}#grid")
 
 
-@audience(*BOOKERS)
+@audience(BOOKERS)
 @require_POST
 def save_rows(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
     """Save every row on the page whose fields were changed."""

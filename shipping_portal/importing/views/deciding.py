@@ -11,10 +11,10 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_POST
 
 from orders.quoting import choosing
-from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
+from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience, require_get_or_post
 from shipping_portal.importing import (
     answering,
     checking,
@@ -40,7 +40,7 @@ def _back(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
     return redirect(f"{reverse('check_import', args=[file])}?{request.GET.urlencode()}")
 
 
-@audience(*BOOKERS)
+@audience(BOOKERS)
 @require_POST
 def choose_services(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
     """Store the services chosen for single rows: `service-7` is for the row with key 7."""
@@ -53,7 +53,7 @@ def choose_services(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
     return _back(request, file)
 
 
-@audience(*BOOKERS)
+@audience(BOOKERS)
 @require_POST
 def decide_import(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
     """Confirm rows that look wrong, or read the whole file in another unit."""
@@ -83,7 +83,7 @@ def decide_import(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
     return _back(request, file)
 
 
-@audience(*BOOKERS)
+@audience(BOOKERS)
 @require_POST
 def answer_import(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
     """Apply one answer to all rows that wait for it: columns, emails, rates or corrections."""
@@ -116,8 +116,8 @@ def answer_import(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
     return redirect("check_import", file)
 
 
-@audience(*BOOKERS)
-@require_http_methods(["GET", "POST"])
+@audience(BOOKERS)
+@require_get_or_post
 def remove_import(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
     """Ask, then delete an import, archive one with bookings, or restore an archived one."""
     found = import_of(request, file)

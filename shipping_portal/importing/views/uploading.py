@@ -7,10 +7,10 @@ from django.contrib import messages
 from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.views.decorators.http import require_GET, require_http_methods
+from django.views.decorators.http import require_GET
 
 from shipping_portal import sheets
-from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
+from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience, require_get_or_post
 from shipping_portal.accounts.models import PickupAddress, Sender
 from shipping_portal.accounts.templatetags.words import local_date, local_time
 from shipping_portal.importing import checking, columns, notes, progress, uploads
@@ -21,7 +21,7 @@ from shipping_portal.importing.models import Import
 NEWEST = 50
 
 
-@audience(*BOOKERS)
+@audience(BOOKERS)
 @require_GET
 def imports(request: MemberRequest) -> HttpResponse:
     """List the newest files with their state; archived ones are separate."""
@@ -36,8 +36,8 @@ def imports(request: MemberRequest) -> HttpResponse:
     return render(request, "importing/imports.html", context)
 
 
-@audience(*BOOKERS)
-@require_http_methods(["GET", "POST"])
+@audience(BOOKERS)
+@require_get_or_post
 def new_import(request: MemberRequest) -> HttpResponse:
     """Accept a file or a paste, without booking anything."""
     if request.sender.pickup_address() is None:
@@ -51,7 +51,7 @@ def new_import(request: MemberRequest) -> HttpResponse:
             form = ImportUploadForm(initial={"pasted": request.POST.get("pasted", "")})
             return render(request, "importing/import_new.html", {"form": form}, status=429)
     form = ImportUploadForm(request.POST or None, request.FILES or None)
-    if request.method == "GET" or not form.is_valid():
+    if not form.is_valid():
         return render(
             request, "importing/import_new.html", {"form": form}, status=422 if form.errors else 200
         )
@@ -69,7 +69,7 @@ def new_import(request: MemberRequest) -> HttpResponse:
     )
 
 
-@audience(*BOOKERS)
+@audience(BOOKERS)
 @require_GET
 def import_template(request: MemberRequest) -> StreamingHttpResponse:
     """Download a header line with our field names, in the words of the sender's country."""
@@ -78,8 +78,8 @@ def import_template(request: MemberRequest) -> StreamingHttpResponse:
     return sheets.stream_sheet("import-template.csv", heads, [])
 
 
-@audience(*BOOKERS)
-@require_http_methods(["GET", "POST"])
+@audience(BOOKERS)
+@require_get_or_post
 def match_columns(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
     """Match columns to our fields; the answer is remembered for this header."""
     found, address = import_of(request, file), request.sender.pickup_address()
@@ -90,7 +90,7 @@ def match_columns(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
         return redirect("import", found.uuid)
     initial = guesses(found, columns.fields(request.sender, address))
     form = MatchForm(request.POST or None, initial=initial, file=found, address=address)
-    if request.method == "POST" and form.is_valid():
+    if form.is_valid():
         checking.begin(found, form.columns, form.constants, timezone.now())
         return redirect("check_import", found.uuid)
     # what needs an answer comes first

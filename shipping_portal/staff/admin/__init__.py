@@ -1,5 +1,3 @@
 """Register the pages that join several apps, by noun, on the staff site."""
 
 from shipping_portal.staff.admin import audit, carrier, charges, orders, recovery, senders
-
-__all__ = ["audit", "carrier", "charges", "orders", "recovery", "senders"]

@@ -17,7 +17,7 @@ from orders.masking import holds_link
 from orders.models import Order
 from orders.status.references import with_reference
 from shipping_portal import sheets
-from shipping_portal.accounts.adminkit.facts import TYPED_BY_HAND, AdminPage, ReadOnlyAdmin
+from shipping_portal.accounts.adminkit.facts import TYPED_BY_HAND, AdminPage, Context, ReadOnlyAdmin
 from shipping_portal.accounts.adminkit.filters import SenderFilter
 from shipping_portal.accounts.login.security_events import hash_of
 from shipping_portal.accounts.models import Audit, User
@@ -54,7 +54,7 @@ class ActorFilter(admin.SimpleListFilter):
         return queryset
 
 
-def export_rows(request: HttpRequest, context: dict[str, Any]) -> HttpResponseBase:
+def export_rows(request: HttpRequest, context: Context) -> HttpResponseBase:
     """Return the list as it is filtered, newest first.
 
     The export is also recorded in the audit log.

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_POST
 
 from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.adminkit.actions import ReasonForm
-from shipping_portal.accounts.adminkit.facts import AdminPage
+from shipping_portal.accounts.adminkit.facts import AdminPage, Context
 from shipping_portal.accounts.models import Sender
 from shipping_portal.billing.admin.charges import ChargeAdmin
 from shipping_portal.billing.models import Charge
@@ -44,7 +44,7 @@ class LinesForm(ReasonForm):
 
 
 @require_POST
-def assign_page(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
+def assign_page(request: HttpRequest, context: Context) -> HttpResponse:
     """Show where the ticked lines would go, or assign them as the page showed."""
     shown = _shown(request.POST.getlist("line"))
     if not 0 < len(shown) <= assigning.MOST:
@@ -66,7 +66,7 @@ def assign_page(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
 
 
 def _page(
-    request: HttpRequest, context: dict[str, Any], form: LinesForm, lines: list[assigning.Line]
+    request: HttpRequest, context: Context, form: LinesForm, lines: list[assigning.Line]
 ) -> HttpResponse:
     going = [line for line in lines if line.goes_to]
     shown = {

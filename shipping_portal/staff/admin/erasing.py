@@ -10,6 +10,7 @@ from django.template.response import TemplateResponse
 from django.utils import timezone
 
 from shipping_portal.accounts.adminkit.actions import ReasonForm, Refused
+from shipping_portal.accounts.adminkit.facts import Context
 from shipping_portal.jobs import erasing
 from shipping_portal.jobs.erased_keys import NoErasedFile
 from shipping_portal.staff import erasing as acts
@@ -48,7 +49,7 @@ class EraseForm(ReasonForm):
         self.fields["chosen"].choices = [(value, value) for value in chosen]  # type: ignore[attr-defined]
 
 
-def page(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
+def page(request: HttpRequest, context: Context) -> HttpResponse:
     """Show each step, all by POST: an email in an address would be in every log."""
     context |= {"title": "Erase a person"}
     if "chosen" in request.POST:
@@ -63,7 +64,7 @@ def page(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
     )
 
 
-def _confirm(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
+def _confirm(request: HttpRequest, context: Context) -> HttpResponse:
     values = request.POST.getlist("chosen")
     chosen, by = acts.read_choice(values), request.user
     form = EraseForm(request.POST if "reason" in request.POST else None, chosen=values)

@@ -12,6 +12,7 @@ from django.utils import timezone
 from orders.masking import SafeText
 from orders.models import Order
 from shipping_portal.accounts.adminkit import permissions
+from shipping_portal.accounts.adminkit.facts import Context
 from shipping_portal.accounts.models import Sender
 from shipping_portal.staff import casework
 
@@ -24,10 +25,10 @@ class NoteForm(forms.Form):
     text = SafeText(label="Note", max_length=2000)
 
 
-def page(request: HttpRequest, about: Order | Sender, context: dict[str, Any]) -> HttpResponse:
+def page(request: HttpRequest, about: Order | Sender, context: Context) -> HttpResponse:
     """Save a note and return to its subject; on an error keep what was typed."""
     form = NoteForm(request.POST if request.method == "POST" else None)
-    if request.method != "POST" or not form.is_valid():
+    if not form.is_valid():
         shown = {
             **context,
             "title": f"Add a note: {about}",
@@ -43,7 +44,7 @@ def page(request: HttpRequest, about: Order | Sender, context: dict[str, Any]) -
     return redirect(f"admin:{about._meta.app_label}_{about._meta.model_name}_change", about.pk)
 
 
-def shown(about: Order | Sender, by: Any) -> dict[str, Any]:
+def shown(about: Order | Sender, by: Any) -> Context:
     """Return what `admin/_notes.html` needs on the page of an order or a sender."""
     may_work = permissions.may(by, "cases")
     return {"notes": casework.notes_about(about), "may_work": may_work, "note_form": NoteForm()}

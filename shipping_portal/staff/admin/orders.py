@@ -18,7 +18,7 @@ from orders.masking import PERSONAL, mask_value
 from orders.models import BookingAttempt, CancelAttempt, Order
 from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.adminkit.actions import ActionsAdmin
-from shipping_portal.accounts.adminkit.facts import AdminPage, ReadOnlyInline, column
+from shipping_portal.accounts.adminkit.facts import AdminPage, Context, ReadOnlyInline, column
 from shipping_portal.accounts.adminkit.filters import SenderFilter, by_day, choices, on_day
 from shipping_portal.accounts.adminkit.queues import needs
 from shipping_portal.billing import queues as billing_queues
@@ -207,7 +207,7 @@ class OrderAdmin(ActionsAdmin):
         )
         return [name, *(["resolve"] if permissions.may(request.user, "resolve") else []), *facts]
 
-    def thing_context(self, request: HttpRequest, thing: Order) -> dict[str, Any]:
+    def thing_context(self, request: HttpRequest, thing: Order) -> Context:
         """Show a readable summary of the parcel above its columns."""
         masked = {"masked_contact": self.reached(thing), "masked_pickup": self.from_where(thing)}
         return (

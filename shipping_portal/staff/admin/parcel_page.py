@@ -16,6 +16,7 @@ from orders.masking import SafeText, without_emails
 from orders.models import Order
 from orders.quoting.offers import money_lines
 from shipping_portal.accounts.address import countries
+from shipping_portal.accounts.adminkit.facts import Context
 from shipping_portal.accounts.adminkit.queues import Queue, counted, queue
 from shipping_portal.accounts.models import User
 from shipping_portal.billing import queues as billing_queues
@@ -64,7 +65,7 @@ class MailForm(forms.Form):
         self.fields["text"].widget.attrs["rows"] = 12
 
 
-def context(order: Order, by: Any) -> dict[str, Any]:
+def context(order: Order, by: Any) -> Context:
     """Return the page's content; its history's length doesn't change the number of queries."""
     now = timezone.now()
     charges = order.charges.order_by("week", "pk")
@@ -119,7 +120,7 @@ def _waits(order: Order, now: dt.datetime) -> list[Queue]:
 
 
 @require_POST
-def give_case(request: HttpRequest, order: Order, context: dict[str, Any]) -> HttpResponseRedirect:
+def give_case(request: HttpRequest, order: Order, context: Context) -> HttpResponseRedirect:
     """Set the case's owner from the form; "mine" is oneself."""
     by = _operator(request)
     form = AssignForm({"operator": by.pk} if "mine" in request.POST else request.POST)
@@ -132,7 +133,7 @@ def give_case(request: HttpRequest, order: Order, context: dict[str, Any]) -> Ht
     return redirect("admin:orders_order_change", order.pk)
 
 
-def mail_page(request: HttpRequest, order: Order, context: dict[str, Any]) -> HttpResponse:
+def mail_page(request: HttpRequest, order: Order, context: Context) -> HttpResponse:
     """Show a prepared text to edit, and queue the email."""
     about = request.GET.get("about", "")
     about = about if about in SenderMail.About.values else SenderMail.About.OTHER
@@ -142,7 +143,7 @@ def mail_page(request: HttpRequest, order: Order, context: dict[str, Any]) -> Ht
         "to": _first_choice(order),
     }
     form = MailForm(request.POST if request.method == "POST" else None, order=order, initial=start)
-    if request.method == "POST" and form.is_valid():
+    if form.is_valid():
         mail = casework.queue_mail(
             order, **form.cleaned_data, by=_operator(request), now=timezone.now()
         )

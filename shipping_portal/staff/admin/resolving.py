@@ -16,6 +16,7 @@ from orders.calling.contract import contract_of
 from orders.masking import revealed_body
 from orders.models import BookingAttempt, Order
 from shipping_portal.accounts.adminkit.actions import AdminAction, ReasonForm
+from shipping_portal.accounts.adminkit.facts import Context
 from shipping_portal.accounts.models import Audit
 from shipping_portal.carrier import shapes
 from shipping_portal.carrier.contract import Contract
@@ -80,7 +81,7 @@ DECISIONS: dict[str, Decision] = {
 }
 
 
-def page(request: HttpRequest, order: Order, context: dict[str, Any]) -> HttpResponse:
+def page(request: HttpRequest, order: Order, context: Context) -> HttpResponse:
     """Show the evidence, or carry out one decision. 409 if somebody else was faster."""
     if order.status not in RESOLVABLE:
         return _page(request, order, context | {"is_resolved": True}, status=409)
@@ -121,7 +122,7 @@ def _taken(decide: Callable[..., None], order: Order, form: forms.Form, by: Any)
 
 
 def _page(
-    request: HttpRequest, order: Order, context: dict[str, Any], *, status: int = 200
+    request: HttpRequest, order: Order, context: Context, *, status: int = 200
 ) -> HttpResponse:
     found = case.gather_evidence(order)
     reference = request.GET.get("reference", found.likeliest)
@@ -156,11 +157,11 @@ ADD_ORDER_ID = AdminAction(
 )
 
 
-def reveal_page(request: HttpRequest, order: Order, context: dict[str, Any]) -> HttpResponse:
+def reveal_page(request: HttpRequest, order: Order, context: Context) -> HttpResponse:
     """Ask why; then show receiver, requests and replies once, without storing them."""
     form = ReasonForm(request.POST if request.method == "POST" else None, prefix="reveal")
     shown = {**context, "title": f"Personal data for {order}", "order": order, "form": form}
-    if request.method == "POST" and form.is_valid():
+    if form.is_valid():
         reason, sender, now = form.cleaned_data["reason"], order.sender, timezone.now()
         Audit.write(
             "personal data revealed", order, by=request.user, sender=sender, reason=reason, at=now

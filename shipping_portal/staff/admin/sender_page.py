@@ -15,6 +15,7 @@ from django.views.decorators.http import require_POST
 from orders.booking import limit_words
 from orders.status.status_labels import status_label
 from shipping_portal.accounts.adminkit.actions import ReasonForm
+from shipping_portal.accounts.adminkit.facts import Context
 from shipping_portal.accounts.login import seeing_as
 from shipping_portal.accounts.models import Notification, Sender
 from shipping_portal.billing.models import Charge, Dispute, WeekSum, week_of
@@ -32,7 +33,7 @@ SEE_AS = {
 }
 
 
-def context(sender: Sender, by: Any) -> dict[str, Any]:
+def context(sender: Sender, by: Any) -> Context:
     """Return the page's content; how much the sender ships doesn't change the query count."""
     now = timezone.now()
     orders = sender.orders.select_related("account").order_by("-pk")[:LAST_PARCELS]
@@ -91,10 +92,10 @@ def _weeks(sender: Sender, now: dt.datetime) -> list[Any]:
     return list(sums.order_by("-week", "currency").values("week", "currency", net=F("amount")))
 
 
-def see_as_page(request: HttpRequest, sender: Sender, context: dict[str, Any]) -> HttpResponse:
+def see_as_page(request: HttpRequest, sender: Sender, context: Context) -> HttpResponse:
     """Ask why; then redirect to the sender's first page."""
     form = ReasonForm(request.POST if request.method == "POST" else None)
-    if request.method == "POST" and form.is_valid():
+    if form.is_valid():
         seeing_as.begin_seeing_as(
             request, sender, reason=form.cleaned_data["reason"], now=timezone.now()
         )
@@ -110,7 +111,7 @@ def see_as_page(request: HttpRequest, sender: Sender, context: dict[str, Any]) -
 
 
 @require_POST
-def stop_seeing(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
+def stop_seeing(request: HttpRequest, context: Context) -> HttpResponse:
     """Stop seeing the sender's pages, and return to its admin page."""
     sender = seeing_as.stop_looking(request, now=timezone.now())
     if sender is None:

@@ -22,7 +22,7 @@ from shipping_portal.accounts.adminkit.actions import (
     ReasonForm,
     Refused,
 )
-from shipping_portal.accounts.adminkit.facts import AdminPage, ReadOnlyInline
+from shipping_portal.accounts.adminkit.facts import AdminPage, Context, ReadOnlyInline
 from shipping_portal.accounts.adminkit.filters import choices
 from shipping_portal.accounts.login import signing_up
 from shipping_portal.accounts.models import Membership, PickupAddress, Sender, User
@@ -319,7 +319,7 @@ class SenderAdmin(ActionsAdmin):
             *(["act"] if permissions.may(request.user, "suspend") else []),
         ]
 
-    def thing_context(self, request: HttpRequest, thing: Sender) -> dict[str, Any]:
+    def thing_context(self, request: HttpRequest, thing: Sender) -> Context:
         """Show a readable summary of the sender above its columns."""
         return super().thing_context(request, thing) | sender_page.context(thing, request.user)
 

@@ -18,14 +18,15 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_http_methods
 
 from orders.calling import carrier_settings, gateway
 from orders.calling.carrier_settings import CarrierSettings
 from shipping_portal import VERSION
+from shipping_portal.accounts.access import require_get_or_post
 from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.models import Audit
 from shipping_portal.carrier.contract import Contract
+from shipping_portal.carrier.writing import set_path
 from tracking.models import WebhookDelivery, WebhookTally
 
 # The same scan every time: a second test is a duplicate, so testing leaves just one scan.
@@ -101,21 +102,12 @@ def send_test_event(configured: CarrierSettings, *, authority: str = "") -> str:
 def _test_body(contract: Contract) -> bytes:
     """Return a scan in the carrier's own form, with its members where the contract puts them."""
     scan: dict[str, Any] = {}
-    _set_path(scan, contract.event_id, TEST_EVENT_ID)
-    _set_path(scan, contract.event_type, "Info")
-    _set_path(scan, contract.scan_time, TEST_SCAN_TIME)
-    _set_path(scan, contract.event_description, "Test of the listener by an operator")
-    _set_path(scan, contract.event_reference, contract.nobodys_reference)
+    set_path(scan, contract.event_id, TEST_EVENT_ID)
+    set_path(scan, contract.event_type, "Info")
+    set_path(scan, contract.scan_time, TEST_SCAN_TIME)
+    set_path(scan, contract.event_description, "Test of the listener by an operator")
+    set_path(scan, contract.event_reference, contract.nobodys_reference)
     return json.dumps(scan).encode()
-
-
-def _set_path(scan: dict[str, Any], path: str, value: str) -> None:
-    if not path:
-        return
-    *parents, member = path.split(".")
-    for parent in parents:
-        scan = scan.setdefault(parent, {})
-    scan[member] = value
 
 
 def _newest_secret(configured: CarrierSettings) -> tuple[str, str]:
@@ -125,7 +117,7 @@ def _newest_secret(configured: CarrierSettings) -> tuple[str, str]:
     raise NoSecret(f"{configured.secrets_setting} is empty. Set it first.")
 
 
-@require_http_methods(["GET", "POST"])
+@require_get_or_post
 def page(request: HttpRequest) -> HttpResponse:
     """Show the listener; POST sends a test event. Only the command prints the secret address."""
     if not request.user.has_perm("tracking.view_webhookdelivery"):

@@ -19,6 +19,7 @@ class PauseRefused(Exception):
     """Raised when someone else was faster. The text is for the operator."""
 
 
+@transaction.atomic
 def pause_account(
     account: CarrierAccount,
     what: str,
@@ -34,18 +35,18 @@ def pause_account(
     Senders read the text. Without `ends_at` it lasts until somebody resumes it. Raises
     PauseRefused.
     """
-    with transaction.atomic():
-        end_what_is_over(now)
-        account.refresh_from_db()
-        if account.kept_pause(what):
-            raise PauseRefused(f"{what.capitalize()} are already paused.")
-        new = Pause(what, now, text, ends_at)
-        _replace_pause(account, what, new)
-        Audit.write(
-            f"{what} paused", account, by=by, reason=f"{_describe_pause(new)}: {reason}", at=now
-        )
+    end_what_is_over(now)
+    account.refresh_from_db()
+    if account.kept_pause(what):
+        raise PauseRefused(f"{what.capitalize()} are already paused.")
+    new = Pause(what, now, text, ends_at)
+    _replace_pause(account, what, new)
+    Audit.write(
+        f"{what} paused", account, by=by, reason=f"{_describe_pause(new)}: {reason}", at=now
+    )
 
 
+@transaction.atomic
 def change_pause(
     account: CarrierAccount,
     what: str,
@@ -57,26 +58,25 @@ def change_pause(
     now: dt.datetime,
 ) -> None:
     """Change the text or end of a pause. Raises PauseRefused if it is over."""
-    with transaction.atomic():
-        new = replace(_running_pause(account, what, now), text=text, ends_at=ends_at)
-        _replace_pause(account, what, new)
-        Audit.write(
-            f"{what} pause changed",
-            account,
-            by=by,
-            reason=f"{_describe_pause(new)}: {reason}",
-            at=now,
-        )
+    new = replace(_running_pause(account, what, now), text=text, ends_at=ends_at)
+    _replace_pause(account, what, new)
+    Audit.write(
+        f"{what} pause changed",
+        account,
+        by=by,
+        reason=f"{_describe_pause(new)}: {reason}",
+        at=now,
+    )
 
 
+@transaction.atomic
 def resume_account(
     account: CarrierAccount, what: str, *, by: User, reason: str, now: dt.datetime
 ) -> None:
     """End the pause at once; waiting bookings leave within a minute. Raises PauseRefused."""
-    with transaction.atomic():
-        _running_pause(account, what, now)
-        _replace_pause(account, what, None, ended_at=now)
-        Audit.write(f"{what} resumed", account, by=by, reason=reason, at=now)
+    _running_pause(account, what, now)
+    _replace_pause(account, what, None, ended_at=now)
+    Audit.write(f"{what} resumed", account, by=by, reason=reason, at=now)
 
 
 @chore("pauses")
@@ -89,53 +89,52 @@ def end_what_is_over(now: dt.datetime) -> None:
                 _end_pause(account, kept, now)
 
 
+@transaction.atomic
 def _end_pause(account: CarrierAccount, kept: Pause, now: dt.datetime) -> None:
-    with transaction.atomic():
-        try:
-            _replace_pause(account, kept.what, None, ended_at=kept.ends_at)
-        except PauseRefused:
-            # Another process was faster.
-            return
-        reason = f"automatically, {_describe_pause(kept)}"
-        Audit.write(f"{kept.what} pause ended", account, by=None, reason=reason, at=now)
+    try:
+        _replace_pause(account, kept.what, None, ended_at=kept.ends_at)
+    except PauseRefused:
+        # Another process was faster.
+        return
+    reason = f"automatically, {_describe_pause(kept)}"
+    Audit.write(f"{kept.what} pause ended", account, by=None, reason=reason, at=now)
 
 
+@transaction.atomic
 def try_now(account: CarrierAccount, *, by: User, reason: str, now: dt.datetime) -> None:
     """Let the next booking try the carrier again at once, though it refused the account."""
-    with transaction.atomic():
-        stopped = CarrierAccount.objects.filter(pk=account.pk, stopped_at__isnull=False)
-        if not stopped.update(probe_due_at=now):
-            raise PauseRefused("The account isn't stopped.")
-        Audit.write("account probed", account, by=by, reason=reason, at=now)
+    stopped = CarrierAccount.objects.filter(pk=account.pk, stopped_at__isnull=False)
+    if not stopped.update(probe_due_at=now):
+        raise PauseRefused("The account isn't stopped.")
+    Audit.write("account probed", account, by=by, reason=reason, at=now)
 
 
+@transaction.atomic
 def end_stop(account: CarrierAccount, *, by: User, reason: str, now: dt.datetime) -> None:
     """Clear the refusal of an account that has no bookings left to try it. Raises PauseRefused."""
-    with transaction.atomic():
-        account.refresh_from_db()
-        if not account.stopped_at:
-            raise PauseRefused("The account isn't stopped.")
-        account.note_answer(now)
-        Audit.write("account's stop taken away", account, by=by, reason=reason, at=now)
+    account.refresh_from_db()
+    if not account.stopped_at:
+        raise PauseRefused("The account isn't stopped.")
+    account.note_answer(now)
+    Audit.write("account's stop taken away", account, by=by, reason=reason, at=now)
 
 
+@transaction.atomic
 def end_fault(account: CarrierAccount, *, by: User, reason: str, now: dt.datetime) -> None:
     """Record that the cause of a refusal is corrected, which ends its alert. Raises PauseRefused.
 
     A refusal that came after this account was read stays.
     """
-    with transaction.atomic():
-        as_read = CarrierAccount.objects.filter(
-            pk=account.pk, fault_at=account.fault_at, fault_at__isnull=False
+    as_read = CarrierAccount.objects.filter(
+        pk=account.pk, fault_at=account.fault_at, fault_at__isnull=False
+    )
+    if not as_read.update(fault_at=None, fault_since=None):
+        raise PauseRefused(
+            "The carrier has just refused again, or somebody else said so before. Check it again."
         )
-        if not as_read.update(fault_at=None, fault_since=None):
-            raise PauseRefused(
-                "The carrier has just refused again, or somebody else said so before. Check it"
-                " again."
-            )
-        Audit.write(
-            "account's fault corrected", account, by=by, reason=f"{account.fault}: {reason}", at=now
-        )
+    Audit.write(
+        "account's fault corrected", account, by=by, reason=f"{account.fault}: {reason}", at=now
+    )
 
 
 def _running_pause(account: CarrierAccount, what: str, now: dt.datetime) -> Pause:

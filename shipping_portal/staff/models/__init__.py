@@ -4,14 +4,3 @@ from shipping_portal.staff.models.alerts import Alert, AlertMessage, Severity
 from shipping_portal.staff.models.cases import Assignment, Note, SenderMail
 from shipping_portal.staff.models.certificates import Certificate
 from shipping_portal.staff.models.views import DeskView
-
-__all__ = [
-    "Alert",
-    "AlertMessage",
-    "Assignment",
-    "Certificate",
-    "DeskView",
-    "Note",
-    "SenderMail",
-    "Severity",
-]

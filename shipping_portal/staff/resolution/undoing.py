@@ -55,7 +55,7 @@ class CannotUndo(Exception):
 
 def is_adopted(order: Order) -> bool:
     """Return whether the order's reference comes from an operator, not from a carrier's reply."""
-    if order.status != Status.BOOKED:
+    if not order.is_booked:
         return False
     bookings = order.changes.filter(new=Status.BOOKED, old__in=(*UNCLEAR, Status.BOOKING))
     last: OrderChange | None = bookings.order_by("-pk").first()
@@ -77,22 +77,22 @@ def undo_obstacle(order: Order) -> str:
     return ""
 
 
+@transaction.atomic
 def undo_adoption(order: Order, *, by: Any, reason: str, now: dt.datetime) -> None:
     """Make the order unclear again. Raises CannotUndo."""
-    with transaction.atomic():
-        _lock_order(order)
-        if why := undo_obstacle(order):
-            raise CannotUndo(
-                f"{why} So it can't simply be undone: press “Contest the adoption” instead."
-            )
-        _take_back(order, Status.UNCONFIRMED, "adoption undone", by=by, reason=reason, now=now)
+    _lock_order(order)
+    if why := undo_obstacle(order):
+        raise CannotUndo(
+            f"{why} So it can't simply be undone: press “Contest the adoption” instead."
+        )
+    _take_back(order, Status.UNCONFIRMED, "adoption undone", by=by, reason=reason, now=now)
 
 
+@transaction.atomic
 def contest_adoption(order: Order, *, by: Any, reason: str, now: dt.datetime) -> None:
     """Make the order a conflict. Raises CannotUndo."""
-    with transaction.atomic():
-        _lock_order(order)
-        _take_back(order, Status.CONFLICT, "adoption contested", by=by, reason=reason, now=now)
+    _lock_order(order)
+    _take_back(order, Status.CONFLICT, "adoption contested", by=by, reason=reason, now=now)
 
 
 def _lock_order(order: Order) -> None:

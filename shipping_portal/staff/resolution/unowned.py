@@ -89,12 +89,11 @@ def _heard_at(parcel: Any) -> dt.datetime:
 
     Scans may be read late, or the reference may have been followed before.
     """
-    heard_at: dt.datetime = min(parcel.created_at, parcel.heard_at or parcel.created_at)
-    return heard_at
+    return min(parcel.created_at, parcel.heard_at or parcel.created_at)
 
 
 def _with_scans(parcels: QuerySet[Any]) -> list[Scanned]:
-    found: list[Any] = list(parcels.select_related("account"))
+    found = list(parcels.select_related("account"))
     scans: dict[int, list[TrackingEvent]] = {parcel.pk: [] for parcel in found}
     for scan in TrackingEvent.objects.filter(parcel__in=found).order_by(happened_at()):
         scans[scan.parcel_id].append(scan)

@@ -1,7 +1,6 @@
 """`manage.py trace ORDER`: print one parcel's history in order, from every table with its rows."""
 
 import datetime as dt
-import uuid
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,6 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from orders.masking import without_emails
 from orders.models import Order
 from orders.status.references import with_reference
+from orders.views.chosen import read_uuid
 from shipping_portal.accounts.models import Audit
 from shipping_portal.accounts.models.audit import subject_of
 from tracking.models import WebhookDelivery
@@ -50,10 +50,8 @@ def _find(typed: str) -> Order | None:
         return found
     if typed.isdecimal() and len(typed) < 10:
         return orders.filter(pk=int(typed)).first()
-    try:
-        return orders.filter(uuid=uuid.UUID(typed)).first()
-    except ValueError:
-        return None
+    key = read_uuid(typed)
+    return orders.filter(uuid=key).first() if key else None
 
 
 def _life(order: Order) -> Iterator[Line]:

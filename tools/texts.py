@@ -1,4 +1,4 @@
-"""Print every text that people read, one per line after its file.
+"""Print every text that people read, one per line after its file: `python -m tools.texts`.
 
 That covers pages, emails, messages, scripts and the run-book.
 """
@@ -8,12 +8,8 @@ import html
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
-from django.conf import settings
-from django.core.management.base import BaseCommand
-
-ROOT = Path(settings.BASE_DIR)
+ROOT = Path(__file__).resolve().parents[1]
 APPS = ("shipping_portal", "orders", "tracking")
 UNREAD = {"migrations", "sandbox"}  # folders with strings that no person reads
 NO_WORDS = re.compile(
@@ -28,27 +24,11 @@ END_OF_A_TEXT = re.compile(
 SPOKEN = re.compile(r"[A-Z][^.?]*\s[^.?]+[.?]|[A-Z][a-z’']+(?: [a-z’',-]+)+")
 
 
-class Command(BaseCommand):
-    help = "Prints every text of the portal: file, colon, sentence."
-
-    def handle(self, *args: Any, **options: Any) -> None:
-        for path in files():
-            for sentence in split(texts(path)):
-                self.stdout.write(f"{path.relative_to(ROOT)}: {sentence}")
-
-
 def files() -> list[Path]:
     """Return the files with texts: templates, scripts, modules, README and the run-book."""
-    kinds = [
-        ("templates", "*.html"),
-        ("templates", "*.txt"),
-        ("static", "*.js"),
-        ("deploy", "*.md"),
-    ]
+    kinds = [("templates", "*.html"), ("templates", "*.txt"), ("static", "*.js"), ("deploy", "*.md")]
     found = [path for folder, kind in kinds for path in (ROOT / folder).rglob(kind)]
-    found += [
-        path for app in APPS for path in (ROOT / app).rglob("*.py") if not UNREAD & set(path.parts)
-    ]
+    found += [path for app in APPS for path in (ROOT / app).rglob("*.py") if not UNREAD & set(path.parts)]
     return sorted([*found, ROOT / "README.md"])
 
 
@@ -59,9 +39,7 @@ def texts(path: Path) -> Iterable[str]:
     if path.suffix == ".js":
         return [
             one or other
-            for one, other in re.findall(
-                r'"([A-Z][^"\n]* [^"\n]*)"|`([A-Z][^`\n]* [^`\n]*)`', path.read_text()
-            )
+            for one, other in re.findall(r'"([A-Z][^"\n]* [^"\n]*)"|`([A-Z][^`\n]* [^`\n]*)`', path.read_text())
         ]
     return shown(path.read_text()).split("¶")
 
@@ -76,9 +54,7 @@ def shown(template: str) -> str:
 def split(paragraphs: Iterable[str]) -> Iterator[str]:
     for paragraph in paragraphs:
         for part in re.split(r"(?<=[.?:;])\s", paragraph):
-            if (words := " ".join(part.replace(" x ", " ").split())) and re.search(
-                r"[A-Za-z]", words
-            ):
+            if (words := " ".join(part.replace(" x ", " ").split())) and re.search(r"[A-Za-z]", words):
                 yield words
 
 
@@ -88,14 +64,20 @@ def _of_a_module(tree: ast.Module) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.JoinedStr):
             quiet |= {id(part) for part in node.values}
-            text = "".join(
-                str(part.value) if isinstance(part, ast.Constant) else " x " for part in node.values
-            )
-        elif (
-            isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in quiet
-        ):
+            text = "".join(str(part.value) if isinstance(part, ast.Constant) else " x " for part in node.values)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in quiet:
             text = node.value
         else:
             continue
         if SPOKEN.search(text):
             yield from re.split(r"¶| {3,}", shown(text))
+
+
+def main() -> None:
+    for path in files():
+        for sentence in split(texts(path)):
+            print(f"{path.relative_to(ROOT)}: {sentence}")
+
+
+if __name__ == "__main__":
+    main()
