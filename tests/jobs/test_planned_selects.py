@@ -84,3 +84,13 @@ def test_a_row_is_locked_only_in_a_transaction(quill: Sender, alice: User) -> No
         assert Order.locked(order.pk) == order
     with pytest.raises(transaction.TransactionManagementError):
         Order.locked(order.pk)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.skipif(connection.vendor == "sqlite", reason="SQLite has no server to lose")
+def test_a_request_may_begin_with_a_planned_statement_after_the_server_restarted(quill: Sender) -> None:
+    planned = PlannedSelect(Sender.objects.filter(pk=Given("pk", models.BigIntegerField())))
+    assert planned.first(pk=quill.pk) == quill
+    connection.connection.close()
+    connection.health_check_done = False  # as Django does when a request or a task begins
+    assert planned.first(pk=quill.pk) == quill
