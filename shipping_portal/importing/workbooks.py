@@ -210,8 +210,11 @@ def _first_filled(parts: _Parts, widest: int, most: int) -> Table:
         with suppress(_Enough):
             parts.walk(name, sheet.start, sheet.end, sheet.text)
         if sheet.table.lines:
-            others = (parts.archive.read(other) for other in sheets[sheets.index(name) + 1 :])
-            sheet.table.other_sheets = sum(map(bool, map(FILLED.search, others)))
+            # Each once, however often the workbook lists it.
+            others = set(sheets[sheets.index(name) :]) - {name}
+            sheet.table.other_sheets = sum(
+                1 for other in others if FILLED.search(parts.archive.read(other))
+            )
             return sheet.table
     if len(sheets) > MOST_SHEETS:
         raise BadWorkbook(TOO_MANY_SHEETS)

@@ -1,7 +1,10 @@
 """Excel workbooks: cells are read as a person sees them, and no workbook takes too much memory or time."""
 
 import datetime as dt
+import io
+import re
 import tracemalloc
+import zipfile
 from collections.abc import Callable
 from typing import Any
 
@@ -86,6 +89,18 @@ def test_further_sheets_that_are_not_empty_are_noted() -> None:
     sheet = reading.read(workbook(["Name"], ["Mia"], before=more))
     assert (sheet.rows, sheet.notes) == ({2: ["Mia"]}, {"other_sheets": 2})
     assert reading.read(workbook(["Name"], ["Mia"])).notes == {}
+
+
+def test_a_sheet_that_is_listed_thousands_of_times_is_read_once_more_at_most() -> None:
+    def more(book: Any) -> None:
+        book.create_sheet("December").append(["Name"])
+
+    data = workbook(["Name"], ["Mia"], before=more)
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        listed = archive.read("xl/workbook.xml")
+    (december,) = re.findall(rb'<sheet [^>]*name="December"[^>]*/>', listed)
+    data = with_part(data, "xl/workbook.xml", listed.replace(december, december * 10_000))
+    assert reading.read(data).notes == {"other_sheets": 1}
 
 
 def test_too_many_rows_or_columns_are_refused_as_in_any_other_file() -> None:
