@@ -177,7 +177,8 @@ def planned_cursor(database: Any) -> Any:
     """
     if database.vendor != "postgresql" or database.settings_dict["DISABLE_SERVER_SIDE_CURSORS"]:
         return database.cursor()
-    # As Django's own cursor does: a request may begin with this statement, after a database restart.
+    # As Django's own cursor does: a request may begin with this statement after the database
+    # restarted.
     database.close_if_health_check_failed()
     database.ensure_connection()
     cursor = _planning_cursor()(database.connection)
