@@ -187,26 +187,24 @@ def _take_place(text: str, home: str, pasted: Pasted) -> str:
     listed = _listed(codes)
     known = aliases_of(set(normalised.split())) if listed else []
     for country, written in codes.items():
-        places = [
-            found
+        tried = (
+            _place_before(text, code, listed.get((country, _postcode(country, code)), []), known)
             for code in written
-            if (
-                found := _place_before(
-                    text, code, listed.get((country, _postcode(country, code)), []), known
-                )
-            )
-        ]
-        if places and (found := _place_of_street(text, places)):
-            place, state, start, end = found
-            pasted.parts |= {
-                "suburb": place.suburb,
-                "state": state,
-                "postcode": place.postcode,
-                "country": country,
-            }
-            return f"{text[:start]}\n{text[end:]}"
-        if places:
+        )
+        places = [place for place in tried if place]
+        if not places:
+            continue
+        found = _place_of_street(text, places)
+        if found is None:
             return text
+        place, state, start, end = found
+        pasted.parts |= {
+            "suburb": place.suburb,
+            "state": state,
+            "postcode": place.postcode,
+            "country": country,
+        }
+        return f"{text[:start]}\n{text[end:]}"
     return _take_unlisted(text, next((code for code in reach if code in named), home), pasted)
 
 
