@@ -95,8 +95,8 @@ class OwnLimitsForm(SettingsForm):
             "own_money_a_day": "Most money a day",
         }
         help_texts = {
-            "own_bookings_a_day": "For your whole team. Leave it empty for no limit.",
-            "own_money_a_day": "Leave it empty for no limit.",
+            "own_bookings_a_day": "For your whole team. If it is empty, only our limit applies.",
+            "own_money_a_day": "If it is empty, only our limit applies.",
         }
 
     def __init__(self, *args: Any, **options: Any) -> None:
