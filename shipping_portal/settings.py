@@ -292,6 +292,8 @@ BACKUP_HOURS = env.float("BACKUP_HOURS", default=26.0)  # a backup older than th
 # -- Celery: messages only say where to look -----------------------------------------------------
 REDIS_URL = env("REDIS_URL", default="redis://127.0.0.1:6379/0")
 CELERY_BROKER_URL = REDIS_URL
+# Workers take a row of a file only if no other message waits: in Redis, 0 comes first.
+CELERY_TASK_ROUTES = {"jobs.*-row": {"priority": 9}}
 CELERY_TASK_ACKS_LATE = True  # a process takes only as many messages as it has threads
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1

@@ -3,8 +3,9 @@
 Tracking calls wait in one queue, all others in another, as the contract sets a rate for each. A
 queue is the time at which its next call may start. If it is too long, no slot is taken: a job
 becomes due again later, and a person sees a message. Lanes share a queue: a lane that has recently
-had less than its share may join a long queue, others only a shorter one. So two thousand rows of an
-import don't delay a label or a booking. People may join either, because nothing retries for them.
+had less than its share may join a long queue, others only a shorter one. People may join either,
+because nothing retries for them. A row of a file begins only while the queue is very short, so two
+thousand rows don't delay a parcel made by hand, its booking or its label.
 """
 
 import datetime as dt
@@ -26,6 +27,10 @@ CALLS = {PERSON: 0.25, "label": 0.25, "book": 0.2, "quote": 0.1, "view": 0.1, "c
 # The longest queue in seconds: for a lane within its share, for any other, and for a job that has
 # begun.
 DUE, SPARE, BEGUN = (seconds * settings.TIME_SCALE for seconds in (4.0, 2.5, 6.0))
+# The longest queue in seconds at which a row of a file begins: long enough that the carrier isn't
+# idle until that row's call is ready.
+SHORT = 0.25 * settings.TIME_SCALE
+ROWS = "rows"  # the queue of rows of files that are about to begin
 SHARE_IS_OVER = 2.0  # seconds after which a lane's earlier use is forgotten
 # Slots are this much further apart than the rate. So no second gets too many calls if each arrives
 # at most APART - 1 = 50 milliseconds late: half of that after its slot, half on its way.
@@ -122,6 +127,27 @@ class Turns:
             raise Crowded(retry_after=max(error.at.timestamp() - _now(), 1.0)) from error
 
 
+def give_way(account: CarrierAccount) -> None:
+    """Sleep until few calls wait at the account: a row of a file begins then. Raises NotYet.
+
+    The rows begin one after the other, since the call of each joins the queue only a moment later.
+    They may begin twice as often as the rate allows, so that a late one costs no slot. A row keeps
+    its worker's thread, so no more rows are begun meanwhile.
+    """
+    gap = _gap(account, "book")
+    turn = _reserve(account, ROWS, ROWS, gap=gap / 2, patience=DUE, beyond=DUE)
+    latest = turn + BEGUN
+    calls = CarrierLine.objects.filter(account=account, name="calls").values_list("free_at")
+    while turn <= latest:
+        time.sleep(max(turn - _now(), 0.0))
+        now, (free_at,) = _now(), calls.first() or (0.0,)
+        turn = free_at - max(SHORT, 2 * gap)
+        # later than any queue ends: a clock set back
+        if turn <= now or free_at > now + BEGUN + 2 * gap:
+            return
+    raise NotYet(dt.datetime.fromtimestamp(latest, dt.UTC))
+
+
 def take_turn(
     account: CarrierAccount,
     operation: str,
@@ -136,12 +162,38 @@ def take_turn(
     It is at least `head_start` seconds away.
 
     Raises NotYet for a queue longer than `patience` seconds; with `shares`, longer than SPARE for a
-    lane above its share. It is a single statement, so nobody holds the queue during a call.
+    lane above its share.
     """
-    lane, now, gap = PERSON if person else operation, _now(), _gap(account, operation)
+    return _reserve(
+        account,
+        _queue_of(operation),
+        PERSON if person else operation,
+        gap=_gap(account, operation),
+        patience=patience,
+        beyond=SPARE if shares else patience,
+        head_start=head_start,
+    )
+
+
+def _reserve(
+    account: CarrierAccount,
+    queue: str,
+    lane: str,
+    *,
+    gap: float,
+    patience: float,
+    beyond: float,
+    head_start: float = 0.0,
+) -> float:
+    """Return the queue's next slot. Raises NotYet if it is too far away.
+
+    `beyond` is the patience of a lane beyond its share. It is a single statement, so nobody holds
+    the queue during a call.
+    """
+    now = _now()
     values = {
         "account": account.pk,
-        "line": _queue_of(operation),
+        "line": queue,
         "lane": lane,
         "now": now,
         "soonest": now + head_start,
@@ -149,7 +201,7 @@ def take_turn(
         "part": gap / (TRACKING | CALLS).get(lane, 1.0),
         "share_is_over": now + SHARE_IS_OVER,
         "patience": patience,
-        "patience_beyond_its_share": SPARE if shares else patience,
+        "patience_beyond_its_share": beyond,
         "latest": now + BEGUN + 2 * gap,
     }
     for is_last in (False, False, True):
@@ -158,9 +210,9 @@ def take_turn(
             taken = cursor.fetchone()
         if taken:
             return float(taken[0]) - gap
-        line, _ = CarrierLine.objects.get_or_create(account=account, name=_queue_of(operation))
+        line, _ = CarrierLine.objects.get_or_create(account=account, name=queue)
         turn = line.free_at if now <= line.free_at <= values["latest"] else now + head_start
-        is_too_long = turn - now > (SPARE if shares and line.had.get(lane, 0.0) > now else patience)
+        is_too_long = turn - now > (beyond if line.had.get(lane, 0.0) > now else patience)
         # Else it was created, or became shorter, between the two statements.
         if is_too_long or is_last:
             break

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from orders.booking import answers, limits
 from orders.booking.verdict import BackToDraft, Go, PriceVerdict, Retry, StopAccount
-from orders.calling import carrier_settings, gateway, waiting
+from orders.calling import carrier_settings, gateway, turns, waiting
 from orders.calling.contract import contract_of, current_contract, takes_parcel
 from orders.drafting.parcel_details import ParcelDetails
 from orders.models import CarrierAccount, Order, Quote
@@ -175,6 +175,9 @@ def _ask_each(
     Returns nothing if the same question was answered for another row while this one waited.
     """
     answered: dict[int, Quoted | CarrierError] = {}
+    if not typed:
+        for account in asked:
+            turns.give_way(account)
     # The slowest first: an import row that has to wait for it then doesn't use a slot of the other.
     for account in sorted(asked, key=lambda one: contract_of(one).requests_per_second):
         client = gateway.carrier_client(account, first="" if typed else "quote", is_person=typed)

@@ -14,8 +14,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from orders.booking import booking_rules, bookings, limit_words
-from orders.calling import gateway
-from orders.models import Order
+from orders.calling import gateway, turns
+from orders.models import CarrierAccount, Order
 from orders.models.statuses import Status
 from shipping_portal.accounts.models import User
 from shipping_portal.importing import checking, duplicates, finishing, progress
@@ -72,6 +72,7 @@ def retry(file: Import, now: dt.datetime) -> int:
     ),
     lane="file__sender",
     order=90,
+    batch=checking.BATCH,
 )
 def book_row(row: ImportRow) -> None:
     """Make this row's one order, unless an earlier worker has; or store why there is none."""
@@ -106,12 +107,16 @@ def _submit(row: ImportRow, now: dt.datetime) -> Order:
 
     An old price is asked for again before it is sent.
 
-    Raises AlreadyBought, and what orders.booking.submit raises.
+    It waits until few calls are due at the carrier, so that parcels made by hand don't.
+
+    Raises AlreadyBought, NotYet, and what orders.booking.submit raises.
     """
     if duplicate := duplicates.bought(row, row.reference):
         raise AlreadyBought(duplicate)
     if row.quote is None or row.booked_by is None or not row.product_code:
         raise booking_rules.ServiceNotOffered
+    if offer := row.quote.offer(row.product_code):
+        turns.give_way(CarrierAccount.objects.get(pk=row.quote.account_of(offer)))
     return bookings.submit(
         quote=row.quote,
         code=row.product_code,

@@ -34,6 +34,7 @@ from shipping_portal.jobs.registry import enqueue, job
 
 State = ImportRow.State
 ENQUEUED_AT_ONCE = 50
+BATCH = 500  # rows that a round of the sweep sends to the workers
 
 Outcome = dict[str, Any]  # the outcome of checking a row
 
@@ -89,6 +90,7 @@ def enqueue_first(file: Import, job_name: str, state: str) -> None:
     .prefetch_related("lines"),
     lane="file__sender",
     order=100,
+    batch=BATCH,
 )
 def check_row(row: ImportRow) -> None:
     """Read a row once, and finish it with the result of the first step that gives one."""

@@ -29,6 +29,7 @@ from shipping_portal.jobs.models import PARK_AFTER, DeadLetter, Job
 logger = logging.getLogger(__name__)
 # Longer than any queue of calls. Waiting messages are in a worker's memory.
 SOON = dt.timedelta(seconds=10)
+BATCH = 50
 
 
 class NotYet(Exception):
@@ -49,8 +50,8 @@ class JobKind:
     `queue` has the rows that may have this job, whenever they are due. `lane` leads from a row to
     its sender ("" if there is none): lanes take turns. `order` is the priority in the sweep: the
     most urgent comes first. The sweep does a job itself after sending it to the workers `patience`
-    times without success. A job of one short transaction that ends with `Job.finish` needs no lease
-    (`is_leased`): a second worker changes nothing.
+    times without success. A round of the sweep sends `batch` rows. A job of one short transaction
+    that ends with `Job.finish` needs no lease (`is_leased`): a second worker changes nothing.
     """
 
     name: str
@@ -60,6 +61,7 @@ class JobKind:
     order: int
     patience: int
     is_leased: bool
+    batch: int
 
     @property
     def task(self) -> str:
@@ -121,6 +123,7 @@ def job(
     lane: str = "",
     patience: int = 1,
     is_leased: bool = True,
+    batch: int = BATCH,
 ) -> Callable[[Callable[[Any], None]], JobKind]:
     """Register the decorated function as one type's job: its task, and its place in the sweep."""
 
@@ -128,7 +131,9 @@ def job(
         raise ValueError(f"there is a job {name!r} already")
 
     def register(work: Callable[[Any], None]) -> JobKind:
-        kind = _KINDS[name] = JobKind(name, queue, work, lane, order, patience, is_leased)
+        kind = _KINDS[name] = JobKind(
+            name, queue, work, lane, order, patience, is_leased, batch
+        )
 
         @shared_task(name=kind.task)
         def run(pk: int) -> None:

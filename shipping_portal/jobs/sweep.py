@@ -26,7 +26,6 @@ from shipping_portal.jobs.models import lease_time
 from shipping_portal.jobs.registry import JobKind, all_chores, all_kinds
 
 logger = logging.getLogger(__name__)
-BATCH = 50
 # after this long no further row of a type is begun here, so that none starves the rest
 OWN_WORK_SECONDS = 10.0
 FORGET_AFTER = 20  # leases
@@ -172,7 +171,7 @@ def log_failures(what: str, row: int | None = None) -> Iterator[None]:
 def due_rows(
     kind: JobKind, now: dt.datetime, *, without: Mapping[int, dt.datetime] = MappingProxyType({})
 ) -> dict[int, dt.datetime]:
-    """Return up to BATCH due rows with `due_at`, oldest first, alternating between lanes.
+    """Return a batch of due rows with `due_at`, oldest first, alternating between lanes.
 
     `without` has rows to skip while their due time is unchanged.
     """
@@ -181,4 +180,4 @@ def due_rows(
     if kind.lane:
         turn = Window(RowNumber(), partition_by=F(kind.lane), order_by=F("due_at").asc())
         rows, order = rows.annotate(turn=turn), ["turn", "due_at"]
-    return dict(rows.order_by(*order).values_list("pk", "due_at")[:BATCH])
+    return dict(rows.order_by(*order).values_list("pk", "due_at")[: kind.batch])

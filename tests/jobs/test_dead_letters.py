@@ -20,7 +20,8 @@ from shipping_portal.carrier.client import Carrier
 from shipping_portal.importing import checking
 from shipping_portal.jobs import dead_letters
 from shipping_portal.jobs.models import PARK_AFTER, UNDER_WAY, DeadLetter
-from shipping_portal.jobs.sweep import BATCH, Sweep, due_rows
+from shipping_portal.jobs.registry import BATCH
+from shipping_portal.jobs.sweep import Sweep, due_rows
 from tests import factories
 from tests.jobs.conftest import Waiting, doing, make_due, named
 from tests.orders.conftest import submitted

@@ -24,7 +24,7 @@ from shipping_portal.exporting.models import Export
 from shipping_portal.jobs import sweep
 from shipping_portal.jobs.apps import MODULES
 from shipping_portal.jobs.models import Job
-from shipping_portal.jobs.registry import Chore, JobKind, all_chores, all_kinds
+from shipping_portal.jobs.registry import BATCH, Chore, JobKind, all_chores, all_kinds
 from shipping_portal.jobs.sweep import Sweep, due_rows
 from tests import factories
 from tests.jobs.conftest import Message, Waiting, doing, named
@@ -131,11 +131,11 @@ def test_a_row_that_is_due_again_after_a_worker_took_it_is_sent_again_at_once(
 
 def test_rows_just_handed_over_do_not_hide_those_behind_them(waiting: Waiting, messages: list[Message]) -> None:
     one = Sweep()
-    for _ in range(sweep.BATCH + 1):
+    for _ in range(BATCH + 1):
         waiting()
     one.once([BOOK])
     one.once([BOOK])
-    assert len({pk for _, pk in messages}) == sweep.BATCH + 1
+    assert len({pk for _, pk in messages}) == BATCH + 1
 
 
 def test_without_a_broker_an_export_is_packed_here(quill: Sender, alice: User, no_broker: None) -> None:
@@ -151,7 +151,7 @@ def test_a_sender_with_much_to_book_does_not_hold_up_one_with_little(quill: Send
     of_bob = factories.order(bob.membership.sender, bob, status="booking", due_at=timezone.now())
     found = list(due_rows(BOOK, timezone.now()))
     assert found.index(of_bob.pk) == 1
-    assert len(found) == sweep.BATCH
+    assert len(found) == BATCH
 
 
 @pytest.mark.parametrize(

@@ -14,13 +14,15 @@ from orders.booking import bookings
 from orders.calling import turns
 from orders.labels import fetching
 from orders.models import Label, Order, Quote
-from orders.models.account import CarrierLine
+from orders.models.account import CarrierAccount, CarrierLine
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier.easypost import EasyPost
 from shipping_portal.carrier.shipstation import ShipStation
+from shipping_portal.celery import app
 from shipping_portal.importing import booking as importing
 from shipping_portal.importing import checking, submitting
 from shipping_portal.importing.models import Import
+from shipping_portal.jobs.registry import NotYet, all_kinds
 from shipping_portal.jobs.sweep import due_rows
 from tests import factories
 from tests.orders.test_importing import GOOD, sheet
@@ -133,6 +135,32 @@ def test_a_row_that_waited_for_its_turn_uses_the_reply_that_came_first(
     asked = [one for one in shop.requests() if one["operation"] == "quote"]
     assert len(asked) == 1
     assert set(file.rows.values_list("state", flat=True)) == {"ready"}
+
+
+@pytest.mark.parametrize("step", ["check", "book"])
+def test_a_row_gives_way_before_its_call(
+    shop: SandboxCarrier, quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    file = factories.taken(rows(1, places=1), quill, alice)
+    if step == "book":
+        work_off(checking.check_row)
+        submitting.begin(file, submitting.Press("cheapest", file.made_by, timezone.now()))
+    before, then = len(shop.requests()), timezone.now() + dt.timedelta(seconds=6)
+
+    def refuse(account: CarrierAccount) -> None:
+        raise NotYet(then)
+
+    monkeypatch.setattr(turns, "give_way", refuse)
+    work_off({"check": checking.check_row, "book": importing.book_row}[step])
+    row = file.rows.get()
+    assert (row.state, row.due_at, row.tries) == ({"check": "new", "book": "owed"}[step], then, 0)
+    assert (Order.objects.count(), len(shop.requests())) == (0, before)
+
+
+def test_messages_about_rows_of_files_come_last() -> None:
+    router = app.amqp.Router()
+    priorities = {kind.name: router.route({}, kind.task).get("priority", 0) for kind in all_kinds()}
+    assert {name for name, priority in priorities.items() if priority} == {"check-row", "book-row"}
 
 
 @pytest.mark.parametrize(

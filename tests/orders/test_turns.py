@@ -206,6 +206,61 @@ def test_a_person_is_refused_at_once_if_the_queue_is_too_long(clock: Clock, cont
     assert refused.value.retry_after == pytest.approx(8 * APART, abs=0.1)
 
 
+def test_rows_of_a_file_use_every_slot_and_keep_the_queue_short(clock: Clock, contract: Callable[[str], None]) -> None:
+    """Whoever joins the queue between two rows waits for less than half a second."""
+    contract("requests_per_second = 20.0")
+    account, waits = gateway.current_account(), []
+    for _ in range(200):
+        turns.give_way(account)
+        waits.append(turns.take_turn(account, "book", shares=True, patience=turns.DUE) - clock.now)
+    assert max(waits) < 0.4
+    assert clock.now - clock.begun < 200 * APART / 20
+
+
+def test_rows_that_begin_together_join_the_queue_one_after_the_other(clock: Clock) -> None:
+    """The calls of the first have not joined the queue when the others ask."""
+    account, began = gateway.current_account(), []
+    for _ in range(8):
+        turns.give_way(account)
+        began.append(clock.now)
+    assert {round(later - first, 3) for first, later in pairwise(began)} == {round(APART / 10, 3)}
+
+
+def test_a_row_of_a_file_waits_until_a_long_queue_is_short(clock: Clock) -> None:
+    account = gateway.current_account()
+    fill(account, "label")
+    queue = CarrierLine.objects.get(name="calls").free_at - clock.now
+    turns.give_way(account)
+    assert queue > 2
+    assert clock.now - clock.begun == pytest.approx(queue - 2 * APART / 5, abs=0.01)
+
+
+def test_a_row_of_a_file_comes_back_later_if_the_queue_stays_long(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    account = gateway.current_account()
+
+    def sleep(seconds: float) -> None:
+        clock.now += seconds
+        fill(account, "label")
+
+    monkeypatch.setattr(turns.time, "sleep", sleep)
+    with pytest.raises(NotYet) as later:
+        turns.give_way(account)
+    assert clock.now - clock.begun <= turns.DUE + turns.BEGUN
+    assert later.value.at.timestamp() - clock.begun == pytest.approx(turns.BEGUN, abs=0.01)
+
+
+def test_after_a_clock_was_set_back_rows_of_files_begin(clock: Clock) -> None:
+    account = gateway.current_account()
+    turns.Turns(account)("book")
+    turns.give_way(account)
+    clock.now -= 3600
+    before = clock.now
+    turns.give_way(account)
+    assert clock.now == before
+
+
 @pytest.fixture
 def full(monkeypatch: pytest.MonkeyPatch) -> dt.datetime:
     """Make every queue as long as possible. Return when it ends."""

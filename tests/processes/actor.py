@@ -207,6 +207,10 @@ def labels_stored() -> int:
     return Label.objects.filter(state=Label.State.STORED).count()
 
 
+def has_label(order: str) -> bool:
+    return Label.objects.filter(order__uuid=order, state=Label.State.STORED).exists()
+
+
 def call_starts() -> list[float]:
     """Return when each call to the carrier started, according to the log of calls."""
     calls = CarrierCall.objects.values_list("at", "milliseconds")
@@ -239,6 +243,7 @@ COMMANDS: dict[str, Any] = {
     "ask export": ask_export,
     "export state": export_state,
     "labels stored": labels_stored,
+    "has label": has_label,
     "call starts": call_starts,
     "lift the gap": lift_the_gap,
     "unknown references": unknown_references,

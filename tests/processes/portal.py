@@ -194,6 +194,10 @@ class Portal:
     def labels_stored(self) -> int:
         return int(self._act("labels stored"))
 
+    def has_label(self, order: str) -> bool:
+        """Return whether a label of this order is stored."""
+        return bool(self._act("has label", order))
+
     def call_starts(self) -> list[float]:
         """Return when each call to the carrier began, in order."""
         starts: list[float] = self._act("call starts")

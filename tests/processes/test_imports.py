@@ -76,3 +76,24 @@ def test_a_dozen_rows_survive_a_killed_worker(shop: Shop) -> None:
 @pytest.mark.skipif("sqlite" in settings.DATABASES["default"]["ENGINE"], reason="the long run is PostgreSQL's")
 def test_five_hundred_rows_survive_a_killed_worker(portal: Portal, carrier: SandboxCarrier) -> None:
     killed_midway(portal, carrier, rows=500, bad=40, seconds=400, kills=2)
+
+
+@pytest.fixture
+def ten_a_second(tmp_path: Path, carrier: SandboxCarrier) -> Iterator[Portal]:
+    """A portal whose carrier allows ten calls a second."""
+    with Servers(tmp_path) as servers:
+        made = Portal(tmp_path / "portal", carrier.url, contract="requests_per_second = 10.0")
+        made.env |= {"REDIS_URL": servers.valkey(), "TIME_SCALE": "1"}
+        with made:
+            yield made
+
+
+def test_a_parcel_made_by_hand_gets_its_label_before_a_file_is_booked(ten_a_second: Portal) -> None:
+    portal = ten_a_second
+    file = portal.take_import(100, 0)
+    until(lambda: portal.import_counts(file)["unchecked"] == 0, seconds=60, what="every row is checked")
+    portal.book_import(file)
+    until(lambda: portal.import_counts(file)["booked"] >= 5, seconds=60, what="the file is being booked")
+    (order,) = portal.submit(1)
+    until(lambda: portal.has_label(order), seconds=60, what="the label is stored")
+    assert portal.import_counts(file)["booked"] < 50
