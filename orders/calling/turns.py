@@ -131,8 +131,8 @@ def give_way(account: CarrierAccount) -> None:
     """Sleep until few calls wait at the account: a row of a file begins then. Raises NotYet.
 
     The rows begin one after the other, since the call of each joins the queue only a moment later.
-    They may begin twice as often as the rate allows, so that a late one costs no slot. A row keeps
-    its worker's thread, so no more rows are begun meanwhile.
+    They may begin twice as often as the rate allows, so that a late one costs no slot. A row that
+    waits keeps its worker's thread: that limits how many have begun.
     """
     gap = _gap(account, "book")
     turn = _reserve(account, ROWS, ROWS, gap=gap / 2, patience=DUE, beyond=DUE)

@@ -207,7 +207,7 @@ def test_a_person_is_refused_at_once_if_the_queue_is_too_long(clock: Clock, cont
 
 
 def test_rows_of_a_file_use_every_slot_and_keep_the_queue_short(clock: Clock, contract: Callable[[str], None]) -> None:
-    """Whoever joins the queue between two rows waits for less than half a second."""
+    """A call that joins the queue between two rows waits for less than half a second."""
     contract("requests_per_second = 20.0")
     account, waits = gateway.current_account(), []
     for _ in range(200):
