@@ -71,6 +71,7 @@ class LogInForm(Plain, account_forms.LoginForm):
 class SignUpForm(Plain, account_forms.SignupForm):
     """A person, their business and their promise about dangerous goods (interface §1)."""
 
+    account_already_exists: bool
     field_order = ("name", "business", "email", "password1", "country", "no_dangerous_goods")
 
     name = LineField(label="Your name", max_length=120)
