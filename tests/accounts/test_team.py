@@ -326,6 +326,13 @@ def test_a_member_is_removed_once_however_often_the_button_is_pressed(alice: Use
     assert Audit.objects.filter(action="removed from the team").count() == 1
 
 
+def test_a_role_saved_unchanged_is_not_audited_as_changed(page: Client, ana: User) -> None:
+    for role in ("shipper", "viewer", "viewer"):
+        page.post(f"{URL}members/{ana.membership.pk}/", {"role": role})
+    changes = Audit.objects.filter(action="role changed").values_list("reason", flat=True)
+    assert list(changes) == ["shipper → viewer"]
+
+
 def test_nobody_is_flooded_with_invitations(
     page: Client, quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -146,8 +146,9 @@ def set_role(member: Membership, role: str, *, by: User | None, now: dt.datetime
             raise NotPossible(f"{member.user} is no longer in the team.")
         if role != Role.OWNER:
             _end_invitations_by(member, now)
-        reason = f"{member.role} → {role}"
-        Audit.write("role changed", member.user, by=by, sender=member.sender, reason=reason, at=now)
+        reason, sender = f"{member.role} → {role}", member.sender
+        if role != member.role:
+            Audit.write("role changed", member.user, by=by, sender=sender, reason=reason, at=now)
 
 
 def remove_member(member: Membership, *, by: User, now: dt.datetime) -> None:
