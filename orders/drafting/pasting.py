@@ -110,7 +110,7 @@ def read(text: str, home: str) -> Pasted:
     """Parse a pasted text; `home` is the country the parcel starts in."""
     pasted = Pasted()
     # Tabs separate a spreadsheet row's cells, so they aren't spaces here.
-    text = "\t".join(map(as_seen, "\n".join(text.splitlines()).split("\t")))
+    text = "\t".join(map(as_seen, "\n".join(text.replace("\0", "").splitlines()).split("\t")))
     text = FIELD.sub("", text)
     text, beyond = text[:LONGEST], text[LONGEST:].strip()
     its, others, anothers = _receivers_lines(text)

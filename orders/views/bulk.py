@@ -141,9 +141,9 @@ def note_many(request: MemberRequest) -> HttpResponse:
             "query": request.POST.get("query", "")[:2000],
         }
         return render(request, "orders/parcels_note.html", context)
-    text = "".join(c if c.isprintable() else " " for c in as_seen(request.POST["note"])).strip()[
-        :LONGEST_NOTE
-    ]
+    # A browser counts a line end as one character, and sends two.
+    typed = as_seen(request.POST["note"]).replace("\r\n", "\n")
+    text = "".join(c if c.isprintable() else " " for c in typed).strip()[:LONGEST_NOTE]
     Order.objects.for_user(request.user).filter(
         pk__in=list(found.values_list("pk", flat=True))
     ).update(note=text)

@@ -25,11 +25,13 @@ from shipping_portal.accounts.login import security_events
 from shipping_portal.accounts.models import ApiToken
 from shipping_portal.api import problems
 from shipping_portal.api.problems import ApiProblem
+from shipping_portal.carrier.values import object_of
 
 PREFIX = "/api/"
 # People read this page, and may be logged in: without their cookie, the page's own would log them
 # out.
 PAGE = "/api/v1/"
+NOT_JSON = "The body is not JSON, or a key appears in it twice."
 MOST_BYTES = 64 * 1024  # bytes of a JSON body; a parcel has 3 kB
 
 
@@ -107,8 +109,8 @@ class JsonParser(Parser):
             raise ApiProblem("media-type", "Send JSON, as application/json.")
         body = read_body(request, MOST_BYTES)
         try:
-            found = json.loads(body)
+            found = json.loads(body, object_pairs_hook=object_of)
             json.dumps(found, ensure_ascii=False).encode()  # half a surrogate pair can't be stored
         except (ValueError, RecursionError) as error:
-            raise ApiProblem("bad-request", "The body is not JSON.") from error
+            raise ApiProblem("bad-request", NOT_JSON) from error
         return found

@@ -15,6 +15,7 @@ from shipping_portal.api.problems import ApiProblem
 from shipping_portal.db.keyset import Keyset, Page
 
 UNKNOWN = ["This isn't known here."]
+TWICE = ["This was sent twice. Send it once."]
 
 
 def page_of_parcels(request: MemberRequest, query: dict[str, str]) -> Page:
@@ -38,9 +39,11 @@ def page_of_parcels(request: MemberRequest, query: dict[str, str]) -> Page:
 
 
 def refuse_names(request: Any, known: set[str], wrong: list[str] | None = None) -> None:
-    """Raise the problem of unknown parameters or values."""
-    if names := [*(name for name in request.GET if name not in known), *(wrong or [])]:
-        raise ApiProblem("invalid", errors=dict.fromkeys(names, UNKNOWN))
+    """Raise the problem of unknown parameters or values, and of parameters sent twice."""
+    names = [*(name for name in request.GET if name not in known), *(wrong or [])]
+    twice = [name for name, values in request.GET.lists() if len(values) > 1]
+    if errors := dict.fromkeys(names, UNKNOWN) | dict.fromkeys(twice, TWICE):
+        raise ApiProblem("invalid", errors=errors)
 
 
 def refuse_cursor(cursor: str, keys: Keyset) -> None:

@@ -166,7 +166,8 @@ def get_parcel(request: MemberRequest, response: HttpResponse, parcel: uuid.UUID
     )
     tag = shown.etag_of(document)
     response["ETag"], response["Cache-Control"] = tag, "private, no-cache"
-    return get_conditional_response(request, etag=tag) or document
+    answer = get_conditional_response(request, etag=tag, response=response)
+    return document if answer is response else answer
 
 
 @api_operation(

@@ -150,7 +150,8 @@ def _read_words(value: object, longest: int, contract: Contract) -> str:
 
 
 def _event_type(value: object, contract: Contract) -> str:
-    if not isinstance(value, str) or len(value) > LONGEST_TYPE or not read_text(value):
+    # Its lower case is stored too, and "ß" becomes "ss".
+    if not isinstance(value, str) or len(value.casefold()) > LONGEST_TYPE or not read_text(value):
         raise BadScan(f"the event type is not 1 to {LONGEST_TYPE} characters")
     return _read_words(value, LONGEST_TYPE, contract)
 

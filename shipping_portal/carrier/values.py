@@ -40,7 +40,7 @@ def load_json(body: bytes, *, strict: bool) -> Any:
     try:
         value = json.loads(
             body.decode("utf-8-sig"),
-            object_pairs_hook=_make_object,
+            object_pairs_hook=object_of,
             parse_constant=odd,
             parse_float=lambda digits: _make_float(digits, odd),
             parse_int=lambda digits: int(digits) if len(digits) <= LONGEST_INT else odd(digits),
@@ -52,7 +52,8 @@ def load_json(body: bytes, *, strict: bool) -> Any:
     return _is_storable(value, DEPTH)
 
 
-def _make_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the object with these members. Raises ValueError if a key appears twice."""
     found = dict(pairs)
     if len(found) != len(pairs):
         raise ValueError("a key appears twice")

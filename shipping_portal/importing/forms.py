@@ -220,7 +220,7 @@ class MatchForm(forms.Form):
         for field in self.wanted:
             column = self[f"column_{field.name}"]
             place = str(column.value() or "")
-            at = int(place) if place.isdecimal() else -1
+            at = int(place[:9]) if place.isdecimal() else -1
             table = units.TABLES.get(units.KINDS.get(field.name, ""))
             preview = [cells[at] for cells in firsts if 0 <= at < len(cells)]
             constant = self[f"all_{field.name}"] if f"all_{field.name}" in self.fields else None

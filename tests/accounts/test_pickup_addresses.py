@@ -8,7 +8,7 @@ from django.test import Client
 from shipping_portal.accounts.models import Audit, PickupAddress, Sender, User
 from tests import factories
 from tests.accounts.forms import ADDRESS
-from tests.pages.typed import text
+from tests.pages.typed import messages_at, text
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("localities")]
 LIST = "/settings/pickup-addresses/"
@@ -35,6 +35,20 @@ def test_another_address_changes_neither_the_default_nor_the_zone(browser: Clien
     page = text(browser.get(LIST))
     assert "12 Example Lane, FITZROY 3065 Default" in page
     assert "1 Far Road, DARWIN 0800 Contact" in page
+
+
+def test_an_extension_is_added_to_the_instructions_once_or_they_are_refused(
+    browser: Client, quill: Sender, second: PickupAddress
+) -> None:
+    phone = {"phone": "0491 570 006 ext 12"}
+    for typed in ("Ring twice", "Ring twice, phone ext. 12"):
+        browser.post(f"{LIST}{second.pk}/", DARWIN | phone | {"instructions": typed})
+        second.refresh_from_db()
+        assert second.instructions == "Ring twice, phone ext. 12"
+    answer = browser.post(f"{LIST}{second.pk}/", DARWIN | phone | {"instructions": "x" * 190})
+    assert messages_at(answer, "instructions") == [
+        "Use at most 200 characters; with “phone ext. 12” from the phone this has 205."
+    ]
 
 
 def test_each_address_follows_the_rules_of_the_first(browser: Client, quill: Sender) -> None:

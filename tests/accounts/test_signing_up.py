@@ -37,6 +37,20 @@ def test_a_sign_up_opens_an_account_owned_by_the_person() -> None:
     assert Audit.objects.get().action == "dangerous goods acknowledged"
 
 
+def test_two_sign_ups_at_once_with_one_address_open_one_account(monkeypatch: pytest.MonkeyPatch) -> None:
+    save = forms.SignUpForm.save
+
+    def save_later(form: forms.SignUpForm, request: Any) -> User:
+        monkeypatch.setattr(forms.SignUpForm, "save", save)
+        sign_up()
+        return save(form, request)
+
+    monkeypatch.setattr(forms.SignUpForm, "save", save_later)
+    response = sign_up()
+    assert (response.status_code, response["Location"]) == (302, "/accounts/confirm-email/")
+    assert (User.objects.count(), Sender.objects.count(), EmailAddress.objects.count()) == (1, 1, 1)
+
+
 def test_an_american_account_starts_in_an_american_zone() -> None:
     sign_up(country="US")
     assert Sender.objects.get().zone == "America/New_York"

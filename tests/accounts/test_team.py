@@ -313,6 +313,26 @@ def test_the_role_of_somebody_just_removed_is_not_audited_as_changed(alice: User
     assert not Audit.objects.filter(action="role changed").exists()
 
 
+def test_a_member_is_removed_once_however_often_the_button_is_pressed(alice: User, ana: User, bob: User) -> None:
+    """Between two presses, the person may have joined another business, with tokens of its own."""
+    member = Membership.objects.select_related("user", "sender").get(user=ana)
+    team.remove_member(member, by=alice, now=timezone.now())
+    factories.member(bob.membership.sender, ana)
+    token = factories.api_token(User.objects.get(pk=ana.pk))
+    with pytest.raises(team.NotPossible):
+        team.remove_member(member, by=alice, now=timezone.now())
+    token.refresh_from_db()
+    assert token.revoked_at is None
+    assert Audit.objects.filter(action="removed from the team").count() == 1
+
+
+def test_a_role_saved_unchanged_is_not_audited_as_changed(page: Client, ana: User) -> None:
+    for role in ("shipper", "viewer", "viewer"):
+        page.post(f"{URL}members/{ana.membership.pk}/", {"role": role})
+    changes = Audit.objects.filter(action="role changed").values_list("reason", flat=True)
+    assert list(changes) == ["shipper → viewer"]
+
+
 def test_nobody_is_flooded_with_invitations(
     page: Client, quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -374,6 +374,7 @@ def test_a_parcel_that_has_not_changed_gives_304(hers: Program, quill: Sender, a
     first = hers.get(url)
     same = hers.get(url, if_none_match=first["ETag"])
     assert (same.status_code, same.content) == (304, b"")
+    assert [same[name] for name in ("ETag", "Cache-Control")] == [first["ETag"], "private, no-cache"]
     Order.objects.filter(pk=order.pk).update(progress="in_transit")
     assert hers.get(url, if_none_match=first["ETag"]).status_code == 200
 
@@ -406,6 +407,8 @@ def test_the_list_takes_the_pages_filters_and_refuses_unknown_ones(hers: Program
         answer = hers.get(f"/parcels?{query}")
         assert problem(answer) == (422, "invalid"), query
         assert answer.json()["errors"] == {query.partition("=")[0]: ["This isn't known here."]}
+    twice = hers.get("/parcels?status=waiting&status=unbooked&country=AU")
+    assert twice.json()["errors"] == {"status": ["This was sent twice. Send it once."]}
 
 
 def test_tracking_shows_the_scans_newest_first(hers: Program, quill: Sender, alice: User) -> None:

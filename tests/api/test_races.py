@@ -8,7 +8,7 @@ from orders.calling import gateway
 from orders.models import Draft, Order
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
-from tests.api.conftest import Program
+from tests.api.conftest import PARCEL, Program
 from tests.racing import at_once
 
 pytestmark = [
@@ -34,6 +34,16 @@ def test_fifty_identical_posts_make_one_order_and_get_the_same_response(
     quill.refresh_from_db()
     assert quill.booked_today == 1
     assert not Draft.objects.exclude(order=F("order")).exists()
+
+
+def test_ten_identical_addresses_make_one_and_break_no_constraint(quill: Sender, alice: User) -> None:
+    """PostgreSQL's log would quote the whole receiver (docs/database.md)."""
+    factories.localities()
+    program = Program(factories.api_token(alice).text)
+    address = {name: value for name, value in PARCEL.items() if name.startswith("receiver_")}
+    found = at_once(*[lambda: program.post("/addresses", address)] * 10)
+    assert sorted(answer.status_code for answer in found) == [201] + [422] * 9
+    assert quill.receivers.count() == 1
 
 
 def test_two_different_bodies_under_one_key_make_one_order(quill: Sender, alice: User) -> None:

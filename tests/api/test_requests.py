@@ -37,6 +37,7 @@ def raw(program: Program, path: str, body: bytes, *, kind: str = "application/js
         (b"\xff\xfe", "application/json", (400, "bad-request")),
         (b"[" * 60_000, "application/json", (400, "bad-request")),
         (b'{"receiver_name": "\\ud800"}', "application/json", (400, "bad-request")),
+        (b'{"receiver_name": "Ann", "receiver_name": "Bea"}', "application/json", (400, "bad-request")),
         (b"null", "application/json", (422, "invalid")),
         (b"[]", "application/json", (422, "invalid")),
         (b'{"receiver_name": ["a"]}', "application/json", (422, "invalid")),

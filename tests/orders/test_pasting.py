@@ -26,6 +26,12 @@ READ: dict[str, tuple[str, str, dict[str, Any], list[str]]] = {
         PRIYA,
         [],
     ),
+    "NUL characters, which no database keeps": (
+        "AU",
+        "Pri\0ya Nair\n4 Sample Street\ngate code\0 42\nHobart TAS 7000",
+        PRIYA,
+        ["gate code 42"],
+    ),
     "capitals": ("AU", "Priya Nair\n4 Sample Street\nHOBART TAS 7000\nAUSTRALIA", PRIYA, []),
     "one line": ("AU", "Priya Nair, 4 Sample Street, Hobart TAS 7000, priya.nair@example.net", PRIYA | MAIL, []),
     "cells of a spreadsheet's row": (

@@ -650,6 +650,14 @@ def test_a_header_in_millimetres_is_shown_and_choosing_centimetres_is_refused(li
     assert "“Length (mm)” says mm. Choose mm, or rename that column" in text(answer)
 
 
+def test_a_column_that_is_no_choice_is_refused_however_long_its_number_is(listed: Client) -> None:
+    upload(listed, f"{HEADER}\n{GOOD}")
+    url = reverse("match_columns", args=[Import.objects.get().uuid])
+    answer = listed.post(url, {"column_weight": "1" * 5000})
+    assert answer.status_code == 422
+    assert "Choose one of the file's columns." in answer.context["form"].errors["column_weight"]
+
+
 def test_a_file_beyond_the_hourly_limit_is_refused_and_accepted_the_next_hour(
     listed: Client, quill: Sender, alice: User, settings: Any
 ) -> None:

@@ -323,6 +323,15 @@ def test_one_note_is_added_to_all_selected_parcels(page: Client, order: Callable
     assert other.note == "mine"
 
 
+def test_a_note_of_many_lines_is_kept_to_its_last_letter(page: Client, order: Callable[..., Order]) -> None:
+    """The browser lets people write 500 characters. A line end is one of them, and is sent as two."""
+    made = order()
+    lines = ["a" * 99] * 5
+    page.post("/parcels/note/", {"order": made.uuid, "note": "\r\n".join(lines) + "z"})
+    made.refresh_from_db()
+    assert made.note == " ".join(lines) + "z"
+
+
 @pytest.mark.parametrize(
     ("count", "note", "said"),
     [

@@ -33,6 +33,7 @@ from shipping_portal.staff.resolution.verifying import Confirmed
 from tests import factories
 from tests.billing.conftest import line, refund, summed, total, written
 from tests.pages.test_disputes import JPEG
+from tests.pages.typed import value_of
 from tests.staff.conftest import REASON
 
 UPLOAD = "/admin/billing/billingreport/upload/"
@@ -442,6 +443,18 @@ def test_a_sender_reads_the_reason_for_a_credit(staff: Client, quill: Sender, al
     staff.post(act(quill, "credit"), form)
     credit = Charge.objects.for_user(alice).get()
     assert (credit.kind, credit.amount, credit.reason) == ("credit", Decimal("-5.00"), "The label smudged.")
+
+
+def test_a_credit_is_given_once_however_often_its_button_is_pressed(staff: Client, quill: Sender) -> None:
+    token = value_of(staff.get(act(quill, "credit")), "token")
+    form = {"amount": "5.00", "currency": "AUD", "reason": REASON, "token": token}
+    staff.post(act(quill, "credit"), form)
+    assert "This credit has been given already." in staff.post(act(quill, "credit"), form).content.decode()
+    assert [charge.amount for charge in Charge.objects.all()] == [Decimal("-5.00")]
+    assert Audit.objects.filter(action="credit given").count() == 1
+    again = value_of(staff.get(act(quill, "credit")), "token")
+    staff.post(act(quill, "credit"), form | {"token": again})
+    assert Charge.objects.count() == 2
 
 
 @pytest.mark.parametrize("amount", ["0", "-5.00", "0.001", ""])

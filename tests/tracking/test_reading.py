@@ -200,6 +200,14 @@ def test_a_word_is_counted_once_per_batch() -> None:
     assert sum('UPDATE "tracking_eventword"' in query["sql"] for query in found) == 1
 
 
+def test_a_word_that_is_too_long_in_lower_case_is_quarantined() -> None:
+    """A column holds its lower case. On PostgreSQL the delivery failed again and again, and so did the parcel's poll."""
+    stored(*(body(number, event_type="ß" * letters) for number, letters in enumerate((50, 51))))
+    reading.read_due()
+    assert rows("state") == ["stored", "quarantined"]
+    assert [len(word) for word in rows("word", of=EventWord)] == [100]
+
+
 def test_each_row_is_written_as_the_orm_would_write_it() -> None:
     parcels = [factories.parcel(reference=f"SEACH{number:03d}") for number in range(3)]
     for number, parcel in enumerate(parcels):

@@ -57,7 +57,7 @@ def test_an_input_error_is_shown_at_its_field_and_the_input_is_kept(owner: Clien
     page = owner.post(PAGE, {"url": "http://shop.example/", "kinds": "everything"})
     assert page.status_code == 422
     assert page.context["form"].errors == {
-        "url": ["Enter an address that starts with https://, without a user name in it."],
+        "url": ["Enter an address that starts with https://, in plain letters, without a user name, a space or a #."],
         "kinds": ["Choose one from the page."],
     }
     assert 'value="http://shop.example/"' in page.content.decode()

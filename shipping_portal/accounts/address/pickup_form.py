@@ -130,9 +130,18 @@ class PickupAddressForm(OnceOnly):
         return clean_phone(self.cleaned_data["phone"], self.sender.country)
 
     def clean_instructions(self) -> str:
+        """Add the phone's extension, once. Rejects instructions that leave no room for it."""
         text: str = self.cleaned_data["instructions"]
-        longer = ", ".join(filter(None, (text, self.extension and f"phone ext. {self.extension}")))
-        return longer if len(longer) <= LONGEST_INSTRUCTIONS else text
+        words = f"phone ext. {self.extension}"
+        if not self.extension or text.endswith(words):
+            return text
+        longer = ", ".join(filter(None, (text, words)))
+        if len(longer) > LONGEST_INSTRUCTIONS:
+            raise ValidationError(
+                f"Use at most {LONGEST_INSTRUCTIONS} characters; with “{words}” from the phone"
+                f" this has {len(longer)}."
+            )
+        return longer
 
     def clean(self) -> Cleaned:
         data = super().clean() or self.cleaned_data

@@ -79,6 +79,8 @@ def store_receiver(receiver: Receiver, party: Party, **values: Any) -> None:
         setattr(receiver, name, value)
     receiver.fingerprint = receiver_fingerprint(party)
     with transaction.atomic():
+        # Not left to the database's constraint: its log would quote the receiver.
+        Sender.locked(receiver.sender_id)
         same = Receiver.objects.filter(sender=receiver.sender_id, fingerprint=receiver.fingerprint)
         if same.exclude(pk=receiver.pk).exists():
             raise AlreadyThere(f"{party.name} at this address is in your address book already.")

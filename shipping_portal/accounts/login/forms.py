@@ -10,7 +10,7 @@ from django.conf import settings
 from django.contrib.auth.hashers import make_password
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxLengthValidator
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
@@ -71,6 +71,7 @@ class LogInForm(Plain, account_forms.LoginForm):
 class SignUpForm(Plain, account_forms.SignupForm):
     """A person, their business and their promise about dangerous goods (interface §1)."""
 
+    account_already_exists: bool
     field_order = ("name", "business", "email", "password1", "country", "no_dangerous_goods")
 
     name = LineField(label="Your name", max_length=120)
@@ -121,7 +122,11 @@ class SignUpForm(Plain, account_forms.SignupForm):
         """Take as long for a known address as for a new one, whose password is hashed."""
         if self.account_already_exists:
             make_password(self.cleaned_data["password1"])
-        return super().try_save(request)
+        try:
+            return super().try_save(request)
+        except IntegrityError:  # another request with this address was faster
+            self.account_already_exists = True
+            return super().try_save(request)
 
     @transaction.atomic
     def save(self, request: HttpRequest) -> User:

@@ -146,15 +146,17 @@ def set_role(member: Membership, role: str, *, by: User | None, now: dt.datetime
             raise NotPossible(f"{member.user} is no longer in the team.")
         if role != Role.OWNER:
             _end_invitations_by(member, now)
-        reason = f"{member.role} → {role}"
-        Audit.write("role changed", member.user, by=by, sender=member.sender, reason=reason, at=now)
+        reason, sender = f"{member.role} → {role}", member.sender
+        if role != member.role:
+            Audit.write("role changed", member.user, by=by, sender=sender, reason=reason, at=now)
 
 
 def remove_member(member: Membership, *, by: User, now: dt.datetime) -> None:
     """Remove a person from the account, with their logins and tokens. What they booked stays."""
     with _keeping_an_owner(member.sender):
+        if not Membership.objects.filter(pk=member.pk).delete()[0]:
+            raise NotPossible(f"{member.user} is no longer in the team.")
         Audit.write("removed from the team", member.user, by=by, sender=member.sender, at=now)
-        Membership.objects.filter(pk=member.pk).delete()
         _end_invitations_by(member, now)
         ApiToken.objects.filter(user=member.user, revoked_at=None).update(revoked_at=now)
         sessions.end_all(member.user)

@@ -12,7 +12,10 @@ from django.conf import settings
 from shipping_portal.carrier.hosts import Origin, in_public, is_loopback
 
 SCHEMES = ("https", "http")
-NOT_HTTPS = "Enter an address that starts with https://, without a user name in it."
+NOT_HTTPS = (
+    "Enter an address that starts with https://, in plain letters, without a user name, a space or"
+    " a #."
+)
 WRONG_PORT = "Use port {}."
 NOT_PUBLIC = "This address isn't on the internet."
 

@@ -38,16 +38,17 @@ def credit_sender(
     now: dt.datetime,
     reason: str,
     order: Order | None = None,
+    token: uuid.UUID | None = None,
 ) -> Charge:
-    """Give a sender an amount above 0 on this week's statement.
+    """Give a sender an amount above 0 on this week's statement, once for each `token` of a form.
 
-    Raises ValueError for others' orders.
+    Raises ValueError for others' orders, and IntegrityError for a token that was used.
     """
     if amount <= 0 or (order and order.sender_id != sender.pk):
         raise ValueError(f"{amount} for {sender}")
     return _post_line(
         Charge(
-            **_operator_line(sender, by, now, reason),
+            **_operator_line(sender, by, now, reason, token),
             account=order.account if order else gateway.current_account(),
             order=order,
             kind=ChargeKind.CREDIT,
@@ -144,12 +145,14 @@ def _post_line(line: Charge) -> Charge:
     return line
 
 
-def _operator_line(sender: Sender, by: User, now: dt.datetime, reason: str) -> dict[str, Any]:
+def _operator_line(
+    sender: Sender, by: User, now: dt.datetime, reason: str, token: uuid.UUID | None = None
+) -> dict[str, Any]:
     """Return what all our own lines have; they are posted at once, in the sender's current week."""
     day = now.astimezone(sender.tzinfo).date()
     return {
         "sender": sender,
-        "key": uuid.uuid4().hex,
+        "key": (token or uuid.uuid4()).hex,
         "by": by,
         "reason": reason[:500],
         "posted_at": now,

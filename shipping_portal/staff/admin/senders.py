@@ -1,12 +1,14 @@
 """Manage business accounts: who they are, what they may do, and stopping their bookings."""
 
 import datetime as dt
+import uuid
 from decimal import Decimal
 from functools import partial
 from typing import Any
 
 from django import forms
 from django.contrib import admin
+from django.db import IntegrityError
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
@@ -64,6 +66,7 @@ class CreditForm(ToSenderForm):
 
     amount = forms.DecimalField(min_value=Decimal("0.01"), max_digits=16, decimal_places=2)
     currency = forms.ChoiceField(choices=[(code, code) for code in CURRENCIES.values()])
+    token = forms.UUIDField(required=False, initial=uuid.uuid4, widget=forms.HiddenInput)
     field_order = ["amount", "currency", "reason"]
 
 
@@ -130,11 +133,12 @@ def _set_external_id(sender: Sender, *, external_id: str, **written: Any) -> str
     return f"external id {external_id or 'none'}"
 
 
-def _credit(
-    sender: Sender, *, amount: Decimal, currency: str, reason: str, by: User, now: dt.datetime
-) -> str:
+def _credit(sender: Sender, *, amount: Decimal, currency: str, **written: Any) -> str:
     """Give a credit as an operator's own line, with a reason that the sender reads."""
-    correcting.credit_sender(sender, amount, currency, by=by, now=now, reason=reason)
+    try:
+        correcting.credit_sender(sender, amount, currency, **written)
+    except IntegrityError:  # the button was pressed twice
+        raise Refused("This credit has been given already.") from None
     return f"{amount} {currency}"
 
 
