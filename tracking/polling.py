@@ -4,7 +4,7 @@ import datetime as dt
 import hashlib
 from contextlib import suppress
 
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
@@ -63,15 +63,10 @@ def open_new_parcel(order: Order, reference: str, now: dt.datetime) -> bool:
 
     Returns whether it was opened.
     """
-    try:
-        with transaction.atomic():
-            parcel = Parcel(
-                account_id=order.account_id, reference=reference, order=order, created_at=now
-            )
-            insert_row(parcel)
-            insert_row(Poll(parcel=parcel, due_at=now + pace.first_wait(), is_optional=True))
-    except IntegrityError:
+    parcel = Parcel(account_id=order.account_id, reference=reference, order=order, created_at=now)
+    if not insert_row(parcel, conflict="ON CONFLICT DO NOTHING"):
         return False
+    insert_row(Poll(parcel=parcel, due_at=now + pace.first_wait(), is_optional=True))
     return True
 
 

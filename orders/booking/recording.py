@@ -42,6 +42,7 @@ from shipping_portal.carrier.errors import (
     Rejected,
 )
 from shipping_portal.carrier.messages import Booked, Money
+from shipping_portal.db.planned_statements import update_row
 from shipping_portal.jobs.registry import enqueue
 
 State = BookingAttempt.State
@@ -98,7 +99,7 @@ def accept(attempt: BookingAttempt, booked: Booked, *, at: dt.datetime) -> None:
                 "seen_reference": booked.reference,
                 "done_at": at,
             }
-            live = {"state__in": [State.IN_FLIGHT, State.UNKNOWN]}
+            live = {"state": (State.IN_FLIGHT, State.UNKNOWN)}
             is_awaited = order.status in AWAITED and _swap(
                 attempt, live, state=State.ACCEPTED, **facts
             )
@@ -223,7 +224,7 @@ def reject(attempt: BookingAttempt, error: Rejected, *, at: dt.datetime) -> None
             "error": "; ".join([str(error), *answers.sort_out(error).faults])[:300],
             "done_at": at,
         }
-        live = {"state__in": [State.IN_FLIGHT, State.UNKNOWN]}
+        live = {"state": (State.IN_FLIGHT, State.UNKNOWN)}
         if order.status in AWAITED and _swap(attempt, live, state=State.REJECTED, **facts):
             problem = answers.refusal_problem(
                 error, order.sender, order.pickup["country"], to=order.receiver_country
@@ -336,7 +337,7 @@ def send_until(lease: dt.datetime) -> float:
 
 
 def _swap(attempt: BookingAttempt, where: dict[str, Any], **changes: Any) -> bool:
-    return bool(BookingAttempt.objects.filter(pk=attempt.pk, **where).update(**changes))
+    return update_row(attempt, where, changes)
 
 
 def persist(store: Callable[[], None]) -> None:

@@ -21,7 +21,7 @@ from shipping_portal.carrier.errors import CarrierError, Crowded, OperationOff, 
 from shipping_portal.carrier.messages import LabelFile, LabelLink
 from shipping_portal.carrier.values import normalise_word
 from shipping_portal.db.bucket import OutOfReach
-from shipping_portal.db.planned_statements import Given, PlannedSelect
+from shipping_portal.db.planned_statements import Given, PlannedSelect, insert_row, update_row
 from shipping_portal.jobs.models import PARK_AFTER, UNDER_WAY, backoff, lease_time
 from shipping_portal.jobs.registry import NotYet, enqueue, job
 
@@ -51,6 +51,7 @@ OF_ORDER = (
     "sender",
 )
 OF_SENDER = ("id", "has_webhooks")
+UNSTORED = tuple(state for state in Label.State if state != Label.State.STORED)
 RESOLVED = (Label.State.STORED, Label.State.WITHHELD)
 OTHERS = PlannedSelect(
     Label.objects.filter(
@@ -247,10 +248,8 @@ def request_labels(
         for size in sorted(SIZES, key=lambda size: size != printed)
     ]
     # Insert without overwriting, and still get the existing row's key.
-    first, *_ = Label.objects.bulk_create(
-        due, update_conflicts=True, unique_fields=["order", "size"], update_fields=["size"]
-    )
-    enqueue("label", first.pk)
+    insert_row(*due, conflict="ON CONFLICT (order_id, size) DO UPDATE SET size = EXCLUDED.size")
+    enqueue("label", due[0].pk)
 
 
 def want_spare(order: Order, at: dt.datetime) -> None:
@@ -273,17 +272,17 @@ def store(label: Label, file: LabelFile, *, at: dt.datetime) -> None:
     """
     uploaded = files.upload(file.content, file.sha256)
     with transaction.atomic(durable=True):
-        stored = Label.objects.filter(pk=label.pk, purged_at=None).exclude(state=Label.State.STORED)
-        if stored.update(
-            state=Label.State.STORED,
-            sha256=file.sha256,
-            length=len(file.content),
-            stored_at=at,
-            address="",
-            problem="",
-            due_at=None,
+        stored = {
+            "state": Label.State.STORED,
+            "sha256": file.sha256,
+            "length": len(file.content),
+            "stored_at": at,
+            "address": "",
+            "problem": "",
+            "due_at": None,
             **Label.AFRESH,
-        ):
+        }
+        if update_row(label, {"purged_at": None, "state": UNSTORED}, stored):
             files.keep(label, file.content, uploaded)
             parcel_events.note_label(label, at)
 

@@ -15,7 +15,7 @@ from orders.models.statuses import MOVES, STILL_AT_SENDER, Progress, Status
 from orders.notices import notifications, parcel_events
 from shipping_portal.accounts.address import receivers
 from shipping_portal.accounts.mail import outbox
-from shipping_portal.db.planned_statements import Given, PlannedSelect, insert_row
+from shipping_portal.db.planned_statements import Given, PlannedSelect, insert_row, update_row
 
 OF_FORM = PlannedSelect(
     Order.objects.filter(
@@ -73,8 +73,8 @@ def move_to(
     with limits.counting(order, new, changes, at) as counted:
         changes |= counted
         # The same status can come back with a later booking, which this move knows nothing about.
-        seen = Order.objects.filter(pk=order.pk, status=old, generation=order.generation)
-        if not seen.update(status=new, **changes):
+        seen = {"status": old, "generation": order.generation}
+        if not update_row(order, seen, {"status": new, **changes}):
             raise Order.WrongStatus(f"{order} is no longer {old}")
         change = OrderChange(order=order, old=old, new=new, by=by, reason=reason[:500], at=at)
         insert_row(change)

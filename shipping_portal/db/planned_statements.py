@@ -12,30 +12,67 @@ from django.db.models.sql import UpdateQuery
 from django.db.transaction import TransactionManagementError
 
 
-def insert_row(row: models.Model) -> None:
-    """Insert a new row like `save`, at a fifth of its cost, and set its key."""
-    statement, fields = _insert_statement(type(row))
+def insert_row(*rows: models.Model, conflict: str = "") -> bool:
+    """Insert new rows of one model like `save`, at a fifth of its cost, and set their keys.
+
+    `conflict` is the SQL for a row that is there already. Returns False if it was DO NOTHING and
+    nothing was inserted, which is for a single row.
+    """
+    statement, fields = _insert_statement(type(rows[0]), len(rows), conflict)
     database = connections["default"]
+    values = [
+        field.get_db_prep_save(getattr(row, field.attname), database)
+        for row in rows
+        for field in fields
+    ]
     with planned_cursor(database) as cursor:
-        cursor.execute(
-            statement,
-            [field.get_db_prep_save(getattr(row, field.attname), database) for field in fields],
-        )
-        (row.pk,) = cursor.fetchone()
-    row._state.adding, row._state.db = False, "default"
+        cursor.execute(statement, values)
+        keys = cursor.fetchall()
+    for row, (key,) in zip(rows, keys, strict=False):
+        row.pk, row._state.adding, row._state.db = key, False, "default"
+    return bool(keys)
+
+
+def update_row(row: models.Model, seen: dict[str, Any], changes: dict[str, Any]) -> bool:
+    """Write `changes` to a row if its columns are as `seen`, at a third of a queryset's cost.
+
+    A tuple in `seen` has several values: the column must have one of them. The changes are plain
+    values, and the row's attributes stay as they are. Returns False if nothing was written.
+    """
+    database, meta, values = connections["default"], row._meta, list[Any]()
+
+    def written(name: str, words: str, *given: Any) -> str:
+        field: Any = meta.get_field(name)
+        values.extend(field.get_db_prep_save(getattr(one, "pk", one), database) for one in given)
+        return f'"{field.column}" {words.format(", ".join(["%s"] * len(given)))}'
+
+    def condition(name: str, value: Any) -> str:
+        if value is None:
+            return written(name, "IS NULL")
+        return written(name, "IN ({})", *(value if isinstance(value, tuple) else (value,)))
+
+    sets = ", ".join(written(name, "= {}", value) for name, value in changes.items())
+    known = {meta.pk.name: row.pk, **seen}
+    conditions = " AND ".join(condition(name, value) for name, value in known.items())
+    with planned_cursor(database) as cursor:
+        # Only our own names are written into the SQL.
+        cursor.execute(f'UPDATE "{meta.db_table}" SET {sets} WHERE {conditions}', values)  # noqa: S608
+        return bool(cursor.rowcount)
 
 
 @cache
-def _insert_statement(model: type[models.Model]) -> tuple[str, list[Any]]:
+def _insert_statement(
+    model: type[models.Model], count: int, conflict: str
+) -> tuple[str, list[Any]]:
     fields = [
         field
         for field in model._meta.concrete_fields
         if field.remote_field or not (field.primary_key or field.generated)
     ]
     columns = ", ".join(f'"{field.column}"' for field in fields)
-    values = ", ".join(["%s"] * len(fields))
+    values = ", ".join([f"({', '.join(['%s'] * len(fields))})"] * count)
     # Only our own names are written into the SQL.
-    insert = f'INSERT INTO "{model._meta.db_table}" ({columns}) VALUES ({values})'  # noqa: S608
+    insert = f'INSERT INTO "{model._meta.db_table}" ({columns}) VALUES {values} {conflict}'  # noqa: S608
     return f'{insert} RETURNING "{model._meta.pk.column}"', fields
 
 

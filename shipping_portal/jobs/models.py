@@ -10,6 +10,8 @@ from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
+from shipping_portal.db.planned_statements import update_row
+
 UNDER_WAY = "the process stopped before the try ended"
 PARK_AFTER = 5
 REST = dt.timedelta(seconds=60 * settings.TIME_SCALE)  # after an attempt that raised
@@ -131,7 +133,7 @@ class Job(models.Model):
     def change(self, **changes: Any) -> bool:
         """Write `changes` if the row is as this worker last saw it."""
         seen = {name: getattr(self, name) for name in ("due_at", *self.FENCE)}
-        if not type(self)._default_manager.filter(pk=self.pk, **seen).update(**changes):
+        if not update_row(self, seen, changes):
             return False
         for name, value in changes.items():
             setattr(self, name, value)

@@ -7,10 +7,10 @@ import pytest
 from django.db import connection, models, transaction
 from django.utils import timezone
 
-from orders.models import Order
+from orders.models import Label, Order
 from orders.models.statuses import Status
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.db.planned_statements import Given, PlannedSelect, PlannedUpdate
+from shipping_portal.db.planned_statements import Given, PlannedSelect, PlannedUpdate, insert_row, update_row
 from shipping_portal.jobs.registry import JobKind, all_kinds
 from tests import factories
 
@@ -94,3 +94,31 @@ def test_a_request_may_begin_with_a_planned_statement_after_the_server_restarted
     connection.connection.close()
     connection.health_check_done = False  # as Django does when a request or a task begins
     assert planned.first(pk=quill.pk) == quill
+
+
+def test_a_row_is_updated_only_if_it_is_as_seen(quill: Sender, alice: User) -> None:
+    order = factories.order(quill, alice, status=Status.BOOKING, tries=2)
+    for seen in ({"tries": 3}, {"due_at": None, "tries": 3}, {"parked_at": timezone.now()}, {"tries": (1, 3)}):
+        assert not update_row(order, seen, {"tries": 9}), seen
+    changes = {"tries": 3, "problem": {"text": "é"}, "parked_at": None, "due_at": timezone.now(), "price": order.price}
+    assert update_row(order, {"due_at": None, "tries": (1, 2), "sender": quill}, changes)
+    assert not update_row(order, {"due_at": None}, {"tries": 9})
+    found = Order.objects.get(pk=order.pk)
+    assert {name: getattr(found, name) for name in changes} == changes
+
+
+def test_an_update_touches_no_other_row(quill: Sender, alice: User) -> None:
+    one, other = (factories.order(quill, alice, tries=2) for _ in range(2))
+    assert update_row(one, {"tries": 2}, {"sender": other.sender, "tries": 4})
+    other.refresh_from_db()
+    assert other.tries == 2
+
+
+def test_several_rows_are_inserted_with_their_keys_and_a_known_one_is_not(quill: Sender, alice: User) -> None:
+    order = factories.order(quill, alice)
+    labels = [Label(order=order, size=size) for size in ("full", "cropped")]
+    assert insert_row(*labels)
+    assert [Label.objects.get(size=one.size).pk for one in labels] == [one.pk for one in labels]
+    again = Label(order=order, size="full", state=Label.State.FAILED)
+    assert not insert_row(again, conflict="ON CONFLICT DO NOTHING")
+    assert (again._state.adding, Label.objects.filter(state=Label.State.FAILED).exists()) == (True, False)
