@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from tests.certificates import Certificate, own_certificate
+from tests.servers import stop
 
 
 @dataclass
@@ -61,5 +62,4 @@ class Receiver:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+        stop(self._server)

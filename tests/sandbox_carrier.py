@@ -22,7 +22,8 @@ class SandboxCarrier:
             path.write_text(contract)
             choices["contract"] = Contract.load(path)
         self.state = state
-        self._config = Config(state=state, **choices)
+        # It ends with the test's process, which no test takes down with the machine.
+        self._config = Config(state=state, syncs_ledger=False, **choices)
 
     def __enter__(self) -> Self:
         # The first ZIP code of a process is half a second of CPU, for which the first request abroad had to wait, and on a

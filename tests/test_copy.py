@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from tests.product_files import ROOT, named
 from tests.test_names import DOCUMENTS
-from tools.texts import files, split, texts
+from tools.texts import files, sentences_of
 
 TEMPLATES = sorted(path for path in (ROOT / "templates").rglob("*") if path.suffix in {".html", ".txt"})
 SCRIPTS = sorted((ROOT / "static").glob("*.js"))
@@ -32,28 +32,26 @@ def years(said: Iterable[str]) -> float:
     return 0.39 * len(words) / len(lines) + 11.8 * syllables / len(words) - 15.59
 
 
-SAID = {path: list(split(texts(path))) for path in files()}
-
-
 def test_t1_a_template_is_calm_and_names_no_other_carrier() -> None:
-    said = [(named(path), line) for path in TEMPLATES for line in SAID[path]]
+    said = [(named(path), line) for path in TEMPLATES for line in sentences_of(path)]
     assert [one for one in said if CALM.search(one[1]) or BRANDS.search(one[1])] == []
     assert [one for one in said if len(one[1].split()) > LONGEST] == []
 
 
 def test_t1_sentences_in_the_code_and_scripts_are_calm_too() -> None:
-    said = [(named(path), line) for path, lines in SAID.items() if path.suffix in {".py", ".js"} for line in lines]
+    code = [path for path in files() if path.suffix in {".py", ".js"}]
+    said = [(named(path), line) for path in code for line in sentences_of(path)]
     assert len(said) > 1000
     assert [one for one in said if CALM.search(one[1]) or BRANDS.search(one[1])] == []
     assert [one for one in said if len(one[1].split()) > LONGEST] == []
 
 
 def test_texts_need_at_most_eight_years_of_school() -> None:
-    assert years(line for lines in SAID.values() for line in lines) <= HARDEST
+    assert years(line for path in files() for line in sentences_of(path)) <= HARDEST
 
 
 def test_t1_each_help_article_is_easy_to_read() -> None:
-    articles = {named(path): years(SAID[path]) for path in (ROOT / "templates/help/articles").glob("*.html")}
+    articles = {named(path): years(sentences_of(path)) for path in (ROOT / "templates/help/articles").glob("*.html")}
     assert len(articles) > 10
     assert {name: grade for name, grade in articles.items() if grade > HARDEST} == {}
 
@@ -96,4 +94,4 @@ RETIRED = re.compile(
 
 
 def test_no_retired_phrase_is_back() -> None:
-    assert [(named(path), line) for path in SAID for line in SAID[path] if RETIRED.search(line)] == []
+    assert [(named(path), line) for path in files() for line in sentences_of(path) if RETIRED.search(line)] == []

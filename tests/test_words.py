@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 
 from tests.test_names import DOCUMENTS, docstrings
-from tools.texts import files, shown, split, texts
+from tools.texts import files, sentences_of, shown
 
 ROOT = Path(__file__).resolve().parents[1]
 CODE = [
@@ -172,7 +172,7 @@ def test_no_page_brings_one_back() -> None:
 def test_no_message_email_or_title_uses_a_retired_word() -> None:
     """This covers strings in the code: pages, emails, and the output of commands and checks."""
     allowed = PROSE.keys() - {"desk"}
-    said = {path: "\n".join(split(texts(path))) for path in files()}
+    said = {path: "\n".join(sentences_of(path)) for path in files()}
     assert {str(path): words for path, text in said.items() if (words := in_prose(text, allowed))} == {}
 
 

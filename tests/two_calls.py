@@ -19,6 +19,7 @@ from shipping_portal.carrier.messages import Booked, Prepared, Quoted, Shipment
 from shipping_portal.carrier.operations import Operation
 from shipping_portal.carrier.outcomes import require_success
 from shipping_portal.carrier.values import read_price
+from tests.servers import stop
 
 OPERATIONS = {
     "quote": "POST /prices",
@@ -126,8 +127,7 @@ class TwoCallCarrier:
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+        stop(self._server)
 
     def answer(self, method: str, path: str) -> tuple[int, Any] | None:
         name, order_id = _split(method, path)

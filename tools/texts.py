@@ -4,6 +4,7 @@ That covers pages, emails, messages, scripts and the run-book.
 """
 
 import ast
+import functools
 import html
 import re
 from collections.abc import Iterable, Iterator
@@ -20,8 +21,9 @@ NO_WORDS = re.compile(
 END_OF_A_TEXT = re.compile(
     r"</(?:p|li|h\d|dt|dd|td|th|label|legend|summary|button|option|title|small|div)>|<br>|\n\s*\n|\n[-#|*]|\|"
 )
-# neither a name nor an address
-SPOKEN = re.compile(r"[A-Z][^.?]*\s[^.?]+[.?]|[A-Z][a-z’']+(?: [a-z’',-]+)+")
+A_FEW_WORDS = re.compile(r"[A-Z][a-z’']+(?: [a-z’',-]+)+")  # neither a name nor an address
+# What is before a full stop. Matched from its start only: a search takes seconds in a table of countries.
+A_SENTENCE = re.compile(r"[^A-Z]*[A-Z].*\s.", re.DOTALL)
 
 
 def files() -> list[Path]:
@@ -30,6 +32,12 @@ def files() -> list[Path]:
     found = [path for folder, kind in kinds for path in (ROOT / folder).rglob(kind)]
     found += [path for app in APPS for path in (ROOT / app).rglob("*.py") if not UNREAD & set(path.parts)]
     return sorted([*found, ROOT / "README.md"])
+
+
+@functools.cache
+def sentences_of(path: Path) -> tuple[str, ...]:
+    """Return the sentences in a file's texts."""
+    return tuple(split(texts(path)))
 
 
 def texts(path: Path) -> Iterable[str]:
@@ -69,13 +77,19 @@ def _of_a_module(tree: ast.Module) -> Iterator[str]:
             text = node.value
         else:
             continue
-        if SPOKEN.search(text):
+        if is_spoken(text):
             yield from re.split(r"¶| {3,}", shown(text))
+
+
+def is_spoken(text: str) -> bool:
+    """Return whether a string holds a sentence or a few words after a capital."""
+    *ended, _ = re.split("[.?]", text)
+    return bool(A_FEW_WORDS.search(text)) or any(map(A_SENTENCE.match, ended))
 
 
 def main() -> None:
     for path in files():
-        for sentence in split(texts(path)):
+        for sentence in sentences_of(path):
             print(f"{path.relative_to(ROOT)}: {sentence}")
 
 

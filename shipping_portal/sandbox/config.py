@@ -22,6 +22,7 @@ class Config:
     ``fd`` is a socket that already listens, instead of host and port.
     ``driver_after``: the seconds a parcel waits for its driver, or to be dropped off.
     ``number_ids`` sends order ids, and references of digits only, as JSON numbers.
+    Without ``syncs_ledger`` the ledger outlives the process, but not the machine.
     With ``certificate`` and ``key_file`` (PEM) it speaks TLS. An untrusted certificate is a
     separate fault.
     """
@@ -45,6 +46,7 @@ class Config:
     driver_after: float = 0.0
     files_host: str = ""
     number_ids: bool = False
+    syncs_ledger: bool = True
     clock: Callable[[], datetime] = _utc_now
     certificate: Path | None = None
     key_file: Path | None = None

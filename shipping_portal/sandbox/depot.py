@@ -58,7 +58,7 @@ class Depot:
         self._answers: dict[str, Answer] = {}
         config.state.mkdir(parents=True, exist_ok=True)
         self.file_secret = self._kept_secret()
-        self.ledger = Ledger(config.state / "ledger.jsonl")
+        self.ledger = Ledger(config.state / "ledger.jsonl", is_synced=config.syncs_ledger)
         for line in self.ledger.lines():
             self._apply(line)
         for reference in SEEDED_FOREIGN:

@@ -1,5 +1,6 @@
 """Serve HTTP: a thread and a connection per request, with access to the socket."""
 
+import contextlib
 import socket
 import socketserver
 import ssl
@@ -138,6 +139,13 @@ class Server(socketserver.ThreadingMixIn, WSGIServer):
         self.socket = context.wrap_socket(
             self.socket, server_side=True, do_handshake_on_connect=False
         )
+
+    def shutdown(self) -> None:
+        """Stop at once: unless the socket can be read, the loop looks only now and then."""
+        if self.fd is None:  # otherwise another process listens with this socket, too
+            with contextlib.suppress(OSError):  # not every system allows it
+                self.socket.shutdown(socket.SHUT_RDWR)
+        super().shutdown()
 
     def finish_request(self, request: Any, client_address: Any) -> None:
         """Accept a connection and never answer its handshake.

@@ -14,6 +14,8 @@ from types import TracebackType
 from typing import Any, Self
 from urllib.parse import urlsplit
 
+from tests.servers import stop
+
 PATHS = {
     "book": r"POST /orders",
     "view": r"GET /orders/[^/]+",
@@ -49,8 +51,7 @@ class Meddler:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+        stop(self._server)
 
     def says(self, operation: str, answer: bytes) -> None:
         """Reply with exactly these bytes from now on, status line included. The carrier still acts."""

@@ -18,6 +18,7 @@ def open_carrier(tmp_path: Path) -> Iterator[Callable[..., Client]]:
     started: list[Running] = []
 
     def run(points: dict[str, Any] | None = None, *, state: Path | None = None, **choices: Any) -> Client:
+        choices = {"syncs_ledger": False} | choices  # the machine outlives the test
         running = start(Config(state=state or tmp_path / "state", contract=Contract(points), **choices))
         started.append(running)
         return Client(running.url)

@@ -25,6 +25,7 @@ from shipping_portal.sandbox.easypost.config import Config
 from shipping_portal.sandbox.easypost.server import start
 from shipping_portal.sandbox.server import Running
 from tests.sandbox.client import Answer, Client
+from tests.servers import stop
 
 ROOT = Path(__file__).resolve().parents[2]
 HOME = {"street1": "12 Example Lane", "city": "Springfield", "state": "IL", "zip": "62701", "country": "US"}
@@ -324,8 +325,7 @@ class Listener:
 def events() -> Iterator[Listener]:
     listener = Listener()
     yield listener
-    listener.server.shutdown()
-    listener.server.server_close()
+    stop(listener.server)
 
 
 def test_a_parcel_moves_by_itself_if_a_speed_is_set(open_easypost):

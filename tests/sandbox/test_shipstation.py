@@ -25,6 +25,7 @@ from shipping_portal.sandbox.shipstation.config import Config
 from shipping_portal.sandbox.shipstation.server import start
 from tests.carrier.conftest import shipment
 from tests.sandbox.client import Answer, Client
+from tests.servers import stop
 
 HOME = {"line1": "12 Example Lane", "suburb": "Springfield", "state": "IL", "postcode": "62701", "country": "US"}
 TO_NZ = Party(name="Noor Tamsin", line1="4 Sample Street", suburb="Wellington", postcode="6011", country="NZ")
@@ -234,8 +235,7 @@ def listener() -> Iterator[tuple[str, list[tuple[bytes, dict[str, str]]]]]:
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}/events", taken
-    server.shutdown()
-    server.server_close()
+    stop(server)
 
 
 def wait_until(holds: Callable[[], bool]) -> None:

@@ -7,6 +7,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from tests.sandbox.client import an_order
+from tests.servers import stop
 
 
 class Listener:
@@ -44,8 +45,7 @@ class Listener:
 def listener():
     listening = Listener()
     yield listening
-    listening.server.shutdown()
-    listening.server.server_close()
+    stop(listening.server)
 
 
 @pytest.fixture

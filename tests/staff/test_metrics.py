@@ -33,6 +33,7 @@ from shipping_portal.staff.models import Certificate
 from tests import factories
 from tests.ports import free_port
 from tests.sandbox_carrier import SandboxCarrier
+from tests.servers import stop
 from tracking.receiving import webhook_health
 
 pytestmark = pytest.mark.django_db
@@ -215,8 +216,7 @@ def served(port: int) -> Iterator[list[bool]]:
     server = metrics_port.serve_metrics(lambda: alive[-1])
     assert server
     yield alive
-    server.shutdown()
-    server.server_close()
+    stop(server)
 
 
 def get(port: int, path: str) -> tuple[int, str]:

@@ -123,11 +123,11 @@ def test_our_own_fault_every_minute_pages_once_and_clears_a_day_after_the_last(n
         account.note_fault("metadata.partner_id: can't be blank", timezone.now())
         account.note_answer(timezone.now())  # other bookings are accepted meanwhile
 
-    assert night.last(40, refuse) == {"[page] Refused: our setup": 15}
+    assert night.last(20, refuse) == {"[page] Refused: our setup": 15}
     account.refresh_from_db()
     assert account.fault_at == night.now - MINUTE
     night.now += dt.timedelta(hours=23)
-    assert len(night.last(30)) == 1
+    assert len(night.last(8)) == 1
     night.now += HOUR
     assert list(night.last(12)) == ["[page] Refused: our setup", "[all clear] Refused: our setup"]
 
