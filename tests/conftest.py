@@ -25,7 +25,6 @@ from tests.catalogue.meddling import Meddler
 from tests.flushing import audit_triggers_step_aside_for_a_flush  # noqa: F401  (a fixture of every test)
 from tests.recording import improper
 from tests.sandbox_carrier import SandboxCarrier
-from tests.scheduling import InHandfuls
 from tests.template import begin_as_a_copy
 from tools.dev.testing import LANDING_ONLY
 
@@ -53,11 +52,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if "postgresql" in settings.DATABASES["default"]["ENGINE"]:
         config.hook.pytest_deselected(items=[item for item in items if not _needs_a_database(item)])
         items[:] = filter(_needs_a_database, items)
-
-
-@pytest.hookimpl(optionalhook=True)  # of pytest-xdist
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> InHandfuls | None:
-    return InHandfuls(config, log) if config.getoption("dist") == "loadgroup" else None
 
 
 def _needs_a_database(item: pytest.Item) -> bool:
