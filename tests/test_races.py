@@ -255,7 +255,7 @@ def test_only_one_of_two_operators_decides(carrier: SandboxCarrier, quill: Sende
         lambda: deciding.adopt_reference(one, reference, by=sam, reason=why, now=now),
         lambda: deciding.not_booked(other, by=sam, reason=why, now=now),
     )
-    assert sorted(type(error).__name__ for error in found) == ["CannotResolve", "NoneType"]
+    assert sorted(type(error).__name__ for error in found) == ["Refused", "NoneType"]
     order.refresh_from_db()
     assert order.status in {"booked", "not_booked"}
     assert (order.carrier_reference is not None) == (order.status == "booked")
@@ -280,7 +280,7 @@ def test_an_operator_and_the_carriers_late_reply_never_deadlock(
             ),
             lambda attempt=attempt, answer=answer: recording.record_outcome(attempt, answer),
         )
-        assert {type(error).__name__ for error in found} <= {"CannotResolve", "NoneType"}, found
+        assert {type(error).__name__ for error in found} <= {"Refused", "NoneType"}, found
         order.refresh_from_db()
         assert (order.status, order.carrier_reference) == ("booked", answer.reference)
         assert [made.state for made in order.attempts.all()] == ["accepted"]

@@ -64,7 +64,7 @@ def _totp() -> QuerySet[Authenticator]:
 ENROLLED = Q(pk__in=_totp().values("user"))
 
 
-act = partial(AdminAction, needs="people", refusals=(people.ChangeRefused,))
+act = partial(AdminAction, needs="people")
 
 
 @admin.register(User)
@@ -343,7 +343,6 @@ class LocalityListAdmin(ActionsAdmin):
             locality_lists.use_again,
             needs="localities",
             applies=lambda chosen: not chosen.is_active,
-            refusals=(locality_lists.AlreadyActive,),
         ),
     )
     admin_pages = (

@@ -15,7 +15,7 @@ from shipping_portal.importing.models import Import
 HELD = (
     "Your import is paused while we look into something. Parcels already booked are not affected."
 )
-act = partial(AdminAction, needs="imports", refusals=(holding.HoldRefused,))
+act = partial(AdminAction, needs="imports")
 
 
 class HoldForm(ReasonForm):

@@ -13,6 +13,7 @@ from hypothesis.stateful import initialize, invariant, precondition, rule
 
 from orders.calling import gateway
 from orders.models import Order
+from shipping_portal.accounts.adminkit.actions import Refused
 from shipping_portal.billing.charges import correcting, matching
 from shipping_portal.billing.models import BillingReport, Charge, ChargeWord, round_cents
 from shipping_portal.billing.reports import checking, posting, uploads
@@ -189,7 +190,7 @@ class Story(Scene):
         with suppress(ValueError):
             matching.assign_charge(charge, sender=other, order=parcel.order)
         matching.assign_charge(charge, sender=sender, order=parcel.order if to_an_order else None)
-        with suppress(matching.AlreadyAssigned):
+        with suppress(Refused):
             matching.assign_charge(charge, sender=other)
         row.owner, row.order = sender, parcel.order if to_an_order else None
 
@@ -207,7 +208,7 @@ class Story(Scene):
     def a_line_is_taken_back(self, which: int) -> None:
         lines = list(Charge.objects.posted().order_by("pk"))
         charge = lines[which % len(lines)]
-        with suppress(correcting.NotReversible):
+        with suppress(Refused):
             correcting.reverse_charge(charge, by=self.sam, now=timezone.now(), reason="a mistake")
             assert charge.sender
             self.ours.append((charge.sender, charge.order, -charge.amount))

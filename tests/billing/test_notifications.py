@@ -13,6 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from orders.models import Order
+from shipping_portal.accounts.adminkit.actions import Refused
 from shipping_portal.accounts.mail import mailing, outbox
 from shipping_portal.accounts.models import Membership, Notification, NotificationChoice, Sender, User
 from shipping_portal.billing.charges import correcting, matching
@@ -291,7 +292,7 @@ def test_an_answer_without_a_credit_mentions_none_and_is_emailed_once(order: Ord
     line = factories.charge(None, "oversize", "9.00", sender=order.sender, reference="")
     asked = disputing.open_for(line, by=alice, text="We weighed it twice.", now=timezone.now())
     disputing.answer_dispute(asked, accepted=False, text="It is.", by=sam, now=timezone.now())
-    with pytest.raises(disputing.AlreadyAnswered):
+    with pytest.raises(Refused):
         disputing.answer_dispute(asked, accepted=False, text="It is.", by=sam, now=timezone.now())
     assert lines("answer") == ["We've answered your question about a charge. The answer is next to the charge."]
     assert Notification.objects.get(kind="answer").path == f"/billing/{statements.week_name(line.week)}/"

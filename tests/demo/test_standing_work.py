@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from orders.models import Order
 from shipping_portal.accounts import demo
+from shipping_portal.accounts.adminkit.actions import Refused
 from shipping_portal.accounts.login import signing_up
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.billing.disputes import disputing
@@ -69,7 +70,7 @@ def test_the_unclear_booking_cannot_be_resolved_with_another_parcels_id(
         demo_history.follow_the_carrier()
         order, other = Order.objects.get(status="unconfirmed"), Order.objects.filter(status="booked").latest("pk")
         why = {"by": operator, "reason": "a wrong guess of mine", "now": timezone.now()}
-        with pytest.raises(deciding.CannotResolve):
+        with pytest.raises(Refused):
             deciding.adopt_reference(
                 order, case.gather_evidence(order).likeliest, carrier_order_id=other.carrier_order_id, **why
             )

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from orders.models import Order
 from orders.status.transitions import move_to
+from shipping_portal.accounts.adminkit.actions import Refused
 from shipping_portal.accounts.mail import mailing, outbox
 from shipping_portal.accounts.models import Notification, Sender, User
 from shipping_portal.importing import booking as importing
@@ -170,7 +171,7 @@ def test_failures_before_a_pause_are_emailed_at_the_pause(quill: Sender, alice: 
         if by_whom == "its sender":
             importing.pause(file, now)
         else:
-            with suppress(holding.HoldRefused):
+            with suppress(Refused):
                 holding.hold(file, text="We look at it.", by=sam, reason="looks odd to us", now=now)
     assert list(Notification.objects.values_list("kind", "line")) == [("booking", "orders.csv: 1 booked, 1 not.")]
     move_to(Order.objects.get(status="booking"), "rejected", reason="-", at=now)  # it was already queued

@@ -15,6 +15,7 @@ from orders.booking import bookings
 from orders.calling import gateway
 from orders.models import CarrierAccount, Label, Order, Replacement, Restore
 from orders.models.account import BOOKINGS
+from shipping_portal.accounts.adminkit.actions import Refused
 from shipping_portal.accounts.models import Audit, Notification, Sender, User
 from shipping_portal.importing import booking as importing
 from shipping_portal.importing import holding
@@ -232,7 +233,7 @@ def test_a_held_import_is_not_released_automatically(
     fenced()
     assert act("let-go", file) not in page_of(staff, file)
     assert press(staff, "let-go", file).status_code == 409
-    with pytest.raises(holding.HoldRefused):  # from a page that was opened before the restore
+    with pytest.raises(Refused):  # from a page that was opened before the restore
         holding.let_go(file, by=sam, reason=REASON, now=timezone.now())
     assert again(file).hold == holding.HELD
 

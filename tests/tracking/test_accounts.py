@@ -21,6 +21,7 @@ from orders.labels import fetching
 from orders.models import CarrierAccount, Order
 from orders.quoting import asking
 from orders.status import references
+from shipping_portal.accounts.adminkit.actions import Refused
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.billing.charges import matching
 from shipping_portal.billing.models import Charge
@@ -28,7 +29,7 @@ from shipping_portal.billing.reports import checking, posting, uploads
 from shipping_portal.carrier.scans import read_scan
 from shipping_portal.exporting import rows
 from shipping_portal.staff.resolution import unowned
-from shipping_portal.staff.resolution.verifying import NotConfirmed, confirm_reference
+from shipping_portal.staff.resolution.verifying import confirm_reference
 from tests import factories, older
 from tests.catalogue.pushing import basic, event, last, push, wire
 from tests.recording import improper
@@ -252,7 +253,7 @@ def test_a_reference_used_by_an_order_of_another_account_can_be_adopted(
     factories.order(quill, alice, status="booked", carrier_reference="staken0001", account=other())
     assert confirm_reference(order, "STAKEN0001").reference == "STAKEN0001"
     factories.order(quill, alice, status="booked", carrier_reference="staken0001", account=order.account)
-    with pytest.raises(NotConfirmed, match="Another order already has this reference"):
+    with pytest.raises(Refused, match="Another order already has this reference"):
         confirm_reference(order, "STAKEN0001")
 
 

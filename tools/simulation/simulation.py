@@ -21,13 +21,13 @@ from django.utils import timezone
 
 from orders.calling import gateway, turns
 from orders.models import CarrierAccount, Label, Order, Restore
+from shipping_portal.accounts.adminkit.actions import Refused
 from shipping_portal.accounts.models import Role
 from shipping_portal.billing.models import BillingReport
 from shipping_portal.billing.reports import posting, uploads
 from shipping_portal.importing.models import ImportRow
 from shipping_portal.jobs import sweep
 from shipping_portal.sandbox.contract import Contract
-from shipping_portal.staff.carrier import pausing
 from tests import factories
 from tests.template import copy_of_template
 from tools.simulation import verdict
@@ -176,7 +176,7 @@ def _rest(world: World, people: People) -> None:
     for _ in range(MOST_ROUNDS):
         people.operators.let_dead_letters_go_on()
         people.operators.close_the_gap()
-        with suppress(pausing.PauseRefused):  # bookings are on, or will be on once the gap is closed
+        with suppress(Refused):  # bookings are on, or will be on once the gap is closed
             people.operators.resume()
         for _ in range(DECISIONS):
             people.operators.decide()

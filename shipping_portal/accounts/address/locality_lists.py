@@ -13,6 +13,7 @@ from django.db import transaction
 from shipping_portal.accounts.address import places, receivers
 from shipping_portal.accounts.address.countries import STATES, state_code
 from shipping_portal.accounts.address.places import normalise_name, postal_code
+from shipping_portal.accounts.adminkit.actions import Refused
 from shipping_portal.accounts.models import Audit, Locality, LocalityList, PickupAddress
 
 COLUMNS = ("country", "suburb", "state", "postcode")
@@ -152,10 +153,6 @@ def _read_place(row: dict[str, Any], line: int) -> tuple[str, str, Place]:
 MUCH = 0.05  # removing this much of a list at once looks like a truncated file
 
 
-class AlreadyActive(Exception):
-    """Raised when this list is already in use."""
-
-
 @dataclass(frozen=True)
 class ListPreview:
     """What one country's new list would change. `stranded` are pickup addresses no longer on it."""
@@ -180,10 +177,10 @@ def preview_import(content: bytes, *, source: str, by: Any, at: dt.datetime) -> 
 
 @transaction.atomic
 def use_again(chosen: LocalityList, *, by: Any, reason: str, now: dt.datetime) -> None:
-    """Use an earlier list again. Raises AlreadyActive."""
+    """Use an earlier list again. Raises Refused."""
     active = LocalityList.objects.select_for_update().filter(country=chosen.country, is_active=True)
     if active.filter(pk=chosen.pk).exists():
-        raise AlreadyActive("This list is in use already.")
+        raise Refused("This list is in use already.")
     active.update(is_active=False)
     LocalityList.objects.filter(pk=chosen.pk).update(is_active=True)
     receivers.mark_off_list(chosen.country)

@@ -24,7 +24,7 @@ SHORTEST_REASON = 10
 
 
 class Refused(Exception):
-    """Raised when an action wasn't done. The text is for the operator."""
+    """Raised when an operator's change wasn't made. The text is for the operator."""
 
 
 class ReasonForm(forms.Form):

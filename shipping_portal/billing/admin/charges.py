@@ -74,20 +74,14 @@ def assign(charge: Charge, *, owner: tuple[Sender, Order | None], **written: Any
         .filter(report=charge.report_id, line=charge.line)
         .order_by("part")
     )
-    try:
-        for part in list(parts) or [charge]:
-            matching.assign_charge(part, sender=sender, order=order)
-    except matching.AlreadyAssigned:
-        raise Refused("This charge has already been assigned.") from None
+    for part in list(parts) or [charge]:
+        matching.assign_charge(part, sender=sender, order=order)
     charge.sender = sender  # the audit row belongs to the line
     return f"to {order or sender}"
 
 
 def _reverse(charge: Charge, *, reason: str, by: User, now: dt.datetime) -> str:
-    try:
-        correcting.reverse_charge(charge, by=by, now=now, reason=reason)
-    except correcting.NotReversible:
-        raise Refused("This charge has already been reversed, or can't be.") from None
+    correcting.reverse_charge(charge, by=by, now=now, reason=reason)
     return str(charge)
 
 

@@ -65,12 +65,7 @@ def _answer(
             f"The charge is {dispute.charge}. To credit more than that, add a credit on the"
             " sender's page."
         )
-    try:
-        disputing.answer_dispute(
-            dispute, accepted=accepted, text=text, by=by, now=now, credit=credit
-        )
-    except disputing.AlreadyAnswered:
-        raise Refused("Another operator has already answered it.") from None
+    disputing.answer_dispute(dispute, accepted=accepted, text=text, by=by, now=now, credit=credit)
     given = f", credit {credit} {dispute.charge.currency}" if credit else ""
     words = f"{dispute.get_state_display().lower()}{given}: {text}"
     Audit.write("dispute answered", dispute, by=by, sender=dispute.sender, reason=words, at=now)

@@ -69,12 +69,7 @@ def _count_repeats(report: BillingReport, **written: Any) -> str:
 
 
 def _reverse(report: BillingReport, *, by: User, now: dt.datetime, reason: str) -> str:
-    try:
-        count = correcting.reverse_report(report, by=by, now=now, reason=reason)
-    except correcting.NotReversible:
-        raise Refused(
-            "This report isn't posted, or one of its lines was reversed just now. Try again."
-        ) from None
+    count = correcting.reverse_report(report, by=by, now=now, reason=reason)
     return f"{report.name}, {count} line{'' if count == 1 else 's'}"
 
 

@@ -11,6 +11,7 @@ from django.utils import timezone
 from orders.booking import limits
 from orders.models import CarrierAccount, Order
 from orders.models.order import DAY, NO_DAY
+from shipping_portal.accounts.adminkit.actions import Refused
 from shipping_portal.accounts.models import Sender
 from shipping_portal.billing.charges import charge_events, reconciling, week_sums
 from shipping_portal.billing.models import REFUNDS, Charge, ChargeKind, ChargeQuerySet
@@ -32,10 +33,6 @@ NEEDED = (
 
 # days around a line's own: a refund comes weeks after its parcel's pickup
 AROUND = dt.timedelta(days=60)
-
-
-class AlreadyAssigned(Exception):
-    """Raised when the line already has an owner."""
 
 
 def orders_of(account: int, references: Collection[str]) -> dict[str, Order]:
@@ -129,12 +126,12 @@ def look_for_owners(now: dt.datetime) -> None:
 def assign_charge(charge: Charge, *, sender: Sender, order: Order | None = None) -> None:
     """Give a line to an owner.
 
-    Raises AlreadyAssigned, and ValueError for another sender's order.
+    Raises Refused, and ValueError for another sender's order.
     """
     if order and order.sender_id != sender.pk:
         raise ValueError(f"{order} is not {sender}'s")
     if not _attach_charge(charge, sender, order):
-        raise AlreadyAssigned
+        raise Refused("This charge has already been assigned.")
 
 
 def acted_on(order: Order) -> bool:

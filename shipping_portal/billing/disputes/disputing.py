@@ -8,6 +8,7 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 
+from shipping_portal.accounts.adminkit.actions import Refused
 from shipping_portal.accounts.models import User
 from shipping_portal.billing.charges import correcting
 from shipping_portal.billing.disputes import photos
@@ -17,10 +18,6 @@ from shipping_portal.billing.pages import notifications
 
 class AlreadyOpen(Exception):
     """Raised when the line is already disputed."""
-
-
-class AlreadyAnswered(Exception):
-    """Raised when another operator answered it."""
 
 
 @transaction.atomic
@@ -91,11 +88,11 @@ def answer_dispute(
     now: dt.datetime,
     credit: Decimal | None = None,
 ) -> None:
-    """Answer a dispute with a text for the sender, and a credit if due. Raises AlreadyAnswered."""
+    """Answer a dispute with a text for the sender, and a credit if due. Raises Refused."""
     state = Dispute.State.ACCEPTED if accepted else Dispute.State.DECLINED
     mine = Dispute.objects.open().filter(pk=dispute.pk)
     if not mine.update(state=state, answer=text, answered_at=now, answered_by=by):
-        raise AlreadyAnswered
+        raise Refused("Another operator has already answered it.")
     if credit:
         charge = dispute.charge
         given = correcting.credit_sender(

@@ -127,7 +127,7 @@ def _as_kept(what: str, account: CarrierAccount) -> dict[str, Any]:
     return {"text": kept.text if kept else "", "ends": AS_IT_IS}
 
 
-act = partial(AdminAction, needs="pause", refusals=(pausing.PauseRefused,))
+act = partial(AdminAction, needs="pause")
 
 
 def pause_actions(what: str, *, resumed: str) -> tuple[AdminAction, ...]:

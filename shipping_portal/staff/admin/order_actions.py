@@ -62,7 +62,6 @@ UNDO = AdminAction(
     do=undoing.undo_adoption,
     needs="resolve",
     applies=lambda order: undoing.is_adopted(order) and not undoing.undo_obstacle(order),
-    refusals=(undoing.CannotUndo,),
 )
 CONTEST = AdminAction(
     name="contest-adoption",
@@ -77,7 +76,6 @@ CONTEST = AdminAction(
     do=undoing.contest_adoption,
     needs="resolve",
     applies=lambda order: undoing.is_adopted(order) and bool(undoing.undo_obstacle(order)),
-    refusals=(undoing.CannotUndo,),
 )
 RESOLVED = AdminAction(
     name="second-order-resolved",
@@ -89,7 +87,6 @@ RESOLVED = AdminAction(
     do=duplicate_bookings.resolve_duplicate,
     needs="resolve",
     applies=lambda order: duplicate_bookings.waiting_duplicates(order).exists(),
-    refusals=(duplicate_bookings.NothingWaits,),
 )
 CANCEL = act(
     name="cancel",

@@ -15,7 +15,7 @@ from orders.calling import waiting
 from orders.calling.contract import contract_of
 from orders.masking import revealed_body
 from orders.models import BookingAttempt, Order
-from shipping_portal.accounts.adminkit.actions import AdminAction, ReasonForm
+from shipping_portal.accounts.adminkit.actions import AdminAction, ReasonForm, Refused
 from shipping_portal.accounts.adminkit.facts import Context
 from shipping_portal.accounts.models import Audit
 from shipping_portal.carrier import shapes
@@ -115,7 +115,7 @@ def _forms(order: Order, picked: dict[str, str]) -> dict[str, forms.Form]:
 def _taken(decide: Callable[..., None], order: Order, form: forms.Form, by: Any) -> bool:
     try:
         decide(order, by=by, now=timezone.now(), **form.cleaned_data)
-    except deciding.CannotResolve as refusal:
+    except Refused as refusal:
         form.add_error(None, str(refusal))
         return False
     return True
@@ -153,7 +153,7 @@ ADD_ORDER_ID = AdminAction(
     needs="resolve",
     applies=verifying.lacks_order_id,
     form=OrderIdForm,
-    refusals=(verifying.NotConfirmed, waiting.Full),
+    refusals=(Refused, waiting.Full),
 )
 
 

@@ -27,6 +27,7 @@ from orders.models import (
 from orders.models.statuses import Progress, Status
 from orders.notices import notifications
 from orders.status.transitions import move_to
+from shipping_portal.accounts.adminkit.actions import Refused
 from shipping_portal.accounts.models import Audit, Sender
 from shipping_portal.billing.charges import matching
 from shipping_portal.formats import admin_time
@@ -47,10 +48,6 @@ NOTHING_BOOKED: dict[str, Any] = {
     "progress_at": None,
     "due_at": None,  # an operator decides, not a repeat: see resolving
 }
-
-
-class CannotUndo(Exception):
-    """Raised when the undo no longer applies. The text tells the operator what does."""
 
 
 def is_adopted(order: Order) -> bool:
@@ -79,18 +76,16 @@ def undo_obstacle(order: Order) -> str:
 
 @transaction.atomic
 def undo_adoption(order: Order, *, by: Any, reason: str, now: dt.datetime) -> None:
-    """Make the order unclear again. Raises CannotUndo."""
+    """Make the order unclear again. Raises Refused."""
     _lock_order(order)
     if why := undo_obstacle(order):
-        raise CannotUndo(
-            f"{why} So it can't simply be undone: press “Contest the adoption” instead."
-        )
+        raise Refused(f"{why} So it can't simply be undone: press “Contest the adoption” instead.")
     _take_back(order, Status.UNCONFIRMED, "adoption undone", by=by, reason=reason, now=now)
 
 
 @transaction.atomic
 def contest_adoption(order: Order, *, by: Any, reason: str, now: dt.datetime) -> None:
-    """Make the order a conflict. Raises CannotUndo."""
+    """Make the order a conflict. Raises Refused."""
     _lock_order(order)
     _take_back(order, Status.CONFLICT, "adoption contested", by=by, reason=reason, now=now)
 
@@ -109,7 +104,7 @@ def _lock_order(order: Order) -> None:
     now = Order.locked(order.pk)
     list(order.labels.select_for_update())
     if now.carrier_reference != order.carrier_reference or not is_adopted(now):
-        raise CannotUndo("It is no longer booked under the reference you saw. Reload its page.")
+        raise Refused("It is no longer booked under the reference you saw. Reload its page.")
 
 
 def _take_back(
