@@ -29,6 +29,7 @@ from shipping_portal.accounts.access import (
 from shipping_portal.accounts.address.addresses import LineField
 from shipping_portal.accounts.models import Audit, User, belongs_to
 from shipping_portal.carrier.errors import CarrierError, LinkOff
+from shipping_portal.refused import Refused
 from tracking import watching
 from tracking.models import Watch
 
@@ -157,7 +158,7 @@ def tracking_page(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     context: dict[str, object] = {"order": found}
     try:
         context["link"] = tracking_page_link(found, by=request.user, now=timezone.now())
-    except NoLink as error:
+    except Refused as error:
         context["problem"] = str(error)
     response = render(request, "tracking/tracking_page.html", context)
     # never compressed: docs/decisions/0010
@@ -166,16 +167,12 @@ def tracking_page(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     return response
 
 
-class NoLink(Exception):
-    """Raised when there is no link to show. The text is for the sender."""
-
-
 def tracking_page_link(order: Order, *, by: User, now: dt.datetime) -> str:
-    """Return a fresh link in the sender's role, never stored and always audited. Raises NoLink."""
+    """Return a fresh link in the sender's role, never stored and always audited. Raises Refused."""
     if not order.is_booked:
-        raise NoLink("This page opens only while the parcel is booked.")
+        raise Refused("This page opens only while the parcel is booked.")
     if not gateway.is_reachable(order.account):
-        raise NoLink(
+        raise Refused(
             "It was booked on another carrier account, so its page can't be opened from here."
             " Contact us."
         )
@@ -186,11 +183,11 @@ def tracking_page_link(order: Order, *, by: User, now: dt.datetime) -> str:
                 order.carrier_order_id, order.carrier_reference or "", now=now
             )
     except waiting.Full as error:
-        raise NoLink(f"{error} Your parcel is not affected.") from error
+        raise Refused(f"{error} Your parcel is not affected.") from error
     except LinkOff as error:
-        raise NoLink("The carrier gives us no link to its own page for this parcel.") from error
+        raise Refused("The carrier gives us no link to its own page for this parcel.") from error
     except CarrierError as error:
-        raise NoLink(
+        raise Refused(
             "The carrier didn't give us the link just now. Your parcel is not affected; open this"
             " page again."
         ) from error

@@ -29,6 +29,7 @@ from shipping_portal.accounts.access import (
 )
 from shipping_portal.accounts.address.addresses import OnceOnly
 from shipping_portal.accounts.login import guesses
+from shipping_portal.refused import Refused
 from tracking import receiver_pages, receiver_words
 
 GUESSES = "receiver's page"  # as it is counted in the throttle
@@ -161,7 +162,7 @@ def _act(request: MemberRequest, order: Order, form: ShareForm) -> HttpResponse 
         stated = form.cleaned_data["contact"]
         try:
             receiver_pages.share(order, by=request.user, now=now, contact=stated)
-        except receiver_pages.NotNow as error:
+        except Refused as error:
             messages.error(request, str(error))
     else:
         return None

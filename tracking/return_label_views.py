@@ -22,6 +22,7 @@ from shipping_portal.accounts.access import (
     same_origin,
 )
 from shipping_portal.db.bucket import OutOfReach
+from shipping_portal.refused import Refused
 from tracking.receiver_views import HEADERS, POLICY, alone, guarded
 
 log = logging.getLogger(__name__)
@@ -82,7 +83,7 @@ def return_link(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     if request.method == "POST":
         try:
             made = return_links.make_return_link(found, by=request.user, now=now)
-        except return_links.LabelNotGiven as error:
+        except Refused as error:
             messages.error(request, str(error))
             return redirect("return_link", found.uuid)
     context = {

@@ -12,8 +12,8 @@ from django.db.models import Case, DateTimeField, Exists, OuterRef, Q, QuerySet,
 from django.db.models.functions import Upper
 
 from orders.models import BookingAttempt, Order
-from shipping_portal.accounts.adminkit.actions import Refused
 from shipping_portal.accounts.models import Audit
+from shipping_portal.refused import Refused
 
 
 def waiting_duplicates(order: Order) -> QuerySet[BookingAttempt]:

@@ -17,21 +17,18 @@ from orders.models import Order, ReturnLink
 from orders.models.statuses import Status
 from shipping_portal.accounts.models import Audit, User
 from shipping_portal.accounts.teams.team import token_hash
+from shipping_portal.refused import Refused
 
 LASTS = dt.timedelta(days=14)
-
-
-class LabelNotGiven(Exception):
-    """Raised when this label can't be given away. The text is for the sender."""
 
 
 def make_return_link(order: Order, *, by: User, now: dt.datetime) -> str:
     """Return a new address for this return's label; earlier ones no longer work.
 
-    Raises LabelNotGiven.
+    Raises Refused.
     """
     if why := why_no_link(order):
-        raise LabelNotGiven(why)
+        raise Refused(why)
     token = secrets.token_urlsafe(32)
     with transaction.atomic():
         Order.locked(order.pk)

@@ -37,7 +37,7 @@ class OtherInstallation(Exception):
 def add_station(name: str, *, member: Membership, now: dt.datetime) -> tuple[PrintStation, str]:
     """Make a station, with a token that can do nothing else. The token's text is shown once.
 
-    Raises TooManyTokens.
+    Raises Refused.
     """
     token, text = make_token(
         f"Print station {name}", ["print"], days=DAYS[-1], by=member.user, now=now, member=member

@@ -15,6 +15,7 @@ from orders.views.responses import show_remarks
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience, require_get_or_post
 from shipping_portal.accounts.address import receivers
 from shipping_portal.accounts.models import PickupAddress, Receiver, Sender
+from shipping_portal.refused import Refused
 
 
 @audience(BOOKERS)
@@ -121,6 +122,6 @@ class AddressForm(ReceiverForm):
                 is_saved=True,
                 is_off_list=False,
             )
-        except receivers.AlreadyThere as error:
+        except Refused as error:
             self.add_error("receiver_name", str(error))
         return not self.errors

@@ -14,11 +14,12 @@ from django.views.decorators.http import require_GET, require_POST
 from orders.drafting.form_fields import measure_fields
 from orders.drafting.forms import SIZES, UNITS
 from orders.drafting.receiver_form import line
-from orders.drafting.sizes import TooManySizes, append_size, make_default, move_size
+from orders.drafting.sizes import append_size, make_default, move_size
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience, require_get_or_post
 from shipping_portal.accounts.address.addresses import OnceOnly
 from shipping_portal.accounts.formatting import plain
 from shipping_portal.accounts.models import ParcelSize, Sender
+from shipping_portal.refused import Refused
 
 
 class SizeForm(OnceOnly):
@@ -63,7 +64,7 @@ class SizeForm(OnceOnly):
         except IntegrityError:
             # Somebody took the name between the check and now.
             self.add_error("name", f"There is a size named “{self.size.name}” already.")
-        except TooManySizes as error:
+        except Refused as error:
             self.add_error(None, str(error))
         return not self.errors
 

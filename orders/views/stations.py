@@ -26,8 +26,8 @@ from shipping_portal.accounts.access import (
     same_origin,
 )
 from shipping_portal.accounts.address.addresses import LineField
-from shipping_portal.accounts.api_tokens import TooManyTokens
 from shipping_portal.accounts.login.forms import Plain
+from shipping_portal.refused import Refused
 
 PROGRAM = Path(settings.BASE_DIR) / "tools" / "print_station.py"
 CHOSEN = "print_station"  # in the session: where labels scanned in this browser go
@@ -55,7 +55,7 @@ def print_stations(request: MemberRequest) -> HttpResponse:
             made, text = stations.add_station(
                 form.cleaned_data["name"], member=request.membership, now=timezone.now()
             )
-        except TooManyTokens as error:
+        except Refused as error:
             form.add_error(None, str(error))
         else:
             form = StationForm()

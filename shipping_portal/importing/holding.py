@@ -5,10 +5,10 @@ import datetime as dt
 from django.db import transaction
 
 from orders.models import Restore
-from shipping_portal.accounts.adminkit.actions import Refused
 from shipping_portal.accounts.models import Audit, User
 from shipping_portal.importing import booking, finishing
 from shipping_portal.importing.models import Import, ImportRow
+from shipping_portal.refused import Refused
 
 HELD = (
     "We are comparing this import with the carrier's records after a problem on our side. Its other"

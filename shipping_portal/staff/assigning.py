@@ -10,12 +10,13 @@ from typing import Any
 from django.db.models import Prefetch, Q
 
 from orders.models import BookingAttempt, Order
-from shipping_portal.accounts.adminkit.actions import Refused, audited
+from shipping_portal.accounts.adminkit.actions import audited
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.billing.admin import charges
 from shipping_portal.billing.charges import matching
 from shipping_portal.billing.models import Charge
 from shipping_portal.carrier.naming import Names
+from shipping_portal.refused import Refused
 from shipping_portal.staff.resolution.case import UNCLEAR
 from shipping_portal.staff.resolution.matches import EARLIER, LATER
 from shipping_portal.staff.resolution.verifying import (

@@ -16,7 +16,6 @@ from orders.erasing import erase_resolved, lock_orders
 from orders.folding import fold
 from orders.models import Draft, Order, Quote, searches
 from shipping_portal.accounts.address.phones import phone_spellings
-from shipping_portal.accounts.adminkit.actions import Refused
 from shipping_portal.accounts.erasing import NOBODYS
 from shipping_portal.accounts.models import Audit, Receiver, Sender, User
 from shipping_portal.importing.models import Import, ImportRow
@@ -24,6 +23,7 @@ from shipping_portal.jobs import erased_keys, erasing
 from shipping_portal.jobs.erasing import Chosen, Keys
 from shipping_portal.jobs.personal_data import ERASED
 from shipping_portal.jobs.retention import term
+from shipping_portal.refused import Refused
 from shipping_portal.staff.models import Note, SenderMail
 from tracking.erasing import UNREAD, webhooks_naming
 from tracking.models import TrackingEvent, WebhookDelivery

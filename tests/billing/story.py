@@ -13,10 +13,10 @@ from hypothesis.stateful import initialize, invariant, precondition, rule
 
 from orders.calling import gateway
 from orders.models import Order
-from shipping_portal.accounts.adminkit.actions import Refused
 from shipping_portal.billing.charges import correcting, matching
 from shipping_portal.billing.models import BillingReport, Charge, ChargeWord, round_cents
 from shipping_portal.billing.reports import checking, posting, uploads
+from shipping_portal.refused import Refused
 from tests import factories
 from tests.billing.conftest import line, refund
 from tests.billing.scene import File, Killed, Parcel, Scene, killed

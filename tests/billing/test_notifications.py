@@ -13,7 +13,6 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from orders.models import Order
-from shipping_portal.accounts.adminkit.actions import Refused
 from shipping_portal.accounts.mail import mailing, outbox
 from shipping_portal.accounts.models import Membership, Notification, NotificationChoice, Sender, User
 from shipping_portal.billing.charges import correcting, matching
@@ -23,6 +22,7 @@ from shipping_portal.billing.pages import line_reasons, statements
 from shipping_portal.billing.reports import posting
 from shipping_portal.billing.reports.balancing import report_balances
 from shipping_portal.jobs import sweep
+from shipping_portal.refused import Refused
 from tests import factories
 
 pytestmark = pytest.mark.django_db

@@ -11,13 +11,13 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from orders.models import Order
-from shipping_portal.accounts.adminkit.actions import Refused
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.billing.charges import correcting, matching
 from shipping_portal.billing.disputes import disputing
 from shipping_portal.billing.models import BillingReport, Charge
 from shipping_portal.billing.reports import posting
 from shipping_portal.billing.reports.balancing import Tally, report_tallies
+from shipping_portal.refused import Refused
 from tests import factories
 from tests.billing.conftest import line, refund, summed, total, written
 

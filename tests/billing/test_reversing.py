@@ -9,11 +9,11 @@ from django.utils import timezone
 
 from orders.calling import gateway
 from orders.models import Order
-from shipping_portal.accounts.adminkit.actions import Refused
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.billing.charges import correcting, week_sums
 from shipping_portal.billing.models import BillingReport, Charge, week_of
 from shipping_portal.billing.reports import checking, posting
+from shipping_portal.refused import Refused
 from tests import factories
 from tests.billing.conftest import line, refund, summed
 

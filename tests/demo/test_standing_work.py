@@ -11,12 +11,12 @@ from django.utils import timezone
 
 from orders.models import Order
 from shipping_portal.accounts import demo
-from shipping_portal.accounts.adminkit.actions import Refused
 from shipping_portal.accounts.login import signing_up
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.billing.disputes import disputing
 from shipping_portal.billing.models import BillingReport, Charge, ChargeWord, Dispute
 from shipping_portal.billing.reports import checking, posting
+from shipping_portal.refused import Refused
 from shipping_portal.staff import queues
 from shipping_portal.staff.demo import demo_history
 from shipping_portal.staff.resolution import case, deciding

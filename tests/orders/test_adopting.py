@@ -14,9 +14,9 @@ from orders.booking import bookings
 from orders.calling import gateway
 from orders.labels import fetching
 from orders.models import BookingAttempt, CarrierAccount, Order
-from shipping_portal.accounts.adminkit.actions import Refused
 from shipping_portal.accounts.models import Audit, Sender, User
 from shipping_portal.carrier.messages import Booked, Tracked
+from shipping_portal.refused import Refused
 from shipping_portal.staff.resolution import deciding, verifying
 from tests import factories
 from tests.sandbox_carrier import SandboxCarrier

@@ -23,10 +23,10 @@ from orders.labels import fetching
 from orders.models import BookingAttempt, CarrierAccount, Label, Order
 from orders.quoting import asking
 from orders.status import transitions
-from shipping_portal.accounts.adminkit.actions import Refused
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier.errors import NotSent, OutcomeUnknown
 from shipping_portal.carrier.messages import Booked, Money
+from shipping_portal.refused import Refused
 from shipping_portal.staff.resolution import deciding
 from tests import factories
 from tests.queries import sql_of

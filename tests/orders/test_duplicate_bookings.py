@@ -9,9 +9,9 @@ from django.utils import timezone
 from orders.booking import bookings, duplicate_bookings, recording
 from orders.calling import gateway
 from orders.models import BookingAttempt, Order
-from shipping_portal.accounts.adminkit.actions import Refused
 from shipping_portal.accounts.models import Audit, Sender, User
 from shipping_portal.carrier.errors import Rejected
+from shipping_portal.refused import Refused
 from shipping_portal.staff.resolution import deciding
 from shipping_portal.staff.resolution.verifying import Confirmed
 from tests import factories

@@ -10,12 +10,12 @@ from django.utils import timezone
 
 from orders.models import Order
 from orders.status.transitions import move_to
-from shipping_portal.accounts.adminkit.actions import Refused
 from shipping_portal.accounts.mail import mailing, outbox
 from shipping_portal.accounts.models import Notification, Sender, User
 from shipping_portal.importing import booking as importing
 from shipping_portal.importing import finishing, holding
 from shipping_portal.importing.models import Import, ImportRow
+from shipping_portal.refused import Refused
 from tests import factories
 from tests.orders.test_importing import GOOD, book, checked
 from tests.sandbox_carrier import SandboxCarrier

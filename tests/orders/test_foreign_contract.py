@@ -19,8 +19,8 @@ from orders.labels import fetching
 from orders.models import CarrierCall, Label, Order
 from orders.quoting import asking
 from orders.status import references
-from shipping_portal.accounts.adminkit.actions import Refused
 from shipping_portal.accounts.models import Sender, User
+from shipping_portal.refused import Refused
 from shipping_portal.staff.resolution import verifying
 from tests import factories
 from tests.recording import improper

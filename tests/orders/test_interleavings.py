@@ -10,9 +10,9 @@ from orders.booking import bookings, recording, resolving
 from orders.calling import gateway
 from orders.cancelling import cancels
 from orders.models import Order
-from shipping_portal.accounts.adminkit.actions import Refused
 from shipping_portal.accounts.models import User
 from shipping_portal.carrier.client import Carrier
+from shipping_portal.refused import Refused
 from shipping_portal.staff.resolution import deciding, undoing
 from tests.sandbox_carrier import SandboxCarrier
 

@@ -7,12 +7,12 @@ from allauth.socialaccount.models import SocialAccount
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from shipping_portal.accounts.adminkit.actions import Refused
 from shipping_portal.accounts.login import signing_on
 from shipping_portal.accounts.login.claims import PersonClaims
 from shipping_portal.accounts.models import Audit, Role, Sender, Session, User
 from shipping_portal.accounts.teams import people
 from shipping_portal.jobs import erasing
+from shipping_portal.refused import Refused
 from tests import factories
 
 pytestmark = pytest.mark.django_db

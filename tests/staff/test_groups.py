@@ -15,10 +15,11 @@ from django.utils import timezone
 
 from orders.models import Order
 from shipping_portal.accounts.adminkit import permissions
-from shipping_portal.accounts.adminkit.actions import ActionsAdmin, Refused
+from shipping_portal.accounts.adminkit.actions import ActionsAdmin
 from shipping_portal.accounts.models import Audit, Sender, User
 from shipping_portal.accounts.teams import people
 from shipping_portal.billing.models import BillingProfile, Dispute
+from shipping_portal.refused import Refused
 from tests import factories
 from tests.staff.conftest import REASON
 from tracking.models import EventWord

@@ -14,10 +14,10 @@ from orders.calling import gateway
 from orders.models import CarrierAccount, CarrierCall, Order
 from orders.models.account import BOOKINGS, PAUSABLE, QUOTES
 from orders.quoting import asking
-from shipping_portal.accounts.adminkit.actions import Refused
 from shipping_portal.accounts.models import Audit, Sender, User
 from shipping_portal.jobs import sweep
 from shipping_portal.jobs.sweep import Sweep
+from shipping_portal.refused import Refused
 from shipping_portal.staff import queues
 from shipping_portal.staff.admin.carrier import end_of
 from shipping_portal.staff.carrier import pausing

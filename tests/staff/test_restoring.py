@@ -15,11 +15,11 @@ from orders.booking import bookings
 from orders.calling import gateway
 from orders.models import CarrierAccount, Label, Order, Replacement, Restore
 from orders.models.account import BOOKINGS
-from shipping_portal.accounts.adminkit.actions import Refused
 from shipping_portal.accounts.models import Audit, Notification, Sender, User
 from shipping_portal.importing import booking as importing
 from shipping_portal.importing import holding
 from shipping_portal.importing.models import ImportRow
+from shipping_portal.refused import Refused
 from shipping_portal.staff import queues
 from shipping_portal.staff.resolution import matches
 from shipping_portal.staff.restores import fencing, restoring

@@ -13,12 +13,12 @@ from orders.booking import bookings
 from orders.labels import fetching
 from orders.models import BucketFile, LabelBytes, Order
 from orders.status.transitions import advance, move_to
-from shipping_portal.accounts.adminkit.actions import Refused
 from shipping_portal.accounts.models import Audit, Notification, Sender, User
 from shipping_portal.billing.charges import matching
 from shipping_portal.billing.models import Charge, Dispute
 from shipping_portal.billing.reports import posting
 from shipping_portal.carrier.messages import LabelFile
+from shipping_portal.refused import Refused
 from shipping_portal.staff.resolution import deciding, undoing
 from tests import factories
 from tests.billing.conftest import line, summed, take  # noqa: F401  (a fixture)

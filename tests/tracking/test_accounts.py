@@ -21,13 +21,13 @@ from orders.labels import fetching
 from orders.models import CarrierAccount, Order
 from orders.quoting import asking
 from orders.status import references
-from shipping_portal.accounts.adminkit.actions import Refused
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.billing.charges import matching
 from shipping_portal.billing.models import Charge
 from shipping_portal.billing.reports import checking, posting, uploads
 from shipping_portal.carrier.scans import read_scan
 from shipping_portal.exporting import rows
+from shipping_portal.refused import Refused
 from shipping_portal.staff.resolution import unowned
 from shipping_portal.staff.resolution.verifying import confirm_reference
 from tests import factories, older

@@ -10,7 +10,7 @@ from orders.booking import booking_rules, bookings
 from orders.booking.limits import LimitReached
 from orders.cancelling import replacing
 from orders.models import Order
-from shipping_portal.accounts.adminkit.actions import Refused
+from shipping_portal.refused import Refused
 from tools.simulation.world import World
 
 REFUSALS = (

@@ -21,12 +21,12 @@ from django.utils import timezone
 
 from orders.calling import gateway, turns
 from orders.models import CarrierAccount, Label, Order, Restore
-from shipping_portal.accounts.adminkit.actions import Refused
 from shipping_portal.accounts.models import Role
 from shipping_portal.billing.models import BillingReport
 from shipping_portal.billing.reports import posting, uploads
 from shipping_portal.importing.models import ImportRow
 from shipping_portal.jobs import sweep
+from shipping_portal.refused import Refused
 from shipping_portal.sandbox.contract import Contract
 from tests import factories
 from tests.template import copy_of_template

@@ -13,8 +13,8 @@ from django.db import transaction
 from shipping_portal.accounts.address import places, receivers
 from shipping_portal.accounts.address.countries import STATES, state_code
 from shipping_portal.accounts.address.places import normalise_name, postal_code
-from shipping_portal.accounts.adminkit.actions import Refused
 from shipping_portal.accounts.models import Audit, Locality, LocalityList, PickupAddress
+from shipping_portal.refused import Refused
 
 COLUMNS = ("country", "suburb", "state", "postcode")
 LONGEST = {"suburb": 80, "state": 40, "postcode": 12}

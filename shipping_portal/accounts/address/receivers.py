@@ -25,6 +25,7 @@ from shipping_portal.accounts.address.text import as_seen, normalise_name
 from shipping_portal.accounts.models import Locality, Receiver, ReceiverKey, Sender
 from shipping_portal.carrier.messages import Party
 from shipping_portal.db.planned_statements import Given, PlannedUpdate
+from shipping_portal.refused import Refused
 
 LONGEST_KEY = 120
 MOST_STREETS = 1000  # how many of a sender's receivers are searched by street
@@ -46,10 +47,6 @@ USE = PlannedUpdate(
     uses=F("uses") + 1,
     used_at=Given("at", DateTimeField()),
 )
-
-
-class AlreadyThere(Exception):
-    """Raised when another row of this sender is the same person at the same place."""
 
 
 def receiver_fingerprint(party: Party) -> str:
@@ -74,14 +71,14 @@ def keys_of(party: Party) -> set[str]:
 
 
 def store_receiver(receiver: Receiver, party: Party, **values: Any) -> None:
-    """Write the row with its fingerprint and keys. Raises AlreadyThere, changing nothing."""
+    """Write the row with its fingerprint and keys. Raises Refused, changing nothing."""
     for name, value in {**asdict(party), **values}.items():
         setattr(receiver, name, value)
     receiver.fingerprint = receiver_fingerprint(party)
     with transaction.atomic():
         same = Receiver.objects.filter(sender=receiver.sender_id, fingerprint=receiver.fingerprint)
         if same.exclude(pk=receiver.pk).exists():
-            raise AlreadyThere(f"{party.name} at this address is in your address book already.")
+            raise Refused(f"{party.name} at this address is in your address book already.")
         receiver.save()
         receiver.keys.all().delete()
         _write_keys(receiver, party)
@@ -129,7 +126,7 @@ def correct_receiver(sender: Sender, before: Party, after: Party) -> None:
         return
     try:
         store_receiver(wrong, after)
-    except AlreadyThere:
+    except Refused:
         if not wrong.is_saved:
             wrong.delete()
 

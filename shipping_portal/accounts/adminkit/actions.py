@@ -19,12 +19,9 @@ from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.adminkit.facts import ReadOnlyAdmin
 from shipping_portal.accounts.models import Audit, Sender, User
 from shipping_portal.accounts.models.audit import subject_of
+from shipping_portal.refused import Refused
 
 SHORTEST_REASON = 10
-
-
-class Refused(Exception):
-    """Raised when an operator's change wasn't made. The text is for the operator."""
 
 
 class ReasonForm(forms.Form):

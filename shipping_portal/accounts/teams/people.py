@@ -9,10 +9,10 @@ from django.core.mail import send_mail
 from django.db import transaction
 
 from shipping_portal.accounts.adminkit import permissions
-from shipping_portal.accounts.adminkit.actions import Refused
 from shipping_portal.accounts.login import sessions
 from shipping_portal.accounts.models import Audit, Membership, Sender, User
 from shipping_portal.accounts.teams import team
+from shipping_portal.refused import Refused
 
 SECOND_FACTOR_MAIL = """An operator turned off two-step verification for your account.
 
@@ -78,17 +78,10 @@ def move_person(
         raise Refused("This person is there already.")
     with transaction.atomic():
         if member is not None:
-            _leave(member, by=by, now=now)
+            team.remove_member(member, by=by, now=now)
         Membership.objects.create(sender=target, user=person, role=role)
         action = "moved to another business"
         Audit.write(action, person, by=by, sender=target, reason=reason, at=now)
-
-
-def _leave(member: Membership, *, by: User, now: dt.datetime) -> None:
-    try:
-        team.remove_member(member, by=by, now=now)
-    except team.NotPossible as refusal:
-        raise Refused(str(refusal)) from refusal
 
 
 def set_groups(person: User, groups: list[str], *, by: User, reason: str, now: dt.datetime) -> None:

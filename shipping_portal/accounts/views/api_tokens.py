@@ -15,9 +15,10 @@ from shipping_portal.accounts.access import (
     audience,
     require_get_or_post,
 )
-from shipping_portal.accounts.api_tokens import TooManyTokens, make_token, revoke_token
+from shipping_portal.accounts.api_tokens import make_token, revoke_token
 from shipping_portal.accounts.models import ApiToken
 from shipping_portal.accounts.token_forms import TokenForm
+from shipping_portal.refused import Refused
 
 
 @audience(EVERY_MEMBER)
@@ -34,7 +35,7 @@ def api_tokens(request: MemberRequest) -> HttpResponse:
                 member=request.membership,
                 now=timezone.now(),
             )
-        except TooManyTokens as error:
+        except Refused as error:
             form.add_error(None, str(error))
         else:
             form = TokenForm(role=request.membership.role)

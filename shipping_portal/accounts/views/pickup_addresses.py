@@ -16,6 +16,7 @@ from shipping_portal.accounts.address import pickup_form
 from shipping_portal.accounts.address.addresses import same_name
 from shipping_portal.accounts.address.pickup_form import PickupAddressForm
 from shipping_portal.accounts.models import PickupAddress
+from shipping_portal.refused import Refused
 
 
 @audience(OWNERS)
@@ -57,7 +58,7 @@ def change_address(request: MemberRequest, address: int) -> HttpResponse:
         elif "delete" in request.POST:
             pickup_form.delete_address(found, by=request.user, at=now)
             messages.success(request, f"Deleted {found}. Parcels already booked keep it.")
-    except pickup_form.LastPickupAddress as error:
+    except Refused as error:
         messages.error(request, str(error))
     return redirect("pickup_addresses")
 

@@ -39,6 +39,7 @@ from shipping_portal.accounts.settings_forms import (
     carrier_names,
 )
 from shipping_portal.accounts.teams import closing
+from shipping_portal.refused import Refused
 
 
 @audience(EVERY_MEMBER)
@@ -130,7 +131,7 @@ def close_account(request: MemberRequest) -> HttpResponse:
     if form.is_valid():
         try:
             closing.close_account(request.sender, by=request.user, now=timezone.now())
-        except closing.CannotClose as why:
+        except Refused as why:
             form.add_error(None, str(why))
         else:
             return redirect("close_account")

@@ -17,9 +17,9 @@ from shipping_portal.accounts.access import (
 )
 from shipping_portal.accounts.models import WebhookEndpoint
 from shipping_portal.accounts.webhooks import endpoints, switching
-from shipping_portal.accounts.webhooks.endpoints import TooManyEndpoints
 from shipping_portal.accounts.webhooks.forms import EndpointForm, SinceForm
 from shipping_portal.db.keyset import Keyset, whole_number
+from shipping_portal.refused import Refused
 
 NEWEST = Keyset(is_descending=True)
 DONE = {
@@ -43,7 +43,7 @@ def webhooks(request: MemberRequest) -> HttpResponse:
             _, secret = endpoints.add_endpoint(
                 request.sender, **form.cleaned_data, by=request.user, now=now
             )
-        except TooManyEndpoints as error:
+        except Refused as error:
             form.add_error(None, str(error))
         else:
             form = EndpointForm()

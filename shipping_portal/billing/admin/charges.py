@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString
 
 from orders.models import Order
 from orders.status.references import with_reference
-from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction, ReasonForm, Refused
+from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction, ReasonForm
 from shipping_portal.accounts.adminkit.facts import ReadOnlyInline, column, link_to
 from shipping_portal.accounts.adminkit.filters import SenderFilter, choices
 from shipping_portal.accounts.adminkit.queues import Wait
@@ -24,6 +24,7 @@ from shipping_portal.billing.charges import correcting, matching, reconciling
 from shipping_portal.billing.models import BillingReport, Charge, ChargeKind, Dispute, Hold
 from shipping_portal.billing.reports import posting
 from shipping_portal.billing.reports.balancing import HELD, LEFT_OUT
+from shipping_portal.refused import Refused
 
 WEEKS = 26
 

@@ -14,13 +14,14 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from orders.masking import SafeText
-from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction, Refused
+from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction
 from shipping_portal.accounts.adminkit.facts import AdminPage, Context, column, link_to
 from shipping_portal.accounts.adminkit.filters import SenderFilter
 from shipping_portal.accounts.models import Audit, User
 from shipping_portal.billing import queues
 from shipping_portal.billing.disputes import disputing, photos
 from shipping_portal.billing.models import Dispute
+from shipping_portal.refused import Refused
 
 ACCEPT = "accept"
 FACTS = {

@@ -15,12 +15,12 @@ from django.utils import timezone
 
 from orders.calling import gateway
 from orders.models import CarrierAccount, Order
-from shipping_portal.accounts.adminkit.actions import Refused
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.billing.charges import charge_events, week_sums
 from shipping_portal.billing.models import BillingReport, Charge, ChargeKind, week_of
 from shipping_portal.billing.pages import notifications
 from shipping_portal.billing.reports import checking
+from shipping_portal.refused import Refused
 
 State = BillingReport.State
 BATCH = 1000  # lines reversed by one statement

@@ -11,7 +11,6 @@ from django.utils import timezone
 from orders.booking import limits
 from orders.models import CarrierAccount, Order
 from orders.models.order import DAY, NO_DAY
-from shipping_portal.accounts.adminkit.actions import Refused
 from shipping_portal.accounts.models import Sender
 from shipping_portal.billing.charges import charge_events, reconciling, week_sums
 from shipping_portal.billing.models import REFUNDS, Charge, ChargeKind, ChargeQuerySet
@@ -19,6 +18,7 @@ from shipping_portal.billing.pages import notifications
 from shipping_portal.billing.reports import kinds, posting
 from shipping_portal.billing.reports.reading import other_spellings
 from shipping_portal.jobs.registry import chore
+from shipping_portal.refused import Refused
 
 NEEDED = (
     "account_id",

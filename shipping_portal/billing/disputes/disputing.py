@@ -8,12 +8,12 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 
-from shipping_portal.accounts.adminkit.actions import Refused
 from shipping_portal.accounts.models import User
 from shipping_portal.billing.charges import correcting
 from shipping_portal.billing.disputes import photos
 from shipping_portal.billing.models import Charge, Dispute, DisputePhoto
 from shipping_portal.billing.pages import notifications
+from shipping_portal.refused import Refused
 
 
 class AlreadyOpen(Exception):

@@ -9,10 +9,11 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.utils import timezone
 
-from shipping_portal.accounts.adminkit.actions import ReasonForm, Refused
+from shipping_portal.accounts.adminkit.actions import ReasonForm
 from shipping_portal.accounts.adminkit.facts import Context
 from shipping_portal.jobs import erasing
 from shipping_portal.jobs.erased_keys import NoErasedFile
+from shipping_portal.refused import Refused
 from shipping_portal.staff import erasing as acts
 from shipping_portal.staff import finding
 

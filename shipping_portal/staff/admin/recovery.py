@@ -144,7 +144,6 @@ class DeadLetterAdmin(ActionsAdmin):
             _try_again,
             needs="retry",
             audit="dead letter tried again",
-            refusals=(dead_letters.NoLongerParked,),
         ),
     )
     list_display = ["name", "about", "failures", "last_error", "parked_at"]

@@ -15,11 +15,12 @@ from orders.calling import waiting
 from orders.calling.contract import contract_of
 from orders.masking import revealed_body
 from orders.models import BookingAttempt, Order
-from shipping_portal.accounts.adminkit.actions import AdminAction, ReasonForm, Refused
+from shipping_portal.accounts.adminkit.actions import AdminAction, ReasonForm
 from shipping_portal.accounts.adminkit.facts import Context
 from shipping_portal.accounts.models import Audit
 from shipping_portal.carrier import shapes
 from shipping_portal.carrier.contract import Contract
+from shipping_portal.refused import Refused
 from shipping_portal.staff.resolution import case, deciding, unowned, verifying
 from shipping_portal.staff.resolution.verifying import known_order_id
 

@@ -10,10 +10,10 @@ from django.db import transaction
 
 from orders.models import CarrierAccount, Restore
 from orders.models.account import BOOKINGS, PAUSE_FIELDS, Pause
-from shipping_portal.accounts.adminkit.actions import Refused
 from shipping_portal.accounts.models import Audit, User
 from shipping_portal.formats import admin_time
 from shipping_portal.jobs.registry import chore
+from shipping_portal.refused import Refused
 
 
 @transaction.atomic

@@ -11,10 +11,10 @@ from orders.labels import fetching
 from orders.models import BookingAttempt, Order
 from orders.models.statuses import Status
 from orders.status.transitions import move_to
-from shipping_portal.accounts.adminkit.actions import Refused
 from shipping_portal.accounts.models import Audit
 from shipping_portal.billing.charges import matching
 from shipping_portal.jobs.registry import enqueue
+from shipping_portal.refused import Refused
 from shipping_portal.staff.resolution import verifying
 
 SHORTEST_REASON = 10

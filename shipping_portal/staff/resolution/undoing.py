@@ -27,10 +27,10 @@ from orders.models import (
 from orders.models.statuses import Progress, Status
 from orders.notices import notifications
 from orders.status.transitions import move_to
-from shipping_portal.accounts.adminkit.actions import Refused
 from shipping_portal.accounts.models import Audit, Sender
 from shipping_portal.billing.charges import matching
 from shipping_portal.formats import admin_time
+from shipping_portal.refused import Refused
 from tracking import polling
 
 UNCLEAR = (Status.UNCONFIRMED, Status.CONFLICT)

@@ -13,7 +13,6 @@ from orders.models import BookingAttempt, Label, Order
 from orders.models.restores import OLDER
 from orders.models.statuses import Status
 from orders.status.references import is_same
-from shipping_portal.accounts.adminkit.actions import Refused
 from shipping_portal.accounts.models import Audit
 from shipping_portal.billing.models import Charge
 from shipping_portal.carrier.errors import CarrierError, OperationOff
@@ -22,6 +21,7 @@ from shipping_portal.carrier.reading import read_cancel_state
 from shipping_portal.carrier.values import normalise_word
 from shipping_portal.formats import admin_time
 from shipping_portal.jobs.registry import enqueue
+from shipping_portal.refused import Refused
 
 UNCHECKED = "not checked: the carrier shows no tracking from here"
 UNCOMPARED = "not compared: the carrier shows no orders from here"
