@@ -11,7 +11,11 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST
 
 from orders.cancelling import cancels
-from orders.cancelling.cancel_rules import refuse_cancel_unless_allowed, why_not_cancelled_now
+from orders.cancelling.cancel_rules import (
+    CANNOT_CANCEL,
+    refuse_cancel_unless_allowed,
+    why_not_cancelled_now,
+)
 from orders.drafting.receivers import shown_receiver
 from orders.labels.printing import MOST
 from orders.list.export import export_columns, read_orders
@@ -81,7 +85,7 @@ def _judge_cancelling(request: MemberRequest, order: Order) -> dict[str, Any]:
     order.sender = request.sender
     try:
         refuse_cancel_unless_allowed(order, timezone.now())
-    except (Order.WrongStatus, Order.PickupProblem, Order.AlreadyCollected) as error:
+    except CANNOT_CANCEL as error:
         why = why_not(order, error)
     else:
         why = ""
@@ -106,7 +110,7 @@ def _cancel_each(request: MemberRequest, found: list[Order]) -> HttpResponse:
         order.sender = request.sender
         try:
             cancels.ask_to_cancel(order, by=request.user, why="not sending it", now=timezone.now())
-        except (Order.WrongStatus, Order.PickupProblem, Order.AlreadyCollected) as error:
+        except CANNOT_CANCEL as error:
             order.refresh_from_db(fields=["status", "progress"])
             kept.append(f"{order.carrier_reference or 'One parcel'}: {why_not(order, error)}")
         else:

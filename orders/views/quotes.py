@@ -11,6 +11,7 @@ from django.views.decorators.http import require_POST
 
 from orders.booking import booking_rules, bookings
 from orders.cancelling import replacing
+from orders.cancelling.cancel_rules import CANNOT_CANCEL
 from orders.drafting import drafts
 from orders.drafting.forms import BookForm, WeightForm
 from orders.drafting.parcel_details import ParcelDetails
@@ -148,7 +149,7 @@ def _correct(
         )
     except booking_rules.Suspended:
         return suspended_page(request, status=403)
-    except (Order.WrongStatus, Order.PickupProblem, Order.AlreadyCollected):
+    except CANNOT_CANCEL:
         return redirect("cancel", order.uuid)
     except NO_BOOKING as error:
         form.add_error(None, error_sentence(error, request.sender))

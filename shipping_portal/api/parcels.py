@@ -15,6 +15,7 @@ from ninja import Header, Query
 
 from orders.booking import booking_rules, bookings
 from orders.cancelling import cancels, replacing
+from orders.cancelling.cancel_rules import CANNOT_CANCEL
 from orders.drafting import drafts, returning
 from orders.drafting.forms import BookForm
 from orders.labels import fetching
@@ -186,7 +187,7 @@ def cancel_parcel(request: MemberRequest, parcel: uuid.UUID) -> Any:
     if found.status not in {*BEING_CANCELLED, Status.CANCELLED}:
         try:
             cancels.ask_to_cancel(found, by=request.user, why="not sending it", now=timezone.now())
-        except (Order.PickupProblem, Order.AlreadyCollected, Order.WrongStatus) as error:
+        except CANNOT_CANCEL as error:
             raise ApiProblem("state", _state_in_words(request, parcel)) from error
     return shown.pointer_to(found)
 
@@ -230,7 +231,7 @@ def _ask_to_replace(
         raise ApiProblem("invalid", errors={"quote": [OLD_PRICE]}) from error
     except (booking_rules.Suspended, *NO_BOOKING) as error:
         raise _not_booked(error, request.sender, now) from error
-    except (Order.PickupProblem, Order.AlreadyCollected, Order.WrongStatus) as error:
+    except CANNOT_CANCEL as error:
         raise ApiProblem("state", _state_in_words(request, order.uuid)) from error
 
 

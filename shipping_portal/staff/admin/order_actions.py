@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from orders.booking import duplicate_bookings
 from orders.cancelling import cancel_outcomes, cancels
-from orders.cancelling.cancel_rules import can_cancel
+from orders.cancelling.cancel_rules import CANNOT_CANCEL, can_cancel
 from orders.models import CancelAttempt, Order
 from orders.models.statuses import Status
 from shipping_portal.accounts.adminkit.actions import AdminAction
@@ -49,7 +49,7 @@ def duplicate_booking_notice(order: Order) -> str:
 act = partial(
     AdminAction,
     needs="resolve",
-    refusals=(Order.WrongStatus, Order.PickupProblem, Order.AlreadyCollected),
+    refusals=CANNOT_CANCEL,
 )
 UNDO = AdminAction(
     name="undo-adoption",
