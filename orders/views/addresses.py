@@ -15,7 +15,10 @@ from orders.views.responses import show_remarks
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience, require_get_or_post
 from shipping_portal.accounts.address import receivers
 from shipping_portal.accounts.models import PickupAddress, Receiver, Sender
+from shipping_portal.db.keyset import Keyset
 from shipping_portal.refused import Refused
+
+NEWEST_FIRST = Keyset(is_descending=True)
 
 
 @audience(BOOKERS)
@@ -27,17 +30,14 @@ def addresses(request: MemberRequest) -> HttpResponse:
     found = receivers.list_receivers(
         request.sender, q=query["q"], group=query["group"], off_list=off_list
     )
-    before = query["before"]
-    if before.isascii() and before.isdigit() and len(before) < 19:
-        found = found.filter(pk__lt=int(before))
-    rows = list(found[: receivers.PAGE + 1])
+    page = NEWEST_FIRST.page(found, on=query["before"])
     context = {
         **query,
         "search": query["q"],  # `q` is also the search box for parcels at the top
         "q": "",
         "off_list": off_list,
-        "rows": rows[: receivers.PAGE],
-        "older": rows[receivers.PAGE - 1].pk if len(rows) > receivers.PAGE else None,
+        "rows": page.rows,
+        "older": page.on,
         "groups": receivers.groups_of(request.sender),
         "off_count": request.sender.receivers.filter(is_off_list=True).count(),
         "is_filtered": any(query.values()) or off_list,

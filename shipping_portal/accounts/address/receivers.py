@@ -186,7 +186,7 @@ def _begins_with(start: str) -> Q:
     return begins & Q(key__gte=start, key__lt=start[:-1] + chr(ord(start[-1]) + 1))
 
 
-PAGE = 50
+MOST_SETS = 50  # of duplicates, shown at once
 BATCH = 2000
 MOST_COMPARED = 20_000  # rows of one sender that are searched for duplicates
 
@@ -215,7 +215,7 @@ def find_duplicates(sender: Sender) -> list[list[Receiver]]:
     rows = sender.receivers.order_by("-uses", "-pk").values_list("pk", "name", "postcode")
     for key, name, postcode in rows[:MOST_COMPARED]:
         seen.setdefault((normalise_name(name), normalise_name(postcode)), []).append(key)
-    twice = [keys for keys in seen.values() if len(keys) > 1][:PAGE]
+    twice = [keys for keys in seen.values() if len(keys) > 1][:MOST_SETS]
     found = sender.receivers.in_bulk([key for keys in twice for key in keys])
     return [[found[key] for key in keys] for keys in twice]
 
