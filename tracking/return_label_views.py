@@ -62,7 +62,6 @@ def _take(link: ReturnLink) -> HttpResponse:
     headers = HEADERS | {
         "Content-Disposition": f'attachment; filename="return-{link.order.carrier_reference}.pdf"',
         "Content-Security-Policy": "default-src 'none'",
-        "X-Content-Type-Options": "nosniff",
     }
     return HttpResponse(content, content_type="application/pdf", headers=headers)
 

@@ -83,8 +83,6 @@ def label(request: MemberRequest, order: uuid.UUID, size: str) -> HttpResponse:
     response["Content-Disposition"] = (
         f'{"attachment" if is_download else "inline"}; filename="{name}"'
     )
-    response["Cache-Control"] = "private, no-store"
-    response["X-Content-Type-Options"] = "nosniff"
     response["X-Frame-Options"] = "SAMEORIGIN"
     # No sandbox: the browser's own viewer has to show it.
     response["Content-Security-Policy"] = "default-src 'none'; frame-ancestors 'self'"
@@ -271,8 +269,6 @@ def originals_zip(request: MemberRequest) -> HttpResponse | StreamingHttpRespons
     response = StreamingHttpResponse(parts, content_type="application/zip")
     day = now.astimezone(request.sender.tzinfo).date()
     response["Content-Disposition"] = f'attachment; filename="labels-{day:%Y-%m-%d}.zip"'
-    response["Cache-Control"] = "private, no-store"
-    response["X-Content-Type-Options"] = "nosniff"
     return response
 
 
