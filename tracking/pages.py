@@ -29,6 +29,7 @@ from shipping_portal.accounts.access import (
 from shipping_portal.accounts.address.addresses import LineField
 from shipping_portal.accounts.models import Audit, User, belongs_to
 from shipping_portal.carrier.errors import CarrierError, LinkOff
+from shipping_portal.http.forms import render_form
 from shipping_portal.refused import Refused
 from tracking import watching
 from tracking.models import Watch
@@ -70,7 +71,7 @@ def watched(request: MemberRequest) -> HttpResponse:
         if watch:
             return redirect("watched_parcel", watch.uuid)
     context = {"form": form, "rows": _watches_of(request).order_by("-pk")[: watching.MOST_WATCHES]}
-    return render(request, "tracking/watched.html", context, status=422 if form.errors else 200)
+    return render_form(request, "tracking/watched.html", context)
 
 
 def _watch_from_form(request: MemberRequest, form: WatchForm) -> Watch | None:

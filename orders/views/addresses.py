@@ -16,6 +16,7 @@ from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience, re
 from shipping_portal.accounts.address import receivers
 from shipping_portal.accounts.models import PickupAddress, Receiver, Sender
 from shipping_portal.db.keyset import Keyset
+from shipping_portal.http.forms import render_form
 from shipping_portal.refused import Refused
 
 NEWEST_FIRST = Keyset(is_descending=True)
@@ -94,7 +95,7 @@ def _form_page(request: MemberRequest, receiver: Receiver | None) -> HttpRespons
         show_remarks(request, form)
         return redirect("addresses")
     context = {"form": form, "receiver": receiver}
-    return render(request, "orders/address.html", context, status=422 if form.errors else 200)
+    return render_form(request, "orders/address.html", context)
 
 
 class AddressForm(ReceiverForm):

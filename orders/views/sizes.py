@@ -19,6 +19,7 @@ from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience, re
 from shipping_portal.accounts.address.addresses import OnceOnly
 from shipping_portal.accounts.formatting import plain
 from shipping_portal.accounts.models import ParcelSize, Sender
+from shipping_portal.http.forms import render_form
 from shipping_portal.refused import Refused
 
 
@@ -128,4 +129,4 @@ def _form_page(request: MemberRequest, form: SizeForm) -> HttpResponse:
         messages.success(request, f"Saved {form.size.name}.")
         return redirect("sizes")
     context = {"form": form, "size": form.size}
-    return render(request, "orders/size.html", context, status=422 if form.errors else 200)
+    return render_form(request, "orders/size.html", context)

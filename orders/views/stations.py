@@ -9,7 +9,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.db.models import Q
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
@@ -27,6 +27,7 @@ from shipping_portal.accounts.access import (
 )
 from shipping_portal.accounts.address.addresses import LineField
 from shipping_portal.accounts.login.forms import Plain
+from shipping_portal.http.forms import render_form
 from shipping_portal.refused import Refused
 
 PROGRAM = Path(settings.BASE_DIR) / "tools" / "print_station.py"
@@ -66,8 +67,7 @@ def print_stations(request: MemberRequest) -> HttpResponse:
         "site": settings.SITE_URL,
         **seen_stations(request),
     }
-    status = 422 if form.errors else 200
-    return render(request, "orders/print_stations.html", context, status=status)
+    return render_form(request, "orders/print_stations.html", context)
 
 
 @audience(BOOKERS)

@@ -31,6 +31,7 @@ from shipping_portal.accounts.login.adapter import landing_page
 from shipping_portal.accounts.login.forms import NEEDED, Plain
 from shipping_portal.accounts.models import Audit, Invitation, Membership, Role, User
 from shipping_portal.accounts.teams import team
+from shipping_portal.http.forms import render_form
 from shipping_portal.refused import Refused
 
 BACKEND = "shipping_portal.accounts.login.backend.MemberBackend"
@@ -114,7 +115,7 @@ def team_page(request: MemberRequest) -> HttpResponse:
         "now": timezone.now(),
     }
     context |= _activity(request)
-    return render(request, "accounts/team.html", context, status=422 if form.errors else 200)
+    return render_form(request, "accounts/team.html", context)
 
 
 def _activity(request: MemberRequest) -> dict[str, Any]:

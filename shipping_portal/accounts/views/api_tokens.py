@@ -4,7 +4,7 @@ from allauth.account.decorators import reauthentication_required
 from django.contrib import messages
 from django.db.models import QuerySet
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, redirect
 from django.utils import timezone
 from django.views.decorators.http import require_POST
 
@@ -18,6 +18,7 @@ from shipping_portal.accounts.access import (
 from shipping_portal.accounts.api_tokens import make_token, revoke_token
 from shipping_portal.accounts.models import ApiToken
 from shipping_portal.accounts.token_forms import TokenForm
+from shipping_portal.http.forms import render_form
 from shipping_portal.refused import Refused
 
 
@@ -42,7 +43,7 @@ def api_tokens(request: MemberRequest) -> HttpResponse:
     now = timezone.now()
     rows = [(token, token.why_ended(now)) for token in _tokens_seen_by(request)]
     context = {"form": form, "rows": rows, "token": text}
-    return render(request, "accounts/api_tokens.html", context, status=422 if form.errors else 200)
+    return render_form(request, "accounts/api_tokens.html", context)
 
 
 @audience(EVERY_MEMBER)

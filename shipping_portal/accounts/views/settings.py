@@ -39,6 +39,7 @@ from shipping_portal.accounts.settings_forms import (
     carrier_names,
 )
 from shipping_portal.accounts.teams import closing
+from shipping_portal.http.forms import render_form
 from shipping_portal.refused import Refused
 
 
@@ -137,7 +138,7 @@ def close_account(request: MemberRequest) -> HttpResponse:
             return redirect("close_account")
     why_not = [] if request.sender.closed_at else closing.in_the_way(request.sender)
     context = {"form": form, "why_not": why_not, "days": settings.CLOSED_ACCOUNT_DAYS}
-    return render(request, "accounts/close.html", context, status=422 if form.errors else 200)
+    return render_form(request, "accounts/close.html", context)
 
 
 def _settings_panel(
@@ -163,7 +164,7 @@ def _settings_panel(
         messages.success(request, f"{title} saved.")
         return redirect("settings")
     context = {"form": form, "name": name, "title": title, **more}
-    return render(request, template, context, status=422 if form.errors else 200)
+    return render_form(request, template, context)
 
 
 @audience(EVERY_MEMBER)

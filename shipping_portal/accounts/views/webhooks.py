@@ -5,7 +5,7 @@ from typing import Any
 from allauth.account.decorators import reauthentication_required
 from django.contrib import messages
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, redirect
 from django.utils import timezone
 from django.views.decorators.http import require_POST
 
@@ -19,6 +19,7 @@ from shipping_portal.accounts.models import WebhookEndpoint
 from shipping_portal.accounts.webhooks import endpoints, switching
 from shipping_portal.accounts.webhooks.forms import EndpointForm, SinceForm
 from shipping_portal.db.keyset import Keyset, whole_number
+from shipping_portal.http.forms import render_form
 from shipping_portal.refused import Refused
 
 NEWEST = Keyset(is_descending=True)
@@ -50,7 +51,7 @@ def webhooks(request: MemberRequest) -> HttpResponse:
     own = WebhookEndpoint.objects.for_user(request.user).order_by("pk")
     rows = [(endpoint, endpoint.state(now)) for endpoint in own]
     context = {"form": form, "rows": rows, "secret": secret}
-    return render(request, "accounts/webhooks.html", context, status=422 if form.errors else 200)
+    return render_form(request, "accounts/webhooks.html", context)
 
 
 @audience(OWNERS)
@@ -129,5 +130,4 @@ def _page(request: MemberRequest, endpoint: WebhookEndpoint, **more: Any) -> Htt
         "page": page,
         **more,
     }
-    status = 422 if more["form"].errors else 200
-    return render(request, "accounts/webhook_endpoint.html", context, status=status)
+    return render_form(request, "accounts/webhook_endpoint.html", context)
