@@ -213,7 +213,7 @@ def test_a_poll_and_the_opening_of_its_parcel_never_deadlock(quill: Sender, alic
 
     def look() -> None:
         is_locked.wait(10)
-        looks.ask_for_look(parcel.pk, now=now)
+        looks.request_poll(parcel.pk, now=now)
 
     assert at_once(open_it, look) == [None, None]
     assert Poll.objects.get().due_at == now
@@ -310,7 +310,7 @@ def test_a_booking_that_fails_while_its_import_ends_is_reported_once(quill: Send
         order = factories.order(quill, alice, status="unconfirmed")
         factories.import_row(quill, alice, file=file, state="booked", order=order, problems={})
         fail = partial(move_to, order, "not_booked", reason="-", at=now)
-        assert at_once(partial(finishing.look, now), fail) == [None, None]
+        assert at_once(partial(finishing.finish_done_imports, now), fail) == [None, None]
     assert Notification.objects.filter(kind="booking").count() == 10
 
 

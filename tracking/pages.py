@@ -123,7 +123,7 @@ def watched_parcel(request: MemberRequest, watch: uuid.UUID) -> HttpResponse:
         "parcel": found.parcel,
         "carrier": gateway.carrier_titles().get(found.parcel.account_id, ""),
         "state": state,
-        "masks_details": request.membership.role == BOOKKEEPER or _is_anothers(found),
+        "masks_details": request.membership.role == BOOKKEEPER or _is_booked_elsewhere(found),
         "is_over": found.parcel.progress in {Progress.DELIVERED, Progress.LOST, Progress.EXPIRED},
     }
     template = (
@@ -132,7 +132,7 @@ def watched_parcel(request: MemberRequest, watch: uuid.UUID) -> HttpResponse:
     return render(request, template, context)
 
 
-def _is_anothers(watch: Watch) -> bool:
+def _is_booked_elsewhere(watch: Watch) -> bool:
     """Return whether another account here booked it: the carrier's texts aren't for this one."""
     order = watch.parcel.order
     return order is not None and order.sender_id != watch.sender_id

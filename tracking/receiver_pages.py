@@ -28,7 +28,9 @@ ENDED, SILENT = dt.timedelta(days=30), dt.timedelta(days=60)
 IS_OVER = Q(order__progress__in=sorted(TERMINAL)) | Q(order__status=Status.CANCELLED)
 
 
-def share(order: Order, *, by: User, now: dt.datetime, contact: str | None = None) -> ReceiverPage:
+def share_page(
+    order: Order, *, by: User, now: dt.datetime, contact: str | None = None
+) -> ReceiverPage:
     """Return the parcel's page, new or as it was.
 
     `contact` is what the receiver can ask at; None means the one the account stated last. Raises
@@ -49,7 +51,7 @@ def share(order: Order, *, by: User, now: dt.datetime, contact: str | None = Non
 
 
 @transaction.atomic
-def stop(order: Order, *, by: User, now: dt.datetime) -> None:
+def stop_sharing(order: Order, *, by: User, now: dt.datetime) -> None:
     """Delete the page. Its address never works again; sharing again makes another."""
     deleted, _ = ReceiverPage.objects.filter(order=order).delete()
     if deleted:

@@ -57,7 +57,7 @@ def follow(request: HttpRequest, token: str) -> HttpResponse:
         request,
         GUESSES,
         lambda: receiver_pages.find_page(token, now),
-        lambda page: alone("tracking/follow.html", facts=receiver_words.facts_of(page, now)),
+        lambda page: alone("tracking/follow.html", facts=receiver_words.page_facts(page, now)),
         nothing="tracking/follow_nothing.html",
     )
 
@@ -156,12 +156,12 @@ def _act(request: MemberRequest, order: Order, form: ShareForm) -> HttpResponse 
     """Share or stop, and return the redirect back, or None if the input is invalid."""
     now = timezone.now()
     if request.POST.get("need") == "stop":
-        receiver_pages.stop(order, by=request.user, now=now)
+        receiver_pages.stop_sharing(order, by=request.user, now=now)
         messages.success(request, "Stopped. The link opens nothing any more.")
     elif form.is_valid():
         stated = form.cleaned_data["contact"]
         try:
-            receiver_pages.share(order, by=request.user, now=now, contact=stated)
+            receiver_pages.share_page(order, by=request.user, now=now, contact=stated)
         except Refused as error:
             messages.error(request, str(error))
     else:

@@ -53,7 +53,7 @@ def _show(link: ReturnLink) -> HttpResponse:
 def _take(link: ReturnLink) -> HttpResponse:
     """Send the carrier's bytes, and use up the link."""
     try:
-        content = return_links.take(link, timezone.now())
+        content = return_links.use_link(link, timezone.now())
     except (LabelBytes.DoesNotExist, OutOfReach, Label.Damaged) as error:
         log.error("the label of return %s can't be read: %s", link.order_id, type(error).__name__)
         return alone("tracking/return_label_later.html", HTTPStatus.SERVICE_UNAVAILABLE)
@@ -76,7 +76,7 @@ def return_link(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     )
     now, made = timezone.now(), ""
     if request.method == "POST" and request.POST.get("need") == "withdraw":
-        return_links.withdraw(found, by=request.user, now=now)
+        return_links.withdraw_link(found, by=request.user, now=now)
         messages.success(request, "Withdrawn. The link opens nothing any more.")
         return redirect("return_link", found.uuid)
     if request.method == "POST":

@@ -67,13 +67,13 @@ def stations_of(user: Any, now: dt.datetime) -> list[PrintStation]:
     return list(found.select_related("token").annotate(waiting=waiting).order_by("name", "pk"))
 
 
-def note_seen(station: PrintStation, now: dt.datetime) -> None:
+def record_contact(station: PrintStation, now: dt.datetime) -> None:
     """Record that a station made contact."""
     if station.seen_at is None or now - station.seen_at >= SEEN_EVERY:
         PrintStation.objects.filter(pk=station.pk).update(seen_at=now)
 
 
-def know_installation(station: PrintStation, installation: uuid.UUID, printer: str) -> None:
+def register_installation(station: PrintStation, installation: uuid.UUID, printer: str) -> None:
     """Remember the installation and its printer.
 
     Raises OtherInstallation for a second one: it doesn't know what the first has printed.
@@ -92,7 +92,7 @@ def know_installation(station: PrintStation, installation: uuid.UUID, printer: s
 # -- Asking --------------------------------------------------------------------------------------
 
 
-def ask_for(
+def request_prints(
     orders: Iterable[Order],
     station: PrintStation,
     *,
@@ -158,7 +158,7 @@ def withdraw_waiting(station: PrintStation, *, now: dt.datetime) -> int:
 # -- What a station does -------------------------------------------------------------------------
 
 
-def take_next(station: PrintStation, *, now: dt.datetime) -> PrintJob | None:
+def claim_next(station: PrintStation, *, now: dt.datetime) -> PrintJob | None:
     """Return the job that the station already has, or else take the oldest that waits.
 
     Returns None after skipping several that are no longer wanted: the station asks again soon.

@@ -31,7 +31,7 @@ from shipping_portal.accounts.access import (
     audience,
     require_get_or_post,
 )
-from shipping_portal.accounts.address.text import as_seen
+from shipping_portal.accounts.address.text import normalise_text
 
 LONGEST_NOTE = 500
 NOT_BOOKED = "It isn't booked, so there is nothing to cancel."
@@ -145,9 +145,9 @@ def note_many(request: MemberRequest) -> HttpResponse:
             "query": request.POST.get("query", "")[:2000],
         }
         return render(request, "orders/parcels_note.html", context)
-    text = "".join(c if c.isprintable() else " " for c in as_seen(request.POST["note"])).strip()[
-        :LONGEST_NOTE
-    ]
+    text = "".join(
+        c if c.isprintable() else " " for c in normalise_text(request.POST["note"])
+    ).strip()[:LONGEST_NOTE]
     Order.objects.for_user(request.user).filter(
         pk__in=list(found.values_list("pk", flat=True))
     ).update(note=text)

@@ -98,7 +98,7 @@ def book(request: MemberRequest, draft: uuid.UUID) -> HttpResponse:
         return _prices_page(request, found, quote, form)
     if found.corrects:
         return _correct(request, found.corrects, found, quote, form)
-    if _is_a_surprise(request, quote, chosen["form_token"]):
+    if _may_be_duplicate(request, quote, chosen["form_token"]):
         return _quotes_page(request, found, quote, form, is_question=True)
     chosen["is_another"] = "another" in request.POST
     try:
@@ -157,7 +157,7 @@ def _correct(
     return redirect("replacing", order.uuid)
 
 
-def _is_a_surprise(request: MemberRequest, quote: Quote, token: uuid.UUID) -> bool:
+def _may_be_duplicate(request: MemberRequest, quote: Quote, token: uuid.UUID) -> bool:
     """Return whether a similar parcel was just booked, and nobody confirmed this one."""
     if "another" in request.POST or request.sender.is_suspended:
         return False

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_GET, require_POST
 from orders.labels import printing, stations
 from orders.models import Order, PrintJob, PrintStation
 from orders.models.statuses import Status
-from orders.views.chosen import read_uuids, too_many_labels, way_back
+from orders.views.chosen import queue_query, read_uuids, too_many_labels
 from shipping_portal.accounts.access import (
     BOOKERS,
     MemberRequest,
@@ -65,7 +65,7 @@ def print_stations(request: MemberRequest) -> HttpResponse:
         "made": made,
         "token": text,
         "site": settings.SITE_URL,
-        **seen_stations(request),
+        **station_context(request),
     }
     return render_form(request, "orders/print_stations.html", context)
 
@@ -82,7 +82,7 @@ def station_program(request: MemberRequest) -> HttpResponse:
     )
 
 
-def seen_stations(request: MemberRequest) -> dict[str, Any]:
+def station_context(request: MemberRequest) -> dict[str, Any]:
     """Return the account's stations, what each is doing, and which one this browser prints at."""
     now = timezone.now()
     found = stations.stations_of(request.user, now)
@@ -124,7 +124,7 @@ def print_at_station(request: MemberRequest, station: uuid.UUID) -> HttpResponse
     chosen = read_uuids(request.POST.getlist("order"))
     if len(chosen) > printing.MOST:
         return too_many_labels(request)
-    query = way_back(request.POST.get("query", ""))
+    query = queue_query(request.POST.get("query", ""))
     back = f"{reverse('print_queue')}?{query}"
     if not found.is_on(timezone.now()):
         messages.warning(request, f"{found} is off, so nothing was sent there.")
@@ -135,7 +135,9 @@ def print_at_station(request: MemberRequest, station: uuid.UUID) -> HttpResponse
         return _scanned(request, found, back)
     orders = printing.chosen_orders(_printable(request), chosen)
     is_again = request.POST.get("again") == "yes"
-    count = stations.ask_for(orders, found, by=request.user, now=timezone.now(), is_again=is_again)
+    count = stations.request_prints(
+        orders, found, by=request.user, now=timezone.now(), is_again=is_again
+    )
     _tell(request, found, orders, count)
     return redirect(back)
 
@@ -166,7 +168,9 @@ def _scanned(request: MemberRequest, station: PrintStation, back: str) -> HttpRe
         if not orders:
             messages.warning(request, f"{text} isn't a parcel with a label to print.")
         else:
-            count = stations.ask_for(waiting[:1], station, by=request.user, now=timezone.now())
+            count = stations.request_prints(
+                waiting[:1], station, by=request.user, now=timezone.now()
+            )
             _tell(request, station, waiting[:1], count)
         return redirect(back)
     return redirect(f"{back}&again={orders[0].uuid}")
@@ -177,7 +181,7 @@ def _printable(request: MemberRequest) -> Any:
     return mine.select_related("sender").prefetch_related("labels")
 
 
-def asked_again(request: MemberRequest) -> Order | None:
+def parcel_to_reprint(request: MemberRequest) -> Order | None:
     """Return the scanned parcel whose label may be on paper, to ask whether to print it again."""
     wanted = read_uuids([request.GET.get("again", "")])
     found = _printable(request).filter(uuid__in=wanted).first()

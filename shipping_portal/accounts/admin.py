@@ -340,7 +340,7 @@ class LocalityListAdmin(ActionsAdmin):
             "Use this list",
             "Suburbs and postcodes are checked against this list from now on. It replaces the"
             " country's current list.",
-            locality_lists.use_again,
+            locality_lists.reactivate_list,
             needs="localities",
             applies=lambda chosen: not chosen.is_active,
         ),

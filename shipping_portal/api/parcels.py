@@ -67,9 +67,9 @@ def book_parcel(
     quote = _quote_to_book(request, chosen.quote)
     asked["is_another"] = chosen.another
     if not chosen.another:
-        _refuse_surprise(request, quote, asked["form_token"], now)
+        _refuse_duplicate(request, quote, asked["form_token"], now)
     order = _submit(request, quote, asked, now)
-    for name, value in rates.of_bookings(request.sender, now).items():
+    for name, value in rates.booking_headers(request.sender, now).items():
         response[name] = value
     found = shown.pointer_to(order)
     response["Location"] = found["url"]
@@ -92,7 +92,7 @@ def _quote_to_book(request: MemberRequest, key: uuid.UUID) -> Quote:
     return quote
 
 
-def _refuse_surprise(
+def _refuse_duplicate(
     request: MemberRequest, quote: Quote, token: uuid.UUID, now: dt.datetime
 ) -> None:
     """Raise a problem if a parcel is like one just booked, which the page would ask about."""
@@ -116,19 +116,19 @@ def _submit(request: MemberRequest, quote: Quote, asked: dict[str, Any], now: dt
     except bookings.TokenReused as error:
         raise ApiProblem("key-reused", REUSED, parcel=str(error)) from error
     except Order.SentBack as error:  # booked by another request, just now
-        _refuse_surprise(request, quote, asked["form_token"], now)
+        _refuse_duplicate(request, quote, asked["form_token"], now)
         raise ApiProblem("state", returning.ANOTHER) from error
     except (booking_rules.Suspended, *NO_BOOKING) as error:
-        raise _not_booked(error, request.sender, now) from error
+        raise _booking_problem(error, request.sender, now) from error
 
 
-def _not_booked(error: Exception, sender: Sender, now: dt.datetime) -> ApiProblem:
+def _booking_problem(error: Exception, sender: Sender, now: dt.datetime) -> ApiProblem:
     """Return the problem that forbids this booking."""
     match error:
         case booking_rules.Suspended():
             return ApiProblem("suspended", str(error))
         case bookings.LimitReached() | booking_rules.Paused():
-            return rates.no_answer(error, sender, now)
+            return rates.unavailable_problem(error, sender, now)
     words = error_sentence(error, sender)
     return ApiProblem("invalid", errors={FIELD_OF.get(type(error), "quote"): [words]})
 
@@ -230,7 +230,7 @@ def _ask_to_replace(
     except replacing.OldPrice as error:
         raise ApiProblem("invalid", errors={"quote": [OLD_PRICE]}) from error
     except (booking_rules.Suspended, *NO_BOOKING) as error:
-        raise _not_booked(error, request.sender, now) from error
+        raise _booking_problem(error, request.sender, now) from error
     except CANNOT_CANCEL as error:
         raise ApiProblem("state", _state_in_words(request, order.uuid)) from error
 
@@ -256,7 +256,7 @@ def confirm_parcel(request: MemberRequest, parcel: uuid.UUID, chosen: schemas.Co
     except (booking_rules.CarrierChanged, booking_rules.PickupDayPassed) as error:
         raise ApiProblem("state", error_sentence(error, request.sender)) from error
     except (booking_rules.Suspended, booking_rules.Paused, bookings.LimitReached) as error:
-        raise _not_booked(error, request.sender, now) from error
+        raise _booking_problem(error, request.sender, now) from error
     except Order.SentBack as error:
         raise ApiProblem("state", returning.ANOTHER) from error
     except Order.WrongStatus as error:
@@ -281,7 +281,9 @@ def share_parcel(request: MemberRequest, parcel: uuid.UUID, share: schemas.Share
     refuse_invalid(form)
     contact = None if share.contact is None else form.cleaned_data["contact"]
     try:
-        page = receiver_pages.share(found, by=request.user, now=timezone.now(), contact=contact)
+        page = receiver_pages.share_page(
+            found, by=request.user, now=timezone.now(), contact=contact
+        )
     except Refused as error:
         raise ApiProblem("state", str(error)) from error
     return {"url": receiver_pages.link_of(page), "contact": page.contact}
@@ -290,7 +292,7 @@ def share_parcel(request: MemberRequest, parcel: uuid.UUID, share: schemas.Share
 @api_operation("DELETE", "/parcels/{uuid:parcel}/share", scope="parcels:book", status=204)
 def stop_sharing_parcel(request: MemberRequest, parcel: uuid.UUID) -> Any:
     """Stop sharing a parcel's page. Its address never works again."""
-    receiver_pages.stop(_parcel_of(request, parcel), by=request.user, now=timezone.now())
+    receiver_pages.stop_sharing(_parcel_of(request, parcel), by=request.user, now=timezone.now())
 
 
 @api_operation("GET", "/parcels/{uuid:parcel}/label", scope="labels:read", openapi_extra=shown.PDF)

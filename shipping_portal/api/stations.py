@@ -73,13 +73,13 @@ def take_print_job(request: MemberRequest, taken: TakeIn) -> Any:
     """
     now, station = timezone.now(), _station_of(request)
     try:
-        stations.know_installation(station, taken.installation, taken.printer)
+        stations.register_installation(station, taken.installation, taken.printer)
     except stations.OtherInstallation as error:
         raise ApiProblem("state", OTHER) from error
-    stations.note_seen(station, now)
+    stations.record_contact(station, now)
     if request.sender.dispatch_stopped_at:
         raise ApiProblem("suspended", request.sender.suspension_text)
-    job = stations.take_next(station, now=now)
+    job = stations.claim_next(station, now=now)
     if job is None:
         return HttpResponse(status=204, headers={"Retry-After": AGAIN_SECONDS})
     label = stations.label_of(job)
@@ -118,7 +118,7 @@ def report_print_job(request: MemberRequest, job: uuid.UUID, reported: ReportIn)
     If it is reported twice, the first result stays.
     """
     now, found = timezone.now(), _job_of(request, job)
-    stations.note_seen(found.station, now)
+    stations.record_contact(found.station, now)
     if reported.outcome == "stuck":
         stations.report_stuck(found, reported.words)
     else:

@@ -44,7 +44,7 @@ class ImportAdmin(ActionsAdmin):
             "let-go",
             "Resume this import",
             "Waiting rows are booked as their sender chose when they pressed Book.",
-            holding.let_go,
+            holding.release_import,
             applies=lambda file: bool(file.hold) and file.restore_id is None,
         ),
         act(

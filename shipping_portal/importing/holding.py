@@ -26,7 +26,7 @@ def hold(file: Import, *, text: str, by: User, reason: str, now: dt.datetime) ->
     _write("import held", file, by, f"{reason} Its sender reads “{text}”", now)
 
 
-def let_go(file: Import, *, by: User, reason: str, now: dt.datetime) -> None:
+def release_import(file: Import, *, by: User, reason: str, now: dt.datetime) -> None:
     """Release a held import. Raises Refused."""
     with transaction.atomic():
         if not Import.objects.filter(pk=file.pk, restore=None).exclude(hold="").update(hold=""):

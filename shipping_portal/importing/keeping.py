@@ -18,7 +18,7 @@ def may_delete(file: Import) -> bool:
 
 
 @transaction.atomic
-def take_off_the_list(file: Import, now: dt.datetime) -> bool:
+def delete_or_archive(file: Import, now: dt.datetime) -> bool:
     """Delete the import and return True, or archive it if it has parcels. Raises UnderWay."""
     # A press of Book comes before or after, never in between.
     Sender.locked(file.sender_id)
@@ -32,6 +32,6 @@ def take_off_the_list(file: Import, now: dt.datetime) -> bool:
     return False
 
 
-def bring_back(file: Import) -> None:
+def unarchive(file: Import) -> None:
     """Restore an archived import to the list."""
     Import.objects.filter(pk=file.pk).update(archived_at=None)

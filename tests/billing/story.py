@@ -113,7 +113,7 @@ class Story(Scene):
     def a_report_is_taken(self, which: int, copy: int) -> None:
         file = self.files[which % len(self.files)]
         with suppress(uploads.TakenBefore):
-            made = uploads.take(
+            made = uploads.store_report(
                 gateway.current_account(), file.name, file.content(copy), by=self.sam, now=timezone.now()
             )
             file.reports.append(made.pk)
@@ -123,7 +123,7 @@ class Story(Scene):
     def a_damaged_report_is_taken(self, which: int, cut: int) -> None:
         file = self.files[which % len(self.files)]
         with suppress(uploads.TakenBefore):
-            broken = uploads.take(
+            broken = uploads.store_report(
                 gateway.current_account(), file.name, file.content()[:-cut], by=self.sam, now=timezone.now()
             )
             checking.read_due_report(broken.pk)

@@ -562,7 +562,7 @@ def come_back(file: Import, sender: Sender, by: User) -> Import:
     heads, rows = progress.failed_sheet(file)
     data = b"".join(sheets.stream_sheet("failed.csv", heads, rows).streaming_content)
     now = timezone.now()
-    again = uploads.take(reading.read(data), name="failed.csv", sender=sender, by=by, now=now)
+    again = uploads.store_upload(reading.read(data), name="failed.csv", sender=sender, by=by, now=now)
     work_off(again)
     return again
 
@@ -602,7 +602,7 @@ def test_a_partly_booked_file_imported_again_says_how_much_was_booked(
 ) -> None:
     book(checked(quill, alice, GOOD, GOOD.replace("3056", "9999").replace("1001", "1002")))
     nothing_booked = checked(quill, alice, GOOD, GOOD.replace("3056", "9999").replace("1001", "1002"))
-    before = uploads.booked_before(nothing_booked)
+    before = uploads.find_booked_copy(nothing_booked)
     assert before is not None
     assert (before.pk < nothing_booked.pk, before.booked_rows) == (True, 1)
 
@@ -637,7 +637,7 @@ def test_a_size_for_all_rows_fills_in_what_the_file_lacks(shop: SandboxCarrier, 
     file.refresh_from_db()
     work_off(file)
     assert states(file) == ["ready"]
-    again = uploads.take(
+    again = uploads.store_upload(
         reading.read(sheet(bare.replace("1001", "1002"))), name="next.csv", sender=quill, by=alice,
         now=timezone.now(),
     )  # fmt: skip

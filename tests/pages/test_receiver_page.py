@@ -54,7 +54,7 @@ def order(quill: Sender, alice: User, localities: None) -> Order:
 
 def share(order: Order, **more: Any) -> str:
     """Share the parcel, and return the path of its page."""
-    page = receiver_pages.share(order, by=order.made_by, now=timezone.now(), **more)
+    page = receiver_pages.share_page(order, by=order.made_by, now=timezone.now(), **more)
     return receiver_pages.link_of(page).removeprefix("http://127.0.0.1:8000")
 
 
@@ -225,7 +225,7 @@ def test_the_url_is_in_no_row_and_no_log_line(order: Order, lines: Callable[[], 
     Client().get(path)
     Client().get(path.rstrip("/"))
     Client().get(path + "more/")
-    receiver_pages.stop(order, by=order.made_by, now=timezone.now())
+    receiver_pages.stop_sharing(order, by=order.made_by, now=timezone.now())
     Client().get(path)
     written = "\n".join(lines())
     assert "/follow/[cut]" in written

@@ -270,7 +270,7 @@ def test_a_bookings_24_hours_of_tries_restart_when_a_pause_ends(
     if how == "resumed":
         pausing.resume_account(account, what, by=sam, reason=REASON, now=end)
     if "written down" in how:
-        pausing.end_what_is_over(now)
+        pausing.end_expired_pauses(now)
     bookings.process_booking(order.pk)
     order.refresh_from_db()
     assert order.status == status
@@ -302,7 +302,7 @@ def test_no_booking_is_lost_in_a_stop_of_over_a_day(
     CarrierAccount.objects.update(stopped_at=now - 48 * HOUR, stopped_reason="unpaid", probe_due_at=now + MINUTE)
     if what:
         paused(what, at=now - 40 * HOUR, ends_at=now - 39 * HOUR)
-        pausing.end_what_is_over(now)
+        pausing.end_expired_pauses(now)
     bookings.process_booking(first.pk)
     first.refresh_from_db()
     assert (first.status, first.attempts.count()) == ("booking", 0)
@@ -411,7 +411,7 @@ def test_an_action_on_one_account_does_not_change_another(
 @pytest.mark.parametrize("what", PAUSABLE)
 def test_each_pause_that_ends_by_itself_is_recorded(paused: Pause, sam: User, now: dt.datetime, what: str) -> None:
     account = paused(what, at=now - HOUR, ends_at=now - MINUTE)
-    pausing.end_what_is_over(now)
+    pausing.end_expired_pauses(now)
     assert recorded() == [(f"{what} paused", sam), (f"{what} pause ended", None)]
     assert f"senders see “{TEXT}”" in Audit.objects.latest("pk").reason
     account.refresh_from_db()

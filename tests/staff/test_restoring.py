@@ -234,7 +234,7 @@ def test_a_held_import_is_not_released_automatically(
     assert act("let-go", file) not in page_of(staff, file)
     assert press(staff, "let-go", file).status_code == 409
     with pytest.raises(Refused):  # from a page that was opened before the restore
-        holding.let_go(file, by=sam, reason=REASON, now=timezone.now())
+        holding.release_import(file, by=sam, reason=REASON, now=timezone.now())
     assert again(file).hold == holding.HELD
 
 

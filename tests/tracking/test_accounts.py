@@ -182,7 +182,7 @@ def test_an_older_accounts_order_gets_its_labels_links_cancellation_and_bill_the
 
     second = booked(quill, alice)
     assert (second.account, len(new.ledger("booked")), len(old.ledger("booked"))) == (gateway.current_account(), 1, 2)
-    report = uploads.take(before, *old.report(), by=None, now=timezone.now())
+    report = uploads.store_report(before, *old.report(), by=None, now=timezone.now())
     while report.state == "reading":
         checking.read_due_report(report.pk)
         report.refresh_from_db()

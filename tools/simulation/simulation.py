@@ -214,7 +214,7 @@ def _bill(world: World, people: People, carrier: Carrier) -> None:
     carrier.app.control.stray("SSTRAY001", "31.40")
     path = Path(carrier.app.control.report()["path"])
     with suppress(uploads.TakenBefore):
-        uploads.take(gateway.current_account(), path.name, path.read_bytes(), by=None, now=timezone.now())
+        uploads.store_report(gateway.current_account(), path.name, path.read_bytes(), by=None, now=timezone.now())
     _rest(world, people)
     for report in BillingReport.objects.all():
         posting.post_report(report, by=None, now=timezone.now())

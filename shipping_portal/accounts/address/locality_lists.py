@@ -176,7 +176,7 @@ def preview_import(content: bytes, *, source: str, by: Any, at: dt.datetime) -> 
 
 
 @transaction.atomic
-def use_again(chosen: LocalityList, *, by: Any, reason: str, now: dt.datetime) -> None:
+def reactivate_list(chosen: LocalityList, *, by: Any, reason: str, now: dt.datetime) -> None:
     """Use an earlier list again. Raises Refused."""
     active = LocalityList.objects.select_for_update().filter(country=chosen.country, is_active=True)
     if active.filter(pk=chosen.pk).exists():

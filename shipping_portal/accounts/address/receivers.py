@@ -21,7 +21,7 @@ from django.db.models import (
     Sum,
 )
 
-from shipping_portal.accounts.address.text import as_seen, normalise_name
+from shipping_portal.accounts.address.text import normalise_name, normalise_text
 from shipping_portal.accounts.models import Locality, Receiver, ReceiverKey, Sender
 from shipping_portal.carrier.messages import Party
 from shipping_portal.db.planned_statements import Given, PlannedUpdate
@@ -149,7 +149,7 @@ def _at_street(sender: Sender, text: str) -> QuerySet[Receiver]:
     Streets have no keys, so only a limited number of rows is read.
     """
     newest = sender.receivers.order_by("-pk").values("pk")[:MOST_STREETS]
-    street = " ".join(as_seen(text).split())
+    street = " ".join(normalise_text(text).split())
     return sender.receivers.filter(pk__in=newest, line1__icontains=street)
 
 
@@ -162,7 +162,7 @@ def _write_keys(receiver: Receiver, party: Party) -> None:
 
 def match_receivers(receivers: QuerySet[Receiver], text: str) -> QuerySet[Receiver]:
     """Return receivers with a key that begins with each word. A spaced number is one word."""
-    text = as_seen(text)
+    text = normalise_text(text)
     is_phone = not any(c.isalpha() for c in text)
     words = [text] if is_phone else text.lower().split()[:MOST_WORDS]
     for word in words:

@@ -15,7 +15,7 @@ CLOSED = (
 )
 
 
-def in_the_way(sender: Sender) -> list[str]:
+def closing_obstacles(sender: Sender) -> list[str]:
     """Return what prevents closing, in sentences."""
     return list(erasing.objections({"sender": [sender.pk]}).values())
 
@@ -28,7 +28,7 @@ def close_account(sender: Sender, *, by: User, reason: str = "", now: dt.datetim
     """
     # No booking of this account becomes due until the transaction ends.
     Sender.locked(sender.pk)
-    if why := in_the_way(sender):
+    if why := closing_obstacles(sender):
         raise Refused(" ".join(why))
     closed = Sender.objects.filter(pk=sender.pk, closed_at=None).update(
         closed_at=now,

@@ -203,7 +203,7 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
     if not found.is_open(timezone.now()):
         return _invitation_page(request, found, None, status=410)
     if request.user.is_authenticated:
-        return _as_who_is_logged_in(request, found)
+        return _accept_logged_in(request, found)
     is_known = team.with_address(found.email).exclude(pk__in=unconfirmed_people()).exists()
     if is_known or not settings.LOCAL_PASSWORDS:
         return _invitation_page(request, found, None)  # it says to log in first
@@ -223,7 +223,7 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
     return redirect(landing_page(user))
 
 
-def _as_who_is_logged_in(request: Any, found: Invitation) -> HttpResponse:
+def _accept_logged_in(request: Any, found: Invitation) -> HttpResponse:
     if request.method == "GET":
         return _invitation_page(request, found, None)
     try:

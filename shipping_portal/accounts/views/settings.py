@@ -136,7 +136,7 @@ def close_account(request: MemberRequest) -> HttpResponse:
             form.add_error(None, str(why))
         else:
             return redirect("close_account")
-    why_not = [] if request.sender.closed_at else closing.in_the_way(request.sender)
+    why_not = [] if request.sender.closed_at else closing.closing_obstacles(request.sender)
     context = {"form": form, "why_not": why_not, "days": settings.CLOSED_ACCOUNT_DAYS}
     return render_form(request, "accounts/close.html", context)
 

@@ -64,7 +64,7 @@ def reverse_charge(charge: Charge, *, by: User, now: dt.datetime, reason: str) -
         raise Refused(LINE_STAYS)
     try:
         with transaction.atomic():
-            notifications.taken_back(charge)
+            notifications.withdraw_charge_event(charge)
             return _post_line(_reversing_line(charge, by=by, now=now, reason=reason))
     except IntegrityError:
         raise Refused(LINE_STAYS) from None
@@ -107,7 +107,7 @@ def _reverse_all(lines: QuerySet[Charge], *, by: User, now: dt.datetime, reason:
         taken_back = [_reversing_line(line, by=by, now=now, reason=reason) for line in batch]
         for line in batch:
             if line.is_size_charge:
-                notifications.taken_back(line)
+                notifications.withdraw_charge_event(line)
         written = Charge.objects.bulk_create(taken_back)
         keys = [line.pk for line in written]
         charge_events.note_charges(Charge.objects.filter(pk__in=keys), now)

@@ -54,8 +54,8 @@ def new_import(request: MemberRequest) -> HttpResponse:
     form = ImportUploadForm(request.POST or None, request.FILES or None)
     if not form.is_valid():
         return render_form(request, "importing/import_new.html", {"form": form})
-    before = uploads.taken_before(form.sheet, request.sender)
-    file = uploads.take(
+    before = uploads.find_same_file(form.sheet, request.sender)
+    file = uploads.store_upload(
         form.sheet, name=form.file_name, sender=request.sender, by=request.user, now=timezone.now()
     )
     if before:

@@ -31,7 +31,7 @@ def pause_account(
 
     Senders read the text. Without `ends_at` it lasts until somebody resumes it. Raises Refused.
     """
-    end_what_is_over(now)
+    end_expired_pauses(now)
     account.refresh_from_db()
     if account.kept_pause(what):
         raise Refused(f"{what.capitalize()} are already paused.")
@@ -76,7 +76,7 @@ def resume_account(
 
 
 @chore("pauses")
-def end_what_is_over(now: dt.datetime) -> None:
+def end_expired_pauses(now: dt.datetime) -> None:
     """Clear expired pauses, one audit row each. Only for the record: they ended by themselves."""
     for account in CarrierAccount.objects.exclude(paused_at=None, quotes_paused_at=None):
         for what in PAUSE_FIELDS:

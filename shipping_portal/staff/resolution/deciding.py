@@ -32,8 +32,8 @@ def adopt_reference(
     heard_at: dt.datetime | None = None,
 ) -> None:
     """Adopt the reference that an operator found; see verifying.confirm. Raises Refused."""
-    _need_a_reason(reason)
-    _need_an_open_case(order)
+    _require_reason(reason)
+    _require_open_case(order)
     try:
         with waiting.at_a_page(by):
             found = verifying.confirm_reference(
@@ -71,11 +71,11 @@ def not_booked(order: Order, *, by: Any, reason: str, now: dt.datetime) -> None:
 
     Raises Refused.
     """
-    _need_a_reason(reason)
+    _require_reason(reason)
     text = "It wasn't booked and you weren't charged."
     try:
         with transaction.atomic():
-            _refuse_while_it_may_be_sent(order, now)
+            _refuse_while_sending(order, now)
             problem = {"text": text, "fields": {}}
             move_to(
                 order, Status.NOT_BOOKED, by=by, reason=reason, at=now, due_at=None, problem=problem
@@ -90,9 +90,9 @@ def not_booked(order: Order, *, by: Any, reason: str, now: dt.datetime) -> None:
 
 def keep_waiting(order: Order, *, by: Any, reason: str, now: dt.datetime) -> None:
     """Leave the case open for lack of evidence, and store the reason. Raises Refused."""
-    _need_a_reason(reason)
+    _require_reason(reason)
     order.refresh_from_db()
-    _need_an_open_case(order)
+    _require_open_case(order)
     Audit.write("kept waiting", order, by=by, sender=order.sender, reason=reason, at=now)
 
 
@@ -120,19 +120,19 @@ def _give_up_unknown(order: Order, now: dt.datetime, *, but: BookingAttempt | No
     others.update(state=State.NOT_CREATED, done_at=now)
 
 
-def _refuse_while_it_may_be_sent(order: Order, now: dt.datetime) -> None:
+def _refuse_while_sending(order: Order, now: dt.datetime) -> None:
     """Lock the order and refuse while a worker may send it again, which may still book it."""
     Order.locked(order.pk)
     if order.attempts.filter(lease_until__gt=now).exists():
         raise Refused("We're asking the carrier again right now. Decide in half a minute.")
 
 
-def _need_an_open_case(order: Order) -> None:
+def _require_open_case(order: Order) -> None:
     """Refuse unless the case was open when read; move_to checks that it still is."""
     if order.status not in {Status.UNCONFIRMED, Status.CONFLICT}:
         raise Refused("This order is already resolved.")
 
 
-def _need_a_reason(reason: str) -> None:
+def _require_reason(reason: str) -> None:
     if len(reason.strip()) < SHORTEST_REASON:
         raise Refused(f"Give a reason of at least {SHORTEST_REASON} characters.")

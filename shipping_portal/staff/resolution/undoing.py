@@ -69,7 +69,7 @@ def undo_obstacle(order: Order) -> str:
         return "Its label may have been opened after the restored backup."
     if order.printed_at:
         return f"Its label was marked as printed at {admin_time(order.printed_at)}."
-    if matching.acted_on(order):
+    if matching.has_manual_changes(order):
         return "A charge of it was disputed or reversed."
     return ""
 
@@ -80,14 +80,14 @@ def undo_adoption(order: Order, *, by: Any, reason: str, now: dt.datetime) -> No
     _lock_order(order)
     if why := undo_obstacle(order):
         raise Refused(f"{why} So it can't simply be undone: press “Contest the adoption” instead.")
-    _take_back(order, Status.UNCONFIRMED, "adoption undone", by=by, reason=reason, now=now)
+    _withdraw_adoption(order, Status.UNCONFIRMED, "adoption undone", by=by, reason=reason, now=now)
 
 
 @transaction.atomic
 def contest_adoption(order: Order, *, by: Any, reason: str, now: dt.datetime) -> None:
     """Make the order a conflict. Raises Refused."""
     _lock_order(order)
-    _take_back(order, Status.CONFLICT, "adoption contested", by=by, reason=reason, now=now)
+    _withdraw_adoption(order, Status.CONFLICT, "adoption contested", by=by, reason=reason, now=now)
 
 
 def _lock_order(order: Order) -> None:
@@ -107,10 +107,10 @@ def _lock_order(order: Order) -> None:
         raise Refused("It is no longer booked under the reference you saw. Reload its page.")
 
 
-def _take_back(
+def _withdraw_adoption(
     order: Order, status: str, action: str, *, by: Any, reason: str, now: dt.datetime
 ) -> None:
-    summary = f"{', '.join(_what_is_undone(order))}: {reason}"
+    summary = f"{', '.join(_describe_undone(order))}: {reason}"
     matching.release_lines(order)
     move_to(
         order,
@@ -133,7 +133,7 @@ def _take_back(
     Audit.write(action, order, by=by, sender=order.sender, reason=summary, at=now)
 
 
-def _what_is_undone(order: Order) -> Iterator[str]:
+def _describe_undone(order: Order) -> Iterator[str]:
     """Yield what is removed for good, including files that somebody may have."""
     yield str(order.carrier_reference)
     if order.carrier_order_id:

@@ -59,7 +59,7 @@ class Command(BaseCommand):
         path: Path = options["file"]
         try:
             account = gateway.account_of(carrier_settings.settings_named(options["account"]))
-            return uploads.take(
+            return uploads.store_report(
                 account,
                 path.name,
                 path.read_bytes(),
