@@ -53,7 +53,7 @@ def _show(link: ReturnLink) -> HttpResponse:
 def _take(link: ReturnLink) -> HttpResponse:
     """Send the carrier's bytes, and use up the link."""
     try:
-        content = return_links.use_link(link, timezone.now())
+        content = return_links.use_return_link(link, timezone.now())
     except (LabelBytes.DoesNotExist, OutOfReach, Label.Damaged) as error:
         log.error("the label of return %s can't be read: %s", link.order_id, type(error).__name__)
         return alone("tracking/return_label_later.html", HTTPStatus.SERVICE_UNAVAILABLE)

@@ -70,7 +70,7 @@ def find_return_link(token: str, now: dt.datetime) -> ReturnLink | None:
     return _good_links(now).filter(token_hash=token_hash(token)).first()
 
 
-def use_link(link: ReturnLink, now: dt.datetime) -> bytes | None:
+def use_return_link(link: ReturnLink, now: dt.datetime) -> bytes | None:
     """Use up the link and return the label's bytes. Of two browsers at once, one gets None.
 
     Raises what Label.serve raises; the link then stays good.
