@@ -91,12 +91,7 @@ def _watch_from_form(request: MemberRequest, form: WatchForm) -> Watch | None:
             "reference",
             f"This holds no reference. One looks like {current_contract().reference_example}.",
         )
-    except watching.TooManyWatched:
-        form.add_error(
-            "reference",
-            f"You follow {watching.MOST_WATCHES} parcels, the most there is. Stop one first.",
-        )
-    except waiting.Full as error:
+    except (Refused, waiting.Full) as error:
         form.add_error("reference", str(error))
     return None
 

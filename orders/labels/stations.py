@@ -17,17 +17,15 @@ from orders.labels import printing
 from orders.models import Label, Order, PrintJob, PrintStation
 from shipping_portal.accounts.api_tokens import DAYS, make_token, revoke_token
 from shipping_portal.accounts.models import Membership, User
+from shipping_portal.refused import Refused
 
 State = PrintJob.State
 LOOKED_AT = 50  # jobs in one call
 SEEN_EVERY = dt.timedelta(seconds=10)  # each note is a write
+OTHER = "Another installation uses this token. Make a station of its own for this computer."
 LOOK_FIRST = (
     "Its station was stopped while it had this label. Look at the printer before you print again."
 )
-
-
-class OtherInstallation(Exception):
-    """Raised when a second installation uses the token of a station."""
 
 
 # -- Stations ------------------------------------------------------------------------------------
@@ -76,7 +74,7 @@ def record_contact(station: PrintStation, now: dt.datetime) -> None:
 def register_installation(station: PrintStation, installation: uuid.UUID, printer: str) -> None:
     """Remember the installation and its printer.
 
-    Raises OtherInstallation for a second one: it doesn't know what the first has printed.
+    Raises Refused for a second one: it doesn't know what the first has printed.
     """
     if station.installation is None:
         PrintStation.objects.filter(pk=station.pk, installation=None).update(
@@ -84,7 +82,7 @@ def register_installation(station: PrintStation, installation: uuid.UUID, printe
         )
         station.refresh_from_db(fields=["installation"])
     if station.installation != installation:
-        raise OtherInstallation
+        raise Refused(OTHER)
     if station.printer != printer:
         PrintStation.objects.filter(pk=station.pk).update(printer=printer)
 

@@ -19,9 +19,9 @@ from shipping_portal.api.operations import api_operation
 from shipping_portal.api.parcels import label_bytes
 from shipping_portal.api.problems import ApiProblem
 from shipping_portal.api.schemas import STRICT
+from shipping_portal.refused import Refused
 
 AGAIN_SECONDS = "2"
-OTHER = "Another installation uses this token. Make a station of its own for this computer."
 NO_NUL = r"^[^\x00]*$"  # PostgreSQL can't store one
 NOTHING = {"responses": {204: {"description": "Nothing waits. Come back after Retry-After."}}}
 
@@ -74,8 +74,8 @@ def take_print_job(request: MemberRequest, taken: TakeIn) -> Any:
     now, station = timezone.now(), _station_of(request)
     try:
         stations.register_installation(station, taken.installation, taken.printer)
-    except stations.OtherInstallation as error:
-        raise ApiProblem("state", OTHER) from error
+    except Refused as error:
+        raise ApiProblem("state", str(error)) from error
     stations.record_contact(station, now)
     if request.sender.dispatch_stopped_at:
         raise ApiProblem("suspended", request.sender.suspension_text)

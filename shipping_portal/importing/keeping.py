@@ -6,10 +6,7 @@ from django.db import transaction
 
 from shipping_portal.accounts.models import Sender
 from shipping_portal.importing.models import Import, ImportRow
-
-
-class UnderWay(Exception):
-    """Raised while an import's rows are being booked or an operator holds it."""
+from shipping_portal.refused import Refused
 
 
 def may_delete(file: Import) -> bool:
@@ -19,12 +16,17 @@ def may_delete(file: Import) -> bool:
 
 @transaction.atomic
 def delete_or_archive(file: Import, now: dt.datetime) -> bool:
-    """Delete the import and return True, or archive it if it has parcels. Raises UnderWay."""
+    """Delete the import and return True, or archive it if it has parcels.
+
+    Raises Refused while rows are being booked or an operator holds it.
+    """
     # A press of Book comes before or after, never in between.
     Sender.locked(file.sender_id)
     is_held = Import.objects.filter(pk=file.pk).exclude(hold="").exists()
     if is_held or file.rows.filter(state=ImportRow.State.DUE).exists():
-        raise UnderWay
+        raise Refused(
+            f"{file.file_name} is being booked. You can remove it once that has finished."
+        )
     if may_delete(file):
         Import.objects.filter(pk=file.pk).delete()
         return True

@@ -30,6 +30,7 @@ from shipping_portal.importing import (
 from shipping_portal.importing.forms import BookAllForm, RateForm
 from shipping_portal.importing.listing import import_of
 from shipping_portal.importing.views.checking import check_page, chosen_carrier
+from shipping_portal.refused import Refused
 
 KEY = re.compile(r"[0-9]{1,18}", re.ASCII)
 CHANGED = "Rows or prices have changed. Nothing is booked yet: check them once more."
@@ -133,10 +134,8 @@ def remove_import(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
         return redirect("imports")
     try:
         is_deleted = keeping.delete_or_archive(found, timezone.now())
-    except keeping.UnderWay:
-        messages.warning(
-            request, f"{found.file_name} is being booked. You can remove it once that has finished."
-        )
+    except Refused as error:
+        messages.warning(request, str(error))
     else:
         messages.success(
             request, f"{found.file_name} is {'deleted' if is_deleted else 'archived'}."
