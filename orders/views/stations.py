@@ -94,11 +94,11 @@ def station_context(request: MemberRequest) -> dict[str, Any]:
             {"station": one, "is_on": one in on, "job": taken.get(one.pk)} for one in found
         ],
         "on": on,
-        "here": _here(request, on),
+        "here": _current_station(request, on),
     }
 
 
-def _here(request: MemberRequest, on: list[PrintStation]) -> PrintStation | None:
+def _current_station(request: MemberRequest, on: list[PrintStation]) -> PrintStation | None:
     """Return the station that this browser chose if it is on, or else the only one that is on."""
     chosen = request.session.get(CHOSEN)
     own = [one for one in on if str(one.uuid) == chosen]
@@ -120,7 +120,7 @@ def open_jobs(orders: list[Order]) -> dict[int, PrintJob]:
 @require_POST
 def print_at_station(request: MemberRequest, station: uuid.UUID) -> HttpResponse:
     """Ask a station to print the chosen labels, or the scanned one."""
-    found = _own(request, station)
+    found = _station_of(request, station)
     chosen = read_uuids(request.POST.getlist("order"))
     if len(chosen) > printing.MOST:
         return too_many_labels(request)
@@ -132,17 +132,19 @@ def print_at_station(request: MemberRequest, station: uuid.UUID) -> HttpResponse
     if request.session.get(CHOSEN) != str(found.uuid):
         request.session[CHOSEN] = str(found.uuid)
     if "q" in request.POST:
-        return _scanned(request, found, back)
+        return _print_scanned(request, found, back)
     orders = printing.chosen_orders(_printable(request), chosen)
     is_again = request.POST.get("again") == "yes"
     count = stations.request_prints(
         orders, found, by=request.user, now=timezone.now(), is_again=is_again
     )
-    _tell(request, found, orders, count)
+    _report_sent(request, found, orders, count)
     return redirect(back)
 
 
-def _tell(request: MemberRequest, station: PrintStation, orders: list[Order], count: int) -> None:
+def _report_sent(
+    request: MemberRequest, station: PrintStation, orders: list[Order], count: int
+) -> None:
     if count == 1:
         only = f" {orders[0].customer_reference or orders[0]}" if len(orders) == 1 else " 1 label"
         messages.success(request, f"{station} prints{only}.")
@@ -156,7 +158,7 @@ def _tell(request: MemberRequest, station: PrintStation, orders: list[Order], co
         messages.info(request, f"Your scans print at {station} now.")
 
 
-def _scanned(request: MemberRequest, station: PrintStation, back: str) -> HttpResponse:
+def _print_scanned(request: MemberRequest, station: PrintStation, back: str) -> HttpResponse:
     """Print the scanned label. If it may be on paper already, ask first."""
     text = request.POST["q"].replace("\0", "").strip().lstrip("#")[:200]
     same = Q(carrier_reference__iexact=text) | Q(customer_reference__iexact=text)
@@ -171,7 +173,7 @@ def _scanned(request: MemberRequest, station: PrintStation, back: str) -> HttpRe
             count = stations.request_prints(
                 waiting[:1], station, by=request.user, now=timezone.now()
             )
-            _tell(request, station, waiting[:1], count)
+            _report_sent(request, station, waiting[:1], count)
         return redirect(back)
     return redirect(f"{back}&again={orders[0].uuid}")
 
@@ -192,7 +194,7 @@ def parcel_to_reprint(request: MemberRequest) -> Order | None:
 @require_POST
 def stop_station(request: MemberRequest, station: uuid.UUID) -> HttpResponse:
     """End a station for good."""
-    found = _own(request, station)
+    found = _station_of(request, station)
     stations.stop_station(found, by=request.user, now=timezone.now())
     messages.success(request, f"{found} is stopped. What waited there is on the Print page again.")
     return redirect("print_stations")
@@ -202,12 +204,12 @@ def stop_station(request: MemberRequest, station: uuid.UUID) -> HttpResponse:
 @require_POST
 def withdraw_prints(request: MemberRequest, station: uuid.UUID) -> HttpResponse:
     """Withdraw what a station hasn't taken yet."""
-    found = _own(request, station)
+    found = _station_of(request, station)
     count = stations.withdraw_waiting(found, now=timezone.now())
     messages.success(request, f"{count} label{'' if count == 1 else 's'} withdrawn from {found}.")
     return redirect("print_queue")
 
 
-def _own(request: MemberRequest, station: uuid.UUID) -> PrintStation:
+def _station_of(request: MemberRequest, station: uuid.UUID) -> PrintStation:
     mine = PrintStation.objects.for_user(request.user).select_related("token")
     return get_object_or_404(mine, uuid=station)

@@ -63,7 +63,7 @@ def book_parcel(
     different content it gets 422. The carrier is called after the answer: look at the parcel's
     `url`.
     """
-    asked, now = _asked(chosen, key), timezone.now()
+    asked, now = _read_choice(chosen, key), timezone.now()
     quote = _quote_to_book(request, chosen.quote)
     asked["is_another"] = chosen.another
     if not chosen.another:
@@ -76,7 +76,7 @@ def book_parcel(
     return found
 
 
-def _asked(chosen: Any, key: str) -> dict[str, Any]:
+def _read_choice(chosen: Any, key: str) -> dict[str, Any]:
     """Return the product, pickup_date and form_token, as Book's form reads them."""
     picked = {"product": chosen.product, "pickup_date": chosen.pickup_date or ""}
     form = BookForm(picked | {"form_token": uuid.uuid5(KEYS, key)})
@@ -211,7 +211,7 @@ def replace_parcel(
     Ask for prices with the corrected fields first. Nothing new is booked before the carrier has
     cancelled this one, and its replacement shows the outcome. Don't use its label from now on.
     """
-    found, asked = _parcel_of(request, parcel), _asked(chosen, key)
+    found, asked = _parcel_of(request, parcel), _read_choice(chosen, key)
     quote = _quote_to_book(request, chosen.quote)
     before = replacing.asked_by_form(found, asked["form_token"]).select_related("quote").first()
     if before is None:

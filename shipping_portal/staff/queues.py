@@ -121,7 +121,7 @@ def futile_pickups(now: dt.datetime) -> Q:
 
 
 def _on_unlisted_accounts(now: dt.datetime) -> QuerySet[Order, int]:
-    found = carrier_accounts.still_open(carrier_accounts.asked_by_nobody(), now)
+    found = carrier_accounts.open_orders(carrier_accounts.unreachable_accounts(), now)
     return found.values_list("pk", flat=True)[:MOST_LISTED]
 
 

@@ -676,7 +676,7 @@ def test_a_queued_row_is_counted_once_whatever_its_orders_status(quill: Sender, 
     made = factories.order(quill, alice, status=status)
     row = factories.import_row(quill, alice, state="booked", problems={}, order=made)
     counts = progress.counts(row.file)
-    assert (counts.rows, counts.handed) == (1, 1)
+    assert (counts.rows, counts.submitted) == (1, 1)
     failed_rows = status in {"rejected", "not_booked"}
     assert counts.failed == len(progress.failed_rows(row.file)) == failed_rows
 
@@ -724,7 +724,7 @@ def test_viewing_an_import_is_recorded_every_ten_seconds(
     now = timezone.now()
     before = now - ago if ago else None
     file, other = (factories.import_file(quill, alice, looked_at=before) for _ in range(2))
-    progress.watched(file, now)
+    progress.note_watched(file, now)
     file.refresh_from_db()
     other.refresh_from_db()
     assert (file.looked_at, other.looked_at) == (now if is_written else before, before)

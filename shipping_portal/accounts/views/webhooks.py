@@ -58,7 +58,7 @@ def webhooks(request: MemberRequest) -> HttpResponse:
 @require_get_or_post
 def webhook_endpoint(request: MemberRequest, endpoint: int) -> HttpResponse:
     """Show one endpoint with its log; posting sends everything since some time again."""
-    found = _own(request, endpoint)
+    found = _endpoint_of(request, endpoint)
     form = SinceForm(request.POST or None, sender=request.sender)
     if form.is_valid():
         since = form.cleaned_data["since"]
@@ -73,7 +73,7 @@ def webhook_endpoint(request: MemberRequest, endpoint: int) -> HttpResponse:
 @reauthentication_required
 def rotate_webhook(request: MemberRequest, endpoint: int) -> HttpResponse:
     """Give an endpoint a new secret, which this page shows once."""
-    found = _own(request, endpoint)
+    found = _endpoint_of(request, endpoint)
     secret = endpoints.rotate(found, by=request.user, now=timezone.now())
     found.refresh_from_db()
     return _page(request, found, form=SinceForm(sender=request.sender), secret=secret)
@@ -84,7 +84,7 @@ def rotate_webhook(request: MemberRequest, endpoint: int) -> HttpResponse:
 @reauthentication_required
 def change_webhook(request: MemberRequest, endpoint: int) -> HttpResponse:
     """Pause, resume or remove an endpoint, send a test, or repeat an event, by the button."""
-    found, now = _own(request, endpoint), timezone.now()
+    found, now = _endpoint_of(request, endpoint), timezone.now()
     pressed = next((name for name in DONE if name in request.POST), "")
     match pressed:
         case "pause":
@@ -109,7 +109,7 @@ def _number(text: str) -> int:
         return 0
 
 
-def _own(request: MemberRequest, endpoint: int) -> WebhookEndpoint:
+def _endpoint_of(request: MemberRequest, endpoint: int) -> WebhookEndpoint:
     own = WebhookEndpoint.objects.for_user(request.user).select_related("sender")
     return get_object_or_404(own, pk=endpoint)
 

@@ -87,7 +87,7 @@ def check_page(
     typed, waiting = row_form.typed_in(file, rows), unread.waiting(rows)
     context["fixes"] = row_form.grid(file, address, rows, typed) if show == "fix" else []
     context["warned"] = counts.warnings - context["doubted_warnings"]
-    context["stay"] = counts.rows - counts.handed - len(context["sure"])
+    context["stay"] = counts.rows - counts.submitted - len(context["sure"])
     context["page"] = _listed(request, file, context)
     context["joined"] = progress.joined(file) if counts.joined else []
     context["left_out"] = progress.left_out_by_shop(file) if counts.skipped else []

@@ -245,7 +245,7 @@ class CarrierAccountAdmin(ActionsAdmin):
         """Return the problem while open orders can't be followed."""
         if gateway.is_reachable(thing):
             return ""
-        count = carrier_accounts.still_open(
+        count = carrier_accounts.open_orders(
             CarrierAccount.objects.filter(pk=thing.pk), timezone.now()
         ).count()
         return (
