@@ -18,7 +18,7 @@ from shipping_portal.api import shown
 from shipping_portal.api.operations import api_operation
 from shipping_portal.api.parcels import label_bytes
 from shipping_portal.api.problems import ApiProblem
-from shipping_portal.api.schemas import STRICT
+from shipping_portal.api.schemas import Strict
 from shipping_portal.refused import Refused
 
 AGAIN_SECONDS = "2"
@@ -26,10 +26,8 @@ NO_NUL = r"^[^\x00]*$"  # PostgreSQL can't store one
 NOTHING = {"responses": {204: {"description": "Nothing waits. Come back after Retry-After."}}}
 
 
-class TakeIn(Schema):
+class TakeIn(Strict):
     """Who asks."""
-
-    model_config = STRICT
 
     installation: uuid.UUID = Field(description="Made once by the station, kept with its journal.")
     printer: str = Field(
@@ -47,10 +45,8 @@ class PrintJobOut(Schema):
     length: int
 
 
-class ReportIn(Schema):
+class ReportIn(Strict):
     """The result of a print job."""
-
-    model_config = STRICT
 
     outcome: Literal["printed", "failed", "stuck"] = Field(
         description="stuck: it is in the printer's queue and waits there. It stays the station's."
