@@ -16,8 +16,7 @@ from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience, re
 from shipping_portal.accounts.address import receivers
 from shipping_portal.accounts.models import PickupAddress, Receiver, Sender
 from shipping_portal.db.keyset import Keyset
-from shipping_portal.http.forms import render_form
-from shipping_portal.refused import Refused
+from shipping_portal.http.forms import refusals_at, render_form
 
 NEWEST_FIRST = Keyset(is_descending=True)
 
@@ -115,7 +114,7 @@ class AddressForm(ReceiverForm):
 
     def save(self) -> bool:
         """Save the receiver. Return False, with the reason, if the same one exists."""
-        try:
+        with refusals_at(self, "receiver_name"):
             receivers.store_receiver(
                 self.known,
                 self.receiver(),
@@ -123,6 +122,4 @@ class AddressForm(ReceiverForm):
                 is_saved=True,
                 is_off_list=False,
             )
-        except Refused as error:
-            self.add_error("receiver_name", str(error))
         return not self.errors

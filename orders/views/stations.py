@@ -27,8 +27,7 @@ from shipping_portal.accounts.access import (
 )
 from shipping_portal.accounts.address.addresses import LineField
 from shipping_portal.accounts.login.forms import Plain
-from shipping_portal.http.forms import render_form
-from shipping_portal.refused import Refused
+from shipping_portal.http.forms import refusals_at, render_form
 
 PROGRAM = Path(settings.BASE_DIR) / "tools" / "print_station.py"
 CHOSEN = "print_station"  # in the session: where labels scanned in this browser go
@@ -52,13 +51,10 @@ def print_stations(request: MemberRequest) -> HttpResponse:
     """Show the stations and how to start one; posting adds one, whose token is shown once."""
     form, made, text = StationForm(request.POST or None), None, ""
     if form.is_valid():
-        try:
+        with refusals_at(form):
             made, text = stations.add_station(
                 form.cleaned_data["name"], member=request.membership, now=timezone.now()
             )
-        except Refused as error:
-            form.add_error(None, str(error))
-        else:
             form = StationForm()
     context = {
         "form": form,

@@ -31,7 +31,7 @@ from shipping_portal.accounts.login.adapter import landing_page
 from shipping_portal.accounts.login.forms import NEEDED, Plain
 from shipping_portal.accounts.models import Audit, Invitation, Membership, Role, User
 from shipping_portal.accounts.teams import team
-from shipping_portal.http.forms import render_form
+from shipping_portal.http.forms import refusals_at, render_form
 from shipping_portal.refused import Refused
 
 BACKEND = "shipping_portal.accounts.login.backend.MemberBackend"
@@ -96,13 +96,10 @@ def team_page(request: MemberRequest) -> HttpResponse:
     form = InviteForm(request.POST or None)
     if form.is_valid():
         chosen = form.cleaned_data
-        try:
+        with refusals_at(form, "email"):
             team.invite_person(
                 request.sender, chosen["email"], chosen["role"], by=request.user, now=timezone.now()
             )
-        except Refused as error:
-            form.add_error("email", str(error))
-        else:
             messages.success(request, f"Invited {chosen['email']}. The link works for 72 hours.")
             return redirect("team")
     context = {

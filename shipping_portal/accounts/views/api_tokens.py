@@ -18,8 +18,7 @@ from shipping_portal.accounts.access import (
 from shipping_portal.accounts.api_tokens import make_token, revoke_token
 from shipping_portal.accounts.models import ApiToken
 from shipping_portal.accounts.token_forms import TokenForm
-from shipping_portal.http.forms import render_form
-from shipping_portal.refused import Refused
+from shipping_portal.http.forms import refusals_at, render_form
 
 
 @audience(EVERY_MEMBER)
@@ -29,16 +28,13 @@ def api_tokens(request: MemberRequest) -> HttpResponse:
     """Show members their tokens, and owners everybody's; posting makes one for oneself."""
     form, text = TokenForm(request.POST or None, role=request.membership.role), ""
     if form.is_valid():
-        try:
+        with refusals_at(form):
             _, text = make_token(
                 **form.cleaned_data,
                 by=request.user,
                 member=request.membership,
                 now=timezone.now(),
             )
-        except Refused as error:
-            form.add_error(None, str(error))
-        else:
             form = TokenForm(role=request.membership.role)
     now = timezone.now()
     rows = [(token, token.why_ended(now)) for token in _tokens_seen_by(request)]

@@ -39,8 +39,7 @@ from shipping_portal.accounts.settings_forms import (
     carrier_names,
 )
 from shipping_portal.accounts.teams import closing
-from shipping_portal.http.forms import render_form
-from shipping_portal.refused import Refused
+from shipping_portal.http.forms import refusals_at, render_form
 
 
 @audience(EVERY_MEMBER)
@@ -130,11 +129,8 @@ def close_account(request: MemberRequest) -> HttpResponse:
     """Close the account once its owner has given the password again and typed its number."""
     form = CloseForm(request.POST or None, sender=request.sender)
     if form.is_valid():
-        try:
+        with refusals_at(form):
             closing.close_account(request.sender, by=request.user, now=timezone.now())
-        except Refused as why:
-            form.add_error(None, str(why))
-        else:
             return redirect("close_account")
     why_not = [] if request.sender.closed_at else closing.closing_obstacles(request.sender)
     context = {"form": form, "why_not": why_not, "days": settings.CLOSED_ACCOUNT_DAYS}

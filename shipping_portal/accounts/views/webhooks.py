@@ -19,8 +19,7 @@ from shipping_portal.accounts.models import WebhookEndpoint
 from shipping_portal.accounts.webhooks import endpoints, switching
 from shipping_portal.accounts.webhooks.forms import EndpointForm, SinceForm
 from shipping_portal.db.keyset import Keyset, whole_number
-from shipping_portal.http.forms import render_form
-from shipping_portal.refused import Refused
+from shipping_portal.http.forms import refusals_at, render_form
 
 NEWEST = Keyset(is_descending=True)
 DONE = {
@@ -40,13 +39,10 @@ def webhooks(request: MemberRequest) -> HttpResponse:
     form, secret = EndpointForm(request.POST or None), ""
     now = timezone.now()
     if form.is_valid():
-        try:
+        with refusals_at(form):
             _, secret = endpoints.add_endpoint(
                 request.sender, **form.cleaned_data, by=request.user, now=now
             )
-        except Refused as error:
-            form.add_error(None, str(error))
-        else:
             form = EndpointForm()
     own = WebhookEndpoint.objects.for_user(request.user).order_by("pk")
     rows = [(endpoint, endpoint.state(now)) for endpoint in own]
