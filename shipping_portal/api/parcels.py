@@ -33,7 +33,6 @@ from shipping_portal.api.operations import api_operation
 from shipping_portal.api.problems import ApiProblem, refuse_invalid
 from shipping_portal.api.sent import sent_form
 from shipping_portal.db.bucket import OutOfReach
-from shipping_portal.refused import Refused
 from tracking import receiver_pages, timeline
 from tracking.receiver_views import ShareForm
 
@@ -280,12 +279,7 @@ def share_parcel(request: MemberRequest, parcel: uuid.UUID, share: schemas.Share
     form = ShareForm(sent_form(share.dict()))
     refuse_invalid(form)
     contact = None if share.contact is None else form.cleaned_data["contact"]
-    try:
-        page = receiver_pages.share_page(
-            found, by=request.user, now=timezone.now(), contact=contact
-        )
-    except Refused as error:
-        raise ApiProblem("state", str(error)) from error
+    page = receiver_pages.share_page(found, by=request.user, now=timezone.now(), contact=contact)
     return {"url": receiver_pages.link_of(page), "contact": page.contact}
 
 

@@ -19,7 +19,6 @@ from shipping_portal.api.operations import api_operation
 from shipping_portal.api.parcels import label_bytes
 from shipping_portal.api.problems import ApiProblem
 from shipping_portal.api.schemas import Strict
-from shipping_portal.refused import Refused
 
 AGAIN_SECONDS = "2"
 NO_NUL = r"^[^\x00]*$"  # PostgreSQL can't store one
@@ -68,10 +67,7 @@ def take_print_job(request: MemberRequest, taken: TakeIn) -> Any:
     A station that asks again before it has reported gets the same label, so a restart loses none.
     """
     now, station = timezone.now(), _station_of(request)
-    try:
-        stations.register_installation(station, taken.installation, taken.printer)
-    except Refused as error:
-        raise ApiProblem("state", str(error)) from error
+    stations.register_installation(station, taken.installation, taken.printer)
     stations.record_contact(station, now)
     if request.sender.dispatch_stopped_at:
         raise ApiProblem("suspended", request.sender.suspension_text)
