@@ -65,7 +65,6 @@ SHARED = """
 Command Confirmed addresses begin bookable brand_colours decide_word delete_view is_known leave_out listed
 local_time make_default merge_receivers normalise_word one_line orders_of page plain read read_day read_number
 receiver_style save save_view send_due_mail shown suggest_receivers to_print try_again wait_after
-watched
 """
 
 
