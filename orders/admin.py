@@ -15,12 +15,13 @@ from orders import queues
 from orders.calling.contract import contract_of
 from orders.masking import masked_body
 from orders.models import BookingAttempt, CarrierCall, DailySpend, Label
-from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction, Refused
+from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction
 from shipping_portal.accounts.adminkit.facts import ReadOnlyAdmin, column, details, link_to
 from shipping_portal.accounts.adminkit.filters import choices
 from shipping_portal.accounts.adminkit.queues import needs
 from shipping_portal.accounts.models import User
 from shipping_portal.jobs.registry import enqueue
+from shipping_portal.refused import Refused
 
 SLOW_MILLISECONDS = 2000
 OPERATIONS = (

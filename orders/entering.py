@@ -11,17 +11,18 @@ from django.urls import reverse
 from orders.drafting import drafts
 from orders.models import Draft, Order
 from shipping_portal.accounts.access import BOOKERS
-from shipping_portal.accounts.login.entry_links import NotPossible, create_link
+from shipping_portal.accounts.login.entry_links import create_link
 from shipping_portal.accounts.models import EntryLink, Membership, User
+from shipping_portal.refused import Refused
 
 
 def link_to_new_parcel(user: User, values: Mapping[str, Any], *, now: dt.datetime) -> str:
     """Return a link to a new parcel with these form values, valid or not."""
     member = Membership.objects.select_related("sender").filter(user=user).first()
     if member is None or member.role not in BOOKERS:
-        raise NotPossible("This person may not book.")
+        raise Refused("This person may not book.")
     if member.sender.pickup_address() is None:
-        raise NotPossible("The account has no pickup address yet.")
+        raise Refused("The account has no pickup address yet.")
     draft = drafts.begin(member.sender, user, values, now=now, source=Draft.Source.TYPED)
     path = reverse("draft", args=[draft.uuid])
     return create_link(user, EntryLink.Purpose.NEW_PARCEL, path, now=now)

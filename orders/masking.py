@@ -37,7 +37,7 @@ def revealed_body(body: bytes | memoryview, contract: Contract) -> str:
     """Return the body with people shown. Signed links and secrets are still removed."""
     exact = bytes(body)
     safe = scrub_body(exact, contract)
-    text = (exact if _says_the_same(exact, safe) else safe).decode(errors="replace")
+    text = (exact if _is_same_content(exact, safe) else safe).decode(errors="replace")
     # Remove the longest first, so that none is left half removed.
     for secret in sorted(
         filter(None, [settings.SECRET_KEY, *carrier_settings.all_secrets()]), key=len, reverse=True
@@ -46,7 +46,7 @@ def revealed_body(body: bytes | memoryview, contract: Contract) -> str:
     return text
 
 
-def _says_the_same(exact: bytes, safe: bytes) -> bool:
+def _is_same_content(exact: bytes, safe: bytes) -> bool:
     try:
         return bool(json.loads(exact) == json.loads(safe))
     except ValueError:

@@ -67,12 +67,12 @@ INSTALLED_APPS = [
     "allauth.socialaccount",
 ]
 MIDDLEWARE = [
-    "shipping_portal.http.middleware.know_the_request",
+    "shipping_portal.http.middleware.attach_request_id",
     "shipping_portal.api.gate.serve_programs",
-    "shipping_portal.http.middleware.forget_cookies",
+    "shipping_portal.http.middleware.drop_cookies",
     "shipping_portal.http.database_outage.answer_503_when_the_database_is_away",
     "django.middleware.security.SecurityMiddleware",
-    "shipping_portal.http.middleware.tell_the_browser",
+    "shipping_portal.http.middleware.set_security_headers",
     "shipping_portal.http.middleware.gzip_pages",
     # Before WhiteNoise, which serves static files by itself.
     "csp.middleware.CSPMiddleware",
@@ -88,9 +88,9 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    "shipping_portal.accounts.access.know_the_member",
+    "shipping_portal.accounts.access.attach_member",
     "orders.calling.waiting.say_when_to_come_back",
-    "shipping_portal.http.middleware.refuse_what_no_browser_sends",
+    "shipping_portal.http.middleware.reject_unusual_requests",
 ]
 ROOT_URLCONF = "shipping_portal.urls"
 WSGI_APPLICATION = "shipping_portal.wsgi.application"

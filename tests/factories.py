@@ -432,7 +432,7 @@ IMPORT_COLUMNS = ("receiver_name", "receiver_email", "receiver_line1", "receiver
 def taken(content: bytes, of: Sender, by: User) -> Import:
     """Import these bytes. Columns are matched by their names, unless somebody matched them before."""
     now = timezone.now()
-    file = uploads.take(read_file(content), name="orders.csv", sender=of, by=by, now=now)
+    file = uploads.store_upload(read_file(content), name="orders.csv", sender=of, by=by, now=now)
     if file.state == Import.State.MATCHING:
         guess = guessing.guess_columns(file.header, [*columns.fields(of, of.pickup_address()), *columns.FILE_ONLY])
         checking.begin(file, guess, {}, now)

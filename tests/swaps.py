@@ -6,13 +6,10 @@ from typing import Any
 from django.db.models import Model
 
 from orders.models import Order
-from shipping_portal.accounts.adminkit.actions import Refused
-from shipping_portal.billing.charges.correcting import NotReversible
-from shipping_portal.billing.disputes.disputing import AlreadyAnswered
 from shipping_portal.billing.reports.posting import NotReady
-from shipping_portal.jobs.dead_letters import NoLongerParked
+from shipping_portal.refused import Refused
 
-SAID_NO = (Order.WrongStatus, Refused, NoLongerParked, NotReversible, NotReady, AlreadyAnswered)
+SAID_NO = (Order.WrongStatus, Refused, NotReady)
 
 
 def row(of: Model) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from shipping_portal.accounts.teams import team
 from shipping_portal.billing.reports import posting
 from shipping_portal.carrier.errors import Rejected
 from shipping_portal.carrier.messages import Cancelled
+from shipping_portal.refused import Refused
 from tests import factories
 from tests.billing.conftest import line, summed, take  # noqa: F401  (a fixture)
 from tests.racing import at_once
@@ -173,7 +174,7 @@ def test_twenty_of_thirty_simultaneous_invitations_are_sent(quill: Sender, alice
             for number in range(30)
         ]
     )
-    assert Counter(type(one) for one in found) == {Invitation: 20, team.NotPossible: 10}, found
+    assert Counter(type(one) for one in found) == {Invitation: 20, Refused: 10}, found
     assert Invitation.objects.good(now).count() == len(mailoutbox) == 20
 
 

@@ -213,7 +213,7 @@ def test_a_poll_and_the_opening_of_its_parcel_never_deadlock(quill: Sender, alic
 
     def look() -> None:
         is_locked.wait(10)
-        looks.ask_for_look(parcel.pk, now=now)
+        looks.request_poll(parcel.pk, now=now)
 
     assert at_once(open_it, look) == [None, None]
     assert Poll.objects.get().due_at == now
@@ -255,7 +255,7 @@ def test_only_one_of_two_operators_decides(carrier: SandboxCarrier, quill: Sende
         lambda: deciding.adopt_reference(one, reference, by=sam, reason=why, now=now),
         lambda: deciding.not_booked(other, by=sam, reason=why, now=now),
     )
-    assert sorted(type(error).__name__ for error in found) == ["CannotResolve", "NoneType"]
+    assert sorted(type(error).__name__ for error in found) == ["Refused", "NoneType"]
     order.refresh_from_db()
     assert order.status in {"booked", "not_booked"}
     assert (order.carrier_reference is not None) == (order.status == "booked")
@@ -280,7 +280,7 @@ def test_an_operator_and_the_carriers_late_reply_never_deadlock(
             ),
             lambda attempt=attempt, answer=answer: recording.record_outcome(attempt, answer),
         )
-        assert {type(error).__name__ for error in found} <= {"CannotResolve", "NoneType"}, found
+        assert {type(error).__name__ for error in found} <= {"Refused", "NoneType"}, found
         order.refresh_from_db()
         assert (order.status, order.carrier_reference) == ("booked", answer.reference)
         assert [made.state for made in order.attempts.all()] == ["accepted"]
@@ -310,7 +310,7 @@ def test_a_booking_that_fails_while_its_import_ends_is_reported_once(quill: Send
         order = factories.order(quill, alice, status="unconfirmed")
         factories.import_row(quill, alice, file=file, state="booked", order=order, problems={})
         fail = partial(move_to, order, "not_booked", reason="-", at=now)
-        assert at_once(partial(finishing.look, now), fail) == [None, None]
+        assert at_once(partial(finishing.finish_done_imports, now), fail) == [None, None]
     assert Notification.objects.filter(kind="booking").count() == 10
 
 

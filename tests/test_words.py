@@ -64,8 +64,7 @@ STORED = {"DeskView"}  # its table has the name, too
 SHARED = """
 Command Confirmed addresses begin bookable brand_colours decide_word delete_view is_known leave_out listed
 local_time make_default merge_receivers normalise_word one_line orders_of page plain read read_day read_number
-receiver_style save save_view send_due_mail shown suggest_receivers take to_print try_again wait_after
-watched
+receiver_style save save_view send_due_mail shown suggest_receivers to_print try_again wait_after
 """
 
 

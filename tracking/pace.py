@@ -46,7 +46,7 @@ def next_poll(parcel: Parcel, *, now: dt.datetime) -> Due | None:
     return Due(now + _hours(factor * _random_jitter()))
 
 
-def put_off_until(poll: Poll, *, now: dt.datetime) -> Due | None:
+def postponed_until(poll: Poll, *, now: dt.datetime) -> Due | None:
     """Return when to check again, if an optional poll isn't needed yet, or None to poll now."""
     parcel = poll.parcel
     if not poll.is_optional or not relies_on_webhook(parcel):

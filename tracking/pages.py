@@ -29,6 +29,8 @@ from shipping_portal.accounts.access import (
 from shipping_portal.accounts.address.addresses import LineField
 from shipping_portal.accounts.models import Audit, User, belongs_to
 from shipping_portal.carrier.errors import CarrierError, LinkOff
+from shipping_portal.http.forms import render_form
+from shipping_portal.refused import Refused
 from tracking import watching
 from tracking.models import Watch
 
@@ -69,7 +71,7 @@ def watched(request: MemberRequest) -> HttpResponse:
         if watch:
             return redirect("watched_parcel", watch.uuid)
     context = {"form": form, "rows": _watches_of(request).order_by("-pk")[: watching.MOST_WATCHES]}
-    return render(request, "tracking/watched.html", context, status=422 if form.errors else 200)
+    return render_form(request, "tracking/watched.html", context)
 
 
 def _watch_from_form(request: MemberRequest, form: WatchForm) -> Watch | None:
@@ -89,12 +91,7 @@ def _watch_from_form(request: MemberRequest, form: WatchForm) -> Watch | None:
             "reference",
             f"This holds no reference. One looks like {current_contract().reference_example}.",
         )
-    except watching.TooManyWatched:
-        form.add_error(
-            "reference",
-            f"You follow {watching.MOST_WATCHES} parcels, the most there is. Stop one first.",
-        )
-    except waiting.Full as error:
+    except (Refused, waiting.Full) as error:
         form.add_error("reference", str(error))
     return None
 
@@ -121,7 +118,7 @@ def watched_parcel(request: MemberRequest, watch: uuid.UUID) -> HttpResponse:
         "parcel": found.parcel,
         "carrier": gateway.carrier_titles().get(found.parcel.account_id, ""),
         "state": state,
-        "masks_details": request.membership.role == BOOKKEEPER or _is_anothers(found),
+        "masks_details": request.membership.role == BOOKKEEPER or _is_booked_elsewhere(found),
         "is_over": found.parcel.progress in {Progress.DELIVERED, Progress.LOST, Progress.EXPIRED},
     }
     template = (
@@ -130,7 +127,7 @@ def watched_parcel(request: MemberRequest, watch: uuid.UUID) -> HttpResponse:
     return render(request, template, context)
 
 
-def _is_anothers(watch: Watch) -> bool:
+def _is_booked_elsewhere(watch: Watch) -> bool:
     """Return whether another account here booked it: the carrier's texts aren't for this one."""
     order = watch.parcel.order
     return order is not None and order.sender_id != watch.sender_id
@@ -157,7 +154,7 @@ def tracking_page(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     context: dict[str, object] = {"order": found}
     try:
         context["link"] = tracking_page_link(found, by=request.user, now=timezone.now())
-    except NoLink as error:
+    except Refused as error:
         context["problem"] = str(error)
     response = render(request, "tracking/tracking_page.html", context)
     # never compressed: docs/decisions/0010
@@ -166,16 +163,12 @@ def tracking_page(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     return response
 
 
-class NoLink(Exception):
-    """Raised when there is no link to show. The text is for the sender."""
-
-
 def tracking_page_link(order: Order, *, by: User, now: dt.datetime) -> str:
-    """Return a fresh link in the sender's role, never stored and always audited. Raises NoLink."""
+    """Return a fresh link in the sender's role, never stored and always audited. Raises Refused."""
     if not order.is_booked:
-        raise NoLink("This page opens only while the parcel is booked.")
+        raise Refused("This page opens only while the parcel is booked.")
     if not gateway.is_reachable(order.account):
-        raise NoLink(
+        raise Refused(
             "It was booked on another carrier account, so its page can't be opened from here."
             " Contact us."
         )
@@ -186,11 +179,11 @@ def tracking_page_link(order: Order, *, by: User, now: dt.datetime) -> str:
                 order.carrier_order_id, order.carrier_reference or "", now=now
             )
     except waiting.Full as error:
-        raise NoLink(f"{error} Your parcel is not affected.") from error
+        raise Refused(f"{error} Your parcel is not affected.") from error
     except LinkOff as error:
-        raise NoLink("The carrier gives us no link to its own page for this parcel.") from error
+        raise Refused("The carrier gives us no link to its own page for this parcel.") from error
     except CarrierError as error:
-        raise NoLink(
+        raise Refused(
             "The carrier didn't give us the link just now. Your parcel is not affected; open this"
             " page again."
         ) from error

@@ -31,7 +31,7 @@ LONGEST_REST = 6 * 3600.0  # seconds
 TRACKED = (Status.BOOKED, Status.CANCELLED)
 
 
-def waits_silently(now: dt.datetime) -> Q:
+def unscanned_pickups(now: dt.datetime) -> Q:
     """Match recent pickups that no scan has confirmed and that are still polled."""
     oldest, today = now - pace.GIVE_UP_SILENT, now.date()
     dated = Q(carrier_pickup_date__range=(oldest.date(), today))
@@ -121,8 +121,8 @@ def _is_polled(parcel: Parcel) -> bool:
 )
 def poll_due_parcel(poll: Poll) -> None:
     """Poll or subscribe to one parcel at its own account, if that account still has settings."""
-    due = pace.put_off_until(poll, now=timezone.now())
-    if due and not looks.is_look_unanswered(poll, now=timezone.now()):
+    due = pace.postponed_until(poll, now=timezone.now())
+    if due and not looks.is_poll_unanswered(poll, now=timezone.now()):
         poll.postpone(due.at, is_optional=due.is_optional)
         return
     parcel = poll.parcel
@@ -138,7 +138,7 @@ def poll_due_parcel(poll: Poll) -> None:
     if tracked:
         now = timezone.now()
         # A scan that a webhook sent us to look for came by that webhook.
-        is_pushed = looks.is_look_unanswered(poll, now=now)
+        is_pushed = looks.is_poll_unanswered(poll, now=now)
         digest = _digest(tracked, account)
         if digest and digest == poll.reply_sha256 and not is_pushed:
             _note_on_order(parcel, tracked)
@@ -253,9 +253,9 @@ def _schedule_next(
     now = timezone.now()
     parcel = known or Parcel.objects.select_related("order", "account").get(pk=poll.parcel_id)
     due = pace.next_poll(parcel, now=now)
-    is_look_unanswered = not is_answered and looks.is_look_unanswered(poll, now=now)
+    is_poll_unanswered = not is_answered and looks.is_poll_unanswered(poll, now=now)
     answer = {"polled_at": now, "reply_sha256": digest} if is_answered else {}
-    if due is None and not is_look_unanswered:
+    if due is None and not is_poll_unanswered:
         poll.finish(**answer)
     elif due is not None and is_answered:
         poll.postpone(due.at, tries=0, is_optional=due.is_optional, **answer)

@@ -20,6 +20,7 @@ from orders.models.statuses import Status
 from orders.status.progress import TERMINAL
 from shipping_portal.accounts.models import Audit, Sender, User
 from shipping_portal.accounts.teams.team import token_hash
+from shipping_portal.refused import Refused
 from tracking.models import ReceiverPage
 
 LETTERS = 27  # characters of base64: 162 bits
@@ -27,18 +28,16 @@ ENDED, SILENT = dt.timedelta(days=30), dt.timedelta(days=60)
 IS_OVER = Q(order__progress__in=sorted(TERMINAL)) | Q(order__status=Status.CANCELLED)
 
 
-class NotNow(Exception):
-    """Raised when this parcel's page can't be shared. The text is for the sender."""
-
-
-def share(order: Order, *, by: User, now: dt.datetime, contact: str | None = None) -> ReceiverPage:
+def share_page(
+    order: Order, *, by: User, now: dt.datetime, contact: str | None = None
+) -> ReceiverPage:
     """Return the parcel's page, new or as it was.
 
     `contact` is what the receiver can ask at; None means the one the account stated last. Raises
-    NotNow.
+    Refused.
     """
     if why := why_not_shared(order):
-        raise NotNow(why)
+        raise Refused(why)
     stated = last_contact(order.sender) if contact is None else contact
     with transaction.atomic():
         new = _new_address() | {"contact": stated, "shared_by": by, "shared_at": now}
@@ -52,7 +51,7 @@ def share(order: Order, *, by: User, now: dt.datetime, contact: str | None = Non
 
 
 @transaction.atomic
-def stop(order: Order, *, by: User, now: dt.datetime) -> None:
+def stop_sharing(order: Order, *, by: User, now: dt.datetime) -> None:
     """Delete the page. Its address never works again; sharing again makes another."""
     deleted, _ = ReceiverPage.objects.filter(order=order).delete()
     if deleted:

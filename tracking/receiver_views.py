@@ -29,6 +29,7 @@ from shipping_portal.accounts.access import (
 )
 from shipping_portal.accounts.address.addresses import OnceOnly
 from shipping_portal.accounts.login import guesses
+from shipping_portal.refused import Refused
 from tracking import receiver_pages, receiver_words
 
 GUESSES = "receiver's page"  # as it is counted in the throttle
@@ -56,7 +57,7 @@ def follow(request: HttpRequest, token: str) -> HttpResponse:
         request,
         GUESSES,
         lambda: receiver_pages.find_page(token, now),
-        lambda page: alone("tracking/follow.html", facts=receiver_words.facts_of(page, now)),
+        lambda page: alone("tracking/follow.html", facts=receiver_words.page_facts(page, now)),
         nothing="tracking/follow_nothing.html",
     )
 
@@ -155,13 +156,13 @@ def _act(request: MemberRequest, order: Order, form: ShareForm) -> HttpResponse 
     """Share or stop, and return the redirect back, or None if the input is invalid."""
     now = timezone.now()
     if request.POST.get("need") == "stop":
-        receiver_pages.stop(order, by=request.user, now=now)
+        receiver_pages.stop_sharing(order, by=request.user, now=now)
         messages.success(request, "Stopped. The link opens nothing any more.")
     elif form.is_valid():
         stated = form.cleaned_data["contact"]
         try:
-            receiver_pages.share(order, by=request.user, now=now, contact=stated)
-        except receiver_pages.NotNow as error:
+            receiver_pages.share_page(order, by=request.user, now=now, contact=stated)
+        except Refused as error:
             messages.error(request, str(error))
     else:
         return None

@@ -57,7 +57,7 @@ class PageReader:
     whose: str
 
 
-def reader_of(order: Order) -> PageReader:
+def choose_reader(order: Order) -> PageReader:
     """Return the receiver as reader if the zones of their country are known, or else the sender."""
     country = order.receiver_country
     if country not in ZONES_OF_COUNTRIES:
@@ -66,9 +66,9 @@ def reader_of(order: Order) -> PageReader:
     return PageReader(country, ZoneInfo(zone), "the receiver")
 
 
-def facts_of(page: ReceiverPage, now: dt.datetime) -> dict[str, Any]:
+def page_facts(page: ReceiverPage, now: dt.datetime) -> dict[str, Any]:
     """Return all that a receiver's page shows."""
-    order, reader = page.order, reader_of(page.order)
+    order, reader = page.order, choose_reader(page.order)
     parcel: Parcel | None = getattr(order, "parcel", None)
     entries = timeline.for_parcel(parcel, reader.tzinfo)
     progress = order.shown_progress(now)

@@ -22,6 +22,7 @@ from shipping_portal.accounts.access import (
     same_origin,
 )
 from shipping_portal.db.bucket import OutOfReach
+from shipping_portal.refused import Refused
 from tracking.receiver_views import HEADERS, POLICY, alone, guarded
 
 log = logging.getLogger(__name__)
@@ -52,7 +53,7 @@ def _show(link: ReturnLink) -> HttpResponse:
 def _take(link: ReturnLink) -> HttpResponse:
     """Send the carrier's bytes, and use up the link."""
     try:
-        content = return_links.take(link, timezone.now())
+        content = return_links.use_return_link(link, timezone.now())
     except (LabelBytes.DoesNotExist, OutOfReach, Label.Damaged) as error:
         log.error("the label of return %s can't be read: %s", link.order_id, type(error).__name__)
         return alone("tracking/return_label_later.html", HTTPStatus.SERVICE_UNAVAILABLE)
@@ -61,7 +62,6 @@ def _take(link: ReturnLink) -> HttpResponse:
     headers = HEADERS | {
         "Content-Disposition": f'attachment; filename="return-{link.order.carrier_reference}.pdf"',
         "Content-Security-Policy": "default-src 'none'",
-        "X-Content-Type-Options": "nosniff",
     }
     return HttpResponse(content, content_type="application/pdf", headers=headers)
 
@@ -76,13 +76,13 @@ def return_link(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     )
     now, made = timezone.now(), ""
     if request.method == "POST" and request.POST.get("need") == "withdraw":
-        return_links.withdraw(found, by=request.user, now=now)
+        return_links.withdraw_link(found, by=request.user, now=now)
         messages.success(request, "Withdrawn. The link opens nothing any more.")
         return redirect("return_link", found.uuid)
     if request.method == "POST":
         try:
             made = return_links.make_return_link(found, by=request.user, now=now)
-        except return_links.LabelNotGiven as error:
+        except Refused as error:
             messages.error(request, str(error))
             return redirect("return_link", found.uuid)
     context = {

@@ -14,6 +14,7 @@ from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.errors import CarrierError
 from shipping_portal.jobs.registry import enqueue
+from shipping_portal.refused import Refused
 from tracking.models import Parcel, Poll, Watch
 from tracking.scanning import scans
 
@@ -23,10 +24,6 @@ IN_VAIN = Q(parcel__order=None, parcel__last_scan_at=None)
 
 class NotAReference(Exception):
     """Raised when the text contains no carrier reference."""
-
-
-class TooManyWatched(Exception):
-    """Raised when the account follows the most parcels it may."""
 
 
 def reference_in(text: str) -> str:
@@ -72,7 +69,7 @@ def _parts_of_address(text: str) -> list[str]:
 def follow_reference(sender: Sender, text: str, *, name: str, by: User, now: dt.datetime) -> Watch:
     """Follow a reference; repeating it returns the same watch.
 
-    Raises NotAReference, TooManyWatched or waiting.Full.
+    Raises NotAReference, Refused or waiting.Full.
     """
     reference = reference_in(text)
     account = _account_of(reference, by)
@@ -86,7 +83,7 @@ def follow_reference(sender: Sender, text: str, *, name: str, by: User, now: dt.
             not sender.watches.filter(parcel=parcel).exists()
             and sender.watches.count() >= MOST_WATCHES
         ):
-            raise TooManyWatched(str(MOST_WATCHES))
+            raise Refused(f"You follow {MOST_WATCHES} parcels, the most there is. Stop one first.")
         watched, _ = Watch.objects.get_or_create(
             sender=sender, parcel=parcel, defaults={"name": name, "made_by": by, "made_at": now}
         )

@@ -13,10 +13,7 @@ from django.db.models.functions import Upper
 
 from orders.models import BookingAttempt, Order
 from shipping_portal.accounts.models import Audit
-
-
-class NothingWaits(Exception):
-    """Raised when the duplicate is already resolved. The text is for the operator."""
+from shipping_portal.refused import Refused
 
 
 def waiting_duplicates(order: Order) -> QuerySet[BookingAttempt]:
@@ -41,12 +38,12 @@ def note_answers(order: Order, *, at: dt.datetime, answered: BookingAttempt | No
 
 @transaction.atomic
 def resolve_duplicate(order: Order, *, by: Any, reason: str, now: dt.datetime) -> None:
-    """Resolve a duplicate once an operator has asked the carrier. Raises NothingWaits."""
+    """Resolve a duplicate once an operator has asked the carrier. Raises Refused."""
     references = [
         attempt.seen_reference for attempt in waiting_duplicates(order).select_for_update()
     ]
     if not waiting_duplicates(order).update(duplicate_booking_at=None):
-        raise NothingWaits("No second order waits any more.")
+        raise Refused("No second order waits any more.")
     named = ", ".join(references)
     Audit.write(
         "second order resolved",

@@ -51,7 +51,7 @@ def resolve_due_order(order: Order) -> None:
     This stops when its lease ends, or once another process has resolved the attempt.
     """
     attempt = order.attempts.filter(state=State.UNKNOWN).first()
-    ways = _ways_of(order, attempt, timezone.now()) if attempt else Ways()
+    ways = _possible_ways(order, attempt, timezone.now()) if attempt else Ways()
     if attempt is None or ways == Ways():
         order.finish()
         return
@@ -64,8 +64,8 @@ def resolve_due_order(order: Order) -> None:
         _wait(order, attempt)
 
 
-def _ways_of(order: Order, attempt: BookingAttempt, now: dt.datetime) -> Ways:
-    if not gateway.is_reachable(order.account) or _is_of_a_backup(attempt):
+def _possible_ways(order: Order, attempt: BookingAttempt, now: dt.datetime) -> Ways:
+    if not gateway.is_reachable(order.account) or _was_sent_before_restore(attempt):
         return Ways()
     age = now - attempt.sent_at
     pending_id = pending_order_id(bytes(attempt.response), contract_of(order.account))
@@ -90,7 +90,7 @@ def _look(client: Carrier, attempt: BookingAttempt, pending_id: str) -> Booked |
         return None
 
 
-def _is_of_a_backup(attempt: BookingAttempt) -> bool:
+def _was_sent_before_restore(attempt: BookingAttempt) -> bool:
     """Return whether it was sent before a restore, so it may be booked under another key."""
     return Restore.objects.since(attempt.sent_at).exists()
 

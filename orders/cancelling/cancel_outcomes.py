@@ -192,7 +192,7 @@ def resolve(order: Order, *, is_cancelled: bool, by: User, reason: str, now: dt.
         Audit.write(action, order, by=by, sender=order.sender, reason=reason, at=now)
 
 
-def found_cancelled(order: Order, viewed: Booked, *, why: str, is_asked: bool) -> None:
+def record_carrier_cancel(order: Order, viewed: Booked, *, why: str, is_asked: bool) -> None:
     """Store that the carrier shows a booked order as cancelled, and notify its sender.
 
     `is_asked`: the carrier shows a request that it hasn't decided yet.

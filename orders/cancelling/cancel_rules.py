@@ -10,11 +10,13 @@ from orders.models import Order
 from orders.models.statuses import BEFORE_COLLECTION, STILL_AT_SENDER, Progress
 from shipping_portal.accounts.formatting import local_date
 
+# What forbids a cancellation.
+CANNOT_CANCEL = (Order.WrongStatus, Order.PickupProblem, Order.AlreadyCollected)
 NO_WAY = "The carrier takes no cancellations from here. Contact us; we'll ask it."
 
 
 def refuse_cancel_unless_allowed(order: Order, now: dt.datetime) -> None:
-    """Raise WrongStatus, PickupProblem or AlreadyCollected unless it may be cancelled now."""
+    """Raise one of CANNOT_CANCEL unless it may be cancelled now."""
     if not order.is_booked:
         raise Order.WrongStatus(f"{order} is {order.get_status_display().lower()}")
     if contract_of(order.account).operation("cancel") is None:
@@ -36,7 +38,7 @@ def can_cancel(order: Order, now: dt.datetime) -> bool:
     """Return whether the order may be cancelled now."""
     try:
         refuse_cancel_unless_allowed(order, now)
-    except (Order.WrongStatus, Order.PickupProblem, Order.AlreadyCollected):
+    except CANNOT_CANCEL:
         return False
     return True
 

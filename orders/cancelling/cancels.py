@@ -46,11 +46,7 @@ NOT_KNOWN = "The carrier says that it doesn't know this parcel"
 
 
 def ask_to_cancel(order: Order, *, by: User, why: str, now: dt.datetime) -> None:
-    """Make one cancellation due.
-
-    Raises Order.WrongStatus, Order.PickupProblem (interface §3 rules 2-3) or
-    Order.AlreadyCollected.
-    """
+    """Make one cancellation due. Raises one of CANNOT_CANCEL (interface §3 rules 2-3)."""
     refuse_cancel_unless_allowed(order, now)
     try:
         with transaction.atomic():

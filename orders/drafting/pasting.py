@@ -20,7 +20,7 @@ from shipping_portal.accounts.address.places import (
     postal_code,
     suburb_spellings,
 )
-from shipping_portal.accounts.address.text import as_seen, normalise_name
+from shipping_portal.accounts.address.text import normalise_name, normalise_text
 from shipping_portal.accounts.models import Locality, LocalityAlias
 
 LONGEST = 2000
@@ -110,7 +110,9 @@ def read(text: str, home: str) -> Pasted:
     """Parse a pasted text; `home` is the country the parcel starts in."""
     pasted = Pasted()
     # Tabs separate a spreadsheet row's cells, so they aren't spaces here.
-    text = "\t".join(map(as_seen, "\n".join(text.replace("\0", "").splitlines()).split("\t")))
+    text = "\t".join(
+        map(normalise_text, "\n".join(text.replace("\0", "").splitlines()).split("\t"))
+    )
     text = FIELD.sub("", text)
     text, beyond = text[:LONGEST], text[LONGEST:].strip()
     its, others, anothers = _receivers_lines(text)

@@ -6,14 +6,11 @@ from django.db import transaction
 from django.db.models import Count, Max, QuerySet
 
 from shipping_portal.accounts.models import ParcelSize, Sender
+from shipping_portal.refused import Refused
 
 MOST = 100  # more than a person chooses from
 
 OFFERED = 4  # as choices of the new-parcel form
-
-
-class TooManySizes(Exception):
-    """Raised when the account has the most sizes allowed. The sentence says so."""
 
 
 def list_sizes(sender: Sender) -> QuerySet[ParcelSize]:
@@ -30,11 +27,11 @@ def offered_sizes(sender: Sender) -> list[ParcelSize]:
 
 @transaction.atomic
 def append_size(sender: Sender, size: ParcelSize) -> None:
-    """Add a size at the end. Raises TooManySizes, and IntegrityError if its name is taken."""
+    """Add a size at the end. Raises Refused, and IntegrityError if its name is taken."""
     Sender.objects.select_for_update().get(pk=sender.pk)
     there = sender.sizes.aggregate(count=Count("pk"), last=Max("position"))
     if there["count"] >= MOST:
-        raise TooManySizes(f"There are {MOST} sizes already. Delete one you don't use.")
+        raise Refused(f"There are {MOST} sizes already. Delete one you don't use.")
     size.sender, size.position = sender, (there["last"] or 0) + 1
     size.save()
 

@@ -17,21 +17,18 @@ from orders.models import Order, ReturnLink
 from orders.models.statuses import Status
 from shipping_portal.accounts.models import Audit, User
 from shipping_portal.accounts.teams.team import token_hash
+from shipping_portal.refused import Refused
 
 LASTS = dt.timedelta(days=14)
-
-
-class LabelNotGiven(Exception):
-    """Raised when this label can't be given away. The text is for the sender."""
 
 
 def make_return_link(order: Order, *, by: User, now: dt.datetime) -> str:
     """Return a new address for this return's label; earlier ones no longer work.
 
-    Raises LabelNotGiven.
+    Raises Refused.
     """
     if why := why_no_link(order):
-        raise LabelNotGiven(why)
+        raise Refused(why)
     token = secrets.token_urlsafe(32)
     with transaction.atomic():
         Order.locked(order.pk)
@@ -48,7 +45,7 @@ def make_return_link(order: Order, *, by: User, now: dt.datetime) -> str:
 
 
 @transaction.atomic
-def withdraw(order: Order, *, by: User, now: dt.datetime) -> None:
+def withdraw_link(order: Order, *, by: User, now: dt.datetime) -> None:
     """Delete the link. Its address never works again."""
     deleted, _ = ReturnLink.objects.filter(order=order).delete()
     if deleted:
@@ -73,7 +70,7 @@ def find_return_link(token: str, now: dt.datetime) -> ReturnLink | None:
     return _good_links(now).filter(token_hash=token_hash(token)).first()
 
 
-def take(link: ReturnLink, now: dt.datetime) -> bytes | None:
+def use_return_link(link: ReturnLink, now: dt.datetime) -> bytes | None:
     """Use up the link and return the label's bytes. Of two browsers at once, one gets None.
 
     Raises what Label.serve raises; the link then stays good.

@@ -17,17 +17,15 @@ from orders.labels import printing
 from orders.models import Label, Order, PrintJob, PrintStation
 from shipping_portal.accounts.api_tokens import DAYS, make_token, revoke_token
 from shipping_portal.accounts.models import Membership, User
+from shipping_portal.refused import Refused
 
 State = PrintJob.State
 LOOKED_AT = 50  # jobs in one call
 SEEN_EVERY = dt.timedelta(seconds=10)  # each note is a write
+OTHER = "Another installation uses this token. Make a station of its own for this computer."
 LOOK_FIRST = (
     "Its station was stopped while it had this label. Look at the printer before you print again."
 )
-
-
-class OtherInstallation(Exception):
-    """Raised when a second installation uses the token of a station."""
 
 
 # -- Stations ------------------------------------------------------------------------------------
@@ -37,7 +35,7 @@ class OtherInstallation(Exception):
 def add_station(name: str, *, member: Membership, now: dt.datetime) -> tuple[PrintStation, str]:
     """Make a station, with a token that can do nothing else. The token's text is shown once.
 
-    Raises TooManyTokens.
+    Raises Refused.
     """
     token, text = make_token(
         f"Print station {name}", ["print"], days=DAYS[-1], by=member.user, now=now, member=member
@@ -67,16 +65,16 @@ def stations_of(user: Any, now: dt.datetime) -> list[PrintStation]:
     return list(found.select_related("token").annotate(waiting=waiting).order_by("name", "pk"))
 
 
-def note_seen(station: PrintStation, now: dt.datetime) -> None:
+def record_contact(station: PrintStation, now: dt.datetime) -> None:
     """Record that a station made contact."""
     if station.seen_at is None or now - station.seen_at >= SEEN_EVERY:
         PrintStation.objects.filter(pk=station.pk).update(seen_at=now)
 
 
-def know_installation(station: PrintStation, installation: uuid.UUID, printer: str) -> None:
+def register_installation(station: PrintStation, installation: uuid.UUID, printer: str) -> None:
     """Remember the installation and its printer.
 
-    Raises OtherInstallation for a second one: it doesn't know what the first has printed.
+    Raises Refused for a second one: it doesn't know what the first has printed.
     """
     if station.installation is None:
         PrintStation.objects.filter(pk=station.pk, installation=None).update(
@@ -84,7 +82,7 @@ def know_installation(station: PrintStation, installation: uuid.UUID, printer: s
         )
         station.refresh_from_db(fields=["installation"])
     if station.installation != installation:
-        raise OtherInstallation
+        raise Refused(OTHER)
     if station.printer != printer:
         PrintStation.objects.filter(pk=station.pk).update(printer=printer)
 
@@ -92,7 +90,7 @@ def know_installation(station: PrintStation, installation: uuid.UUID, printer: s
 # -- Asking --------------------------------------------------------------------------------------
 
 
-def ask_for(
+def request_prints(
     orders: Iterable[Order],
     station: PrintStation,
     *,
@@ -158,7 +156,7 @@ def withdraw_waiting(station: PrintStation, *, now: dt.datetime) -> int:
 # -- What a station does -------------------------------------------------------------------------
 
 
-def take_next(station: PrintStation, *, now: dt.datetime) -> PrintJob | None:
+def claim_next(station: PrintStation, *, now: dt.datetime) -> PrintJob | None:
     """Return the job that the station already has, or else take the oldest that waits.
 
     Returns None after skipping several that are no longer wanted: the station asks again soon.

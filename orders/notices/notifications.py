@@ -130,8 +130,8 @@ def notify_move(change: OrderChange) -> None:
         # Scans weren't reported while the order might have been cancelled.
         change.order.refresh_from_db(fields=["progress", "progress_at"])
         notify_progress(change.order)
-    words = _words_of_move(change)
-    if words is None or (change.old in BEING_BOOKED and _is_summed_up(change.order)):
+    words = _describe_move(change)
+    if words is None or (change.old in BEING_BOOKED and _is_in_import_summary(change.order)):
         return
     why = change.order.problem.get("text", "")
     outbox.notify(
@@ -139,7 +139,7 @@ def notify_move(change: OrderChange) -> None:
     )
 
 
-def _words_of_move(change: OrderChange) -> str | None:
+def _describe_move(change: OrderChange) -> str | None:
     """Return the words for a change with a result. A rejection of our setup has different words."""
     words, kind = RESOLVED.get((change.old, change.new)), change.order.problem.get("kind")
     if words == REFUSED and kind == "ours":
@@ -268,7 +268,7 @@ def _pickup_day(order: Order, at: dt.datetime) -> dt.date:
     return order.expected_pickup() or at.astimezone(order.sender.tzinfo).date()
 
 
-def _is_summed_up(order: Order) -> bool:
+def _is_in_import_summary(order: Order) -> bool:
     """Return whether an import will report this booking when it finishes or pauses."""
     # Match the token too, because an order may get its result before its row is linked to it.
     row = Q(rows__order=order) | Q(rows__token=order.form_token)

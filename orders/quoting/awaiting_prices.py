@@ -58,9 +58,9 @@ def ask_for_due_prices(wait: PriceWait) -> None:
         # An incomplete draft is being edited, and its page shows whether there are prices.
         wait.delete()
     elif _is_answered(wait, form, now):
-        _tell(wait, BACK, now)
+        _notify_maker(wait, BACK, now)
     elif waited > GIVES_UP:
-        _tell(wait, NONE, now)
+        _notify_maker(wait, NONE, now)
     else:
         wait.retry(now + min(max(waited / 4, SHORTEST), LONGEST))
 
@@ -86,7 +86,7 @@ def _is_answered(wait: PriceWait, form: ParcelForm, now: dt.datetime) -> bool:
 
 
 @transaction.atomic
-def _tell(wait: PriceWait, words: str, now: dt.datetime) -> None:
+def _notify_maker(wait: PriceWait, words: str, now: dt.datetime) -> None:
     draft, user = wait.draft, wait.user_id
     there, _ = wait.delete()
     if not there:

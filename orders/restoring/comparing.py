@@ -37,7 +37,7 @@ def compare_due_label(label: Label) -> None:
         meaning = read_cancel_state(viewed.state, contract_of(order.account))
         if meaning in ("cancelled", "asked"):
             is_asked = meaning == "asked"
-            cancel_outcomes.found_cancelled(order, viewed, why=WHY, is_asked=is_asked)
+            cancel_outcomes.record_carrier_cancel(order, viewed, why=WHY, is_asked=is_asked)
     show_labels(Label.objects.filter(order=order), now=timezone.now())
 
 

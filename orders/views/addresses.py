@@ -15,6 +15,10 @@ from orders.views.responses import show_remarks
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience, require_get_or_post
 from shipping_portal.accounts.address import receivers
 from shipping_portal.accounts.models import PickupAddress, Receiver, Sender
+from shipping_portal.db.keyset import Keyset
+from shipping_portal.http.forms import refusals_at, render_form
+
+NEWEST_FIRST = Keyset(is_descending=True)
 
 
 @audience(BOOKERS)
@@ -26,17 +30,14 @@ def addresses(request: MemberRequest) -> HttpResponse:
     found = receivers.list_receivers(
         request.sender, q=query["q"], group=query["group"], off_list=off_list
     )
-    before = query["before"]
-    if before.isascii() and before.isdigit() and len(before) < 19:
-        found = found.filter(pk__lt=int(before))
-    rows = list(found[: receivers.PAGE + 1])
+    page = NEWEST_FIRST.page(found, on=query["before"])
     context = {
         **query,
         "search": query["q"],  # `q` is also the search box for parcels at the top
         "q": "",
         "off_list": off_list,
-        "rows": rows[: receivers.PAGE],
-        "older": rows[receivers.PAGE - 1].pk if len(rows) > receivers.PAGE else None,
+        "rows": page.rows,
+        "older": page.on,
         "groups": receivers.groups_of(request.sender),
         "off_count": request.sender.receivers.filter(is_off_list=True).count(),
         "is_filtered": any(query.values()) or off_list,
@@ -93,7 +94,7 @@ def _form_page(request: MemberRequest, receiver: Receiver | None) -> HttpRespons
         show_remarks(request, form)
         return redirect("addresses")
     context = {"form": form, "receiver": receiver}
-    return render(request, "orders/address.html", context, status=422 if form.errors else 200)
+    return render_form(request, "orders/address.html", context)
 
 
 class AddressForm(ReceiverForm):
@@ -113,7 +114,7 @@ class AddressForm(ReceiverForm):
 
     def save(self) -> bool:
         """Save the receiver. Return False, with the reason, if the same one exists."""
-        try:
+        with refusals_at(self, "receiver_name"):
             receivers.store_receiver(
                 self.known,
                 self.receiver(),
@@ -121,6 +122,4 @@ class AddressForm(ReceiverForm):
                 is_saved=True,
                 is_off_list=False,
             )
-        except receivers.AlreadyThere as error:
-            self.add_error("receiver_name", str(error))
         return not self.errors

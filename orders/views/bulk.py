@@ -11,7 +11,11 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST
 
 from orders.cancelling import cancels
-from orders.cancelling.cancel_rules import refuse_cancel_unless_allowed, why_not_cancelled_now
+from orders.cancelling.cancel_rules import (
+    CANNOT_CANCEL,
+    refuse_cancel_unless_allowed,
+    why_not_cancelled_now,
+)
 from orders.drafting.receivers import shown_receiver
 from orders.labels.printing import MOST
 from orders.list.export import export_columns, read_orders
@@ -27,7 +31,7 @@ from shipping_portal.accounts.access import (
     audience,
     require_get_or_post,
 )
-from shipping_portal.accounts.address.text import as_seen
+from shipping_portal.accounts.address.text import normalise_text
 
 LONGEST_NOTE = 500
 NOT_BOOKED = "It isn't booked, so there is nothing to cancel."
@@ -81,7 +85,7 @@ def _judge_cancelling(request: MemberRequest, order: Order) -> dict[str, Any]:
     order.sender = request.sender
     try:
         refuse_cancel_unless_allowed(order, timezone.now())
-    except (Order.WrongStatus, Order.PickupProblem, Order.AlreadyCollected) as error:
+    except CANNOT_CANCEL as error:
         why = why_not(order, error)
     else:
         why = ""
@@ -106,7 +110,7 @@ def _cancel_each(request: MemberRequest, found: list[Order]) -> HttpResponse:
         order.sender = request.sender
         try:
             cancels.ask_to_cancel(order, by=request.user, why="not sending it", now=timezone.now())
-        except (Order.WrongStatus, Order.PickupProblem, Order.AlreadyCollected) as error:
+        except CANNOT_CANCEL as error:
             order.refresh_from_db(fields=["status", "progress"])
             kept.append(f"{order.carrier_reference or 'One parcel'}: {why_not(order, error)}")
         else:
@@ -142,7 +146,7 @@ def note_many(request: MemberRequest) -> HttpResponse:
         }
         return render(request, "orders/parcels_note.html", context)
     # A browser counts a line end as one character, and sends two.
-    typed = as_seen(request.POST["note"]).replace("\r\n", "\n")
+    typed = normalise_text(request.POST["note"]).replace("\r\n", "\n")
     text = "".join(c if c.isprintable() else " " for c in typed).strip()[:LONGEST_NOTE]
     Order.objects.for_user(request.user).filter(
         pk__in=list(found.values_list("pk", flat=True))

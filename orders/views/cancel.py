@@ -8,7 +8,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 
 from orders.cancelling import cancels
-from orders.cancelling.cancel_rules import can_cancel
+from orders.cancelling.cancel_rules import CANNOT_CANCEL, can_cancel
 from orders.drafting.receivers import shown_receiver
 from orders.models import CancelAttempt, Order
 from orders.views.parcel import orders_of
@@ -44,7 +44,7 @@ def cancel(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
         return _cancel_page(request, found, need, status=409)
     try:
         cancels.ask_to_cancel(found, by=request.user, why=CANCELS[need], now=timezone.now())
-    except (Order.PickupProblem, Order.AlreadyCollected, Order.WrongStatus):
+    except CANNOT_CANCEL:
         found.refresh_from_db()
         return _cancel_page(request, found, "", status=409)
     messages.info(request, "Cancellation requested. Don't use the label until the carrier answers.")

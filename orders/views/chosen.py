@@ -22,7 +22,7 @@ def read_uuid(text: str) -> uuid.UUID | None:
         return None
 
 
-def way_back(query: QueryDict | str) -> str:
+def queue_query(query: QueryDict | str) -> str:
     """Return the address of this queue, or the plain queue if the chosen parcels don't fit."""
     given = QueryDict(query) if isinstance(query, str) else query
     kept = QueryDict(mutable=True)

@@ -21,9 +21,9 @@ from orders.labels import fetching, originals, printing
 from orders.labels.stations import failed_jobs
 from orders.models import Label, LabelBytes, Order
 from orders.models.statuses import Status
-from orders.views.chosen import read_uuids, too_many_labels, way_back
+from orders.views.chosen import queue_query, read_uuids, too_many_labels
 from orders.views.responses import refused_page, suspended_page
-from orders.views.stations import asked_again, open_jobs, seen_stations
+from orders.views.stations import open_jobs, parcel_to_reprint, station_context
 from shipping_portal.accounts.access import (
     BOOKERS,
     MemberRequest,
@@ -83,8 +83,6 @@ def label(request: MemberRequest, order: uuid.UUID, size: str) -> HttpResponse:
     response["Content-Disposition"] = (
         f'{"attachment" if is_download else "inline"}; filename="{name}"'
     )
-    response["Cache-Control"] = "private, no-store"
-    response["X-Content-Type-Options"] = "nosniff"
     response["X-Frame-Options"] = "SAMEORIGIN"
     # No sandbox: the browser's own viewer has to show it.
     response["Content-Security-Policy"] = "default-src 'none'; frame-ancestors 'self'"
@@ -130,8 +128,8 @@ def print_queue(request: MemberRequest) -> HttpResponse:
     to_send = [row["order"] for row in rows if not row["order"].printed_at and not row["job"]]
     failed = failed_jobs(to_send)
     context = {
-        **seen_stations(request),
-        "again": asked_again(request),
+        **station_context(request),
+        "again": parcel_to_reprint(request),
         "to_send": [order for order in to_send if order.pk not in failed],
         "failed": [(order, failed[order.pk].words) for order in to_send if order.pk in failed],
         "rows": rows,
@@ -148,7 +146,7 @@ def print_queue(request: MemberRequest) -> HttpResponse:
         "most": printing.MOST,
         "sort": query.get("sort", ""),
         "sorts": {name: words for name, (words, _) in printing.SORTS.items()},
-        "query": way_back(query),
+        "query": queue_query(query),
     }
     return render(request, "orders/print_queue.html", context)
 
@@ -215,7 +213,7 @@ def printed(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     if request.headers.get("Accept") == "application/json":
         return JsonResponse({"printed": _print_trail(found)})
     if "query" in request.POST:
-        return redirect(f"{reverse('print_queue')}?{way_back(request.POST['query'])}")
+        return redirect(f"{reverse('print_queue')}?{queue_query(request.POST['query'])}")
     return redirect("parcel", found.uuid)
 
 
@@ -271,8 +269,6 @@ def originals_zip(request: MemberRequest) -> HttpResponse | StreamingHttpRespons
     response = StreamingHttpResponse(parts, content_type="application/zip")
     day = now.astimezone(request.sender.tzinfo).date()
     response["Content-Disposition"] = f'attachment; filename="labels-{day:%Y-%m-%d}.zip"'
-    response["Cache-Control"] = "private, no-store"
-    response["X-Content-Type-Options"] = "nosniff"
     return response
 
 

@@ -30,7 +30,7 @@ from orders.status.references import with_reference
 from orders.status.status_labels import GROUPS, reason_to_look, status_label
 from shipping_portal.accounts.access import BOOKERS, EVERY_MEMBER, MemberRequest, audience
 from shipping_portal.accounts.address import countries
-from shipping_portal.accounts.address.text import as_seen, one_line
+from shipping_portal.accounts.address.text import normalise_text, one_line
 from shipping_portal.accounts.formatting import local_date, money, up_to_thousand, weight_words
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.accounts.templatetags.words import chip
@@ -111,7 +111,7 @@ def parcels(request: MemberRequest) -> HttpResponse:
     A search by reference, or from the top of the page, opens the parcel if it finds just one.
     """
     list_query = ListQuery(request)
-    if opened := _meant_parcel(list_query):
+    if opened := _find_single_match(list_query):
         return redirect("parcel", opened.uuid)
     before, after = request.GET.get("before", ""), request.GET.get("after", "")
     found = list_query.found.only(*COLUMNS)
@@ -170,7 +170,7 @@ LINKS: dict[str, dict[str, str | None]] = {
 }
 
 
-def _meant_parcel(list_query: ListQuery) -> Order | None:
+def _find_single_match(list_query: ListQuery) -> Order | None:
     """Return the one parcel that was searched for: by its whole reference, or the only result."""
     if not list_query.q:
         return None
@@ -215,7 +215,7 @@ def _listed_drafts(list_query: ListQuery) -> list[Draft]:
 @require_POST
 def save_view(request: MemberRequest) -> HttpResponse:
     """Save the list under a name, privately or for the team, replacing their own view of it."""
-    name = " ".join(as_seen(request.POST.get("name", "")).split())[:60]
+    name = " ".join(normalise_text(request.POST.get("name", "")).split())[:60]
     query = _kept_query(request.POST.get("query", ""))
     if not name or not name.isprintable():
         messages.warning(request, "Give the view a name. Nothing was saved.")

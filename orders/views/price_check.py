@@ -16,6 +16,7 @@ from orders.views.new_parcel import may_begin
 from orders.views.responses import begin_draft, get_draft, take_prices
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience, require_get_or_post
 from shipping_portal.accounts.address import countries, places
+from shipping_portal.http.forms import render_form
 
 
 @audience(BOOKERS)
@@ -29,9 +30,7 @@ def check_price(request: MemberRequest) -> HttpResponse:
         draft = begin_draft(request, form.details(), source=Draft.Source.PRICE_CHECK)
         if take_prices(request, draft, form):
             return redirect("checked_price", draft.uuid)
-    return render(
-        request, "orders/price_check.html", {"form": form}, status=422 if form.errors else 200
-    )
+    return render_form(request, "orders/price_check.html", {"form": form})
 
 
 @audience(BOOKERS)

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_POST
 
 from orders.booking import booking_rules, bookings
 from orders.cancelling import replacing
+from orders.cancelling.cancel_rules import CANNOT_CANCEL
 from orders.drafting import drafts
 from orders.drafting.forms import BookForm, WeightForm
 from orders.drafting.parcel_details import ParcelDetails
@@ -97,7 +98,7 @@ def book(request: MemberRequest, draft: uuid.UUID) -> HttpResponse:
         return _prices_page(request, found, quote, form)
     if found.corrects:
         return _correct(request, found.corrects, found, quote, form)
-    if _is_a_surprise(request, quote, chosen["form_token"]):
+    if _may_be_duplicate(request, quote, chosen["form_token"]):
         return _quotes_page(request, found, quote, form, is_question=True)
     chosen["is_another"] = "another" in request.POST
     try:
@@ -148,7 +149,7 @@ def _correct(
         )
     except booking_rules.Suspended:
         return suspended_page(request, status=403)
-    except (Order.WrongStatus, Order.PickupProblem, Order.AlreadyCollected):
+    except CANNOT_CANCEL:
         return redirect("cancel", order.uuid)
     except NO_BOOKING as error:
         form.add_error(None, error_sentence(error, request.sender))
@@ -156,7 +157,7 @@ def _correct(
     return redirect("replacing", order.uuid)
 
 
-def _is_a_surprise(request: MemberRequest, quote: Quote, token: uuid.UUID) -> bool:
+def _may_be_duplicate(request: MemberRequest, quote: Quote, token: uuid.UUID) -> bool:
     """Return whether a similar parcel was just booked, and nobody confirmed this one."""
     if "another" in request.POST or request.sender.is_suspended:
         return False

@@ -23,6 +23,7 @@ from orders.views.responses import begin_draft
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience, require_get_or_post
 from shipping_portal.accounts.formatting import PLACE, local_date, say
 from shipping_portal.carrier.messages import Party
+from shipping_portal.http.forms import render_form
 
 OLD_PRICE = "That price no longer holds, so nothing was cancelled or booked. This is the new one."
 NAMES = {
@@ -157,6 +158,4 @@ def prices_page(
         "can_cancel": can_cancel(order, timezone.now()),
         "refund_takes_time": bool(contract_of(order.account).asked_word),
     }
-    return render(
-        request, "orders/replace_prices.html", context, status=422 if form.errors else 200
-    )
+    return render_form(request, "orders/replace_prices.html", context)

@@ -14,11 +14,13 @@ from django.views.decorators.http import require_GET, require_POST
 from orders.drafting.form_fields import measure_fields
 from orders.drafting.forms import SIZES, UNITS
 from orders.drafting.receiver_form import line
-from orders.drafting.sizes import TooManySizes, append_size, make_default, move_size
+from orders.drafting.sizes import append_size, make_default, move_size
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience, require_get_or_post
 from shipping_portal.accounts.address.addresses import OnceOnly
 from shipping_portal.accounts.formatting import plain
 from shipping_portal.accounts.models import ParcelSize, Sender
+from shipping_portal.http.forms import render_form
+from shipping_portal.refused import Refused
 
 
 class SizeForm(OnceOnly):
@@ -63,7 +65,7 @@ class SizeForm(OnceOnly):
         except IntegrityError:
             # Somebody took the name between the check and now.
             self.add_error("name", f"There is a size named “{self.size.name}” already.")
-        except TooManySizes as error:
+        except Refused as error:
             self.add_error(None, str(error))
         return not self.errors
 
@@ -127,4 +129,4 @@ def _form_page(request: MemberRequest, form: SizeForm) -> HttpResponse:
         messages.success(request, f"Saved {form.size.name}.")
         return redirect("sizes")
     context = {"form": form, "size": form.size}
-    return render(request, "orders/size.html", context, status=422 if form.errors else 200)
+    return render_form(request, "orders/size.html", context)

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.db.models import Q
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
@@ -17,7 +17,7 @@ from django.views.decorators.http import require_GET, require_POST
 from orders.labels import printing, stations
 from orders.models import Order, PrintJob, PrintStation
 from orders.models.statuses import Status
-from orders.views.chosen import read_uuids, too_many_labels, way_back
+from orders.views.chosen import queue_query, read_uuids, too_many_labels
 from shipping_portal.accounts.access import (
     BOOKERS,
     MemberRequest,
@@ -26,8 +26,8 @@ from shipping_portal.accounts.access import (
     same_origin,
 )
 from shipping_portal.accounts.address.addresses import LineField
-from shipping_portal.accounts.api_tokens import TooManyTokens
 from shipping_portal.accounts.login.forms import Plain
+from shipping_portal.http.forms import refusals_at, render_form
 
 PROGRAM = Path(settings.BASE_DIR) / "tools" / "print_station.py"
 CHOSEN = "print_station"  # in the session: where labels scanned in this browser go
@@ -51,23 +51,19 @@ def print_stations(request: MemberRequest) -> HttpResponse:
     """Show the stations and how to start one; posting adds one, whose token is shown once."""
     form, made, text = StationForm(request.POST or None), None, ""
     if form.is_valid():
-        try:
+        with refusals_at(form):
             made, text = stations.add_station(
                 form.cleaned_data["name"], member=request.membership, now=timezone.now()
             )
-        except TooManyTokens as error:
-            form.add_error(None, str(error))
-        else:
             form = StationForm()
     context = {
         "form": form,
         "made": made,
         "token": text,
         "site": settings.SITE_URL,
-        **seen_stations(request),
+        **station_context(request),
     }
-    status = 422 if form.errors else 200
-    return render(request, "orders/print_stations.html", context, status=status)
+    return render_form(request, "orders/print_stations.html", context)
 
 
 @audience(BOOKERS)
@@ -82,7 +78,7 @@ def station_program(request: MemberRequest) -> HttpResponse:
     )
 
 
-def seen_stations(request: MemberRequest) -> dict[str, Any]:
+def station_context(request: MemberRequest) -> dict[str, Any]:
     """Return the account's stations, what each is doing, and which one this browser prints at."""
     now = timezone.now()
     found = stations.stations_of(request.user, now)
@@ -94,11 +90,11 @@ def seen_stations(request: MemberRequest) -> dict[str, Any]:
             {"station": one, "is_on": one in on, "job": taken.get(one.pk)} for one in found
         ],
         "on": on,
-        "here": _here(request, on),
+        "here": _current_station(request, on),
     }
 
 
-def _here(request: MemberRequest, on: list[PrintStation]) -> PrintStation | None:
+def _current_station(request: MemberRequest, on: list[PrintStation]) -> PrintStation | None:
     """Return the station that this browser chose if it is on, or else the only one that is on."""
     chosen = request.session.get(CHOSEN)
     own = [one for one in on if str(one.uuid) == chosen]
@@ -120,11 +116,11 @@ def open_jobs(orders: list[Order]) -> dict[int, PrintJob]:
 @require_POST
 def print_at_station(request: MemberRequest, station: uuid.UUID) -> HttpResponse:
     """Ask a station to print the chosen labels, or the scanned one."""
-    found = _own(request, station)
+    found = _station_of(request, station)
     chosen = read_uuids(request.POST.getlist("order"))
     if len(chosen) > printing.MOST:
         return too_many_labels(request)
-    query = way_back(request.POST.get("query", ""))
+    query = queue_query(request.POST.get("query", ""))
     back = f"{reverse('print_queue')}?{query}"
     if not found.is_on(timezone.now()):
         messages.warning(request, f"{found} is off, so nothing was sent there.")
@@ -132,15 +128,19 @@ def print_at_station(request: MemberRequest, station: uuid.UUID) -> HttpResponse
     if request.session.get(CHOSEN) != str(found.uuid):
         request.session[CHOSEN] = str(found.uuid)
     if "q" in request.POST:
-        return _scanned(request, found, back)
+        return _print_scanned(request, found, back)
     orders = printing.chosen_orders(_printable(request), chosen)
     is_again = request.POST.get("again") == "yes"
-    count = stations.ask_for(orders, found, by=request.user, now=timezone.now(), is_again=is_again)
-    _tell(request, found, orders, count)
+    count = stations.request_prints(
+        orders, found, by=request.user, now=timezone.now(), is_again=is_again
+    )
+    _report_sent(request, found, orders, count)
     return redirect(back)
 
 
-def _tell(request: MemberRequest, station: PrintStation, orders: list[Order], count: int) -> None:
+def _report_sent(
+    request: MemberRequest, station: PrintStation, orders: list[Order], count: int
+) -> None:
     if count == 1:
         only = f" {orders[0].customer_reference or orders[0]}" if len(orders) == 1 else " 1 label"
         messages.success(request, f"{station} prints{only}.")
@@ -154,7 +154,7 @@ def _tell(request: MemberRequest, station: PrintStation, orders: list[Order], co
         messages.info(request, f"Your scans print at {station} now.")
 
 
-def _scanned(request: MemberRequest, station: PrintStation, back: str) -> HttpResponse:
+def _print_scanned(request: MemberRequest, station: PrintStation, back: str) -> HttpResponse:
     """Print the scanned label. If it may be on paper already, ask first."""
     text = request.POST["q"].replace("\0", "").strip().lstrip("#")[:200]
     same = Q(carrier_reference__iexact=text) | Q(customer_reference__iexact=text)
@@ -166,8 +166,10 @@ def _scanned(request: MemberRequest, station: PrintStation, back: str) -> HttpRe
         if not orders:
             messages.warning(request, f"{text} isn't a parcel with a label to print.")
         else:
-            count = stations.ask_for(waiting[:1], station, by=request.user, now=timezone.now())
-            _tell(request, station, waiting[:1], count)
+            count = stations.request_prints(
+                waiting[:1], station, by=request.user, now=timezone.now()
+            )
+            _report_sent(request, station, waiting[:1], count)
         return redirect(back)
     return redirect(f"{back}&again={orders[0].uuid}")
 
@@ -177,7 +179,7 @@ def _printable(request: MemberRequest) -> Any:
     return mine.select_related("sender").prefetch_related("labels")
 
 
-def asked_again(request: MemberRequest) -> Order | None:
+def parcel_to_reprint(request: MemberRequest) -> Order | None:
     """Return the scanned parcel whose label may be on paper, to ask whether to print it again."""
     wanted = read_uuids([request.GET.get("again", "")])
     found = _printable(request).filter(uuid__in=wanted).first()
@@ -188,7 +190,7 @@ def asked_again(request: MemberRequest) -> Order | None:
 @require_POST
 def stop_station(request: MemberRequest, station: uuid.UUID) -> HttpResponse:
     """End a station for good."""
-    found = _own(request, station)
+    found = _station_of(request, station)
     stations.stop_station(found, by=request.user, now=timezone.now())
     messages.success(request, f"{found} is stopped. What waited there is on the Print page again.")
     return redirect("print_stations")
@@ -198,12 +200,12 @@ def stop_station(request: MemberRequest, station: uuid.UUID) -> HttpResponse:
 @require_POST
 def withdraw_prints(request: MemberRequest, station: uuid.UUID) -> HttpResponse:
     """Withdraw what a station hasn't taken yet."""
-    found = _own(request, station)
+    found = _station_of(request, station)
     count = stations.withdraw_waiting(found, now=timezone.now())
     messages.success(request, f"{count} label{'' if count == 1 else 's'} withdrawn from {found}.")
     return redirect("print_queue")
 
 
-def _own(request: MemberRequest, station: uuid.UUID) -> PrintStation:
+def _station_of(request: MemberRequest, station: uuid.UUID) -> PrintStation:
     mine = PrintStation.objects.for_user(request.user).select_related("token")
     return get_object_or_404(mine, uuid=station)

@@ -37,7 +37,7 @@ class MemberRequest(HttpRequest):
     sender: Sender
 
 
-def know_the_member(get_response: Callable[[Any], HttpResponse]) -> Callable[[Any], HttpResponse]:
+def attach_member(get_response: Callable[[Any], HttpResponse]) -> Callable[[Any], HttpResponse]:
     """Attach the membership to each request, or None for operators and visitors (middleware)."""
 
     def middleware(request: Any) -> HttpResponse:

@@ -64,7 +64,7 @@ def _totp() -> QuerySet[Authenticator]:
 ENROLLED = Q(pk__in=_totp().values("user"))
 
 
-act = partial(AdminAction, needs="people", refusals=(people.ChangeRefused,))
+act = partial(AdminAction, needs="people")
 
 
 @admin.register(User)
@@ -340,10 +340,9 @@ class LocalityListAdmin(ActionsAdmin):
             "Use this list",
             "Suburbs and postcodes are checked against this list from now on. It replaces the"
             " country's current list.",
-            locality_lists.use_again,
+            locality_lists.reactivate_list,
             needs="localities",
             applies=lambda chosen: not chosen.is_active,
-            refusals=(locality_lists.AlreadyActive,),
         ),
     )
     admin_pages = (

@@ -15,6 +15,7 @@ from django.db.models import F, Q
 from shipping_portal.accounts.access import BOOKERS, EVERY_MEMBER, SEE_MONEY
 from shipping_portal.accounts.models import ApiToken, Audit, Membership, User
 from shipping_portal.accounts.teams.team import token_hash
+from shipping_portal.refused import Refused
 
 PREFIX = "portal_"  # tells our tokens apart, for scanners of leaked secrets and for our own log
 SHOWN = len(PREFIX) + 4
@@ -71,10 +72,6 @@ class NobodyNamed(Exception):
     """Raised when it isn't clear for which member a call is made. The text is for the caller."""
 
 
-class TooManyTokens(Exception):
-    """Raised when this member has the most valid tokens allowed."""
-
-
 class Caller(NamedTuple):
     """The token of one call, and the member that it acts for."""
 
@@ -97,7 +94,7 @@ def make_token(
 
     Only a station may have the scope print, and it has no other.
 
-    Raises TooManyTokens.
+    Raises Refused.
     """
     text = PREFIX + secrets.token_urlsafe(32)
     holder = holder_of(scopes, is_partners=member is None)
@@ -105,7 +102,7 @@ def make_token(
         User.objects.select_for_update(no_key=True).get(pk=member.user_id)
         valid = ApiToken.objects.filter(user=member.user_id, revoked_at=None, ends_at__gt=now)
         if valid.count() >= MOST:
-            raise TooManyTokens(f"You have {MOST} valid tokens. Revoke one first.")
+            raise Refused(f"You have {MOST} valid tokens. Revoke one first.")
     made = ApiToken.objects.create(
         name=name,
         user=member.user if member else None,

@@ -58,7 +58,7 @@ def refuse_reserved(email: str) -> None:
         )
 
 
-def people_left_behind() -> bool:
+def has_demo_credentials() -> bool:
     """Return whether a demo person still has the public password or token. False before migrating.
 
     Nobody else is checked: starting up must not depend on who signed up.

@@ -4,7 +4,7 @@ import uuid
 from typing import Any
 
 from orders.list.listing import LONGEST_SEARCH
-from orders.views.addresses import AddressForm, receiver_of
+from orders.views.addresses import NEWEST_FIRST, AddressForm, receiver_of
 from shipping_portal.accounts.access import MemberRequest
 from shipping_portal.accounts.address import receivers
 from shipping_portal.accounts.models import Receiver
@@ -13,9 +13,6 @@ from shipping_portal.api.listed import refuse_cursor, refuse_names
 from shipping_portal.api.operations import api_operation
 from shipping_portal.api.problems import refuse_invalid
 from shipping_portal.api.sent import refuse_unused, sent_form
-from shipping_portal.db.keyset import Keyset
-
-NEWEST_FIRST = Keyset(is_descending=True)
 
 
 @api_operation("GET", "/addresses", scope="addresses", answer=schemas.AddressesOut)

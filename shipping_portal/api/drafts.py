@@ -142,7 +142,7 @@ def _priced(
     """Return the prices of a valid form, with the rate limit in the headers."""
     now = timezone.now()
     quote = _ask_prices(request, draft, form, now)
-    for name, value in rates.of_quotes(request.sender, now).items():
+    for name, value in rates.quote_headers(request.sender, now).items():
         response[name] = value
     return shown.quote_facts(quote, draft, form, offers.for_page(quote, now=now))
 
@@ -157,4 +157,4 @@ def _ask_prices(request: MemberRequest, draft: Draft, form: ParcelForm, now: dt.
     except booking_rules.Suspended as error:
         raise ApiProblem("suspended", str(error)) from error
     except NO_PRICES as error:
-        raise rates.no_answer(error, request.sender, now) from error
+        raise rates.unavailable_problem(error, request.sender, now) from error

@@ -13,6 +13,7 @@ from shipping_portal.api import schemas
 from shipping_portal.api.operations import api_operation
 from shipping_portal.api.problems import ApiProblem
 from shipping_portal.api.sent import sent_form
+from shipping_portal.refused import Refused
 
 
 @api_operation("POST", "/entry-links", scope="enter", answer=schemas.EntryLinkOut, status=201)
@@ -25,7 +26,7 @@ def create_entry_link(request: MemberRequest, link: schemas.EntryLinkIn) -> Any:
     now = timezone.now()
     try:
         url = _link_to(request, link, now)
-    except entry_links.NotPossible as error:
+    except Refused as error:
         raise ApiProblem("invalid", errors={"purpose": [str(error)]}) from error
     token = request.auth  # type: ignore[attr-defined]  # set by ninja
     why = f"{link.purpose} by the token {token.name}"

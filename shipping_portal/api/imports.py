@@ -74,7 +74,7 @@ def upload_import(request: MemberRequest, name: str = "orders.csv") -> Any:
         raise ApiProblem("limit", words, headers={"Retry-After": str(wait)}) from error
     form = ImportUploadForm({}, MultiValueDict({"file": [SimpleUploadedFile(name, content)]}))
     refuse_invalid(form)
-    file = uploads.take(
+    file = uploads.store_upload(
         form.sheet, name=form.file_name, sender=request.sender, by=request.user, now=now
     )
     return _shown(file)
@@ -155,7 +155,7 @@ def _correct(row: ImportRow, address: PickupAddress, correction: Any) -> bool:
     if correction.leave_out:
         return row.finish(state=ImportRow.State.SKIPPED, problems=checking.LEFT_OUT)
     corrected = row_form.corrections(row, form, {name: str(sent[name]) for name in sent})
-    corrected |= leaving_out.let_through(row) if correction.anyway else {}
+    corrected |= leaving_out.accepting_correction(row) if correction.anyway else {}
     saved = row_form.save(row.file, row, corrected, alike=False, now=timezone.now())
     checking.check_row(row.pk)
     return saved > 0

@@ -15,6 +15,7 @@ from ninja import Header, Query
 
 from orders.booking import booking_rules, bookings
 from orders.cancelling import cancels, replacing
+from orders.cancelling.cancel_rules import CANNOT_CANCEL
 from orders.drafting import drafts, returning
 from orders.drafting.forms import BookForm
 from orders.labels import fetching
@@ -61,20 +62,20 @@ def book_parcel(
     different content it gets 422. The carrier is called after the answer: look at the parcel's
     `url`.
     """
-    asked, now = _asked(chosen, key), timezone.now()
+    asked, now = _read_choice(chosen, key), timezone.now()
     quote = _quote_to_book(request, chosen.quote)
     asked["is_another"] = chosen.another
     if not chosen.another:
-        _refuse_surprise(request, quote, asked["form_token"], now)
+        _refuse_duplicate(request, quote, asked["form_token"], now)
     order = _submit(request, quote, asked, now)
-    for name, value in rates.of_bookings(request.sender, now).items():
+    for name, value in rates.booking_headers(request.sender, now).items():
         response[name] = value
     found = shown.pointer_to(order)
     response["Location"] = found["url"]
     return found
 
 
-def _asked(chosen: Any, key: str) -> dict[str, Any]:
+def _read_choice(chosen: Any, key: str) -> dict[str, Any]:
     """Return the product, pickup_date and form_token, as Book's form reads them."""
     picked = {"product": chosen.product, "pickup_date": chosen.pickup_date or ""}
     form = BookForm(picked | {"form_token": uuid.uuid5(KEYS, key)})
@@ -90,7 +91,7 @@ def _quote_to_book(request: MemberRequest, key: uuid.UUID) -> Quote:
     return quote
 
 
-def _refuse_surprise(
+def _refuse_duplicate(
     request: MemberRequest, quote: Quote, token: uuid.UUID, now: dt.datetime
 ) -> None:
     """Raise a problem if a parcel is like one just booked, which the page would ask about."""
@@ -114,19 +115,19 @@ def _submit(request: MemberRequest, quote: Quote, asked: dict[str, Any], now: dt
     except bookings.TokenReused as error:
         raise ApiProblem("key-reused", REUSED, parcel=str(error)) from error
     except Order.SentBack as error:  # booked by another request, just now
-        _refuse_surprise(request, quote, asked["form_token"], now)
+        _refuse_duplicate(request, quote, asked["form_token"], now)
         raise ApiProblem("state", returning.ANOTHER) from error
     except (booking_rules.Suspended, *NO_BOOKING) as error:
-        raise _not_booked(error, request.sender, now) from error
+        raise _booking_problem(error, request.sender, now) from error
 
 
-def _not_booked(error: Exception, sender: Sender, now: dt.datetime) -> ApiProblem:
+def _booking_problem(error: Exception, sender: Sender, now: dt.datetime) -> ApiProblem:
     """Return the problem that forbids this booking."""
     match error:
         case booking_rules.Suspended():
             return ApiProblem("suspended", str(error))
         case bookings.LimitReached() | booking_rules.Paused():
-            return rates.no_answer(error, sender, now)
+            return rates.unavailable_problem(error, sender, now)
     words = error_sentence(error, sender)
     return ApiProblem("invalid", errors={FIELD_OF.get(type(error), "quote"): [words]})
 
@@ -186,7 +187,7 @@ def cancel_parcel(request: MemberRequest, parcel: uuid.UUID) -> Any:
     if found.status not in {*BEING_CANCELLED, Status.CANCELLED}:
         try:
             cancels.ask_to_cancel(found, by=request.user, why="not sending it", now=timezone.now())
-        except (Order.PickupProblem, Order.AlreadyCollected, Order.WrongStatus) as error:
+        except CANNOT_CANCEL as error:
             raise ApiProblem("state", _state_in_words(request, parcel)) from error
     return shown.pointer_to(found)
 
@@ -210,7 +211,7 @@ def replace_parcel(
     Ask for prices with the corrected fields first. Nothing new is booked before the carrier has
     cancelled this one, and its replacement shows the outcome. Don't use its label from now on.
     """
-    found, asked = _parcel_of(request, parcel), _asked(chosen, key)
+    found, asked = _parcel_of(request, parcel), _read_choice(chosen, key)
     quote = _quote_to_book(request, chosen.quote)
     before = replacing.asked_by_form(found, asked["form_token"]).select_related("quote").first()
     if before is None:
@@ -229,8 +230,8 @@ def _ask_to_replace(
     except replacing.OldPrice as error:
         raise ApiProblem("invalid", errors={"quote": [OLD_PRICE]}) from error
     except (booking_rules.Suspended, *NO_BOOKING) as error:
-        raise _not_booked(error, request.sender, now) from error
-    except (Order.PickupProblem, Order.AlreadyCollected, Order.WrongStatus) as error:
+        raise _booking_problem(error, request.sender, now) from error
+    except CANNOT_CANCEL as error:
         raise ApiProblem("state", _state_in_words(request, order.uuid)) from error
 
 
@@ -255,7 +256,7 @@ def confirm_parcel(request: MemberRequest, parcel: uuid.UUID, chosen: schemas.Co
     except (booking_rules.CarrierChanged, booking_rules.PickupDayPassed) as error:
         raise ApiProblem("state", error_sentence(error, request.sender)) from error
     except (booking_rules.Suspended, booking_rules.Paused, bookings.LimitReached) as error:
-        raise _not_booked(error, request.sender, now) from error
+        raise _booking_problem(error, request.sender, now) from error
     except Order.SentBack as error:
         raise ApiProblem("state", returning.ANOTHER) from error
     except Order.WrongStatus as error:
@@ -279,17 +280,14 @@ def share_parcel(request: MemberRequest, parcel: uuid.UUID, share: schemas.Share
     form = ShareForm(sent_form(share.dict()))
     refuse_invalid(form)
     contact = None if share.contact is None else form.cleaned_data["contact"]
-    try:
-        page = receiver_pages.share(found, by=request.user, now=timezone.now(), contact=contact)
-    except receiver_pages.NotNow as error:
-        raise ApiProblem("state", str(error)) from error
+    page = receiver_pages.share_page(found, by=request.user, now=timezone.now(), contact=contact)
     return {"url": receiver_pages.link_of(page), "contact": page.contact}
 
 
 @api_operation("DELETE", "/parcels/{uuid:parcel}/share", scope="parcels:book", status=204)
 def stop_sharing_parcel(request: MemberRequest, parcel: uuid.UUID) -> Any:
     """Stop sharing a parcel's page. Its address never works again."""
-    receiver_pages.stop(_parcel_of(request, parcel), by=request.user, now=timezone.now())
+    receiver_pages.stop_sharing(_parcel_of(request, parcel), by=request.user, now=timezone.now())
 
 
 @api_operation("GET", "/parcels/{uuid:parcel}/label", scope="labels:read", openapi_extra=shown.PDF)

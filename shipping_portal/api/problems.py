@@ -17,6 +17,8 @@ from ninja import NinjaAPI, Schema
 from ninja.errors import HttpError, ValidationError
 from pydantic import Field
 
+from shipping_portal.refused import Refused
+
 CONTENT_TYPE = "application/problem+json"
 KEPT_HEADERS = ("Allow", "Retry-After")
 
@@ -139,7 +141,7 @@ def answer_problems(api: NinjaAPI) -> None:
     def say(request: HttpRequest, error: Any) -> HttpResponse:
         return answer(request, _problem_of(error))
 
-    for kind in (ApiProblem, Http404, HttpError, ValidationError):
+    for kind in (ApiProblem, Http404, HttpError, Refused, ValidationError):
         api.add_exception_handler(kind, say)
 
 
@@ -147,6 +149,8 @@ def _problem_of(error: Exception) -> ApiProblem:
     match error:
         case ApiProblem():
             return error
+        case Refused():
+            return ApiProblem("state", str(error))
         case HttpError(__cause__=ApiProblem() as cause):  # raised by our parser, wrapped by ninja
             return cause
         case HttpError(status_code=status):

@@ -14,17 +14,17 @@ DAY_SECONDS = 86_400
 AGAIN_SECONDS = 60  # seconds, if nobody knows
 
 
-def no_answer(error: Exception, sender: Sender, now: dt.datetime) -> ApiProblem:
+def unavailable_problem(error: Exception, sender: Sender, now: dt.datetime) -> ApiProblem:
     """Return the problem that prevents prices or a booking now, with when to come back."""
     kind, wait = "unavailable", getattr(error, "retry_after", None) or AGAIN_SECONDS
     headers = {}
     match error:
         case asking.TooManyQuotes():
-            kind, headers = "limit", of_quotes(sender, now)
+            kind, headers = "limit", quote_headers(sender, now)
             wait = _seconds_of_minute(sender, now)
         case bookings.LimitReached():
-            kind, headers = "limit", of_bookings(sender, now)
-            wait = _seconds_of_day(sender, now) if is_of_a_day(error) else None
+            kind, headers = "limit", booking_headers(sender, now)
+            wait = _seconds_of_day(sender, now) if is_daily_limit(error) else None
         case waiting.Full(page_status=status):
             kind, wait = ("limit" if status == 429 else kind), waiting.AGAIN_SECONDS
     if wait is not None:
@@ -32,12 +32,12 @@ def no_answer(error: Exception, sender: Sender, now: dt.datetime) -> ApiProblem:
     return ApiProblem(kind, error_sentence(error, sender), headers=headers)
 
 
-def is_of_a_day(error: bookings.LimitReached) -> bool:
+def is_daily_limit(error: bookings.LimitReached) -> bool:
     """Return whether the limit has room again at midnight; others need a bill or a person."""
     return error.limit.endswith("_a_day") or error.limit == "all_senders"
 
 
-def of_quotes(sender: Sender, now: dt.datetime) -> dict[str, str]:
+def quote_headers(sender: Sender, now: dt.datetime) -> dict[str, str]:
     """Return how many more prices may be requested in this minute."""
     sender.refresh_from_db(fields=["minute_began_at", "quotes_this_minute", "quotes_a_minute"])
     is_this = sender.minute_began_at and now - sender.minute_began_at < limits.MINUTE
@@ -46,7 +46,7 @@ def of_quotes(sender: Sender, now: dt.datetime) -> dict[str, str]:
     return _headers("quotes", sender.quotes_a_minute, 60, used, left)
 
 
-def of_bookings(sender: Sender, now: dt.datetime) -> dict[str, str]:
+def booking_headers(sender: Sender, now: dt.datetime) -> dict[str, str]:
     """Return how many more parcels may be booked today, in the sender's zone."""
     sender.refresh_from_db(fields=["counted_on", "booked_today"])
     own, most = sender.own_bookings_a_day, sender.bookings_a_day

@@ -23,6 +23,12 @@ from shipping_portal.billing.pages.statements import COLUMNS
 from shipping_portal.importing.models import Import, ImportRow
 
 
+class Strict(Schema):
+    """A schema that refuses fields it doesn't have."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
 def _text_or_number(value: Any) -> Any:
     """Return the value. True isn't a weight of 1, and pydantic would name each type it tried."""
     if isinstance(value, bool | list | dict):
@@ -75,7 +81,6 @@ PARCEL_CONTROLS = {
         for part in PARTS
     },
 }
-STRICT = ConfigDict(extra="forbid")
 SEEN_BY_BOOKERS = ("company", "email", "phone", "line1", "line2", "instructions")
 PARTS_OF_ADDRESS = (*RECEIVER_PARTS, "instructions", "group")
 # Enumerations with the same name would be merged in the schema, so these have no name there.
@@ -99,7 +104,7 @@ def of_controls(name: str, controls: dict[str, str]) -> Any:
     fields: Any = {
         control: (Typed, Field(None, description=of)) for control, of in controls.items()
     }
-    return create_model(name, __base__=Schema, __config__=STRICT, **fields)
+    return create_model(name, __base__=Strict, **fields)
 
 
 ParcelIn = of_controls("ParcelIn", PARCEL_CONTROLS)
@@ -170,10 +175,8 @@ class DraftsOut(Schema):
     drafts: list[DraftOut]
 
 
-class OfferIn(Schema):
+class OfferIn(Strict):
     """An offer of a quote."""
-
-    model_config = STRICT
 
     quote: uuid.UUID
     product: str
@@ -186,10 +189,8 @@ class ChosenIn(OfferIn):
     another: bool = Field(False, description="Yes, another one like the parcel just booked.")
 
 
-class ConfirmIn(Schema):
+class ConfirmIn(Strict):
     """Your consent to the parcel's current price."""
-
-    model_config = STRICT
 
     amount: Decimal
     currency: str
@@ -198,10 +199,8 @@ class ConfirmIn(Schema):
     )
 
 
-class ShareIn(Schema):
+class ShareIn(Strict):
     """What a receiver's page says besides where the parcel is."""
-
-    model_config = STRICT
 
     contact: str | None = Field(
         None,
@@ -226,10 +225,8 @@ class BookedOut(Schema):
     url: str
 
 
-class EntryLinkIn(Schema):
+class EntryLinkIn(Strict):
     """Where a link leads."""
-
-    model_config = STRICT
 
     purpose: EntryLink.Purpose
     parcel: uuid.UUID | None = Field(None, description="With the purpose parcel.")
@@ -370,10 +367,8 @@ class ImportOut(_of("Rows", int, COUNTS)):  # type: ignore[misc]
     url: str = Field(description="The page where a person goes on.")
 
 
-class ImportColumnsIn(Schema):
+class ImportColumnsIn(Strict):
     """The setting of each control on the matching page: a column's position from 0, or a value."""
-
-    model_config = STRICT
 
     values: dict[str, str | int]
 
@@ -389,10 +384,8 @@ class ImportColumnsOut(Schema):
     missing: list[str] = Field(description="Controls that need an answer, here or in all_.")
 
 
-class CorrectionIn(Schema):
+class CorrectionIn(Strict):
     """What to change in a row. Fields that aren't sent stay."""
-
-    model_config = STRICT
 
     values: ParcelIn | None = None  # type: ignore[valid-type]
     leave_out: bool = Field(False, description="Leave the row out instead.")

@@ -18,18 +18,15 @@ from shipping_portal.api import shown
 from shipping_portal.api.operations import api_operation
 from shipping_portal.api.parcels import label_bytes
 from shipping_portal.api.problems import ApiProblem
-from shipping_portal.api.schemas import STRICT
+from shipping_portal.api.schemas import Strict
 
 AGAIN_SECONDS = "2"
-OTHER = "Another installation uses this token. Make a station of its own for this computer."
 NO_NUL = r"^[^\x00]*$"  # PostgreSQL can't store one
 NOTHING = {"responses": {204: {"description": "Nothing waits. Come back after Retry-After."}}}
 
 
-class TakeIn(Schema):
+class TakeIn(Strict):
     """Who asks."""
-
-    model_config = STRICT
 
     installation: uuid.UUID = Field(description="Made once by the station, kept with its journal.")
     printer: str = Field(
@@ -47,10 +44,8 @@ class PrintJobOut(Schema):
     length: int
 
 
-class ReportIn(Schema):
+class ReportIn(Strict):
     """The result of a print job."""
-
-    model_config = STRICT
 
     outcome: Literal["printed", "failed", "stuck"] = Field(
         description="stuck: it is in the printer's queue and waits there. It stays the station's."
@@ -72,14 +67,11 @@ def take_print_job(request: MemberRequest, taken: TakeIn) -> Any:
     A station that asks again before it has reported gets the same label, so a restart loses none.
     """
     now, station = timezone.now(), _station_of(request)
-    try:
-        stations.know_installation(station, taken.installation, taken.printer)
-    except stations.OtherInstallation as error:
-        raise ApiProblem("state", OTHER) from error
-    stations.note_seen(station, now)
+    stations.register_installation(station, taken.installation, taken.printer)
+    stations.record_contact(station, now)
     if request.sender.dispatch_stopped_at:
         raise ApiProblem("suspended", request.sender.suspension_text)
-    job = stations.take_next(station, now=now)
+    job = stations.claim_next(station, now=now)
     if job is None:
         return HttpResponse(status=204, headers={"Retry-After": AGAIN_SECONDS})
     label = stations.label_of(job)
@@ -118,7 +110,7 @@ def report_print_job(request: MemberRequest, job: uuid.UUID, reported: ReportIn)
     If it is reported twice, the first result stays.
     """
     now, found = timezone.now(), _job_of(request, job)
-    stations.note_seen(found.station, now)
+    stations.record_contact(found.station, now)
     if reported.outcome == "stuck":
         stations.report_stuck(found, reported.words)
     else:

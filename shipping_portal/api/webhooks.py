@@ -5,30 +5,25 @@ import uuid
 from decimal import Decimal
 from typing import Any
 
-from ninja import Schema
 from ninja.openapi.schema import REF_TEMPLATE
 from pydantic import Field
 from pydantic.json_schema import models_json_schema
 
 from orders.models.statuses import Progress, Status
 from shipping_portal.accounts.models import WebhookKind
-from shipping_portal.api.schemas import STRICT
+from shipping_portal.api.schemas import Strict
 from shipping_portal.billing.models import ChargeKind
 
 
-class EventLabel(Schema):
+class EventLabel(Strict):
     """A label file that is ready."""
-
-    model_config = STRICT
 
     size: str
     is_worthless: bool
 
 
-class ParcelEventData(Schema):
+class ParcelEventData(Strict):
     """Which parcel, and what has changed: other fields are left out."""
-
-    model_config = STRICT
 
     id: uuid.UUID
     reference: str | None = Field(description="The carrier's, once it is booked.")
@@ -39,20 +34,16 @@ class ParcelEventData(Schema):
     label: EventLabel | None = Field(None, description="With label.")
 
 
-class ParcelEvent(Schema):
+class ParcelEvent(Strict):
     """An event of a parcel, such as label.ready."""
-
-    model_config = STRICT
 
     type: str
     timestamp: dt.datetime
     data: ParcelEventData
 
 
-class ChargeEventData(Schema):
+class ChargeEventData(Strict):
     """A line of a bill, or a credit: refunds are below zero."""
-
-    model_config = STRICT
 
     id: int
     parcel: uuid.UUID | None
@@ -64,10 +55,8 @@ class ChargeEventData(Schema):
     week: dt.date = Field(description="The Monday of its statement.")
 
 
-class ChargeEvent(Schema):
+class ChargeEvent(Strict):
     """A charge that counts from now on."""
-
-    model_config = STRICT
 
     type: str
     timestamp: dt.datetime

@@ -167,7 +167,6 @@ def statement_pdf(request: MemberRequest, week: str) -> HttpResponse:
     )
     response = HttpResponse(paper.statement_pdf(heading, found), content_type="application/pdf")
     response["Content-Disposition"] = f'attachment; filename="statement-{week}.pdf"'
-    response["Cache-Control"] = "private, no-store"
     return response
 
 

@@ -67,8 +67,6 @@ def _zip_response(request: MemberRequest, found: Export) -> HttpResponse | Strea
     response = StreamingHttpResponse(_stream_parts(found), content_type="application/zip")
     response["Content-Disposition"] = f'attachment; filename="{_file_name(found)}"'
     response["Content-Length"] = str(found.length)
-    response["Cache-Control"] = "private, no-store"
-    response["X-Content-Type-Options"] = "nosniff"
     # Proxies mustn't store a copy of it either.
     response["X-Accel-Buffering"] = "no"
     return response

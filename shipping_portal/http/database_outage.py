@@ -64,8 +64,8 @@ def answer_503_when_the_database_is_away(
         except AWAY:
             # Django's own 500 page asked the session for its CSRF secret, and failed at the
             # database again.
-            return _come_back_soon()
-        return _come_back_soon() if getattr(request, "database_was_away", False) else response
+            return _unavailable_page()
+        return _unavailable_page() if getattr(request, "database_was_away", False) else response
 
     return middleware
 
@@ -73,12 +73,12 @@ def answer_503_when_the_database_is_away(
 # Each middleware turns exceptions below it into a 500, so the outermost one rarely sees them.
 # This signal is sent for all of them: views, sessions and every other middleware.
 @receiver(got_request_exception)
-def _note_a_lost_database(request: HttpRequest | None = None, **kwargs: Any) -> None:
+def _note_lost_database(request: HttpRequest | None = None, **kwargs: Any) -> None:
     if request is not None and isinstance(sys.exception(), AWAY):
         request.database_was_away = True  # type: ignore[attr-defined]
 
 
-def _come_back_soon() -> HttpResponse:
+def _unavailable_page() -> HttpResponse:
     response = HttpResponse(PAGE, status=503)
     response["Retry-After"] = str(RETRY_AFTER_SECONDS)
     response["Content-Security-Policy"] = "default-src 'none'"

@@ -19,7 +19,7 @@ Answer = Callable[[HttpRequest], HttpResponseBase]  # a middleware, or what answ
 REQUEST_ID = re.compile(rf"[A-Za-z0-9-]{{8,{LONGEST}}}")
 
 
-def know_the_request(get_response: Answer) -> Answer:
+def attach_request_id(get_response: Answer) -> Answer:
     """Give each request an id: a trusted proxy's, or else our own. Every log line has it."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
@@ -45,7 +45,7 @@ KEYS_IN_ADDRESS = ("/accounts/", "/follow/", "/invitation/", "/unsubscribe/")
 WITHOUT_COOKIES = ("/follow/",)
 
 
-def tell_the_browser(get_response: Answer) -> Answer:
+def set_security_headers(get_response: Answer) -> Answer:
     """Send security headers, and keep pages with one-time keys out of caches (middleware)."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
@@ -61,7 +61,7 @@ def tell_the_browser(get_response: Answer) -> Answer:
     return middleware
 
 
-def forget_cookies(get_response: Answer) -> Answer:
+def drop_cookies(get_response: Answer) -> Answer:
     """Keep some pages from reading or setting cookies (middleware)."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
@@ -118,7 +118,7 @@ METHODS = ["GET", "HEAD", "POST"]
 KEPT_RAW = ("/webhooks/", "/csp-reports/", "/api/")
 
 
-def refuse_what_no_browser_sends(
+def reject_unusual_requests(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
     """Reject what no browser sends: other methods, a NUL in the address, bodies but forms.

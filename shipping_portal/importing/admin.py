@@ -15,7 +15,7 @@ from shipping_portal.importing.models import Import
 HELD = (
     "Your import is paused while we look into something. Parcels already booked are not affected."
 )
-act = partial(AdminAction, needs="imports", refusals=(holding.HoldRefused,))
+act = partial(AdminAction, needs="imports")
 
 
 class HoldForm(ReasonForm):
@@ -44,7 +44,7 @@ class ImportAdmin(ActionsAdmin):
             "let-go",
             "Resume this import",
             "Waiting rows are booked as their sender chose when they pressed Book.",
-            holding.let_go,
+            holding.release_import,
             applies=lambda file: bool(file.hold) and file.restore_id is None,
         ),
         act(

@@ -116,7 +116,7 @@ def use_prices(file: Import, of_what: str, now: dt.datetime) -> int:
     return _check([(row, {}) for row in rows], now)
 
 
-def pass_over(file: Import, places: Iterable[int], now: dt.datetime) -> int:
+def ignore_columns(file: Import, places: Iterable[int], now: dt.datetime) -> int:
     """Ignore columns, also in the next file with this header.
 
     Return how many rows are rechecked.

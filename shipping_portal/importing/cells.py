@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from shipping_portal.accounts.address import countries
-from shipping_portal.accounts.address.text import as_seen, normalise_name
+from shipping_portal.accounts.address.text import normalise_name, normalise_text
 from shipping_portal.importing import currencies, headings, items, shops, synonyms, units
 from shipping_portal.importing.columns import (
     ADDRESS,
@@ -80,7 +80,7 @@ def _read(row: ImportRow, head: ImportRow, file: Import) -> dict[str, str]:
 
 
 def _on_one_line(text: str, between: str) -> str:
-    return between.join(filter(None, map(str.strip, LINE_ENDS.split(as_seen(text)))))
+    return between.join(filter(None, map(str.strip, LINE_ENDS.split(normalise_text(text)))))
 
 
 def _read_decimal_commas(line: CellsOfRow) -> None:
@@ -176,7 +176,9 @@ def split_address(line: str, cell: str, home: str) -> dict[str, str]:
 
     Anything else is a street, so that the form asks for the rest.
     """
-    parts = [part.strip(" .") for part in ADDRESS_PARTS.split(as_seen(cell)) if part.strip(" .")]
+    parts = [
+        part.strip(" .") for part in ADDRESS_PARTS.split(normalise_text(cell)) if part.strip(" .")
+    ]
     code = countries.code_of(parts[-1]) if len(parts) > 1 else ""
     words = " , ".join(parts[:-1] if code else parts).split()
     if not code and any(POSTCODE.fullmatch(" ".join(words[at:-1])) for at in (-2, -3)):

@@ -22,7 +22,7 @@ NEWS_FOR = dt.timedelta(days=2)
 
 
 @chore("imports")
-def look(now: dt.datetime) -> None:
+def finish_done_imports(now: dt.datetime) -> None:
     """Finish every import with nothing left to book or send. Dead letters may remain."""
     rows = ImportRow.objects.filter(file=OuterRef("pk"))
     due = Exists(rows.filter(state=ImportRow.State.DUE, parked_at=None))

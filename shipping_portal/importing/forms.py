@@ -299,5 +299,5 @@ class BookAllForm(forms.Form):
     newest = forms.IntegerField(min_value=0, max_value=2**63 - 1, widget=forms.HiddenInput)
     # “same as last time”
     last = forms.CharField(max_length=100, required=False, widget=forms.HiddenInput)
-    # see outliers.shown
+    # see outliers.doubts_token
     doubts = forms.CharField(max_length=64, required=False, widget=forms.HiddenInput)

@@ -8,6 +8,7 @@ from orders.models import Restore
 from shipping_portal.accounts.models import Audit, User
 from shipping_portal.importing import booking, finishing
 from shipping_portal.importing.models import Import, ImportRow
+from shipping_portal.refused import Refused
 
 HELD = (
     "We are comparing this import with the carrier's records after a problem on our side. Its other"
@@ -16,43 +17,39 @@ HELD = (
 LEFT_OUT = {"": ["The carrier has this parcel already, so the operator left the row out."]}
 
 
-class HoldRefused(Exception):
-    """Raised when someone else was faster. The text is for the operator."""
-
-
 @transaction.atomic
 def hold(file: Import, *, text: str, by: User, reason: str, now: dt.datetime) -> None:
-    """Hold an import. Rows already sent continue; its sender sees the text. Raises HoldRefused."""
+    """Hold an import. Rows already sent continue; its sender sees the text. Raises Refused."""
     if not Import.objects.filter(pk=file.pk, hold="").update(hold=text, paused_at=now):
-        raise HoldRefused("This import is held already.")
+        raise Refused("This import is held already.")
     finishing.paused(file, now)
     _write("import held", file, by, f"{reason} Its sender reads “{text}”", now)
 
 
-def let_go(file: Import, *, by: User, reason: str, now: dt.datetime) -> None:
-    """Release a held import. Raises HoldRefused."""
+def release_import(file: Import, *, by: User, reason: str, now: dt.datetime) -> None:
+    """Release a held import. Raises Refused."""
     with transaction.atomic():
         if not Import.objects.filter(pk=file.pk, restore=None).exclude(hold="").update(hold=""):
-            raise HoldRefused("This import goes on already.")
+            raise Refused("This import goes on already.")
         _write("import let go", file, by, reason, now)
     booking.resume(file)
 
 
 @transaction.atomic
 def try_again(file: Import, *, by: User, reason: str, now: dt.datetime) -> None:
-    """Check an import's failed rows again, for the sender to book. Raises HoldRefused."""
+    """Check an import's failed rows again, for the sender to book. Raises Refused."""
     again = booking.retry(file, now)
     if not again:
-        raise HoldRefused("No row of it failed without an order.")
+        raise Refused("No row of it failed without an order.")
     _write("import rows checked again", file, by, f"{again} rows: {reason}", now)
 
 
 @transaction.atomic
 def leave_file_out(file: Import, *, by: User, reason: str, now: dt.datetime) -> None:
-    """Leave out the rows of an import held after a restore. Raises HoldRefused."""
+    """Leave out the rows of an import held after a restore. Raises Refused."""
     restore = Restore.objects.filter(imports=file).first()
     if restore is None:
-        raise HoldRefused("This import is not held any more.")
+        raise Refused("This import is not held any more.")
     leave_out(file, restore)
     _write("held rows left out", file, by, reason, now)
 

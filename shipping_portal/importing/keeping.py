@@ -6,10 +6,7 @@ from django.db import transaction
 
 from shipping_portal.accounts.models import Sender
 from shipping_portal.importing.models import Import, ImportRow
-
-
-class UnderWay(Exception):
-    """Raised while an import's rows are being booked or an operator holds it."""
+from shipping_portal.refused import Refused
 
 
 def may_delete(file: Import) -> bool:
@@ -18,13 +15,18 @@ def may_delete(file: Import) -> bool:
 
 
 @transaction.atomic
-def take_off_the_list(file: Import, now: dt.datetime) -> bool:
-    """Delete the import and return True, or archive it if it has parcels. Raises UnderWay."""
+def delete_or_archive(file: Import, now: dt.datetime) -> bool:
+    """Delete the import and return True, or archive it if it has parcels.
+
+    Raises Refused while rows are being booked or an operator holds it.
+    """
     # A press of Book comes before or after, never in between.
     Sender.locked(file.sender_id)
     is_held = Import.objects.filter(pk=file.pk).exclude(hold="").exists()
     if is_held or file.rows.filter(state=ImportRow.State.DUE).exists():
-        raise UnderWay
+        raise Refused(
+            f"{file.file_name} is being booked. You can remove it once that has finished."
+        )
     if may_delete(file):
         Import.objects.filter(pk=file.pk).delete()
         return True
@@ -32,6 +34,6 @@ def take_off_the_list(file: Import, now: dt.datetime) -> bool:
     return False
 
 
-def bring_back(file: Import) -> None:
+def unarchive(file: Import) -> None:
     """Restore an archived import to the list."""
     Import.objects.filter(pk=file.pk).update(archived_at=None)

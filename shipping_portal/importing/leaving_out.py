@@ -42,7 +42,7 @@ def odd_shape(row: ImportRow) -> str:
     )
 
 
-def let_through(row: ImportRow) -> dict[str, str]:
+def accepting_correction(row: ImportRow) -> dict[str, str]:
     """Return the correction that accepts a left-out row, for the reason found and no other."""
     if shops.STATUS in row.problems:
         return {shops.STATUS: "yes"}

@@ -17,7 +17,7 @@ from shipping_portal.importing import chosen_service
 from shipping_portal.importing.models import Import, ImportRow
 
 LISTED = 50
-HANDED_OVER = (ImportRow.State.DUE, ImportRow.State.BOOKED)
+SUBMITTED = (ImportRow.State.DUE, ImportRow.State.BOOKED)
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ def _line(
 
 
 def _offer(row: ImportRow, rule: str, last: str, carrier: int | None) -> Offered | None:
-    if row.quote and row.state in HANDED_OVER:
+    if row.quote and row.state in SUBMITTED:
         return row.quote.offer(row.product_code)
     if row.quote is None:
         return None

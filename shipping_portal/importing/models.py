@@ -10,7 +10,7 @@ from django.db.models import Q
 
 from orders.models.order import Order
 from orders.models.quotes import Quote
-from shipping_portal.accounts.address.text import as_seen
+from shipping_portal.accounts.address.text import normalise_text
 from shipping_portal.accounts.models import OwnedQuerySet
 from shipping_portal.importing.encodings import CODE_PAGES
 from shipping_portal.jobs.models import Job
@@ -170,7 +170,7 @@ class ImportRow(Job):
 
     def seen(self, place: int | None) -> str:
         """Return the cell at this place as people see it, or "" for none."""
-        return as_seen(self.cell(place)).strip()
+        return normalise_text(self.cell(place)).strip()
 
     def cell_of(self, name: str) -> str:
         """Return the cell for this field of ours as typed, or "" for none."""

@@ -56,7 +56,7 @@ class Doubt:
         ).hexdigest()
 
 
-def look(file: Import, choices: Sequence[Choice]) -> list[Doubt]:
+def find_outliers(file: Import, choices: Sequence[Choice]) -> list[Doubt]:
     """Return what looks wrong with the rows about to be booked, in at most five queries."""
     limits, wrong = _limits(file, choices), defaultdict(list)
     for choice in choices:
@@ -79,13 +79,13 @@ def look(file: Import, choices: Sequence[Choice]) -> list[Doubt]:
     ]
 
 
-def sure(choices: Sequence[Choice], doubts: Sequence[Doubt]) -> list[Choice]:
+def without_outliers(choices: Sequence[Choice], doubts: Sequence[Doubt]) -> list[Choice]:
     """Return the rows that Book books: all except those that look wrong."""
     doubted = {choice.row.pk for doubt in doubts for choice in doubt.choices}
     return [choice for choice in choices if choice.row.pk not in doubted]
 
 
-def shown(doubts: Sequence[Doubt]) -> str:
+def doubts_token(doubts: Sequence[Doubt]) -> str:
     """Return a token of all doubts: Book counts only with the doubts that its page showed."""
     return (
         hashlib.sha256("".join(doubt.token for doubt in doubts).encode()).hexdigest()
@@ -95,7 +95,7 @@ def shown(doubts: Sequence[Doubt]) -> str:
 
 
 @transaction.atomic
-def say_right(file: Import, doubts: Sequence[Doubt], token: str) -> int:
+def confirm_outliers(file: Import, doubts: Sequence[Doubt], token: str) -> int:
     """Mark the flagged rows as confirmed; return how many, or 0 if they have changed."""
     right = {
         choice.row.pk: _key(choice)
@@ -110,7 +110,7 @@ def say_right(file: Import, doubts: Sequence[Doubt], token: str) -> int:
     return ImportRow.objects.bulk_update(mine, ["corrected"], batch_size=500)
 
 
-def skip(file: Import, doubts: Sequence[Doubt], token: str) -> int:
+def skip_outliers(file: Import, doubts: Sequence[Doubt], token: str) -> int:
     """Leave out the flagged rows; return how many, or 0 if they have changed."""
     wrong = {choice.row.pk for doubt in doubts if doubt.token == token for choice in doubt.choices}
     rows = file.rows.filter(pk__in=wrong, state__in=ImportRow.READY)

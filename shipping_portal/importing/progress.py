@@ -86,7 +86,7 @@ class Counts:
     retryable: int  # failed rows without an order
 
     @property
-    def handed(self) -> int:
+    def submitted(self) -> int:
         """Return how many were sent to be booked."""
         return self.waiting + self.booked + self.unclear + self.needs_yes + self.failed
 
@@ -120,7 +120,7 @@ class Counts:
 
 def counts(file: Import) -> Counts:
     """Count the rows of a file by outcome, in one query."""
-    handed = Q(state=State.BOOKED)
+    submitted = Q(state=State.BOOKED)
     wanted = {
         "rows": ~Q(state=State.JOINED),
         "joined": Q(state=State.JOINED),
@@ -129,15 +129,15 @@ def counts(file: Import) -> Counts:
         "warnings": Q(state=State.WARNING),
         "fix": Q(state=State.FIX),
         "skipped": Q(state=State.SKIPPED),
-        "waiting": Q(state=State.DUE) | handed & Q(order__status=Status.BOOKING),
-        "booked": handed & Q(order__status__in=[*HELD, Status.CANCELLED]),
-        "unclear": handed & Q(order__status__in=(Status.UNCONFIRMED, Status.CONFLICT)),
-        "needs_yes": handed & Q(order__status=Status.DRAFT),
+        "waiting": Q(state=State.DUE) | submitted & Q(order__status=Status.BOOKING),
+        "booked": submitted & Q(order__status__in=[*HELD, Status.CANCELLED]),
+        "unclear": submitted & Q(order__status__in=(Status.UNCONFIRMED, Status.CONFLICT)),
+        "needs_yes": submitted & Q(order__status=Status.DRAFT),
         "price_increased": (
-            handed & Q(order__status=Status.DRAFT, order__problem__kind="price_rose")
+            submitted & Q(order__status=Status.DRAFT, order__problem__kind="price_rose")
         ),
         "retryable": Q(state=State.FAILED, order=None),
-        "failed": Q(state=State.FAILED) | handed & Q(order__status__in=REFUSED),
+        "failed": Q(state=State.FAILED) | submitted & Q(order__status__in=REFUSED),
     }
     return Counts(
         **file.rows.aggregate(**{name: Count("pk", filter=of) for name, of in wanted.items()})
@@ -146,11 +146,11 @@ def counts(file: Import) -> Counts:
 
 def with_counts(files: QuerySet[Import]) -> QuerySet[Any]:
     """Annotate files with the list's counts: parcels, booked, and needing somebody."""
-    handed = Q(rows__state=State.BOOKED)
+    submitted = Q(rows__state=State.BOOKED)
     return files.annotate(
         all_rows=Count("rows", filter=~Q(rows__state=State.JOINED)),
         booked_rows=Count(
-            "rows", filter=handed & Q(rows__order__status__in=[*HELD, Status.CANCELLED])
+            "rows", filter=submitted & Q(rows__order__status__in=[*HELD, Status.CANCELLED])
         ),
         to_fix=Count("rows", filter=Q(rows__state__in=(State.FIX, State.FAILED))),
         unchecked=Count("rows", filter=Q(rows__state=State.NEW)),
@@ -202,7 +202,7 @@ def day_passed(file: Import) -> QuerySet[ImportRow]:
     return file.rows.filter(stopped).select_related("order__sender", "order__account")
 
 
-def watched(file: Import, now: dt.datetime) -> None:
+def note_watched(file: Import, now: dt.datetime) -> None:
     """Record that somebody is watching the booking, at most every ten seconds."""
     if file.looked_at is None or now - file.looked_at > LOOKS_EVERY:
         Import.objects.filter(pk=file.pk).update(looked_at=now)

@@ -35,7 +35,7 @@ class Seen:
 
     rows: int
     newest: int
-    doubts: str = ""  # outliers.shown
+    doubts: str = ""  # outliers.doubts_token
 
 
 @dataclass(frozen=True)
@@ -64,10 +64,10 @@ def begin(file: Import, press: Press) -> int:
     Sender.locked(file.sender_id)
     last = press.last or choosing.last_product(file.sender)
     found = choosing.choices_by_rule(ready(file, press.seen, press.carrier), press.rule, last)
-    doubts = outliers.look(file, found)
-    chosen = outliers.sure(found, doubts)
+    doubts = outliers.find_outliers(file, found)
+    chosen = outliers.without_outliers(found, doubts)
     if press.seen and (
-        len(chosen) > press.seen.rows or outliers.shown(doubts) != press.seen.doubts
+        len(chosen) > press.seen.rows or outliers.doubts_token(doubts) != press.seen.doubts
     ):
         raise MoreIsReady
     duplicates.leave_out(file, ImportRow.READY)

@@ -145,7 +145,7 @@ COUNT = re.compile(
 
 
 @cache
-def is_of_no_matter(name: str) -> bool:
+def is_irrelevant(name: str) -> bool:
     """Return whether a column with this normalised name never matters for a parcel."""
     return NO_MATTER.fullmatch(name) is not None and WEIGHTY_VALUE.search(name) is None
 
@@ -232,7 +232,7 @@ def _find_columns(
         if name not in passed
         and not _is_of_another(name, street)
         and not (name == "delivery date" and "ship by" in names)  # a promise by the shop
-        and (place in read or not is_of_no_matter(name))
+        and (place in read or not is_irrelevant(name))
     )
 
 

@@ -39,7 +39,7 @@ def count_try(sender: Sender, by: User, now: dt.datetime) -> None:
     raise TooManyFiles(most, free_at)
 
 
-def take(sheet: Sheet, *, name: str, sender: Sender, by: User, now: dt.datetime) -> Import:
+def store_upload(sheet: Sheet, *, name: str, sender: Sender, by: User, now: dt.datetime) -> Import:
     """Store the whole file or none of it. A file with a known header is checked right away."""
     with transaction.atomic():
         file = Import.objects.create(
@@ -83,13 +83,13 @@ def _matched(file: Import) -> tuple[dict[str, int], dict[str, str]] | None:
     return (form.columns, form.constants) if form.is_valid() else None
 
 
-def taken_before(sheet: Sheet, sender: Sender) -> Import | None:
+def find_same_file(sheet: Sheet, sender: Sender) -> Import | None:
     """Return the import of the same file that has the most bookings, or else the newest."""
     same = progress.with_counts(Import.objects.filter(sender=sender, sha256=sheet.sha256))
     return same.order_by("-booked_rows", "-created_at").first()
 
 
-def booked_before(file: Import) -> Import | None:
+def find_booked_copy(file: Import) -> Import | None:
     """Return another import of the same file with bookings, to mention next to the Book button."""
     same = progress.with_counts(Import.objects.filter(sender=file.sender_id, sha256=file.sha256))
     others = same.exclude(pk=file.pk).filter(booked_rows__gt=0)

@@ -6,10 +6,7 @@ from django.db import transaction
 
 from shipping_portal.jobs.models import DeadLetter, Job
 from shipping_portal.jobs.registry import chore, kind_of
-
-
-class NoLongerParked(Exception):
-    """Raised when the row has been retried or has moved on. The text is for the operator."""
+from shipping_portal.refused import Refused
 
 
 def model_of(letter: DeadLetter) -> type[Job] | None:
@@ -20,14 +17,14 @@ def model_of(letter: DeadLetter) -> type[Job] | None:
 
 @transaction.atomic
 def try_again(letter: DeadLetter, *, now: dt.datetime) -> None:
-    """Make the row's job due again, with no failures counted. Raises NoLongerParked."""
+    """Make the row's job due again, with no failures counted. Raises Refused."""
     model = model_of(letter)
     mine, _ = DeadLetter.objects.filter(pk=letter.pk).delete()
     if not mine or model is None:
-        raise NoLongerParked("This job is no longer parked.")
+        raise Refused("This job is no longer parked.")
     parked = model._default_manager.filter(pk=letter.row, parked_at__isnull=False)
     if not parked.update(due_at=now, **Job.AFRESH):
-        raise NoLongerParked("This job is no longer parked.")
+        raise Refused("This job is no longer parked.")
 
 
 @chore("dead letters", every=60)

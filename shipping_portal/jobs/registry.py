@@ -131,9 +131,7 @@ def job(
         raise ValueError(f"there is a job {name!r} already")
 
     def register(work: Callable[[Any], None]) -> JobKind:
-        kind = _KINDS[name] = JobKind(
-            name, queue, work, lane, order, patience, is_leased, batch
-        )
+        kind = _KINDS[name] = JobKind(name, queue, work, lane, order, patience, is_leased, batch)
 
         @shared_task(name=kind.task)
         def run(pk: int) -> None:

@@ -352,9 +352,9 @@ def check_sign_up(**options: Any) -> Iterable[CheckMessage]:
 def check_demo_people(**options: Any) -> Iterable[CheckMessage]:
     """Refuse the demo's passwords outside the demo: they are public."""
     # Models load after checks.
-    from shipping_portal.accounts.demo import people_left_behind  # noqa: PLC0415
+    from shipping_portal.accounts.demo import has_demo_credentials  # noqa: PLC0415
 
-    if options.get("databases") and not settings.DEMO and people_left_behind():
+    if options.get("databases") and not settings.DEMO and has_demo_credentials():
         yield Error(
             "This database has demo users, whose passwords are public.",
             hint=(

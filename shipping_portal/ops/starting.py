@@ -36,7 +36,7 @@ def refuse_a_restored_database() -> None:
     while True:
         try:
             marks.require_unrestored(now=timezone.now())
-            return _tell_of_too_many_rights()
+            return _warn_of_too_many_rights()
         except marks.Restored as why:
             _end_process(REFUSAL.format(why=why, command=AFTER_RESTORE))
         except marks.NoMarkFile as why:
@@ -69,7 +69,7 @@ def end_if_restored() -> None:
         _exit(REFUSED)
 
 
-def _tell_of_too_many_rights() -> None:
+def _warn_of_too_many_rights() -> None:
     if rights := roles.too_many():
         logger.warning("database_role_has_too_many_rights", extra={"rights": rights})
 

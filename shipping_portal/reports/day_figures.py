@@ -80,7 +80,7 @@ def read_days(user: User, sender: Sender, span: Span) -> Found:
             weeks.setdefault((day - span.first).days // 7, Counter()).update(figures.promises)
         elif span.before.holds(day):
             before.add(figures)
-    return Found(now, before, [promises.kept_of(counts) for _, counts in sorted(weeks.items())])
+    return Found(now, before, [promises.count_kept(counts) for _, counts in sorted(weeks.items())])
 
 
 def late_orders(sender: Sender, since: dt.date) -> set[int]:

@@ -196,7 +196,7 @@ def counted_rows(
     ]
 
 
-def before_it_was(part: int, whole: int, weeks: int) -> str:
+def compare_with_before(part: int, whole: int, weeks: int) -> str:
     return (
         f"In the {weeks} weeks before: {share_in_words(part, whole)}." if whole else NOTHING_BEFORE
     )

@@ -7,7 +7,7 @@ from shipping_portal.reports.figures import (
     NOW,
     Chart,
     Section,
-    before_it_was,
+    compare_with_before,
     counted_rows,
     share_in_words,
 )
@@ -53,7 +53,7 @@ def pickup_section(now: Counter[str], before: Counter[str], span: Span) -> Secti
     )
     remarks = [f"{now[ON_THE_DAY]:,} of {now.total():,}. "] if now else []
     if now:
-        remarks[0] += before_it_was(before[ON_THE_DAY], before.total(), span.weeks)
+        remarks[0] += compare_with_before(before[ON_THE_DAY], before.total(), span.weeks)
     elif rows:
         remarks.append(f"No pickup was planned in these {span.weeks} weeks.")
     nothing = "No planned pickup in these weeks is over. Parcels you drop off don’t count here."

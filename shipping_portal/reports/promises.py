@@ -7,7 +7,7 @@ from shipping_portal.reports.figures import (
     NOW,
     Chart,
     Section,
-    before_it_was,
+    compare_with_before,
     counted_rows,
     share_in_words,
 )
@@ -43,13 +43,13 @@ def promise_section(
     """
     names = (EARLY, ON_TIME, LATE, NO_DATE) if now or before else ()
     lines, rows = counted_rows({name: (now[name], before[name]) for name in names}, TONES)
-    (good, dated), (good_before, dated_before) = kept_of(now), kept_of(before)
+    (good, dated), (good_before, dated_before) = count_kept(now), count_kept(before)
     name = "On time"
     title = f"{share_in_words(good, dated)} came on time or early" if dated else name
     remarks = []
     if dated:
         remarks.append(
-            f"{good:,} of {dated:,}. {before_it_was(good_before, dated_before, span.weeks)}"
+            f"{good:,} of {dated:,}. {compare_with_before(good_before, dated_before, span.weeks)}"
         )
     elif rows:
         remarks.append(f"No parcel with a delivery date was delivered in {span.weeks} weeks.")
@@ -67,7 +67,7 @@ def promise_section(
     )
 
 
-def kept_of(counts: Counter[str]) -> tuple[int, int]:
+def count_kept(counts: Counter[str]) -> tuple[int, int]:
     """Return (on time, promised) counts."""
     good = counts[EARLY] + counts[ON_TIME]
     return good, good + counts[LATE]

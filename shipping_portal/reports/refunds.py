@@ -82,7 +82,7 @@ class Claims:
         self.scanned = self._missed_by_scans()
         self.reported, under_way = self._reported_and_under_way()
         self.stuck = {order.pk: found for order in under_way if (found := self._stuck(order))}
-        queued = scope.orders.filter(polling.waits_silently(scope.now), pk__in=self.waiting)
+        queued = scope.orders.filter(polling.unscanned_pickups(scope.now), pk__in=self.waiting)
         self.passed_on = set(queued.values_list("pk", flat=True))
         late = day_figures.late_orders(scope.sender, self._day(self.since))
         listed = {*self.waiting, *self.scanned, *self.stuck, *self.reported, *late}

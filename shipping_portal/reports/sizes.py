@@ -17,7 +17,7 @@ from shipping_portal.reports.figures import (
     ChartLine,
     Mark,
     Section,
-    before_it_was,
+    compare_with_before,
     round_percent,
     share_in_words,
     whole_percent,
@@ -126,7 +126,7 @@ def _write_remark(now: Counts, before: Counts, span: Span) -> str:
     if not parcels:
         return f"Nothing you booked in these {span.weeks} weeks was charged yet."
     got = f"{charged:,} of {parcels:,} parcel{'' if parcels == 1 else 's'} got one."
-    return f"{got} {before_it_was(last_charged, last, span.weeks)}"
+    return f"{got} {compare_with_before(last_charged, last, span.weeks)}"
 
 
 def parcels_and_charged(counts: Counts) -> tuple[int, int]:

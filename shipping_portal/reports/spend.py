@@ -92,7 +92,7 @@ def read_spends(user: User, sender: Sender, span: Span) -> list[Spend]:
         sums.parts[PART_OF[ChargeKind(kind)]] += round_cents(amount)
         sums.bookings += orders if kind == ChargeKind.ORDER else 0
     return [
-        Spend(currency, _without_the_empty_ones_before(now[currency], span), before[currency])
+        Spend(currency, _without_leading_gaps(now[currency], span), before[currency])
         for currency in sorted({*now, *before})
     ]
 
@@ -106,7 +106,7 @@ def _bar_of_week(week: dt.date, span: Span) -> dt.date:
     return span.first + dt.timedelta(weeks=(week - span.first).days // 7 // step * step)
 
 
-def _without_the_empty_ones_before(bars: dict[dt.date, Sums], span: Span) -> dict[dt.date, Sums]:
+def _without_leading_gaps(bars: dict[dt.date, Sums], span: Span) -> dict[dt.date, Sums]:
     every = [
         span.first + dt.timedelta(weeks=number)
         for number in range(0, span.weeks, _weeks_per_bar(span))

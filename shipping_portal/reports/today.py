@@ -54,7 +54,7 @@ from shipping_portal.billing.pages import statements
 from shipping_portal.db.keyset import count_together
 from shipping_portal.importing import progress
 from shipping_portal.reports.figures import FEWEST, whole_percent
-from shipping_portal.reports.promises import kept_of
+from shipping_portal.reports.promises import count_kept
 from shipping_portal.reports.tiles import Tile, compare_amounts
 
 Row = dict[str, Any]  # a line of a template's table
@@ -256,7 +256,7 @@ def _days(scope: SenderScope) -> tuple[list[dict[str, Any]], Tile]:
     days: list[Counter[str]] = [
         Counter(found.get(since + dt.timedelta(days=number))) for number in range(DAYS)
     ]
-    good, dated = kept_of(sum(days[-7:], Counter()))
+    good, dated = count_kept(sum(days[-7:], Counter()))
     share = f"{whole_percent(good, dated)} on time" if dated >= FEWEST else ""
     values = [Decimal(day.total()) for day in days]
     pickups = [row for row in rows if row["count"]]

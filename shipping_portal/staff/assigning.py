@@ -10,12 +10,13 @@ from typing import Any
 from django.db.models import Prefetch, Q
 
 from orders.models import BookingAttempt, Order
-from shipping_portal.accounts.adminkit.actions import Refused, audited
+from shipping_portal.accounts.adminkit.actions import audited
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.billing.admin import charges
 from shipping_portal.billing.charges import matching
 from shipping_portal.billing.models import Charge
 from shipping_portal.carrier.naming import Names
+from shipping_portal.refused import Refused
 from shipping_portal.staff.resolution.case import UNCLEAR
 from shipping_portal.staff.resolution.matches import EARLIER, LATER
 from shipping_portal.staff.resolution.verifying import (
@@ -43,7 +44,7 @@ class Line:
     left: str = ""
 
     @property
-    def goes_to(self) -> str:
+    def destination(self) -> str:
         """Return where it goes, which the operator sees before assigning, or ""."""
         if self.sender is None or self.left:
             return ""
@@ -72,7 +73,7 @@ def sums_by_currency(lines: Collection[Line]) -> dict[str, Decimal]:
     """Return the total of the lines that go to the sender, by currency."""
     found: dict[str, Decimal] = defaultdict(Decimal)
     for line in lines:
-        if line.goes_to:
+        if line.destination:
             found[line.charge.currency] += line.amount
     return dict(sorted(found.items()))
 
@@ -91,7 +92,7 @@ def assign_all(
     """
     done = []
     for line in lines:
-        if not line.goes_to or shown.get(line.charge.pk) != line.goes_to:
+        if not line.destination or shown.get(line.charge.pk) != line.destination:
             continue
         owner = (line.sender, line.order)
         try:

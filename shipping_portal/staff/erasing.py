@@ -16,7 +16,6 @@ from orders.erasing import erase_resolved, lock_orders
 from orders.folding import fold
 from orders.models import Draft, Order, Quote, searches
 from shipping_portal.accounts.address.phones import phone_spellings
-from shipping_portal.accounts.adminkit.actions import Refused
 from shipping_portal.accounts.erasing import NOBODYS
 from shipping_portal.accounts.models import Audit, Receiver, Sender, User
 from shipping_portal.importing.models import Import, ImportRow
@@ -24,6 +23,7 @@ from shipping_portal.jobs import erased_keys, erasing
 from shipping_portal.jobs.erasing import Chosen, Keys
 from shipping_portal.jobs.personal_data import ERASED
 from shipping_portal.jobs.retention import term
+from shipping_portal.refused import Refused
 from shipping_portal.staff.models import Note, SenderMail
 from tracking.erasing import UNREAD, webhooks_naming
 from tracking.models import TrackingEvent, WebhookDelivery
@@ -117,10 +117,10 @@ def _find_rules(email: str, phone: str, name: str, postcode: str) -> dict[str, Q
     return {
         "order": _is_of_order(email, phone, name, postcode)
         & _is_in_search_text(email, phone, name if postcode else ""),
-        "receiver": _is_theirs("", email, phone, name, postcode),
+        "receiver": _match_person("", email, phone, name, postcode),
         **dict.fromkeys(("draft", "quote", "row"), typed),
         **dict.fromkeys(("import", "note", "email", "scan"), _is_named(email, phone, name)),
-        "webhook": Q(pk__in=webhooks_naming(_free_words(email, phone, name))),
+        "webhook": Q(pk__in=webhooks_naming(_search_words(email, phone, name))),
         "member": Q(email__iexact=email) | Q(emailaddress__email__iexact=email) if email else Q(),
     }
 
@@ -128,17 +128,17 @@ def _find_rules(email: str, phone: str, name: str, postcode: str) -> dict[str, Q
 def _is_named(email: str, phone: str, name: str) -> Q:
     """Match free text with the email, a spelling of the phone, or any longer word of the name."""
     rule = Q()
-    for word in _free_words(email, phone, name):
+    for word in _search_words(email, phone, name):
         rule |= Q(words__icontains=word)
     return rule
 
 
-def _free_words(email: str, phone: str, name: str) -> list[str]:
+def _search_words(email: str, phone: str, name: str) -> list[str]:
     long_ones = [word for word in name.split() if len(word) >= SHORTEST_NAME]
     return [*([email] if email else []), *_phone_spellings(phone), *long_ones]
 
 
-def _is_theirs(prefix: str, email: str, phone: str, name: str, postcode: str) -> Q:
+def _match_person(prefix: str, email: str, phone: str, name: str, postcode: str) -> Q:
     rule = Q(**{f"{prefix}phone__in": _phone_spellings(phone)}) if phone else Q()
     if email:
         rule |= Q(**{f"{prefix}email__upper": email.upper()})
@@ -149,7 +149,7 @@ def _is_theirs(prefix: str, email: str, phone: str, name: str, postcode: str) ->
 
 def _is_of_order(email: str, phone: str, name: str, postcode: str) -> Q:
     """Match orders to these people, and returns from them."""
-    rule = _is_theirs("receiver_", email, phone, name, postcode) & Q(returns=None)
+    rule = _match_person("receiver_", email, phone, name, postcode) & Q(returns=None)
     back = Q(pickup__phone__in=[*_phone_spellings(phone)]) if phone else Q()
     if email:
         back |= Q(pickup__email__iexact=email)

@@ -86,7 +86,9 @@ def missed_twice(now: dt.datetime) -> Q:
     """
     two_days_ago = (now + EASTERNMOST).date() - dt.timedelta(days=2)
     is_over = Q(carrier_pickup_date__lte=two_days_ago) | Q(carrier_pickup_date=None)
-    silent = Order.objects.filter(polling.waits_silently(now) & is_over).only(*Order.PICKED_UP_BY)
+    silent = Order.objects.filter(polling.unscanned_pickups(now) & is_over).only(
+        *Order.PICKED_UP_BY
+    )
     found = silent.order_by("carrier_pickup_date", "pk")[:MOST_LISTED]
     return Q(pk__in=[order.pk for order in found if order.missed_twice(now)])
 
@@ -119,7 +121,7 @@ def futile_pickups(now: dt.datetime) -> Q:
 
 
 def _on_unlisted_accounts(now: dt.datetime) -> QuerySet[Order, int]:
-    found = carrier_accounts.still_open(carrier_accounts.asked_by_nobody(), now)
+    found = carrier_accounts.open_orders(carrier_accounts.unreachable_accounts(), now)
     return found.values_list("pk", flat=True)[:MOST_LISTED]
 
 

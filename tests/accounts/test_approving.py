@@ -17,6 +17,7 @@ from shipping_portal.accounts.models import ApprovalRequest, Audit, Membership, 
 from shipping_portal.accounts.models.senders import UNTIL_APPROVED
 from shipping_portal.accounts.teams import team
 from shipping_portal.ops import checks
+from shipping_portal.refused import Refused
 from tests import factories
 from tests.accounts.forms import MIA, sign_up
 from tests.pages.typed import text
@@ -190,7 +191,7 @@ def test_an_approval_is_audited_and_emailed_to_the_accounts_members(
 def test_two_operators_at_once_approve_an_account_once(quill: Sender, alice: User, sam: User) -> None:
     Sender.objects.update(approved_at=None)
     signing_up.approve_account(quill, by=sam, note=REASON, now=timezone.now())
-    with pytest.raises(Sender.NotAllowed):
+    with pytest.raises(Refused):
         signing_up.approve_account(quill, by=sam, note=REASON, now=timezone.now())
     assert Audit.objects.count() == 1
 
@@ -207,7 +208,7 @@ def test_a_declined_account_is_off_the_queue_until_it_is_reinstated(
     assert staff.get("/admin/accounts/sender/?bookings=waiting").context["cl"].result_count == 0
     assert staff.post(act(quill, "approve"), {"reason": REASON}).status_code == 409
     quill.refresh_from_db()
-    with pytest.raises(Sender.NotAllowed):
+    with pytest.raises(Refused):
         signing_up.approve_account(quill, by=sam, note=REASON, now=timezone.now())
     quill.reinstate(by=sam, reason=REASON, at=timezone.now())
     assert quill.approved_at is None

@@ -17,6 +17,7 @@ from shipping_portal.accounts.teams import closing
 from shipping_portal.billing.models import Dispute
 from shipping_portal.importing.models import Import
 from shipping_portal.jobs import erased_keys, erasing, retention
+from shipping_portal.refused import Refused
 from shipping_portal.staff import casework
 from shipping_portal.staff.models import Note, SenderMail
 from tests import factories
@@ -91,7 +92,7 @@ def test_an_account_stays_open_while_anything_in_it_is_open(
     assert why in browser.get(URL).content.decode()
     browser.post(URL, {"number": quill.number})
     assert Sender.objects.get(pk=quill.pk).closed_at is None
-    with pytest.raises(closing.CannotClose, match=why):
+    with pytest.raises(Refused, match=why):
         closing.close_account(quill, by=alice, now=timezone.now())
 
 

@@ -15,6 +15,7 @@ from shipping_portal.accounts.mail import mailing, outbox
 from shipping_portal.accounts.mail.outbox import Event
 from shipping_portal.accounts.models import Membership, Notification, NotificationChoice, Sender, User
 from shipping_portal.accounts.teams import team
+from shipping_portal.refused import Refused
 from tests.pages.typed import text
 
 pytestmark = pytest.mark.django_db
@@ -152,7 +153,7 @@ def test_a_silent_mail_server_is_not_waited_for_long(
     outbox.notify(fact(quill), now=NOON)
     leave()
     assert Notification.objects.get().tries == 1
-    with pytest.raises(team.NotPossible):
+    with pytest.raises(Refused):
         team.invite_person(quill, "wren@quill.example", "viewer", by=alice, now=NOON)
     assert waited == [10, 10]
 

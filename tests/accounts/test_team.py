@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from shipping_portal.accounts.models import Audit, Invitation, Membership, Sender, User
 from shipping_portal.accounts.teams import people, team
+from shipping_portal.refused import Refused
 from tests import factories
 from tests.pages.typed import text
 
@@ -49,7 +50,7 @@ def test_somebody_new_joins_by_name_and_password(page: Client, quill: Sender) ->
 
 def test_an_operator_joins_no_account(page: Client, quill: Sender, sam: User) -> None:
     invite(page, sam.email)
-    with pytest.raises(team.NotPossible):
+    with pytest.raises(Refused):
         team.accept_invitation(Invitation.objects.get(), sam, now=timezone.now())
     assert not Membership.objects.filter(user=sam).exists()
 
@@ -249,7 +250,7 @@ def test_a_link_of_an_owner_with_a_disabled_login_is_invalid(
     people.set_active(ana, is_active=False, by=sam, reason="asked to", now=timezone.now())
     assert Client().get(link).status_code == 410
     assert Client().post(link, {"name": "Wren", "password": PASSWORD}).status_code == 410
-    with pytest.raises(team.NotPossible):
+    with pytest.raises(Refused):
         team.accept_invitation(
             Invitation.objects.get(), factories.user("backdoor@elsewhere.example"), now=timezone.now()
         )
@@ -308,7 +309,7 @@ def test_removing_yourself_leads_to_the_login(page: Client, alice: User, ana: Us
 def test_the_role_of_somebody_just_removed_is_not_audited_as_changed(alice: User, ana: User) -> None:
     member = Membership.objects.select_related("user", "sender").get(user=ana)
     Membership.objects.filter(pk=member.pk).delete()
-    with pytest.raises(team.NotPossible):
+    with pytest.raises(Refused):
         team.set_role(member, "viewer", by=alice, now=timezone.now())
     assert not Audit.objects.filter(action="role changed").exists()
 
@@ -344,7 +345,7 @@ def test_nobody_is_flooded_with_invitations(
     team.invite_person(quill, NEW, "viewer", by=alice, now=timezone.now() + dt.timedelta(hours=25))
 
 
-@pytest.mark.parametrize("lost", [team.NotPossible("This invitation is no longer open."), IntegrityError()])
+@pytest.mark.parametrize("lost", [Refused("This invitation is no longer open."), IntegrityError()])
 def test_a_late_click_goes_back_to_the_link(page: Client, monkeypatch: pytest.MonkeyPatch, lost: Exception) -> None:
     def too_late(*_: Any, **__: Any) -> None:
         raise lost
@@ -360,7 +361,7 @@ def test_accepting_twice_at_once_makes_one_membership(
 ) -> None:
     invite(page, email=bob.email)
     monkeypatch.setattr("django.db.models.query.QuerySet.exists", lambda _: False)  # read before the other
-    with pytest.raises(team.NotPossible, match="another account"):
+    with pytest.raises(Refused, match="another account"):
         team.accept_invitation(Invitation.objects.get(), bob, now=timezone.now())
     assert Invitation.objects.get().accepted_at is None
 

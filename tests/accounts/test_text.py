@@ -5,7 +5,7 @@ import unicodedata
 
 import pytest
 
-from shipping_portal.accounts.address.text import APOSTROPHE, as_seen, normalise_name, one_line
+from shipping_portal.accounts.address.text import APOSTROPHE, normalise_name, normalise_text, one_line
 
 # Visible characters whose Unicode category is that of invisible ones.
 SEEN = {*range(0x0600, 0x0606), 0x06DD, 0x070F, 0x0890, 0x0891, 0x08E2, 0x110BD, 0x110CD, *range(0x13430, 0x13460)}
@@ -15,12 +15,12 @@ LETTERS = [chr(code) for code in range(sys.maxunicode + 1)]
 def test_invisible_characters_are_removed_spaces_and_dashes_unified() -> None:
     becomes = {"Cf": "", "Zs": " ", "Zl": " ", "Zp": " ", "Pd": "-"}
     wanted = {c: becomes[kind] for c in LETTERS if (kind := unicodedata.category(c)) in becomes and ord(c) not in SEEN}
-    assert {c: as_seen(c) for c in wanted if as_seen(c) != wanted[c]} == {}
+    assert {c: normalise_text(c) for c in wanted if normalise_text(c) != wanted[c]} == {}
 
 
 def test_nothing_else_changes_but_fillers_selectors_and_the_minus() -> None:
     kinds = {"Cf", "Zs", "Zl", "Zp", "Pd", "Cn"}
-    changed = {c: as_seen(c) for c in LETTERS if as_seen(c) != c and unicodedata.category(c) not in kinds}
+    changed = {c: normalise_text(c) for c in LETTERS if normalise_text(c) != c and unicodedata.category(c) not in kinds}
     dropped = {c for c in changed if not changed[c]}
     assert {c: changed[c] for c in changed.keys() - dropped} == {"\t": " ", "\u2800": " ", "\u2212": "-"}
     assert {"\u034f", "\u115f", "\u1160", "\u3164", "\uffa0", "\ufe0f", "\U000e0100"} <= dropped
@@ -41,7 +41,7 @@ def test_nothing_else_changes_but_fillers_selectors_and_the_minus() -> None:
     ],
 )
 def test_a_text_is_read_the_way_it_looks(typed: str, seen: str) -> None:
-    assert as_seen(typed) == seen
+    assert normalise_text(typed) == seen
 
 
 def test_a_line_for_a_search_has_no_controls() -> None:

@@ -32,7 +32,7 @@ def test_simultaneous_requests_in_any_order_make_one_job_per_label(quill: Sender
     benches = [factories.print_station(alice, f"Bench {number}") for number in range(2)]
     now = timezone.now()
     presses = [
-        lambda station=station, mine=mine: stations.ask_for(mine, station, by=alice, now=now)
+        lambda station=station, mine=mine: stations.request_prints(mine, station, by=alice, now=now)
         for station in benches
         for mine in (orders, orders[::-1], orders[::2] + orders[1::2])
     ]
@@ -46,12 +46,12 @@ def test_simultaneous_reports_and_requests_mark_a_label_once(quill: Sender, alic
     bench = Program(station.text)  # type: ignore[attr-defined]
     now = timezone.now()
     for _ in orders:
-        stations.ask_for(orders, station, by=alice, now=now)
+        stations.request_prints(orders, station, by=alice, now=now)
         job = bench.post("/print/take", HERE).json()["id"]
         report = f"/print/jobs/{job}/report"
         found = at_once(
             *[lambda url=report: bench.post(url, {"outcome": "printed"}).status_code] * 6,
-            *[lambda mine=orders[::-1]: stations.ask_for(mine, station, by=alice, now=now)] * 3,
+            *[lambda mine=orders[::-1]: stations.request_prints(mine, station, by=alice, now=now)] * 3,
         )
         assert found[:6] == [200] * 6
         assert found[6:] == [0, 0, 0]

@@ -39,7 +39,7 @@ def ready(of: Sender, by: User, **fields: Any) -> Order:
 
 
 def ask(station: PrintStation, *orders: Order, by: User, **options: Any) -> int:
-    return stations.ask_for(orders, station, by=by, now=timezone.now(), **options)
+    return stations.request_prints(orders, station, by=by, now=timezone.now(), **options)
 
 
 def take(bench: Program) -> Any:

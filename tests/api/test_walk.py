@@ -74,6 +74,6 @@ def test_a_demo_token_stops_any_start_without_the_demo(settings: Any, alice: Use
     demo.make_demo_business(factories.timezone.now())
     assert ApiToken.objects.get().user.email == demo.SENDER_EMAIL
     User.objects.filter(email__in=demo.PUBLIC_PASSWORDS).update(password="!")
-    assert demo.people_left_behind()
+    assert demo.has_demo_credentials()
     ApiToken.objects.all().delete()
-    assert not demo.people_left_behind()
+    assert not demo.has_demo_credentials()

@@ -56,7 +56,7 @@ def take(db: None) -> Callable[..., BillingReport]:
     """`take(content)` uploads a report and reads it completely."""
 
     def read(content: bytes, *, name: str = "billing-2026-11-23.csv", **more: Any) -> BillingReport:
-        report = uploads.take(gateway.current_account(), name, content, by=None, now=timezone.now(), **more)
+        report = uploads.store_report(gateway.current_account(), name, content, by=None, now=timezone.now(), **more)
         checking.read_due_report(report.pk)
         report.refresh_from_db()
         return report

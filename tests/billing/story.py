@@ -16,6 +16,7 @@ from orders.models import Order
 from shipping_portal.billing.charges import correcting, matching
 from shipping_portal.billing.models import BillingReport, Charge, ChargeWord, round_cents
 from shipping_portal.billing.reports import checking, posting, uploads
+from shipping_portal.refused import Refused
 from tests import factories
 from tests.billing.conftest import line, refund
 from tests.billing.scene import File, Killed, Parcel, Scene, killed
@@ -112,7 +113,7 @@ class Story(Scene):
     def a_report_is_taken(self, which: int, copy: int) -> None:
         file = self.files[which % len(self.files)]
         with suppress(uploads.TakenBefore):
-            made = uploads.take(
+            made = uploads.store_report(
                 gateway.current_account(), file.name, file.content(copy), by=self.sam, now=timezone.now()
             )
             file.reports.append(made.pk)
@@ -122,7 +123,7 @@ class Story(Scene):
     def a_damaged_report_is_taken(self, which: int, cut: int) -> None:
         file = self.files[which % len(self.files)]
         with suppress(uploads.TakenBefore):
-            broken = uploads.take(
+            broken = uploads.store_report(
                 gateway.current_account(), file.name, file.content()[:-cut], by=self.sam, now=timezone.now()
             )
             checking.read_due_report(broken.pk)
@@ -189,7 +190,7 @@ class Story(Scene):
         with suppress(ValueError):
             matching.assign_charge(charge, sender=other, order=parcel.order)
         matching.assign_charge(charge, sender=sender, order=parcel.order if to_an_order else None)
-        with suppress(matching.AlreadyAssigned):
+        with suppress(Refused):
             matching.assign_charge(charge, sender=other)
         row.owner, row.order = sender, parcel.order if to_an_order else None
 
@@ -207,7 +208,7 @@ class Story(Scene):
     def a_line_is_taken_back(self, which: int) -> None:
         lines = list(Charge.objects.posted().order_by("pk"))
         charge = lines[which % len(lines)]
-        with suppress(correcting.NotReversible):
+        with suppress(Refused):
             correcting.reverse_charge(charge, by=self.sam, now=timezone.now(), reason="a mistake")
             assert charge.sender
             self.ours.append((charge.sender, charge.order, -charge.amount))

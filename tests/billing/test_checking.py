@@ -366,7 +366,7 @@ def test_after_a_worker_is_killed_midway_each_line_is_there_once(
 ) -> None:
     monkeypatch.setattr(checking, "BATCH", 2)
     rows = [line("SQ7K2M", f"{cents / 100:.2f}") for cents in range(100, 109)]
-    report = uploads.take(gateway.current_account(), "a.csv", summed(*rows), by=None, now=timezone.now())
+    report = uploads.store_report(gateway.current_account(), "a.csv", summed(*rows), by=None, now=timezone.now())
     store, calls = checking._store_batch, []
 
     def killed(*args: Any) -> None:
@@ -390,7 +390,9 @@ def test_after_a_worker_is_killed_midway_each_line_is_there_once(
 def test_a_stalled_worker_stores_nothing_after_another_takes_over(
     take: Take, order: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    report = uploads.take(gateway.current_account(), "a.csv", summed(line("SQ7K2M")), by=None, now=timezone.now())
+    report = uploads.store_report(
+        gateway.current_account(), "a.csv", summed(line("SQ7K2M")), by=None, now=timezone.now()
+    )
     read = checking._read_report
 
     def overtaken(mine: BillingReport) -> None:

@@ -168,7 +168,7 @@ def test_a_file_left_behind_by_a_crash_is_taken_again_and_counts_once(
     root: Path, left: Left, monkeypatch: pytest.MonkeyPatch, is_committed: bool
 ) -> None:
     """The sweeper is killed after its claim, or after its commit."""
-    inner = uploads.take
+    inner = uploads.store_report
 
     class Killed(BaseException):
         pass
@@ -180,7 +180,7 @@ def test_a_file_left_behind_by_a_crash_is_taken_again_and_counts_once(
 
     left()
     with monkeypatch.context() as broken:
-        broken.setattr(uploads, "take", killed)
+        broken.setattr(uploads, "store_report", killed)
         with pytest.raises(Killed):
             look()
     assert there(root)["taking"] == [NAME]

@@ -51,7 +51,7 @@ def month(
 
 def take(content: bytes, name: str) -> BillingReport:
     """Take and read a report."""
-    report = uploads.take(gateway.current_account(), name, content, by=None, now=timezone.now())
+    report = uploads.store_report(gateway.current_account(), name, content, by=None, now=timezone.now())
     checking.read_due_report(report.pk)
     report.refresh_from_db()
     return report

@@ -22,6 +22,7 @@ from shipping_portal.billing.pages import line_reasons, statements
 from shipping_portal.billing.reports import posting
 from shipping_portal.billing.reports.balancing import report_balances
 from shipping_portal.jobs import sweep
+from shipping_portal.refused import Refused
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -291,7 +292,7 @@ def test_an_answer_without_a_credit_mentions_none_and_is_emailed_once(order: Ord
     line = factories.charge(None, "oversize", "9.00", sender=order.sender, reference="")
     asked = disputing.open_for(line, by=alice, text="We weighed it twice.", now=timezone.now())
     disputing.answer_dispute(asked, accepted=False, text="It is.", by=sam, now=timezone.now())
-    with pytest.raises(disputing.AlreadyAnswered):
+    with pytest.raises(Refused):
         disputing.answer_dispute(asked, accepted=False, text="It is.", by=sam, now=timezone.now())
     assert lines("answer") == ["We've answered your question about a charge. The answer is next to the charge."]
     assert Notification.objects.get(kind="answer").path == f"/billing/{statements.week_name(line.week)}/"

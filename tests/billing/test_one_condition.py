@@ -56,7 +56,7 @@ def test_a_repeat_or_a_line_on_hold_is_not_posted_with_its_report(
     factories.charge(order, report=report, posted_at=None)
     other = factories.charge(order, "order", "5.00", report=report, posted_at=None)
     Charge.objects.filter(pk=other.pk).update(**differs)
-    posting._let_count(report, NOW)
+    posting._post_lines(report, NOW)
     assert Charge.objects.get(pk=other.pk).posted_at is None
     assert report.lines.filter(posted_at=NOW).count() == 1
 
@@ -65,7 +65,7 @@ def test_the_last_line_of_a_batch_is_posted_with_it(order: Order, monkeypatch: p
     monkeypatch.setattr(posting, "BATCH", 2)
     report = factories.billing_report(state="checked")
     lines = [factories.charge(order, report=report, posted_at=None, line=number) for number in (2, 3, 4, 5)]
-    posting._let_count(report, NOW)
+    posting._post_lines(report, NOW)
     assert report.lines.filter(posted_at=NOW).count() == len(lines)
 
 

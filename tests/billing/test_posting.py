@@ -17,6 +17,7 @@ from shipping_portal.billing.disputes import disputing
 from shipping_portal.billing.models import BillingReport, Charge
 from shipping_portal.billing.reports import posting
 from shipping_portal.billing.reports.balancing import Tally, report_tallies
+from shipping_portal.refused import Refused
 from tests import factories
 from tests.billing.conftest import line, refund, summed, total, written
 
@@ -188,7 +189,7 @@ def test_matching_a_line_takes_the_same_lock_as_undoing_an_adoption(take: Take, 
 def test_an_operator_assigns_a_line_once(take: Take, order: Order, bob: User) -> None:
     charge = post(take(summed(line("SNOBODY1")))).lines.get()
     matching.assign_charge(charge, sender=order.sender, order=order)
-    with pytest.raises(matching.AlreadyAssigned):
+    with pytest.raises(Refused):
         matching.assign_charge(charge, sender=bob.membership.sender)
     charge.refresh_from_db()
     assert charge.sender == order.sender
@@ -207,12 +208,12 @@ class TestCorrections:
         assert (made.kind, made.amount, made.order) == ("oversize", Decimal("-25.00"), order)
         assert Charge.objects.posted().net() == {"AUD": Decimal(0)}
         for again in (charge, made):
-            with pytest.raises(correcting.NotReversible):
+            with pytest.raises(Refused):
                 correcting.reverse_charge(again, by=sam, now=timezone.now(), reason="Twice.")
 
     def test_an_unposted_line_cannot_be_reversed(self, take: Take, order: Order, sam: Any) -> None:
         charge = take(summed(line("SQ7K2M"))).lines.get()
-        with pytest.raises(correcting.NotReversible):
+        with pytest.raises(Refused):
             correcting.reverse_charge(charge, by=sam, now=timezone.now(), reason="Too early.")
 
     def test_a_credit_is_a_negative_line_with_a_reason(self, order: Order, sam: Any, alice: User) -> None:
@@ -268,7 +269,7 @@ class TestDisputes:
         made = disputing.open_for(charge, by=alice, text="Why?", now=timezone.now())
         give = {"accepted": True, "text": "You are right.", "by": sam, "now": timezone.now()}
         disputing.answer_dispute(made, **give, credit=Decimal("4.13"))
-        with pytest.raises(disputing.AlreadyAnswered):
+        with pytest.raises(Refused):
             disputing.answer_dispute(made, **give, credit=Decimal("4.13"))
         assert Charge.objects.for_user(alice).net() == {"AUD": Decimal(0)}
         assert (made.state, made.credit.amount) == ("accepted", Decimal("-4.13"))

@@ -24,7 +24,7 @@ ROWS = [line(f"SQ7K{cents}", f"{cents / 100:.2f}") for cents in range(100, 160)]
 
 
 def taken(content: bytes) -> BillingReport:
-    return uploads.take(gateway.current_account(), "a.csv", content, by=None, now=timezone.now())
+    return uploads.store_report(gateway.current_account(), "a.csv", content, by=None, now=timezone.now())
 
 
 def post(report: BillingReport) -> None:

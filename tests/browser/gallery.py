@@ -107,7 +107,7 @@ def typical() -> dict[str, Any]:
     )  # fmt: skip
     pages["replacing"] = reverse("replacing", args=[waiting.uuid])
     shared = order(of, by, "booked", "in_transit")
-    receiver_pages.share(shared, by=by, now=timezone.now())
+    receiver_pages.share_page(shared, by=by, now=timezone.now())
     pages["receiver_page shared"] = reverse("receiver_page", args=[shared.uuid])
     pages |= sent_back(of, by)
     pages |= several(of, by)
@@ -375,7 +375,7 @@ def followed() -> dict[str, str]:
     pages = {"follow nothing": "/follow/no-such-page/"}
     for progress in ("", "in_transit", "delivery_attempted", "damaged", "delivered"):
         made = order(of, by, "booked", "in_transit")
-        page = receiver_pages.share(made, by=by, now=timezone.now(), contact="help@gallery.example")
+        page = receiver_pages.share_page(made, by=by, now=timezone.now(), contact="help@gallery.example")
         Order.objects.filter(pk=made.pk).update(progress=progress, progress_at=timezone.now())
         pages[f"follow {progress or 'booked'}"] = receiver_pages.link_of(page).removeprefix(settings.SITE_URL)
     sent = order(of, by, "booked", "delivered")

@@ -3,7 +3,7 @@
 from typing import Any
 
 from orders.models import Order, Quote
-from shipping_portal.accounts.address.text import as_seen
+from shipping_portal.accounts.address.text import normalise_text
 from tests.catalogue.browsing import Browser, ListeningCarrier, lost
 from tests.pages.typed import messages_at
 
@@ -17,7 +17,7 @@ def refused(browser: Browser, form: dict[str, Any], name: str, message: str, lis
     answer = browser.send(NEW, form)
     assert answer.status_code == 422
     assert messages_at(answer, name) == [message]
-    is_seen = not isinstance(form[name], str) or as_seen(form[name]) == form[name]
+    is_seen = not isinstance(form[name], str) or normalise_text(form[name]) == form[name]
     cannot_be_shown = {name} if isinstance(form[name], list) or _is_a_choice(name) or not is_seen else set()
     assert set(lost(answer, form)) <= cannot_be_shown
     assert not Quote.objects.exists()

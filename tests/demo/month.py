@@ -286,7 +286,7 @@ class Month:
 
     def _bill(self) -> None:
         name, content = self.carrier.report()
-        report = uploads.take(gateway.current_account(), name, content, by=self.operator, now=timezone.now())
+        report = uploads.store_report(gateway.current_account(), name, content, by=self.operator, now=timezone.now())
         checking.read_due_report(report.pk)
         report.refresh_from_db()
         posting.post_report(report, by=self.operator, now=timezone.now())
@@ -305,7 +305,7 @@ class Month:
         self.surcharge = self.carrier.report()
 
     def _take_in_the_surcharge(self) -> None:
-        report = uploads.take(gateway.current_account(), *self.surcharge, by=self.operator, now=timezone.now())
+        report = uploads.store_report(gateway.current_account(), *self.surcharge, by=self.operator, now=timezone.now())
         checking.read_due_report(report.pk)
 
     def _dispute(self) -> None:

@@ -26,7 +26,7 @@ from shipping_portal.billing.charges import week_sums
 from shipping_portal.billing.models import Charge, WeekSum
 from shipping_portal.reports.models import Counting, DayFigures
 from shipping_portal.sandbox.labels import draw, label_file
-from shipping_portal.staff.carrier.carrier_accounts import asked_by_nobody
+from shipping_portal.staff.carrier.carrier_accounts import unreachable_accounts
 from shipping_portal.staff.demo import demo_history
 from tests.demo import fixture
 from tests.demo.conftest import WEDNESDAY
@@ -137,7 +137,7 @@ def test_the_month_follows_the_sandbox_carrier_to_another_port(loaded: Path, set
     for port in (8101, 8100):
         settings.CARRIER_BASE_URL = f"http://127.0.0.1:{port}"
         demo_history.follow_the_carrier()
-        assert not asked_by_nobody().exists()
+        assert not unreachable_accounts().exists()
         here = f"{settings.CARRIER_BASE_URL}/tracking-page?ref="
         elsewhere = Order.objects.exclude(public_tracking_url__startswith=here)
         assert [order.status for order in elsewhere] == ["unconfirmed"]  # nobody knows its reference yet
@@ -151,7 +151,7 @@ def test_two_accounts_with_orders_each_keep_their_own(loaded: Path, settings: An
     settings.CARRIER_BASE_URL = "http://127.0.0.1:8101"
     Order.objects.filter(pk=moved.pk).update(account=gateway.current_account())
     demo_history.follow_the_carrier()
-    assert Order.objects.filter(account__in=asked_by_nobody()).count() == Order.objects.count() - 1
+    assert Order.objects.filter(account__in=unreachable_accounts()).count() == Order.objects.count() - 1
 
 
 @pytest.mark.parametrize(

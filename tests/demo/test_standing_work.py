@@ -16,6 +16,7 @@ from shipping_portal.accounts.models import Sender, User
 from shipping_portal.billing.disputes import disputing
 from shipping_portal.billing.models import BillingReport, Charge, ChargeWord, Dispute
 from shipping_portal.billing.reports import checking, posting
+from shipping_portal.refused import Refused
 from shipping_portal.staff import queues
 from shipping_portal.staff.demo import demo_history
 from shipping_portal.staff.resolution import case, deciding
@@ -69,7 +70,7 @@ def test_the_unclear_booking_cannot_be_resolved_with_another_parcels_id(
         demo_history.follow_the_carrier()
         order, other = Order.objects.get(status="unconfirmed"), Order.objects.filter(status="booked").latest("pk")
         why = {"by": operator, "reason": "a wrong guess of mine", "now": timezone.now()}
-        with pytest.raises(deciding.CannotResolve):
+        with pytest.raises(Refused):
             deciding.adopt_reference(
                 order, case.gather_evidence(order).likeliest, carrier_order_id=other.carrier_order_id, **why
             )

@@ -54,7 +54,7 @@ def test_each_column_of_a_shop_is_read_listed_or_makes_its_rows_wait(header: str
     names = header.split(",")
     waiting, read = waits(names, [SAID] * len(names)), read_of(names)
     for name in names:
-        known = unread.is_of_no_matter(normalise_name(name)) or unread.OTHER_PARTY.fullmatch(normalise_name(name))
+        known = unread.is_irrelevant(normalise_name(name)) or unread.OTHER_PARTY.fullmatch(normalise_name(name))
         assert name in read or known or name in waiting, name
 
 
@@ -65,7 +65,7 @@ def test_an_unknown_column_makes_its_filled_rows_wait(unknown: list[str]) -> Non
     waiting, read = waits(header, ["Ada Alder", "3 Sampling Street", *[SAID] * len(unknown)]), read_of(header)
     for name in unknown:
         plain = normalise_name(name)
-        assert name in read or unread.is_of_no_matter(plain) or unread.OTHER_PARTY.fullmatch(plain) or (
+        assert name in read or unread.is_irrelevant(plain) or unread.OTHER_PARTY.fullmatch(plain) or (
             name in waiting
         ), name  # fmt: skip
     assert waits(header, ["Ada Alder", "3 Sampling Street", *[""] * len(unknown)]) == set()
@@ -101,4 +101,4 @@ def test_the_billing_address_is_unimportant_next_to_the_receivers(street: str) -
 def test_the_list_of_unimportant_columns_has_one_valid_pattern_per_line() -> None:
     for line in unread.OF_NO_MATTER.strip().splitlines():
         assert re.compile(line)
-        assert unread.is_of_no_matter(line) or not line.isalpha()
+        assert unread.is_irrelevant(line) or not line.isalpha()

@@ -66,7 +66,7 @@ def test_letters_misread_as_windows_1252_are_repaired(carrier: SandboxCarrier) -
 def test_letters_from_an_older_mac_are_shown_before_anything_is_checked(carrier: SandboxCarrier) -> None:
     sheet = reading.read((FILES.parent / "reading" / "mac_os_roman_au.csv").read_bytes())
     before = checked("../reading/mac_os_roman_au.csv", "AU")  # its columns are known from now on
-    file = uploads.take(sheet, name="mac.csv", sender=before.sender, by=before.made_by, now=timezone.now())
+    file = uploads.store_upload(sheet, name="mac.csv", sender=before.sender, by=before.made_by, now=timezone.now())
     assert (file.encoding, file.state) == ("mac_roman", Import.State.MATCHING)
     [row] = rows(file).values()
     assert (row.cells[1:4:2], row.cells[2]) == (["Zoë Müller", "12 Señor St"], "Café José")

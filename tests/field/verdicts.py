@@ -19,7 +19,7 @@ SIDES = {"length": Decimal(12), "width": Decimal(9), "height": Decimal(4)}
 def taken(name: str, sender: Sender, by: User) -> Import:
     """Upload a file and press “Check all rows”, accepting every guess and typing nothing."""
     sheet, now = reading.read((FILES / name).read_bytes()), timezone.now()
-    file = uploads.take(sheet, name=name, sender=sender, by=by, now=now)
+    file = uploads.store_upload(sheet, name=name, sender=sender, by=by, now=now)
     if file.state == Import.State.MATCHING:
         address = sender.pickup_address()
         assert address is not None

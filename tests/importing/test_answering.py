@@ -52,7 +52,7 @@ def test_a_column_is_dismissed_once_and_remembered(take: Take) -> None:
     header, rows = f"{HEADER},Zorble,Gate code", [f"{GOOD},quux,", f"{GOOD.replace('1001', '1002')},quux,4471"]
     file = take(header, *rows)
     assert unread.waiting(row_form.to_fix(file)) == {11: 2, 12: 1}
-    assert answering.pass_over(file, [11], timezone.now()) == 2
+    assert answering.ignore_columns(file, [11], timezone.now()) == 2
     assert states(file) == ["ready", "fix"]
     assert unread.listed(file, unread.waiting(row_form.to_fix(file))) == ["Zorble"]
     again = take(header, rows[0].replace("1001", "1003"), rows[1].replace("1002", "1004"))

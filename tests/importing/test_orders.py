@@ -44,7 +44,7 @@ def take(quill: Sender, alice: User, localities: None, carrier: SandboxCarrier) 
     def taken(header: str | Sequence[str], *rows: Row, delimiter: str = ",", **constants: str) -> Import:
         sheet = reading.read(export(header, *rows, delimiter=delimiter))
         now = timezone.now()
-        file = uploads.take(sheet, name="orders.csv", sender=quill, by=alice, now=now)
+        file = uploads.store_upload(sheet, name="orders.csv", sender=quill, by=alice, now=now)
         fields = [*columns.fields(quill, quill.pickup_address()), *FILE_ONLY]
         guess = guessing.guess_columns(file.header, fields)
         checking.begin(file, guess, BOX | constants, now)
@@ -332,7 +332,7 @@ def test_an_orders_weights_in_grams_become_pounds_in_the_united_states(
         further("#1001", "Tea towel", quantity="2") | {"Item weight (g)": "226.796"},
     ]
     sheet = reading.read(export(f"{shop_files.SHOPIFY},Item weight (g)", *rows))
-    file = uploads.take(sheet, name="orders.csv", sender=maker, by=maya, now=timezone.now())
+    file = uploads.store_upload(sheet, name="orders.csv", sender=maker, by=maya, now=timezone.now())
     matched = guessing.guess_columns(file.header, columns.fields(maker, address))
     matched["weight"] = file.header.index("Item weight (g)")
     checking.begin(file, matched, {"length": "12", "width": "8", "height": "4"}, timezone.now())
@@ -532,7 +532,7 @@ def test_a_shipped_order_that_is_put_back_is_still_left_out_if_it_is_booked(
     file = take(shop_files.SHOPIFY, shopify("#1001", **{"Fulfillment Status": "fulfilled"}))
     row = file.rows.get()
     assert row.problems == {shops.STATUS: [shop_words.SHIPPED]}
-    assert checking.again(row, leaving_out.let_through(row), timezone.now())
+    assert checking.again(row, leaving_out.accepting_correction(row), timezone.now())
     work_off(file)
     row = file.rows.get()
     assert (row.state, row.problems[""][0].partition(" is booked")[0]) == ("skipped", "Your order number #1001")

@@ -80,7 +80,7 @@ def test_a_row_with_a_day_not_on_offer_waits_until_its_sender_ignores_the_day(
     before, after = on_offer[0] - dt.timedelta(days=7), on_offer[-1] + dt.timedelta(days=1)
     file = taken(quill, alice, before.isoformat(), after.isoformat(), on_offer[-1].isoformat(), "soon")
     assert list(file.rows.values_list("state", flat=True)) == ["fix", "fix", "ready", "fix"]
-    assert answering.pass_over(file, [11], timezone.now()) == 3
+    assert answering.ignore_columns(file, [11], timezone.now()) == 3
     work_off(file)
     assert set(file.rows.values_list("state", "pickup_date")) == {("ready", None), ("ready", on_offer[-1])}
 

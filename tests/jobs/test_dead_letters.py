@@ -22,6 +22,7 @@ from shipping_portal.jobs import dead_letters
 from shipping_portal.jobs.models import PARK_AFTER, UNDER_WAY, DeadLetter
 from shipping_portal.jobs.registry import BATCH
 from shipping_portal.jobs.sweep import Sweep, due_rows
+from shipping_portal.refused import Refused
 from tests import factories
 from tests.jobs.conftest import Waiting, doing, make_due, named
 from tests.orders.conftest import submitted
@@ -161,7 +162,7 @@ def test_an_operator_finds_the_dead_letter_and_retries_it(staff: Client, sam: Us
 def test_a_row_no_longer_parked_is_not_retried_twice(waiting: Waiting) -> None:
     letter = parked(waiting())
     dead_letters.try_again(letter, now=timezone.now())
-    with pytest.raises(dead_letters.NoLongerParked):
+    with pytest.raises(Refused):
         dead_letters.try_again(letter, now=timezone.now())
 
 

@@ -16,6 +16,7 @@ from orders.labels import fetching
 from orders.models import BookingAttempt, CarrierAccount, Order
 from shipping_portal.accounts.models import Audit, Sender, User
 from shipping_portal.carrier.messages import Booked, Tracked
+from shipping_portal.refused import Refused
 from shipping_portal.staff.resolution import deciding, verifying
 from tests import factories
 from tests.sandbox_carrier import SandboxCarrier
@@ -102,7 +103,7 @@ def test_another_orders_reference_is_recognised_in_any_case(
     quill: Sender, alice: User, sam: User, terse: TerseCarrier
 ) -> None:
     factories.order(quill, alice, status="booked", carrier_reference="Smixed12345")
-    with pytest.raises(deciding.CannotResolve, match="Another order"):
+    with pytest.raises(Refused, match="Another order"):
         adopt(cases.unclear(quill, alice), "SMIXED12345", sam)
     assert terse.asked == []
 
@@ -122,7 +123,7 @@ def test_without_tracking_an_order_id_is_still_checked(
     quill: Sender, alice: User, sam: User, carrier: SandboxCarrier, contract: Callable[[str], None]
 ) -> None:
     contract('track = ""')
-    with pytest.raises(deciding.CannotResolve, match="doesn't confirm this order ID"):
+    with pytest.raises(Refused, match="doesn't confirm this order ID"):
         adopt(cases.unclear(quill, alice), "SFOUND12345", sam, "no-such-id")
 
 
@@ -142,7 +143,7 @@ def test_an_order_id_of_another_parcel_is_refused(
 ) -> None:
     order = cases.unclear(quill, alice)
     terse.orders["id-1"] = shown
-    with pytest.raises(deciding.CannotResolve, match=words):
+    with pytest.raises(Refused, match=words):
         adopt(order, "SFOUND12345", sam, "id-1")
     assert Order.objects.get(pk=order.pk).status == "unconfirmed"
 
@@ -192,7 +193,7 @@ def test_a_reference_under_another_of_our_keys_is_refused(
         terse.tracked = body
     else:
         terse.orders["id-1"] = held("SFOUND12345", body=body)
-    with pytest.raises(deciding.CannotResolve, match=f"another of our orders: {words}.*Find that order"):
+    with pytest.raises(Refused, match=f"another of our orders: {words}.*Find that order"):
         adopt(cases.unclear(quill, alice), "SFOUND12345", sam)
 
 
@@ -200,7 +201,7 @@ def test_a_refusal_for_a_missing_order_id_says_where_to_find_it(
     quill: Sender, alice: User, sam: User, terse: TerseCarrier
 ) -> None:
     with pytest.raises(
-        deciding.CannotResolve,
+        Refused,
         match=r"order ID too: .*[Oo]pen the order with this reference in the "
         "carrier's dashboard",
     ):
@@ -251,7 +252,7 @@ def test_a_reference_seen_before_the_booking_was_sent_is_refused_with_both_times
     if is_taken:
         deciding.adopt_reference(*case, **more)
         return
-    with pytest.raises(deciding.CannotResolve, match=f"at {sent - before:%-d %b %Y, %H:%M:%S} UTC.*{sent:%H:%M:%S}"):
+    with pytest.raises(Refused, match=f"at {sent - before:%-d %b %Y, %H:%M:%S} UTC.*{sent:%H:%M:%S}"):
         deciding.adopt_reference(*case, **more)
     assert terse.asked == []
 
@@ -348,7 +349,7 @@ def test_an_order_id_of_another_parcel_is_not_added(
     bookings.process_booking(other.pk)
     other.refresh_from_db()
     for wrong, words in ((other.carrier_order_id, "another reference"), ("no-such-id", "doesn't confirm")):
-        with pytest.raises(verifying.NotConfirmed, match=words):
+        with pytest.raises(Refused, match=words):
             add_order_id(adopted, wrong, sam)
     adopted.refresh_from_db()
     assert adopted.carrier_order_id == ""
@@ -359,6 +360,6 @@ def test_an_order_id_can_be_added_once(adopted: Order, carrier: SandboxCarrier, 
     order_id = carrier.ledger("booked")[0]["parcel"]["order_id"]
     stale = Order.objects.get(pk=adopted.pk)
     add_order_id(adopted, order_id, sam)
-    with pytest.raises(verifying.NotConfirmed, match="already has one"):
+    with pytest.raises(Refused, match="already has one"):
         add_order_id(stale, order_id, sam)
     assert Audit.objects.filter(action="carrier's order id added").count() == 1

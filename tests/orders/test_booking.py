@@ -26,6 +26,7 @@ from orders.status import transitions
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier.errors import NotSent, OutcomeUnknown
 from shipping_portal.carrier.messages import Booked, Money
+from shipping_portal.refused import Refused
 from shipping_portal.staff.resolution import deciding
 from tests import factories
 from tests.queries import sql_of
@@ -534,7 +535,7 @@ def test_a_decision_about_an_earlier_booking_resolves_no_later_one(
     bookings.confirm(order, by=alice, now=timezone.now())
     carrier.trouble("book", "accept-close")
     work(order)
-    with pytest.raises(deciding.CannotResolve):
+    with pytest.raises(Refused):
         deciding.not_booked(seen_before, by=sam, reason="the carrier says no such order", now=timezone.now())
     order.refresh_from_db()
     assert (order.status, order.generation) == ("unconfirmed", 2)

@@ -11,6 +11,7 @@ from orders.calling import gateway
 from orders.models import BookingAttempt, Order
 from shipping_portal.accounts.models import Audit, Sender, User
 from shipping_portal.carrier.errors import Rejected
+from shipping_portal.refused import Refused
 from shipping_portal.staff.resolution import deciding
 from shipping_portal.staff.resolution.verifying import Confirmed
 from tests import factories
@@ -117,6 +118,6 @@ def test_a_duplicate_dealt_with_is_audited_and_no_longer_listed(quill: Sender, a
     assert waiting(order) == []
     row = Audit.objects.get()
     assert (row.action, row.actor, row.reason) == ("second order resolved", sam, f"SFIRST0001: {REASON}")
-    with pytest.raises(duplicate_bookings.NothingWaits):
+    with pytest.raises(Refused):
         duplicate_bookings.resolve_duplicate(order, by=sam, reason=REASON, now=timezone.now())
     assert Audit.objects.count() == 1

@@ -14,6 +14,7 @@ from orders.models import Draft
 from shipping_portal.accounts.login import entry_links
 from shipping_portal.accounts.models import Audit, EntryLink, Role, Sender, User
 from shipping_portal.ops import logs
+from shipping_portal.refused import Refused
 from tests import factories
 from tests.accounts.forms import code
 
@@ -139,15 +140,15 @@ def test_nobody_else_is_logged_in(alice: User, sam: User, bob: User, quill: Send
     now = timezone.now()
     stranger = factories.user("new@nowhere.example")
     for person in (sam, stranger):
-        with pytest.raises(entry_links.NotPossible):
+        with pytest.raises(Refused):
             entry_links.link_to_settings(person, now=now)
     with pytest.raises(Http404):
         entering.link_to_parcel(bob, factories.order(quill, alice).uuid, now=now)
     quill.memberships.filter(user=alice).update(role=Role.VIEWER)
-    with pytest.raises(entry_links.NotPossible):
+    with pytest.raises(Refused):
         entering.link_to_new_parcel(alice, VALUES, now=now)
     for path in ("https://evil.example/", "//evil.example/", "evil"):
-        with pytest.raises(entry_links.NotPossible):
+        with pytest.raises(Refused):
             entry_links.create_link(alice, EntryLink.Purpose.SETTINGS, path, now=now)
     assert (EntryLink.objects.count(), Draft.objects.count()) == (0, 0)
 

@@ -164,7 +164,7 @@ def test_a_replay_is_sent_in_time_or_not_at_all(
 
 
 def is_asked_with_the_same_key(order: Order, since: dt.datetime, now: dt.datetime) -> bool:
-    return resolving._ways_of(order, BookingAttempt(sent_at=since), now).can_send
+    return resolving._possible_ways(order, BookingAttempt(sent_at=since), now).can_send
 
 
 def is_still_tried(order: Order, since: dt.datetime, now: dt.datetime) -> bool:

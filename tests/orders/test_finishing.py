@@ -15,6 +15,7 @@ from shipping_portal.accounts.models import Notification, Sender, User
 from shipping_portal.importing import booking as importing
 from shipping_portal.importing import finishing, holding
 from shipping_portal.importing.models import Import, ImportRow
+from shipping_portal.refused import Refused
 from tests import factories
 from tests.orders.test_importing import GOOD, book, checked
 from tests.sandbox_carrier import SandboxCarrier
@@ -36,7 +37,7 @@ def booking_import(of: Sender, by: User, *statuses: str, looked: dt.timedelta = 
 
 
 def lines() -> list[str]:
-    finishing.look(timezone.now())
+    finishing.finish_done_imports(timezone.now())
     return list(Notification.objects.values_list("line", flat=True))
 
 
@@ -56,7 +57,7 @@ def test_an_import_with_failed_rows_sends_one_email_even_if_watched(
     book(file)
     Import.objects.update(looked_at=timezone.now())
     assert sorted(Order.objects.values_list("status", flat=True)) == ["booked", "rejected", "rejected"]
-    finishing.look(timezone.now())
+    finishing.finish_done_imports(timezone.now())
     [body] = mails()
     assert "- orders.csv: 1 booked, 2 not. Row 2: The parcel was refused.\n" in body
     assert reverse("import", args=[file.uuid]) in body
@@ -126,8 +127,8 @@ def test_an_import_that_finished_unwatched_sends_one_email_with_one_link(quill: 
 
 def test_a_person_who_watched_an_import_succeed_gets_no_email(quill: Sender, alice: User) -> None:
     booking_import(quill, alice, "booked", looked=WATCHED)
-    finishing.look(timezone.now())
-    finishing.look(timezone.now() + dt.timedelta(hours=1))
+    finishing.finish_done_imports(timezone.now())
+    finishing.finish_done_imports(timezone.now() + dt.timedelta(hours=1))
     assert not Notification.objects.exists()
 
 
@@ -170,7 +171,7 @@ def test_failures_before_a_pause_are_emailed_at_the_pause(quill: Sender, alice: 
         if by_whom == "its sender":
             importing.pause(file, now)
         else:
-            with suppress(holding.HoldRefused):
+            with suppress(Refused):
                 holding.hold(file, text="We look at it.", by=sam, reason="looks odd to us", now=now)
     assert list(Notification.objects.values_list("kind", "line")) == [("booking", "orders.csv: 1 booked, 1 not.")]
     move_to(Order.objects.get(status="booking"), "rejected", reason="-", at=now)  # it was already queued
@@ -199,7 +200,7 @@ def test_a_success_is_emailed_for_two_days_to_whoever_left_the_page(
 ) -> None:
     now, file = timezone.now(), booking_import(quill, alice, "booked")
     Import.objects.update(begun_at=now - begun, looked_at=now - looked if looked else None)
-    finishing.look(now)
+    finishing.finish_done_imports(now)
     file.refresh_from_db()
     assert file.finished_at == now
     assert Notification.objects.exists() is is_news
@@ -214,7 +215,7 @@ def test_failures_are_emailed_however_long_ago_the_booking_started(quill: Sender
 
 def test_a_pause_after_the_end_repeats_no_email(quill: Sender, alice: User) -> None:
     file = booking_import(quill, alice, "rejected")
-    finishing.look(timezone.now())
+    finishing.finish_done_imports(timezone.now())
     file.refresh_from_db()
     importing.pause(file, timezone.now())
     assert Notification.objects.count() == 1

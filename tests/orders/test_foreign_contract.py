@@ -20,6 +20,7 @@ from orders.models import CarrierCall, Label, Order
 from orders.quoting import asking
 from orders.status import references
 from shipping_portal.accounts.models import Sender, User
+from shipping_portal.refused import Refused
 from shipping_portal.staff.resolution import verifying
 from tests import factories
 from tests.recording import improper
@@ -160,7 +161,7 @@ def test_a_reference_of_another_format_is_refused_with_an_example(
     with pytest.raises(watching.NotAReference):
         watching.reference_in("S7K2QX9")
     order = factories.order(quill, alice)
-    with pytest.raises(verifying.NotConfirmed, match="One looks like 729472947294"):
+    with pytest.raises(Refused, match="One looks like 729472947294"):
         verifying.confirm_reference(order, "S7K2QX9", "")
 
 

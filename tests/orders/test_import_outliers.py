@@ -38,7 +38,7 @@ def press(file: Import, rule: str = "cheapest") -> submitting.Press:
 
 
 def look(file: Import, rule: str = "cheapest") -> list[outliers.Doubt]:
-    return outliers.look(file, choosing.choices_by_rule(submitting.ready(file), rule, ""))
+    return outliers.find_outliers(file, choosing.choices_by_rule(submitting.ready(file), rule, ""))
 
 
 def reasons(file: Import) -> dict[str, int]:
@@ -48,7 +48,7 @@ def reasons(file: Import) -> dict[str, int]:
 def say_right(file: Import, tokens: list[str] | None = None) -> int:
     """Confirm every doubt, or those with these tokens. Return the number of rows."""
     doubts = look(file)
-    return sum(outliers.say_right(file, doubts, token) for token in tokens or [doubt.token for doubt in doubts])
+    return sum(outliers.confirm_outliers(file, doubts, token) for token in tokens or [doubt.token for doubt in doubts])
 
 
 @pytest.fixture(params=[0, 20], ids=["a fresh account", "an account with twenty parcels"])
@@ -91,7 +91,7 @@ def test_booking_after_the_doubts_have_changed_books_nothing(shop: SandboxCarrie
         seen = submitting.Seen(rows=3, newest=newest, doubts=shown)
         with pytest.raises(submitting.MoreIsReady):
             submitting.begin(file, replace(press(file), seen=seen))
-    seen = submitting.Seen(rows=3, newest=newest, doubts=outliers.shown(look(file)))
+    seen = submitting.Seen(rows=3, newest=newest, doubts=outliers.doubts_token(look(file)))
     assert submitting.begin(file, replace(press(file), seen=seen)) == 3
 
 

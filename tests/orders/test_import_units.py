@@ -137,7 +137,7 @@ def test_a_cell_that_may_not_hold_three_sides_is_left_for_the_form_to_refuse(typ
 def matched(sender: Sender, by: User, header: str, *rows: str, **choices: str) -> MatchForm:
     """Submit a file's matching page as it came, except for these choices."""
     sheet = reading.read("\n".join([header, *rows]).encode())
-    file = uploads.take(sheet, name="units.csv", sender=sender, by=by, now=timezone.now())
+    file = uploads.store_upload(sheet, name="units.csv", sender=sender, by=by, now=timezone.now())
     address = sender.pickup_address()
     assert address
     initial = guesses(file, columns.fields(sender, address))
@@ -245,7 +245,7 @@ def test_the_second_file_of_a_shop_is_read_in_the_unit_chosen_for_the_first(
     header, row = f"{WHO},Weight,L,W,H", f"{PRIYA},350,300,200,150"
     booked(quill, alice, header, row, weight_unit="g", size_unit="mm")
     sheet = reading.read(f"{header}\n{row.replace('1001', '1002')}".encode())
-    second = uploads.take(sheet, name="next.csv", sender=quill, by=alice, now=timezone.now())
+    second = uploads.store_upload(sheet, name="next.csv", sender=quill, by=alice, now=timezone.now())
     work_off(second)
     book(second)
     assert in_the_ledger(carrier) == [("0.35", "kg", "30", "20", "15", "cm")] * 2

@@ -562,7 +562,7 @@ def come_back(file: Import, sender: Sender, by: User) -> Import:
     heads, rows = progress.failed_sheet(file)
     data = b"".join(sheets.stream_sheet("failed.csv", heads, rows).streaming_content)
     now = timezone.now()
-    again = uploads.take(reading.read(data), name="failed.csv", sender=sender, by=by, now=now)
+    again = uploads.store_upload(reading.read(data), name="failed.csv", sender=sender, by=by, now=now)
     work_off(again)
     return again
 
@@ -602,7 +602,7 @@ def test_a_partly_booked_file_imported_again_says_how_much_was_booked(
 ) -> None:
     book(checked(quill, alice, GOOD, GOOD.replace("3056", "9999").replace("1001", "1002")))
     nothing_booked = checked(quill, alice, GOOD, GOOD.replace("3056", "9999").replace("1001", "1002"))
-    before = uploads.booked_before(nothing_booked)
+    before = uploads.find_booked_copy(nothing_booked)
     assert before is not None
     assert (before.pk < nothing_booked.pk, before.booked_rows) == (True, 1)
 
@@ -637,7 +637,7 @@ def test_a_size_for_all_rows_fills_in_what_the_file_lacks(shop: SandboxCarrier, 
     file.refresh_from_db()
     work_off(file)
     assert states(file) == ["ready"]
-    again = uploads.take(
+    again = uploads.store_upload(
         reading.read(sheet(bare.replace("1001", "1002"))), name="next.csv", sender=quill, by=alice,
         now=timezone.now(),
     )  # fmt: skip
@@ -676,7 +676,7 @@ def test_a_queued_row_is_counted_once_whatever_its_orders_status(quill: Sender, 
     made = factories.order(quill, alice, status=status)
     row = factories.import_row(quill, alice, state="booked", problems={}, order=made)
     counts = progress.counts(row.file)
-    assert (counts.rows, counts.handed) == (1, 1)
+    assert (counts.rows, counts.submitted) == (1, 1)
     failed_rows = status in {"rejected", "not_booked"}
     assert counts.failed == len(progress.failed_rows(row.file)) == failed_rows
 
@@ -724,7 +724,7 @@ def test_viewing_an_import_is_recorded_every_ten_seconds(
     now = timezone.now()
     before = now - ago if ago else None
     file, other = (factories.import_file(quill, alice, looked_at=before) for _ in range(2))
-    progress.watched(file, now)
+    progress.note_watched(file, now)
     file.refresh_from_db()
     other.refresh_from_db()
     assert (file.looked_at, other.looked_at) == (now if is_written else before, before)

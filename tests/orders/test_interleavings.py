@@ -12,6 +12,7 @@ from orders.cancelling import cancels
 from orders.models import Order
 from shipping_portal.accounts.models import User
 from shipping_portal.carrier.client import Carrier
+from shipping_portal.refused import Refused
 from shipping_portal.staff.resolution import deciding, undoing
 from tests.sandbox_carrier import SandboxCarrier
 
@@ -26,7 +27,7 @@ def test_a_case_resolved_meanwhile_cannot_be_adopted_during_its_cancellation(
 ) -> None:
     order = booked()
     cancels.ask_to_cancel(order, by=alice, why="not sending it", now=timezone.now())
-    with pytest.raises(deciding.CannotResolve, match="already resolved"):
+    with pytest.raises(Refused, match="already resolved"):
         deciding.adopt_reference(order, order.carrier_reference or "", by=sam, reason=REASON, now=timezone.now())
     cancels.process_cancel(order.pk)
     assert Order.objects.get(pk=order.pk).status == "cancelled"
@@ -46,11 +47,11 @@ def test_a_booking_being_sent_again_right_now_cannot_be_resolved(
 
     def meanwhile(self: Carrier, *body: Any, **more: Any) -> Any:
         case, decision = Order.objects.get(pk=order.pk), {"by": sam, "reason": REASON, "now": timezone.now()}
-        with pytest.raises(deciding.CannotResolve, match="asking the carrier again right now"):
+        with pytest.raises(Refused, match="asking the carrier again right now"):
             deciding.not_booked(case, **decision)
         deciding.adopt_reference(case, "SFOUND12345", **decision)
         undoing.undo_adoption(case, **decision)
-        with pytest.raises(deciding.CannotResolve, match="asking the carrier again right now"):
+        with pytest.raises(Refused, match="asking the carrier again right now"):
             deciding.not_booked(case, **decision)
         carrier.trouble("book", "commit-close")
         return book(self, *body, **more)

@@ -12,6 +12,7 @@ from django.utils import timezone
 from shipping_portal.accounts.address import receivers
 from shipping_portal.accounts.address.locality_lists import import_list
 from shipping_portal.accounts.models import Receiver, ReceiverKey, Sender, User
+from shipping_portal.db import keyset
 from tests import factories
 from tests.pages.typed import AT_HOME, text, value_of
 
@@ -104,7 +105,7 @@ def test_groups_narrow_the_list(browser: Client, quill: Sender) -> None:
 def test_the_next_page_starts_after_the_last_row(
     browser: Client, quill: Sender, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(receivers, "PAGE", 2)
+    monkeypatch.setattr(keyset, "PAGE", 2)
     for name in "ABCDE":
         factories.saved_receiver(quill, name=name)
     first = browser.get("/addresses/")

@@ -140,9 +140,9 @@ def test_only_the_accounts_own_bookings_of_the_same_file_are_mentioned(quill: Se
     files = {of: factories.import_file(of, by, sha256="a" * 64) for of, by in ((mine, alice), (theirs, bob))}
     booked = {"state": "booked", "problems": {}}
     factories.import_row(theirs, bob, file=files[theirs], **booked, order=factories.order(theirs, bob, status="booked"))
-    assert uploads.booked_before(files[mine]) is None
+    assert uploads.find_booked_copy(files[mine]) is None
     again = factories.import_file(theirs, bob, sha256="a" * 64)
-    assert uploads.booked_before(again) == files[theirs]
+    assert uploads.find_booked_copy(again) == files[theirs]
 
 
 def test_the_same_file_is_recognised(listed: Client) -> None:
@@ -157,11 +157,11 @@ def test_another_file_is_not_recognised_and_of_equal_files_the_most_booked_is_na
     sheet = reading.read(f"{HEADER}\n{GOOD}".encode())
     factories.import_file(quill, alice, sha256="b" * 64)
     factories.import_file(bob.membership.sender, bob, sha256=sheet.sha256)
-    assert uploads.taken_before(sheet, quill) is None
+    assert uploads.find_same_file(sheet, quill) is None
     _, used, _ = (factories.import_file(quill, alice, sha256=sheet.sha256) for _ in range(3))
     booked = factories.order(quill, alice, status="booked")
     factories.import_row(quill, alice, file=used, state="booked", problems={}, order=booked)
-    assert uploads.taken_before(sheet, quill) == used
+    assert uploads.find_same_file(sheet, quill) == used
 
 
 def test_a_field_that_every_parcel_needs_must_be_matched(listed: Client) -> None:

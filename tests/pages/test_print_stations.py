@@ -98,7 +98,7 @@ def test_a_scan_goes_to_the_station_and_a_printed_one_is_asked_about(
     assert "Bench 1 prints SHOP-7." in text(client.post(at(station), {"q": "#shop-7"}, follow=True))
     job = PrintJob.objects.get()
     assert (job.order, job.asked_by, job.is_again) == (order, alice, False)
-    stations.take_next(station, now=timezone.now())
+    stations.claim_next(station, now=timezone.now())
     job.refresh_from_db()
     stations.report_end(job, is_printed=True, words="", now=timezone.now())
     asked = client.post(at(station), {"q": "S7K2QX"}, follow=True)

@@ -19,6 +19,7 @@ from orders.models.statuses import HELD, Progress, Status
 from shipping_portal import brand
 from shipping_portal.accounts.models import Audit, Sender, Session, User
 from shipping_portal.jobs import erasing
+from shipping_portal.refused import Refused
 from tests import factories
 from tests.log_lines import lines as lines
 from tests.pages.typed import messages_at, text
@@ -53,7 +54,7 @@ def order(quill: Sender, alice: User, localities: None) -> Order:
 
 def share(order: Order, **more: Any) -> str:
     """Share the parcel, and return the path of its page."""
-    page = receiver_pages.share(order, by=order.made_by, now=timezone.now(), **more)
+    page = receiver_pages.share_page(order, by=order.made_by, now=timezone.now(), **more)
     return receiver_pages.link_of(page).removeprefix("http://127.0.0.1:8000")
 
 
@@ -224,7 +225,7 @@ def test_the_url_is_in_no_row_and_no_log_line(order: Order, lines: Callable[[], 
     Client().get(path)
     Client().get(path.rstrip("/"))
     Client().get(path + "more/")
-    receiver_pages.stop(order, by=order.made_by, now=timezone.now())
+    receiver_pages.stop_sharing(order, by=order.made_by, now=timezone.now())
     Client().get(path)
     written = "\n".join(lines())
     assert "/follow/[cut]" in written
@@ -306,7 +307,7 @@ def test_those_who_may_not_change_a_parcel_see_no_sharing(order: Order, who: str
 @pytest.mark.parametrize("progress", ["delivered", "lost"])
 def test_a_parcel_whose_journey_has_ended_is_no_longer_shared(order: Order, progress: str) -> None:
     order.progress = progress
-    with pytest.raises(receiver_pages.NotNow):
+    with pytest.raises(Refused):
         share(order)
 
 
@@ -316,7 +317,7 @@ def test_sharing_can_be_turned_off_by_a_setting(order: Order, alice: User, visit
     assert Client().get(path).status_code == 404
     assert browser.get(reverse("receiver_page", args=[order.uuid])).status_code == 404
     assert "/share/" not in browser.get(reverse("parcel", args=[order.uuid])).content.decode()
-    with pytest.raises(receiver_pages.NotNow):
+    with pytest.raises(Refused):
         share(order)
     settings.RECEIVER_PAGES = True
     assert Client().get(path).status_code == 200
@@ -361,7 +362,7 @@ def test_a_suspended_account_shares_nothing_new_but_existing_pages_still_work(or
     assert "On the way" in opened(path)
     assert "Unpaid" not in opened(path)
     other = factories.order(alice.membership.sender, alice, status="booked")
-    with pytest.raises(receiver_pages.NotNow):
+    with pytest.raises(Refused):
         share(other)
 
 

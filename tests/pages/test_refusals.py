@@ -307,7 +307,7 @@ def test_a_row_refused_when_booked_is_in_the_imports_result(
     assert "Name: must be written in Latin letters." in words
     assert WRAPPER not in words
     Import.objects.update(begun_at=timezone.now(), begun_by=alice)
-    finishing.look(timezone.now())
+    finishing.finish_done_imports(timezone.now())
     seen = Notification.objects.get(dedupe_key__startswith="import:").line
     assert seen == "orders.csv: 0 booked, 1 not. Row 2: Name: must be written in Latin letters."
 

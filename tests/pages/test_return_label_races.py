@@ -34,14 +34,14 @@ def test_only_one_of_two_simultaneous_browsers_gets_the_label(quill: Sender, ali
 
     def first() -> bool:
         with transaction.atomic():
-            content = return_links.take(links[0], now)
+            content = return_links.use_return_link(links[0], now)
             is_taken.set()
             time.sleep(0.3)  # while the second waits for it
         return content is not None
 
     def second() -> bool:
         is_taken.wait(10)
-        return return_links.take(links[1], now) is not None
+        return return_links.use_return_link(links[1], now) is not None
 
     assert at_once(first, second) == [True, False]
     assert Audit.objects.filter(action="return label taken").count() == 1

@@ -16,6 +16,7 @@ from orders.labels import return_links
 from orders.models import Order, ReturnLink
 from shipping_portal.accounts.models import Audit, Sender, User
 from shipping_portal.jobs import erasing
+from shipping_portal.refused import Refused
 from tests import factories
 from tests.log_lines import lines as lines
 from tests.pages.typed import text
@@ -133,7 +134,7 @@ def test_only_a_returns_label_is_given(quill: Sender, alice: User, visit: Visit)
     factories.stored_label(order)
     answer = visit(alice).post(f"/parcels/{order.uuid}/return/label/", {"need": "make"}, follow=True)
     assert "Only a return's label can be given away." in text(answer).replace("&#x27;", "'")
-    with pytest.raises(return_links.LabelNotGiven):
+    with pytest.raises(Refused):
         return_links.make_return_link(order, by=alice, now=timezone.now())
 
 

@@ -97,7 +97,7 @@ def order(status: str, **values: Any) -> Order:
 
 
 def words_of(old: str, new: str, kind: str) -> str | None:
-    return notifications._words_of_move(OrderChange(order=order(new, problem={"kind": kind}), old=old, new=new))
+    return notifications._describe_move(OrderChange(order=order(new, problem={"kind": kind}), old=old, new=new))
 
 
 AT = dt.datetime(2026, 11, 23, 13, 30, tzinfo=dt.UTC)

@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from orders.models import Label
 from shipping_portal.accounts.models import Audit, LocalityAlias, Sender, User
+from shipping_portal.refused import Refused
 from tests import factories
 from tests.staff.conftest import REASON
 
@@ -194,9 +195,9 @@ def test_an_action_on_one_sender_does_not_change_another(staff: Client, quill: S
 
 def test_a_sender_is_not_suspended_or_reinstated_without_a_reason(quill: Sender, sam: User) -> None:
     now = timezone.now()
-    with pytest.raises(Sender.NotAllowed, match="text for the sender"):
+    with pytest.raises(Refused, match="text for the sender"):
         quill.suspend(by=sam, category="terms", text="  ", note="", at=now)
     quill.suspend(by=sam, category="terms", text="We wrote to you.", note="", at=now)
-    with pytest.raises(Sender.NotAllowed, match="Say why"):
+    with pytest.raises(Refused, match="Say why"):
         quill.reinstate(by=sam, reason="  ", at=now)
     assert Sender.objects.get(pk=quill.pk).is_suspended

@@ -25,7 +25,7 @@ LIST, PAGE = "/admin/billing/charge/?owner=nobody", "/admin/billing/charge/assig
 
 def ticks(page: Any) -> list[str]:
     """Return what the page's own checkboxes send."""
-    return [f"{line.charge.pk}:{line.goes_to}" for line in page.context["lines"] if not line.left]
+    return [f"{line.charge.pk}:{line.destination}" for line in page.context["lines"] if not line.left]
 
 
 def preview(staff: Client, sender: Sender, *charges: Charge) -> Any:
@@ -211,7 +211,7 @@ def test_nothing_is_assigned_that_the_page_did_not_show(
     charge = stray(customer_reference="PO 300", day=timezone.now().date())
     page = preview(staff, quill, charge)
     changed = assign(staff, page, wren)
-    assert line(changed, charge).goes_to == f"{wren.pk}-"
+    assert line(changed, charge).destination == f"{wren.pk}-"
     factories.order(quill, alice, status="booked", customer_reference="PO 300")
     assert assign(staff, page, quill).status_code == 200
     assert Charge.objects.unmatched().get() == charge

@@ -19,6 +19,7 @@ from shipping_portal.accounts.adminkit.actions import ActionsAdmin
 from shipping_portal.accounts.models import Audit, Sender, User
 from shipping_portal.accounts.teams import people
 from shipping_portal.billing.models import BillingProfile, Dispute
+from shipping_portal.refused import Refused
 from tests import factories
 from tests.staff.conftest import REASON
 from tracking.models import EventWord
@@ -282,7 +283,7 @@ def test_nobody_sets_groups_beyond_their_own_on_any_page(
     if group in permissions.GROUPS:
         by = User.objects.get(groups__name=group)
     was = person.is_staff
-    with pytest.raises(people.ChangeRefused, match=refused):
+    with pytest.raises(Refused, match=refused):
         people.set_groups(person, [permissions.READ_ONLY], by=by, reason=REASON, now=timezone.now())
     person.refresh_from_db()
     assert (person.is_staff, person.groups.exists()) == (was, False)

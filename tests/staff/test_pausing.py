@@ -17,6 +17,7 @@ from orders.quoting import asking
 from shipping_portal.accounts.models import Audit, Sender, User
 from shipping_portal.jobs import sweep
 from shipping_portal.jobs.sweep import Sweep
+from shipping_portal.refused import Refused
 from shipping_portal.staff import queues
 from shipping_portal.staff.admin.carrier import end_of
 from shipping_portal.staff.carrier import pausing
@@ -173,7 +174,7 @@ def test_a_pause_that_ended_by_itself_is_neither_changed_nor_resumed(
 
 def test_the_second_of_two_operators_who_pause_is_refused(paused: Pause, now: dt.datetime) -> None:
     paused(BOOKINGS, at=now)
-    with pytest.raises(pausing.PauseRefused, match="Bookings are already paused"):
+    with pytest.raises(Refused, match="Bookings are already paused"):
         paused(BOOKINGS, at=now)
     assert Audit.objects.count() == 1
 
@@ -190,7 +191,7 @@ def test_a_pause_that_changed_since_it_was_read_is_not_overwritten(
         return found
 
     monkeypatch.setattr(pausing, "_running_pause", slowly)
-    with pytest.raises(pausing.PauseRefused, match="Someone else just changed this pause"):
+    with pytest.raises(Refused, match="Someone else just changed this pause"):
         pausing.resume_account(account, BOOKINGS, by=sam, reason=REASON, now=now)
     assert gateway.current_account().pause_of(BOOKINGS, now)
 
@@ -269,7 +270,7 @@ def test_a_bookings_24_hours_of_tries_restart_when_a_pause_ends(
     if how == "resumed":
         pausing.resume_account(account, what, by=sam, reason=REASON, now=end)
     if "written down" in how:
-        pausing.end_what_is_over(now)
+        pausing.end_expired_pauses(now)
     bookings.process_booking(order.pk)
     order.refresh_from_db()
     assert order.status == status
@@ -301,7 +302,7 @@ def test_no_booking_is_lost_in_a_stop_of_over_a_day(
     CarrierAccount.objects.update(stopped_at=now - 48 * HOUR, stopped_reason="unpaid", probe_due_at=now + MINUTE)
     if what:
         paused(what, at=now - 40 * HOUR, ends_at=now - 39 * HOUR)
-        pausing.end_what_is_over(now)
+        pausing.end_expired_pauses(now)
     bookings.process_booking(first.pk)
     first.refresh_from_db()
     assert (first.status, first.attempts.count()) == ("booking", 0)
@@ -410,7 +411,7 @@ def test_an_action_on_one_account_does_not_change_another(
 @pytest.mark.parametrize("what", PAUSABLE)
 def test_each_pause_that_ends_by_itself_is_recorded(paused: Pause, sam: User, now: dt.datetime, what: str) -> None:
     account = paused(what, at=now - HOUR, ends_at=now - MINUTE)
-    pausing.end_what_is_over(now)
+    pausing.end_expired_pauses(now)
     assert recorded() == [(f"{what} paused", sam), (f"{what} pause ended", None)]
     assert f"senders see “{TEXT}”" in Audit.objects.latest("pk").reason
     account.refresh_from_db()
@@ -429,7 +430,7 @@ def test_a_fault_is_corrected_once_and_not_one_that_came_after_it_was_read(
     if fault_at == dt.timedelta(0):
         pausing.end_fault(account, by=sam, reason=REASON, now=now)
         assert Audit.objects.get().reason == f"partner_id: can't be blank: {REASON}"
-    with pytest.raises(pausing.PauseRefused, match="just refused again"):
+    with pytest.raises(Refused, match="just refused again"):
         pausing.end_fault(account, by=sam, reason=REASON, now=now)
     assert CarrierAccount.objects.filter(fault_since=now - HOUR).exists() is (fault_at != dt.timedelta(0))
 
@@ -437,6 +438,6 @@ def test_a_fault_is_corrected_once_and_not_one_that_came_after_it_was_read(
 def test_only_a_stopped_account_can_be_tried_at_once_or_restarted(sam: User, now: dt.datetime) -> None:
     account = factories.account()
     for act in (pausing.try_now, pausing.end_stop):
-        with pytest.raises(pausing.PauseRefused, match="isn't stopped"):
+        with pytest.raises(Refused, match="isn't stopped"):
             act(account, by=sam, reason=REASON, now=now)
     assert not Audit.objects.exists()

@@ -16,6 +16,7 @@ from shipping_portal.accounts.login import signing_up
 from shipping_portal.accounts.mail import mailing, outbox
 from shipping_portal.accounts.models import ApprovalRequest, Notification, Sender, User
 from shipping_portal.accounts.teams import people, team
+from shipping_portal.refused import Refused
 from shipping_portal.staff import casework
 from tests import factories
 
@@ -99,7 +100,7 @@ def test_an_approval_is_emailed_to_those_who_may_log_in_and_confirmed_the_addres
     Sender.objects.filter(pk=order.sender_id).update(approved_at=None)
     STATES[state](order)
     mail.outbox.clear()
-    with suppress(Sender.NotAllowed):
+    with suppress(Refused):
         signing_up.approve_account(order.sender, by=sam, note="-", now=timezone.now())
     for notice in Notification.objects.filter(user=order.made_by):
         Notification.objects.filter(pk=notice.pk).update(due_at=timezone.now())

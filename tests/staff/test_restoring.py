@@ -19,6 +19,7 @@ from shipping_portal.accounts.models import Audit, Notification, Sender, User
 from shipping_portal.importing import booking as importing
 from shipping_portal.importing import holding
 from shipping_portal.importing.models import ImportRow
+from shipping_portal.refused import Refused
 from shipping_portal.staff import queues
 from shipping_portal.staff.resolution import matches
 from shipping_portal.staff.restores import fencing, restoring
@@ -232,8 +233,8 @@ def test_a_held_import_is_not_released_automatically(
     fenced()
     assert act("let-go", file) not in page_of(staff, file)
     assert press(staff, "let-go", file).status_code == 409
-    with pytest.raises(holding.HoldRefused):  # from a page that was opened before the restore
-        holding.let_go(file, by=sam, reason=REASON, now=timezone.now())
+    with pytest.raises(Refused):  # from a page that was opened before the restore
+        holding.release_import(file, by=sam, reason=REASON, now=timezone.now())
     assert again(file).hold == holding.HELD
 
 

@@ -192,7 +192,7 @@ def printed() -> int:
 def one_press(orders: list[Order], *benches: Bench, by: User) -> None:
     for number, bench in enumerate(benches):
         mine = orders[number :: len(benches)]
-        assert stations.ask_for(mine, bench.station, by=by, now=timezone.now()) == len(mine)
+        assert stations.request_prints(mine, bench.station, by=by, now=timezone.now()) == len(mine)
 
 
 @pytest.mark.parametrize("count", [40, pytest.param(200, marks=pytest.mark.nightly)])
@@ -267,7 +267,7 @@ def test_two_stations_at_once_print_their_own_labels(
     first, second = bench("Zebra"), bench("Brother")
     orders = labels(quill, alice, 20)
     one_press(orders, first, second, by=alice)
-    assert stations.ask_for(orders, second.station, by=alice, now=timezone.now()) == 0
+    assert stations.request_prints(orders, second.station, by=alice, now=timezone.now()) == 0
     running = [first.start(), second.start()]
     for process in running:
         process.communicate(timeout=120)

@@ -27,8 +27,9 @@ from shipping_portal.billing.models import Charge
 from shipping_portal.billing.reports import checking, posting, uploads
 from shipping_portal.carrier.scans import read_scan
 from shipping_portal.exporting import rows
+from shipping_portal.refused import Refused
 from shipping_portal.staff.resolution import unowned
-from shipping_portal.staff.resolution.verifying import NotConfirmed, confirm_reference
+from shipping_portal.staff.resolution.verifying import confirm_reference
 from tests import factories, older
 from tests.catalogue.pushing import basic, event, last, push, wire
 from tests.recording import improper
@@ -181,7 +182,7 @@ def test_an_older_accounts_order_gets_its_labels_links_cancellation_and_bill_the
 
     second = booked(quill, alice)
     assert (second.account, len(new.ledger("booked")), len(old.ledger("booked"))) == (gateway.current_account(), 1, 2)
-    report = uploads.take(before, *old.report(), by=None, now=timezone.now())
+    report = uploads.store_report(before, *old.report(), by=None, now=timezone.now())
     while report.state == "reading":
         checking.read_due_report(report.pk)
         report.refresh_from_db()
@@ -252,7 +253,7 @@ def test_a_reference_used_by_an_order_of_another_account_can_be_adopted(
     factories.order(quill, alice, status="booked", carrier_reference="staken0001", account=other())
     assert confirm_reference(order, "STAKEN0001").reference == "STAKEN0001"
     factories.order(quill, alice, status="booked", carrier_reference="staken0001", account=order.account)
-    with pytest.raises(NotConfirmed, match="Another order already has this reference"):
+    with pytest.raises(Refused, match="Another order already has this reference"):
         confirm_reference(order, "STAKEN0001")
 
 

@@ -244,7 +244,7 @@ def test_a_triggered_poll_is_due_at_once_unless_the_last_one_was_just_now(parcel
     now = timezone.now()
     at = None if last is None else now + dt.timedelta(seconds=last)
     Poll.objects.update(look_due_at=at)
-    looks.ask_for_look(parcel.pk, now=now)
+    looks.request_poll(parcel.pk, now=now)
     poll = Poll.objects.get()
     assert poll.due_at == poll.look_due_at == now + dt.timedelta(seconds=due)
 
@@ -253,7 +253,7 @@ def test_a_poll_due_earlier_stays_due_and_a_dead_letter_stays_one(parcel):
     now = timezone.now()
     earlier = now - dt.timedelta(minutes=1)
     Poll.objects.update(due_at=earlier, look_due_at=now, failures=5, last_error=UNDER_WAY, parked_at=now)
-    looks.ask_for_look(parcel.pk, now=now)
+    looks.request_poll(parcel.pk, now=now)
     poll = Poll.objects.get()
     assert (poll.due_at, poll.failures, poll.parked_at) == (earlier, 5, now)
 

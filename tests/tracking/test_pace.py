@@ -149,7 +149,7 @@ def test_with_a_dead_webhook_every_scan_is_found_within_two_hours(
         for number, at in enumerate(at_all):
             if at == now:
                 scanned(carrier, parcels[number % 20], "In Transit", is_pushed=now < dies_at)
-        webhook_health.judge_webhooks(now)
+        webhook_health.update_webhook_proof(now)
         for pk in due_rows(polling.poll_due_parcel, now):
             before = polls_so_far()
             polling.poll_due_parcel(pk)
@@ -171,18 +171,18 @@ def test_one_scan_found_only_by_a_poll_ends_the_proof(known: Callable[..., Parce
     for minutes in (50, 30, 10):
         factories.event(one, scan_time=NOW + minutes * MINUTE, received_at=NOW + minutes * MINUTE)
     account = CarrierAccount.objects.get()
-    assert webhook_health.proves_itself(account, timezone.now())
+    assert webhook_health.has_webhook_proof(account, timezone.now())
     found = factories.event(other, source="poll", received_at=NOW + 44 * MINUTE)
     Poll.objects.update(due_at=NOW + 20 * HOUR, is_optional=True)
     Poll.objects.filter(parcel=other).update(polled_at=NOW + 44 * MINUTE)
-    webhook_health.judge_webhooks(timezone.now())
+    webhook_health.update_webhook_proof(timezone.now())
     account.refresh_from_db()
     assert account.webhook_proven_at is None
     due = dict(Poll.objects.values_list("parcel", "due_at"))
     assert due == {one.pk: timezone.now(), other.pk: NOW + 104 * MINUTE}  # never under an hour
     assert not Poll.objects.filter(is_optional=True).exists()
     TrackingEvent.objects.filter(pk=found.pk).update(pushed_at=NOW + 50 * MINUTE)  # late, and not lost
-    webhook_health.judge_webhooks(timezone.now())
+    webhook_health.update_webhook_proof(timezone.now())
     account.refresh_from_db()
     assert account.webhook_proven_at == timezone.now()
 
@@ -196,7 +196,7 @@ def test_three_scans_in_an_hour_prove_that_a_webhook_works(
     parcel = known()
     for _ in range(pushed):
         factories.event(parcel, scan_time=NOW - ago, received_at=NOW - ago)
-    assert webhook_health.proves_itself(parcel.account, NOW) is is_proven
+    assert webhook_health.has_webhook_proof(parcel.account, NOW) is is_proven
 
 
 @pytest.mark.parametrize(("looked_at", "is_proven"), [(4, False), (5, True)])
@@ -209,7 +209,7 @@ def test_only_the_newest_scans_count(
     for _ in range(2):
         factories.event(parcel, source="poll", received_at=NOW, pushed_at=NOW)
     monkeypatch.setattr(webhook_health, "NEWEST_SCANS", looked_at)
-    assert webhook_health.proves_itself(parcel.account, NOW) is is_proven
+    assert webhook_health.has_webhook_proof(parcel.account, NOW) is is_proven
 
 
 def test_after_a_missing_scan_a_webhook_is_proven_only_after_two_good_hours(
@@ -219,8 +219,8 @@ def test_after_a_missing_scan_a_webhook_is_proven_only_after_two_good_hours(
     factories.event(parcel, source="poll", received_at=NOW - 119 * MINUTE)
     for _ in range(3):
         factories.event(parcel, received_at=NOW)
-    assert not webhook_health.proves_itself(parcel.account, NOW)
-    assert webhook_health.proves_itself(parcel.account, NOW + MINUTE)
+    assert not webhook_health.has_webhook_proof(parcel.account, NOW)
+    assert webhook_health.has_webhook_proof(parcel.account, NOW + MINUTE)
 
 
 def test_a_parcel_without_promised_webhooks_never_relies_on_them(quill: Sender, alice: User, clock: Any) -> None:

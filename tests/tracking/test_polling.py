@@ -18,6 +18,7 @@ from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier.errors import OutcomeUnknown, Rejected
 from shipping_portal.carrier.messages import Tracked
 from shipping_portal.carrier.scans import read_scan
+from shipping_portal.refused import Refused
 from tests import factories
 from tests.catalogue.pushing import event
 from tests.orders.call_rate import fill
@@ -358,7 +359,7 @@ def test_a_parcel_with_incomplete_scans_is_polled_again_soon(parcel: Parcel, mon
 def test_watches_are_limited(quill: Sender, alice: User, monkeypatch: Any) -> None:
     monkeypatch.setattr(watching, "MOST_WATCHES", 1)
     watching.follow_reference(quill, "SABCDEF", name="", by=alice, now=timezone.now())
-    with pytest.raises(watching.TooManyWatched):
+    with pytest.raises(Refused):
         watching.follow_reference(quill, "SBCDEFG", name="", by=alice, now=timezone.now())
 
 
@@ -368,7 +369,7 @@ def test_at_the_limit_a_parcel_already_watched_is_shown_and_a_new_one_is_refused
     monkeypatch.setattr(watching, "MOST_WATCHES", 1)
     first = watching.follow_reference(quill, "SABCDEF", name="", by=alice, now=timezone.now())
     assert watching.follow_reference(quill, "sabcdef", name="again", by=alice, now=timezone.now()) == first
-    with pytest.raises(watching.TooManyWatched):
+    with pytest.raises(Refused):
         watching.follow_reference(quill, "SBCDEFG", name="", by=alice, now=timezone.now())
     assert Parcel.objects.get() == first.parcel
 

@@ -279,10 +279,10 @@ def test_webhooks_of_a_dead_process_are_read_once_its_lease_has_ended(monkeypatc
 
 def test_the_sweep_reads_only_webhooks_no_worker_has_taken() -> None:
     stored(body(1))
-    reading.read_what_no_worker_does(timezone.now())
+    reading.read_overdue(timezone.now())
     assert rows("state") == ["new"]
     lies_overdue(seconds=3)
-    reading.read_what_no_worker_does(timezone.now())
+    reading.read_overdue(timezone.now())
     assert rows("state") == ["stored"]
 
 

@@ -62,7 +62,7 @@ def take(lines: int) -> None:
     rows = [f"Order Invoiced,Paid,,SB{n:07d},,{12 + n % 7}.40,AUD,2026-11-18,,1.10\r\n" for n in range(lines)]
     total = sum(12 + n % 7 for n in range(lines)) + lines * 2 / 5
     content = f"{HEADER}{''.join(rows)}Total,,,,,{total:.2f},AUD,,,\r\n".encode()
-    print(uploads.take(gateway.current_account(), f"{lines}.csv", content, by=None, now=timezone.now()).pk)
+    print(uploads.store_report(gateway.current_account(), f"{lines}.csv", content, by=None, now=timezone.now()).pk)
 
 
 def read_and_post(key: int) -> None:

@@ -10,14 +10,13 @@ from orders.booking import booking_rules, bookings
 from orders.booking.limits import LimitReached
 from orders.cancelling import replacing
 from orders.models import Order
-from shipping_portal.staff.carrier import pausing
-from shipping_portal.staff.resolution import deciding, undoing
+from shipping_portal.refused import Refused
 from tools.simulation.world import World
 
 REFUSALS = (
     *(booking_rules.Suspended, booking_rules.Paused, booking_rules.PickupDayPassed, booking_rules.CarrierChanged),
-    *(Order.WrongStatus, Order.PickupProblem, Order.AlreadyCollected, deciding.CannotResolve, undoing.CannotUndo),
-    *(LimitReached, bookings.TokenReused, Order.SentBack, replacing.OldPrice, pausing.PauseRefused),
+    *(Order.WrongStatus, Order.PickupProblem, Order.AlreadyCollected, Refused),
+    *(LimitReached, bookings.TokenReused, Order.SentBack, replacing.OldPrice),
 )
 
 

@@ -83,7 +83,7 @@ class People:
 
     def the_webhook_is_judged(self) -> None:
         """Judge it, so that polls sometimes rely on it, and are brought forward when it loses too much."""
-        self.world.start("a judge", lambda: webhook_health.judge_webhooks(timezone.now()))
+        self.world.start("a judge", lambda: webhook_health.update_webhook_proof(timezone.now()))
 
     def a_backup_is_made(self) -> None:
         """Make a backup, or restore the only one, once. All processes are stopped for a restore."""

@@ -26,8 +26,8 @@ from shipping_portal.billing.models import BillingReport
 from shipping_portal.billing.reports import posting, uploads
 from shipping_portal.importing.models import ImportRow
 from shipping_portal.jobs import sweep
+from shipping_portal.refused import Refused
 from shipping_portal.sandbox.contract import Contract
-from shipping_portal.staff.carrier import pausing
 from tests import factories
 from tests.template import copy_of_template
 from tools.simulation import verdict
@@ -176,7 +176,7 @@ def _rest(world: World, people: People) -> None:
     for _ in range(MOST_ROUNDS):
         people.operators.let_dead_letters_go_on()
         people.operators.close_the_gap()
-        with suppress(pausing.PauseRefused):  # bookings are on, or will be on once the gap is closed
+        with suppress(Refused):  # bookings are on, or will be on once the gap is closed
             people.operators.resume()
         for _ in range(DECISIONS):
             people.operators.decide()
@@ -214,7 +214,7 @@ def _bill(world: World, people: People, carrier: Carrier) -> None:
     carrier.app.control.stray("SSTRAY001", "31.40")
     path = Path(carrier.app.control.report()["path"])
     with suppress(uploads.TakenBefore):
-        uploads.take(gateway.current_account(), path.name, path.read_bytes(), by=None, now=timezone.now())
+        uploads.store_report(gateway.current_account(), path.name, path.read_bytes(), by=None, now=timezone.now())
     _rest(world, people)
     for report in BillingReport.objects.all():
         posting.post_report(report, by=None, now=timezone.now())

@@ -14,7 +14,7 @@ APART = dt.timedelta(seconds=20 * settings.TIME_SCALE)  # three a minute
 GIVE_UP = dt.timedelta(days=1)
 
 
-def ask_for_look(parcel: int, *, now: dt.datetime) -> None:
+def request_poll(parcel: int, *, now: dt.datetime) -> None:
     """Make this parcel's poll due now, or as soon as it may be polled again."""
     if not Poll.objects.filter(pk=parcel).exists():
         _make_poll(parcel)
@@ -40,7 +40,7 @@ def _make_poll(parcel: int) -> None:
     Poll.objects.get_or_create(parcel_id=parcel)
 
 
-def is_look_unanswered(poll: Poll, *, now: dt.datetime) -> bool:
+def is_poll_unanswered(poll: Poll, *, now: dt.datetime) -> bool:
     """Return whether a webhook asked for a poll that hasn't been answered yet."""
     at, polled_at = poll.look_due_at, poll.polled_at
     return at is not None and now - GIVE_UP < at <= now and (polled_at is None or polled_at < at)

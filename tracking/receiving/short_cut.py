@@ -12,7 +12,7 @@ from django.db import connection
 from django.http import HttpRequest, HttpResponse
 
 from shipping_portal.http.database_outage import AWAY, answer_503_when_the_database_is_away
-from shipping_portal.http.middleware import know_the_request
+from shipping_portal.http.middleware import attach_request_id
 from tracking import views
 
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
@@ -26,7 +26,7 @@ def webhooks_first(portal: Application) -> Application:
     A connection to the database stays open for the next one; `intake.receive_delivery` notices a
     lost one.
     """
-    answer = know_the_request(answer_503_when_the_database_is_away(_answer_webhook))
+    answer = attach_request_id(answer_503_when_the_database_is_away(_answer_webhook))
 
     def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         if not environ["PATH_INFO"].startswith(START):

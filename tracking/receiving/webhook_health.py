@@ -170,17 +170,17 @@ def is_alarmed(account: CarrierAccount, now: dt.datetime) -> bool:
 
 
 @chore("webhook proof", every=60)
-def judge_webhooks(now: dt.datetime) -> None:
+def update_webhook_proof(now: dt.datetime) -> None:
     """Note which accounts' webhooks are proven, and poll the parcels of any that no longer are.
 
     Any number of sweepers may run this: only one notes each change.
     """
     for account in gateway.all_accounts():
         row = CarrierAccount.objects.filter(pk=account.pk)
-        if account.webhook_proven_at is None and proves_itself(account, now):
+        if account.webhook_proven_at is None and has_webhook_proof(account, now):
             if row.filter(webhook_proven_at=None).update(webhook_proven_at=now):
                 logger.info("webhook_proven", extra={"account": account.name})
-        elif account.webhook_proven_at and not proves_itself(account, now):
+        elif account.webhook_proven_at and not has_webhook_proof(account, now):
             with transaction.atomic():
                 moved = row.exclude(webhook_proven_at=None).update(webhook_proven_at=None)
                 polls = _catch_up(account, now) if moved else 0
@@ -189,7 +189,7 @@ def judge_webhooks(now: dt.datetime) -> None:
                 logger.warning("webhook_doubted", extra=details)
 
 
-def proves_itself(account: CarrierAccount, now: dt.datetime) -> bool:
+def has_webhook_proof(account: CarrierAccount, now: dt.datetime) -> bool:
     """Return whether webhooks now bring the account's scans, and polls lately found none missing.
 
     A webhook that is late by less than a quarter of an hour isn't missing.

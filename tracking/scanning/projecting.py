@@ -44,7 +44,7 @@ def project_due_parcel(parcel: Parcel) -> None:
 
 def project_held(held: Held) -> None:
     """Project parcels that are locked, including the scans just stored."""
-    _set_aside_what_came_long_before(held)
+    _set_aside_early_scans(held)
     now, words = timezone.now(), _meanings_by_account(held)
     changed = []
     for pk, parcel in held.parcels.items():
@@ -99,7 +99,7 @@ def _meanings_by_account(held: Held) -> dict[int, dict[str, str]]:
     }
 
 
-def _set_aside_what_came_long_before(held: Held) -> None:
+def _set_aside_early_scans(held: Held) -> None:
     """Set aside scans from long before the booking: from clocks that lost their date."""
     absurd = [
         event

@@ -105,7 +105,7 @@ def read_due_delivery(delivery: WebhookDelivery) -> None:
 
 
 @chore("webhooks")
-def read_what_no_worker_does(now: dt.datetime) -> None:
+def read_overdue(now: dt.datetime) -> None:
     """Read what has waited too long for a worker, for a limited time."""
     ends = time.monotonic() + SWEEP_SECONDS
     while time.monotonic() < ends and read_due(before=now - SWEPT_AFTER):
@@ -126,7 +126,7 @@ def read_deliveries(*keys: int) -> None:
     # Before the transaction, so that nobody waits for a row that isn't committed yet.
     parcels = scans.parcels_for(named)
     for parcel in sorted({parcels[one.parcel] for one in naming if one.is_look}):
-        looks.ask_for_look(parcel, now=timezone.now())
+        looks.request_poll(parcel, now=timezone.now())
     with transaction.atomic():
         _lock_deliveries(parsed)
         held = scans.lock_parcels(parcels.values())
@@ -149,7 +149,7 @@ def read_deliveries(*keys: int) -> None:
         statements.update_each(WebhookDelivery, (one.delivery for one in parsed), ENDED)
         for one in naming:
             scans.take_spelling(held.parcels[parcels[one.parcel]], one.reference)
-        _ask_for_the_rest(held)
+        _poll_unknown_reference(held)
         projecting.project_held(held)
     for one in parsed:
         _log_delivery(one)
@@ -210,7 +210,7 @@ def _record_outcome(one: Parsed, stored: scans.Stored | None) -> None:
         setattr(delivery, name, value)
 
 
-def _ask_for_the_rest(held: scans.Held) -> None:
+def _poll_unknown_reference(held: scans.Held) -> None:
     """Poll an unknown reference once while the gap of a restore is open.
 
     Its first scans may be missing.

@@ -10,7 +10,7 @@ from django.core.exceptions import ValidationError
 
 from shipping_portal.accounts.address import countries
 from shipping_portal.accounts.address.countries import COUNTRY_NAMES, state_name
-from shipping_portal.accounts.address.text import as_seen, normalise_name, word_set
+from shipping_portal.accounts.address.text import normalise_name, normalise_text, word_set
 
 LINE_ADVISED = 40  # interface §8: at most 40 characters recommended
 LINE_LONGEST = 255
@@ -54,7 +54,7 @@ def clean_line(text: str, *, longest: int = LINE_LONGEST) -> str:
         raise ValidationError(
             f"Use at most {longest} characters; this has {len(text)}.", code="max_length"
         )
-    text = as_seen(text)
+    text = normalise_text(text)
     if any(unicodedata.category(c) in UNPRINTABLE for c in text.strip()):
         raise ValidationError(HIDDEN_SENTENCE, code="hidden")
     line = " ".join(unicodedata.normalize("NFC", text).split())
@@ -113,14 +113,14 @@ def without_place(line: str, suburb: str, postcode: str, state: str, country: st
     return "".join(sign + text for sign, text in kept).strip(" ,;/")
 
 
-def with_seen(data: Any, names: Iterable[str]) -> Any:
+def with_normalised(data: Any, names: Iterable[str]) -> Any:
     """Return posted data with these values as people see them."""
     seen = data.copy()
     for name in {*names} & {*data}:
         if hasattr(data, "setlist"):
-            seen.setlist(name, [*map(as_seen, data.getlist(name))])
+            seen.setlist(name, [*map(normalise_text, data.getlist(name))])
         elif isinstance(data[name], str):
-            seen[name] = as_seen(data[name])
+            seen[name] = normalise_text(data[name])
     return seen
 
 
@@ -138,7 +138,7 @@ class OnceOnly(forms.Form):
     """
 
     def __init__(self, data: Any = None, *args: Any, **options: Any) -> None:
-        super().__init__(None if data is None else with_seen(data, data), *args, **options)
+        super().__init__(None if data is None else with_normalised(data, data), *args, **options)
 
     def _clean_fields(self) -> None:
         super()._clean_fields()  # type: ignore[misc]  # Django's own seam, absent from its stubs

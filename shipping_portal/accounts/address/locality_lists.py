@@ -14,6 +14,7 @@ from shipping_portal.accounts.address import places, receivers
 from shipping_portal.accounts.address.countries import STATES, state_code
 from shipping_portal.accounts.address.places import normalise_name, postal_code
 from shipping_portal.accounts.models import Audit, Locality, LocalityList, PickupAddress
+from shipping_portal.refused import Refused
 
 COLUMNS = ("country", "suburb", "state", "postcode")
 LONGEST = {"suburb": 80, "state": 40, "postcode": 12}
@@ -152,10 +153,6 @@ def _read_place(row: dict[str, Any], line: int) -> tuple[str, str, Place]:
 MUCH = 0.05  # removing this much of a list at once looks like a truncated file
 
 
-class AlreadyActive(Exception):
-    """Raised when this list is already in use."""
-
-
 @dataclass(frozen=True)
 class ListPreview:
     """What one country's new list would change. `stranded` are pickup addresses no longer on it."""
@@ -179,11 +176,11 @@ def preview_import(content: bytes, *, source: str, by: Any, at: dt.datetime) -> 
 
 
 @transaction.atomic
-def use_again(chosen: LocalityList, *, by: Any, reason: str, now: dt.datetime) -> None:
-    """Use an earlier list again. Raises AlreadyActive."""
+def reactivate_list(chosen: LocalityList, *, by: Any, reason: str, now: dt.datetime) -> None:
+    """Use an earlier list again. Raises Refused."""
     active = LocalityList.objects.select_for_update().filter(country=chosen.country, is_active=True)
     if active.filter(pk=chosen.pk).exists():
-        raise AlreadyActive("This list is in use already.")
+        raise Refused("This list is in use already.")
     active.update(is_active=False)
     LocalityList.objects.filter(pk=chosen.pk).update(is_active=True)
     receivers.mark_off_list(chosen.country)

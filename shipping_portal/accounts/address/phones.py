@@ -6,7 +6,7 @@ import phonenumbers
 from django.core.exceptions import ValidationError
 from phonenumbers import NumberParseException, PhoneNumberFormat, PhoneNumberType
 
-from shipping_portal.accounts.address.text import as_seen
+from shipping_portal.accounts.address.text import normalise_text
 
 CALL_CENTRE = {PhoneNumberType.SHARED_COST, PhoneNumberType.TOLL_FREE, PhoneNumberType.PREMIUM_RATE}
 LONGEST = 60
@@ -22,7 +22,7 @@ def clean_phone(text: str, country: str) -> str:
     Blank stays blank. `extension_of` reads its extension. Raises ValidationError. The carrier takes
     no Australian 13, 1300 and 1800 numbers.
     """
-    typed = as_seen(text).strip()
+    typed = normalise_text(text).strip()
     if not typed:
         return ""
     number = _parse_number(typed, country)
@@ -39,7 +39,7 @@ def clean_phone(text: str, country: str) -> str:
 
 def extension_of(text: str, country: str) -> str:
     """Return the extension of a number that `clean_phone` accepts, such as 54321, or ""."""
-    typed = as_seen(text).strip()
+    typed = normalise_text(text).strip()
     return _parse_number(typed, country).extension or "" if typed else ""
 
 

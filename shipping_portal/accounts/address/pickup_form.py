@@ -21,6 +21,7 @@ from shipping_portal.accounts.address.countries import STATES
 from shipping_portal.accounts.address.phones import clean_phone, extension_of
 from shipping_portal.accounts.formatting import say
 from shipping_portal.accounts.models import Audit, Locality, PickupAddress, Sender
+from shipping_portal.refused import Refused
 
 Cleaned = dict[str, Any]  # the form's values, as far as they are valid
 
@@ -247,10 +248,6 @@ def _typed_values(address: PickupAddress) -> dict[str, Any]:
     return values | {"reads_mailbox": address.shared_mailbox_confirmed_at is not None}
 
 
-class LastPickupAddress(Exception):
-    """Raised when nothing could be booked without this address. The sentence says what to do."""
-
-
 @transaction.atomic
 def make_default(address: PickupAddress, *, by: Any, at: dt.datetime) -> None:
     """Make new parcels start here. The account gets this place's time zone."""
@@ -264,14 +261,12 @@ def make_default(address: PickupAddress, *, by: Any, at: dt.datetime) -> None:
 
 @transaction.atomic
 def delete_address(address: PickupAddress, *, by: Any, at: dt.datetime) -> None:
-    """Remove an address; the oldest other one replaces a default. Raises LastPickupAddress."""
+    """Remove an address; the oldest other one replaces a default. Raises Refused."""
     sender = address.sender
     _lock_sender(sender)
     heir = sender.pickup_addresses.exclude(pk=address.pk).order_by("-is_default", "pk").first()
     if heir is None:
-        raise LastPickupAddress(
-            "This is the only pickup address. Add another first, or change this one."
-        )
+        raise Refused("This is the only pickup address. Add another first, or change this one.")
     Audit.write("pickup address deleted", address, by=by, sender=sender, at=at)
     sender.pickup_addresses.filter(pk=address.pk).delete()
     if not heir.is_default:

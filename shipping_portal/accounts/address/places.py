@@ -15,7 +15,7 @@ from django.db.models import Q, QuerySet, Subquery
 
 from shipping_portal.accounts.address import zones
 from shipping_portal.accounts.address.countries import STATES, ZONES_OF_COUNTRIES, state_code
-from shipping_portal.accounts.address.text import as_seen, normalise_name
+from shipping_portal.accounts.address.text import normalise_name, normalise_text
 from shipping_portal.accounts.models import Locality, LocalityAlias, LocalityList
 from shipping_portal.carrier.messages import Party
 
@@ -63,7 +63,7 @@ def postal_code(country: str, text: str) -> str:
     A letter where only a digit is possible becomes the digit it looks like, and vice versa: `V6T
     IZ4` is `V6T 1Z4`.
     """
-    code = "".join(as_seen(text).upper().split())
+    code = "".join(normalise_text(text).upper().split())
     bare = code.replace("-", "")
     digits = bare.translate(AS_DIGITS)
     if country == "CA":
@@ -139,7 +139,7 @@ def suggest_places(country: str, text: str, limit: int = 8) -> list[Locality]:
 
     A suburb, a postcode, or both in either order; the suburb may be followed by its state.
     """
-    words = as_seen(text[:LONGEST_SEARCH]).split()
+    words = normalise_text(text[:LONGEST_SEARCH]).split()
     digits = [word for word in words if word.isascii() and any(c.isdigit() for c in word)]
     letters = " ".join(word for word in words if word not in digits)
     for suburb, state in _suburb_readings(country, letters, ""):

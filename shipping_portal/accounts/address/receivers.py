@@ -21,10 +21,11 @@ from django.db.models import (
     Sum,
 )
 
-from shipping_portal.accounts.address.text import as_seen, normalise_name
+from shipping_portal.accounts.address.text import normalise_name, normalise_text
 from shipping_portal.accounts.models import Locality, Receiver, ReceiverKey, Sender
 from shipping_portal.carrier.messages import Party
 from shipping_portal.db.planned_statements import Given, PlannedUpdate
+from shipping_portal.refused import Refused
 
 LONGEST_KEY = 120
 MOST_STREETS = 1000  # how many of a sender's receivers are searched by street
@@ -46,10 +47,6 @@ USE = PlannedUpdate(
     uses=F("uses") + 1,
     used_at=Given("at", DateTimeField()),
 )
-
-
-class AlreadyThere(Exception):
-    """Raised when another row of this sender is the same person at the same place."""
 
 
 def receiver_fingerprint(party: Party) -> str:
@@ -74,7 +71,7 @@ def keys_of(party: Party) -> set[str]:
 
 
 def store_receiver(receiver: Receiver, party: Party, **values: Any) -> None:
-    """Write the row with its fingerprint and keys. Raises AlreadyThere, changing nothing."""
+    """Write the row with its fingerprint and keys. Raises Refused, changing nothing."""
     for name, value in {**asdict(party), **values}.items():
         setattr(receiver, name, value)
     receiver.fingerprint = receiver_fingerprint(party)
@@ -83,7 +80,7 @@ def store_receiver(receiver: Receiver, party: Party, **values: Any) -> None:
         Sender.locked(receiver.sender_id)
         same = Receiver.objects.filter(sender=receiver.sender_id, fingerprint=receiver.fingerprint)
         if same.exclude(pk=receiver.pk).exists():
-            raise AlreadyThere(f"{party.name} at this address is in your address book already.")
+            raise Refused(f"{party.name} at this address is in your address book already.")
         receiver.save()
         receiver.keys.all().delete()
         _write_keys(receiver, party)
@@ -131,7 +128,7 @@ def correct_receiver(sender: Sender, before: Party, after: Party) -> None:
         return
     try:
         store_receiver(wrong, after)
-    except AlreadyThere:
+    except Refused:
         if not wrong.is_saved:
             wrong.delete()
 
@@ -154,7 +151,7 @@ def _at_street(sender: Sender, text: str) -> QuerySet[Receiver]:
     Streets have no keys, so only a limited number of rows is read.
     """
     newest = sender.receivers.order_by("-pk").values("pk")[:MOST_STREETS]
-    street = " ".join(as_seen(text).split())
+    street = " ".join(normalise_text(text).split())
     return sender.receivers.filter(pk__in=newest, line1__icontains=street)
 
 
@@ -167,7 +164,7 @@ def _write_keys(receiver: Receiver, party: Party) -> None:
 
 def match_receivers(receivers: QuerySet[Receiver], text: str) -> QuerySet[Receiver]:
     """Return receivers with a key that begins with each word. A spaced number is one word."""
-    text = as_seen(text)
+    text = normalise_text(text)
     is_phone = not any(c.isalpha() for c in text)
     words = [text] if is_phone else text.lower().split()[:MOST_WORDS]
     for word in words:
@@ -191,7 +188,7 @@ def _begins_with(start: str) -> Q:
     return begins & Q(key__gte=start, key__lt=start[:-1] + chr(ord(start[-1]) + 1))
 
 
-PAGE = 50
+MOST_SETS = 50  # of duplicates, shown at once
 BATCH = 2000
 MOST_COMPARED = 20_000  # rows of one sender that are searched for duplicates
 
@@ -220,7 +217,7 @@ def find_duplicates(sender: Sender) -> list[list[Receiver]]:
     rows = sender.receivers.order_by("-uses", "-pk").values_list("pk", "name", "postcode")
     for key, name, postcode in rows[:MOST_COMPARED]:
         seen.setdefault((normalise_name(name), normalise_name(postcode)), []).append(key)
-    twice = [keys for keys in seen.values() if len(keys) > 1][:PAGE]
+    twice = [keys for keys in seen.values() if len(keys) > 1][:MOST_SETS]
     found = sender.receivers.in_bulk([key for keys in twice for key in keys])
     return [[found[key] for key in keys] for keys in twice]
 

@@ -17,7 +17,7 @@ DASH = re.compile(
 APOSTROPHE = re.compile("['’‘`´ʻʼʹ′＇]")
 
 
-def as_seen(text: str) -> str:
+def normalise_text(text: str) -> str:
     """Return the text without invisible characters, with plain spaces and "-" for every dash.
 
     Line ends and other control characters stay: they are neither rejected here nor read as spaces.
@@ -29,12 +29,12 @@ def as_seen(text: str) -> str:
 
 def one_line(text: str) -> str:
     """Return the visible text without control characters, for searches and drafts."""
-    return "".join(c for c in as_seen(text) if c.isprintable())
+    return "".join(c for c in normalise_text(text) if c.isprintable())
 
 
 def normalise_name(text: str) -> str:
     """Return a name for comparing: no case, accents, apostrophes, punctuation or double spaces."""
-    decomposed = unicodedata.normalize("NFKD", APOSTROPHE.sub("", as_seen(text)))
+    decomposed = unicodedata.normalize("NFKD", APOSTROPHE.sub("", normalise_text(text)))
     plain = "".join(c for c in decomposed if not unicodedata.combining(c))
     return " ".join(re.sub(r"[^\w\s]|_", " ", plain.casefold().replace(".", "")).split())
 

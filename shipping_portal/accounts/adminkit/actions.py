@@ -17,14 +17,12 @@ from django.utils import timezone
 
 from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.adminkit.facts import ReadOnlyAdmin
-from shipping_portal.accounts.models import Audit, Sender, User
+from shipping_portal.accounts.models import Audit, Sender
 from shipping_portal.accounts.models.audit import subject_of
+from shipping_portal.http.forms import refusals_at
+from shipping_portal.refused import Refused
 
 SHORTEST_REASON = 10
-
-
-class Refused(Exception):
-    """Raised when an action wasn't done. The text is for the operator."""
 
 
 class ReasonForm(forms.Form):
@@ -153,13 +151,11 @@ class ActionsAdmin(ReadOnlyAdmin):
         form = action.form(
             request.POST if request.method == "POST" else None, initial=action.initial(thing)
         )
-        if (
-            request.method == "POST"
-            and form.is_valid()
-            and _done(action, thing, form, request.user)
-        ):
-            messages.success(request, f"{action.label}: done for {thing}.")
-            return self.response_post_save_change(request, thing)
+        if request.method == "POST" and form.is_valid():
+            with refusals_at(form, kinds=action.refusals):
+                action.run(thing, form.cleaned_data, request.user, timezone.now())
+                messages.success(request, f"{action.label}: done for {thing}.")
+                return self.response_post_save_change(request, thing)
         return self._action_page(request, action, thing, form)
 
     def _action_page(
@@ -180,12 +176,3 @@ class ActionsAdmin(ReadOnlyAdmin):
 
     def _url_name(self) -> str:
         return f"{self.opts.app_label}_{self.opts.model_name}_act"
-
-
-def _done(action: AdminAction, thing: Model, form: forms.Form, by: User | Any) -> bool:
-    try:
-        action.run(thing, form.cleaned_data, by, timezone.now())
-    except action.refusals as refusal:
-        form.add_error(None, str(refusal))
-        return False
-    return True

@@ -24,7 +24,7 @@ def make_link(person: User) -> str:
     return settings.SITE_URL + reverse("break_glass", args=[token])
 
 
-def person_of(token: str) -> User | None:
+def find_superuser(token: str) -> User | None:
     """Return the superuser whose link this is, while it works."""
     try:
         key, last_login = signing.loads(token, salt=SALT, max_age=GOOD_FOR)

@@ -14,22 +14,19 @@ from django.urls import reverse
 from shipping_portal.accounts.models import EntryLink, Membership, User
 from shipping_portal.accounts.teams.team import token_hash
 from shipping_portal.jobs.retention import delete, term
+from shipping_portal.refused import Refused
 
 LONGEST = dt.timedelta(seconds=60)
 KEPT = dt.timedelta(days=1)  # kept this long after its end, to say why it no longer works
-
-
-class NotPossible(Exception):
-    """Raised when this person can't log in by a link. The text is for the partner."""
 
 
 def create_link(user: User, purpose: EntryLink.Purpose, path: str, *, now: dt.datetime) -> str:
     """Return a link for this person to a page of ours. Only its caller ever sees the token."""
     is_member = Membership.objects.filter(user=user).exists()
     if not (user.is_active and is_member) or user.is_staff or user.is_superuser:
-        raise NotPossible("Only an active member of a sender's team can be handed over.")
+        raise Refused("Only an active member of a sender's team can be handed over.")
     if not path.startswith("/") or path.startswith("//"):
-        raise NotPossible("A link leads to a page of the portal.")
+        raise Refused("A link leads to a page of the portal.")
     token = secrets.token_urlsafe(32)
     EntryLink.objects.create(
         token_hash=token_hash(token),

@@ -14,7 +14,7 @@ from django.db import IntegrityError, transaction
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
-from shipping_portal.accounts.address.addresses import LineField, with_seen
+from shipping_portal.accounts.address.addresses import LineField, with_normalised
 from shipping_portal.accounts.login import signing_up
 from shipping_portal.accounts.login.passwords import DressedUpWordValidator
 from shipping_portal.accounts.models import Sender, User
@@ -46,7 +46,7 @@ class Plain(forms.Form):
         ]
         # A password is read exactly as typed.
         if self.is_bound:
-            self.data = with_seen(self.data, emails)
+            self.data = with_normalised(self.data, emails)
         for name, field in self.fields.items():
             if name in NEEDED and field.error_messages["required"] == DJANGOS:
                 field.error_messages["required"] = NEEDED[name]
@@ -114,7 +114,7 @@ class SignUpForm(Plain, account_forms.SignupForm):
         return typed
 
     @property
-    def is_looked_at(self) -> bool:
+    def needs_approval(self) -> bool:
         """Return whether an operator must approve the account before it books."""
         return settings.SIGN_UP == "approve"
 

@@ -35,7 +35,7 @@ def begin_seeing_as(request: Any, sender: Sender, *, reason: str, now: dt.dateti
     request.session[KEY] = {"sender": sender.pk, "until": (now + TERM).isoformat()}
 
 
-def stop_looking(request: Any, *, now: dt.datetime) -> Sender | None:
+def stop_seeing_as(request: Any, *, now: dt.datetime) -> Sender | None:
     """Stop viewing a sender's pages, and return the sender."""
     kept = request.session.pop(KEY, None)
     sender = Sender.objects.filter(pk=kept["sender"]).first() if kept else None

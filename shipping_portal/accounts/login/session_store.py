@@ -52,7 +52,7 @@ class SessionStore(InDatabase):
         return Session
 
     def load(self) -> Content:
-        if not _is_visitors(self.session_key):
+        if not _is_visitor_key(self.session_key):
             return _with_own_backend(super().load())
         try:
             content: Content = signing.loads(
@@ -70,11 +70,11 @@ class SessionStore(InDatabase):
         """Answer 503 while the database is down: Django would say that the session was deleted."""
         content = self._get_session(no_load=must_create)  # type: ignore[attr-defined]
         if SESSION_KEY not in content:
-            self._be_a_visitors(content)
+            self._save_as_visitor(content)
             return
         if waiting := content.get(WAITING):  # what was sent before the password was requested again
             content[WAITING] = {**waiting, "request": COOKIES.sub("", waiting["request"])}
-        if _is_visitors(self.session_key):
+        if _is_visitor_key(self.session_key):
             self._session_key, must_create = self._get_new_session_key(), True  # type: ignore[attr-defined]
         try:
             super().save(must_create=must_create)
@@ -88,7 +88,7 @@ class SessionStore(InDatabase):
 
     def delete(self, session_key: str | None = None) -> None:
         key = session_key or self.session_key
-        if key and not _is_visitors(key):
+        if key and not _is_visitor_key(key):
             super().delete(key_digest(key))
 
     def create_model_instance(self, data: Content) -> Any:
@@ -103,7 +103,7 @@ class SessionStore(InDatabase):
             self._session_key = None
         return row
 
-    def _be_a_visitors(self, content: Content) -> None:
+    def _save_as_visitor(self, content: Content) -> None:
         """Use the content as the key.
 
         An earlier row stays until it is deleted, as after a logout.
@@ -119,5 +119,5 @@ def _with_own_backend(content: Content) -> Content:
     return content
 
 
-def _is_visitors(key: str | None) -> bool:
+def _is_visitor_key(key: str | None) -> bool:
     return (key or "").startswith(VISITOR)

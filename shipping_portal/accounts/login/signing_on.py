@@ -42,11 +42,12 @@ from shipping_portal.accounts.login.openid import (
 from shipping_portal.accounts.login.proofs import MARK
 from shipping_portal.accounts.models import Audit, Invitation, Membership, Role, Sender, User
 from shipping_portal.accounts.teams import team
+from shipping_portal.refused import Refused
 
 logger = structlog.get_logger("security")
 
 
-class Refused(Exception):
+class LoginRefused(Exception):
     """Raised when a proven person may not log in. `reason` is for the log, the text for them."""
 
     def __init__(self, reason: str, text: str, person: User | None = None) -> None:
@@ -82,7 +83,7 @@ def finish(request: HttpRequest, sign_on: SignOn) -> HttpResponse:
         return _finish_again(request, sign_on)
     try:
         person = _follow(sign_on.account, claims, now=timezone.now())
-    except Refused as refusal:
+    except LoginRefused as refusal:
         security_events.record_event(
             "sign-on refused",
             request,
@@ -138,7 +139,7 @@ def _finish_again(request: HttpRequest, sign_on: SignOn) -> HttpResponse:
 
 
 def _follow(account: SocialAccount, claims: PersonClaims, *, now: dt.datetime) -> User:
-    """Return the person after their claims were followed. Raises Refused."""
+    """Return the person after their claims were followed. Raises LoginRefused."""
     for _ in range(2):
         try:
             with transaction.atomic():
@@ -146,7 +147,7 @@ def _follow(account: SocialAccount, claims: PersonClaims, *, now: dt.datetime) -
         except IntegrityError:
             # Another tab made them at the same instant; the second round finds them.
             account = SocialAccount(provider=PROVIDER, uid=account.uid)
-    raise Refused("race", "Two logins ran at once. Try again.")
+    raise LoginRefused("race", "Two logins ran at once. Try again.")
 
 
 def _known_account(uid: str) -> SocialAccount | None:
@@ -173,9 +174,9 @@ def _person_of(account: SocialAccount, claims: PersonClaims, *, now: dt.datetime
 def _local_account(claims: PersonClaims, uid: str) -> User | None:
     """Return the local account with this address, if both sides have verified it."""
     if not claims.email:
-        raise Refused("no email", f"{_name()} didn't give us your email address.")
+        raise LoginRefused("no email", f"{_name()} didn't give us your email address.")
     if not claims.is_verified:
-        raise Refused(
+        raise LoginRefused(
             "unverified email",
             f"{_name()} hasn't confirmed that {claims.email} is yours. Confirm it there, then log"
             " in again.",
@@ -188,11 +189,11 @@ def _local_account(claims: PersonClaims, uid: str) -> User | None:
     if not EmailAddress.objects.filter(
         user=found, email__iexact=claims.email, verified=True
     ).exists():
-        raise Refused("unverified account", f"{claims.email} isn't confirmed here yet.", found)
+        raise LoginRefused("unverified account", f"{claims.email} isn't confirmed here yet.", found)
     if SocialAccount.objects.filter(provider=PROVIDER, user=found).exclude(uid=uid).exists():
-        raise Refused("other account", f"{claims.email} belongs to another login.", found)
+        raise LoginRefused("other account", f"{claims.email} belongs to another login.", found)
     if found.is_superuser or (found.is_staff and not settings.SSO_STAFF_CLAIM):
-        raise Refused("local operator", "This account logs in with its own password.", found)
+        raise LoginRefused("local operator", "This account logs in with its own password.", found)
     return found
 
 
@@ -204,7 +205,7 @@ def _new_person(claims: PersonClaims) -> User:
         else:
             get_adapter().clean_email(claims.email)
     except ValidationError as error:
-        raise Refused("unusable email", " ".join(error.messages)) from None
+        raise LoginRefused("unusable email", " ".join(error.messages)) from None
     # A password that nobody knows: without one, allauth doesn't ask people to prove themselves
     # again before they change an account.
     person = User.objects.create_user(claims.email, secrets.token_urlsafe(48), name=claims.name)
@@ -238,7 +239,7 @@ def _follow_claims(
             _join(person, claims, now=now)
         return
     if settings.SSO_BUSINESS_CLAIM and member.sender.external_id != claims.business:
-        raise Refused(
+        raise LoginRefused(
             "other business",
             f"{_name()} says that you no longer work for {member.sender.name}. Ask us to move your"
             " login.",
@@ -252,10 +253,12 @@ def _set_groups(
 ) -> None:
     """Make somebody an operator, change their groups, or end that, as the claim says now."""
     if claims.groups and member is not None:
-        raise Refused("operator and member", "Who ships for a sender can't work here too.", person)
+        raise LoginRefused(
+            "operator and member", "Who ships for a sender can't work here too.", person
+        )
     groups = list(Group.objects.filter(name__in=claims.groups))
     if len(groups) < len(claims.groups):
-        raise Refused("missing group", "Your group isn't set up here yet.", person)
+        raise LoginRefused("missing group", "Your group isn't set up here yet.", person)
     before = set(person.groups.values_list("name", flat=True))
     if before == claims.groups and person.is_staff == bool(claims.groups):
         return
@@ -277,15 +280,15 @@ def _join(person: User, claims: PersonClaims, *, now: dt.datetime) -> None:
     if not claims.business:
         if is_invited:
             return
-        raise Refused("no business", f"{_name()} doesn't say which business you work for.")
+        raise LoginRefused("no business", f"{_name()} doesn't say which business you work for.")
     if not claims.role:
-        raise Refused("no role", f"{_name()} gives you no role here.")
+        raise LoginRefused("no role", f"{_name()} gives you no role here.")
     sender = Sender.objects.filter(external_id=claims.business).first()
     if sender is None:
         _open_business(person, claims, now=now)
         return
     if sender.closed_at or sender.erased_at:
-        raise Refused("closed", f"The account of {sender.name} is closed.")
+        raise LoginRefused("closed", f"The account of {sender.name} is closed.")
     Membership.objects.create(sender=sender, user=person, role=claims.role)
     Audit.write("joined by sign-on", person, by=None, sender=sender, reason=claims.role, at=now)
 
@@ -293,13 +296,13 @@ def _join(person: User, claims: PersonClaims, *, now: dt.datetime) -> None:
 def _open_business(person: User, claims: PersonClaims, *, now: dt.datetime) -> None:
     """Open the account of a business that is new here, for its owner."""
     if not settings.SSO_OPENS_BUSINESSES:
-        raise Refused("unknown business", "Your business isn't set up here yet.")
+        raise LoginRefused("unknown business", "Your business isn't set up here yet.")
     if claims.role != Role.OWNER:
-        raise Refused(
+        raise LoginRefused(
             "no owner yet", "Your business isn't set up here yet. An owner of it logs in first."
         )
     if claims.country not in Sender.Country.values:
-        raise Refused("no country", "We don't ship from your country yet.")
+        raise LoginRefused("no country", "We don't ship from your country yet.")
     signing_up.open_account(
         person,
         name=claims.business_name or claims.business,
@@ -314,11 +317,11 @@ def _set_role(member: Membership, claims: PersonClaims, *, now: dt.datetime) -> 
     if not settings.SSO_ROLE_CLAIM or member.role == claims.role:
         return
     if not claims.role:
-        raise Refused("no role", f"{_name()} gives you no role here any more.", member.user)
+        raise LoginRefused("no role", f"{_name()} gives you no role here any more.", member.user)
     try:
         team.set_role(member, claims.role, by=None, now=now)
-    except team.NotPossible:
-        raise Refused(
+    except Refused:
+        raise LoginRefused(
             "last owner",
             f"{_name()} says that you are no longer an owner of {member.sender.name}, which has no"
             " other. Let another owner log in first.",

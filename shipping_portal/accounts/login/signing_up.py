@@ -23,6 +23,7 @@ from shipping_portal.accounts.mail import outbox
 from shipping_portal.accounts.mail.mailing import wait_after
 from shipping_portal.accounts.models import ApprovalRequest, Audit, Membership, Role, Sender, User
 from shipping_portal.jobs.registry import enqueue, job
+from shipping_portal.refused import Refused
 
 KIND = "approved"
 APPROVED = "We approved your account: you can book now."
@@ -87,11 +88,11 @@ def announce_account(user: User, *, now: dt.datetime) -> None:
 
 @transaction.atomic
 def approve_account(sender: Sender, *, by: User, note: str, now: dt.datetime) -> None:
-    """Lift an account's first limit, and notify its people. Raises Sender.NotAllowed."""
+    """Lift an account's first limit, and notify its people. Raises Refused."""
     if not Sender.objects.filter(pk=sender.pk, approved_at=None, suspended_at=None).update(
         approved_at=now
     ):
-        raise Sender.NotAllowed("This account isn't waiting for approval.")
+        raise Refused("This account isn't waiting for approval.")
     Audit.write("account approved", sender, by=by, sender=sender, reason=note, at=now)
     fact = outbox.Event(
         sender=sender,

@@ -50,8 +50,8 @@ class NotificationKind:
 
     title: str
     subject: str
-    default: When
-    choices: tuple[When, ...]
+    default: When = When.NOW
+    choices: tuple[When, ...] = (When.NOW, When.OFF)
     is_vital: bool = False
     roles: tuple[str, ...] = BOOKERS
     subject_of_many: str = ""
@@ -68,54 +68,40 @@ KINDS = {
     "approved": NotificationKind(
         "Your new account was approved",
         "Your account is approved",
-        When.NOW,
-        (When.NOW, When.OFF),
         is_vital=True,
     ),
     "booking": NotificationKind(
         "A booking failed, cost more than agreed, or is resolved after a check",
         "A booking needs you",
-        When.NOW,
-        (When.NOW, When.OFF),
         is_vital=True,
         subject_of_many="{} bookings need you",
     ),
     "prices": NotificationKind(
         "Prices are back for a draft you asked about",
         "Prices are back for your draft",
-        When.NOW,
-        (When.NOW, When.OFF),
     ),
     "import": NotificationKind(
         "An import finished after you had left its page",
         "Your import is finished",
-        When.NOW,
-        (When.NOW, When.OFF),
     ),
     "export": NotificationKind(
         "A file of yours was packed in the background",
         "Your file is packed",
-        When.NOW,
-        (When.NOW, When.OFF),
         roles=(Role.OWNER,),
     ),
     "not_printed": NotificationKind(
         "A label isn't printed and its pickup is today",
         "Labels to print before today's pickup",
-        When.NOW,
-        (When.NOW, When.OFF),
     ),
     "pickup": NotificationKind(
         "The driver didn't come, or couldn't collect",
         "Your pickup",
-        When.NOW,
-        (When.NOW, When.DAILY, When.OFF),
+        choices=(When.NOW, When.DAILY, When.OFF),
     ),
     "delivery": NotificationKind(
         "A parcel has trouble on its way",
         "Trouble on the way",
-        When.NOW,
-        (When.NOW, When.DAILY, When.OFF),
+        choices=(When.NOW, When.DAILY, When.OFF),
     ),
     "delivered": NotificationKind(
         "A parcel was delivered", "Delivered", When.OFF, (When.NOW, When.DAILY, When.OFF)
@@ -123,15 +109,12 @@ KINDS = {
     "charge": NotificationKind(
         "A size charge or a penalty was added",
         "A size charge was added",
-        When.NOW,
-        (When.NOW, When.WEEKLY, When.OFF),
+        choices=(When.NOW, When.WEEKLY, When.OFF),
         roles=SEE_MONEY,
     ),
     "answer": NotificationKind(
         "Support answered your question about a charge",
         "An answer about a charge",
-        When.NOW,
-        (When.NOW, When.OFF),
         roles=SEE_MONEY,
     ),
     "statement": NotificationKind(
@@ -144,8 +127,6 @@ KINDS = {
     "webhook": NotificationKind(
         "A webhook endpoint was switched off",
         "Your webhook endpoint is off",
-        When.NOW,
-        (When.NOW, When.OFF),
         is_vital=True,
         roles=(Role.OWNER,),
         subject_of_many="{} webhook endpoints are off",

@@ -13,6 +13,7 @@ from shipping_portal.accounts.models.audit import Audit
 from shipping_portal.accounts.models.users import User
 from shipping_portal.carrier.messages import Party
 from shipping_portal.concurrent_indexes import TrigramIndex
+from shipping_portal.refused import Refused
 
 FIRST_NUMBER = 1000  # of the A-numbers senders quote
 # By SIGN_UP: the parcels, and the money in its own currency, that a new account may book until
@@ -65,9 +66,6 @@ class Sender(models.Model):
         CHEAPEST_PICKUP = "cheapest_pickup", "Cheapest with pickup"
         FASTEST = "fastest", "Fastest"
         LAST = "last", "Same as last time"
-
-    class NotAllowed(Exception):
-        """Raised when a suspension or reinstatement doesn't apply now, or has no reason."""
 
     name = models.CharField("business name", max_length=120)
     # the business's name in the issuer's claim (accounts/login/signing_on.py)
@@ -223,7 +221,7 @@ class Sender(models.Model):
         The sender sees `text`, not `note`.
         """
         if category not in self.Suspension.values or not text.strip():
-            raise self.NotAllowed("A suspension needs a category and a text for the sender.")
+            raise Refused("A suspension needs a category and a text for the sender.")
         with transaction.atomic():
             changed = Sender.objects.filter(pk=self.pk, suspended_at=None).update(
                 suspended_at=at,
@@ -233,7 +231,7 @@ class Sender(models.Model):
                 dispatch_stopped_at=at if stop_dispatch else None,
             )
             if not changed:
-                raise self.NotAllowed("This sender is already suspended.")
+                raise Refused("This sender is already suspended.")
             reason = f"{category}: {text}" + (f" Note: {note}" if note else "")
             reason += " Dispatch stopped." if stop_dispatch else ""
             Audit.write("sender suspended", self, by=by, sender=self, reason=reason, at=at)
@@ -241,7 +239,7 @@ class Sender(models.Model):
 
     def reinstate(self, *, by: User, reason: str, at: dt.datetime) -> None:
         if not reason.strip():
-            raise self.NotAllowed("Say why bookings are on again.")
+            raise Refused("Say why bookings are on again.")
         with transaction.atomic():
             changed = Sender.objects.filter(
                 pk=self.pk, suspended_at__isnull=False, erased_at=None
@@ -254,7 +252,7 @@ class Sender(models.Model):
                 closed_at=None,
             )
             if not changed:
-                raise self.NotAllowed("This sender is not suspended.")
+                raise Refused("This sender is not suspended.")
             Audit.write("sender reinstated", self, by=by, sender=self, reason=reason, at=at)
         self.refresh_from_db()
 

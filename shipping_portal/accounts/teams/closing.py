@@ -7,6 +7,7 @@ from django.db import transaction
 
 from shipping_portal.accounts.models import Audit, Sender, User
 from shipping_portal.jobs import erasing
+from shipping_portal.refused import Refused
 
 CLOSED = (
     "Its owner closed it. Take your data with you: all of it is deleted in {days} days, but the"
@@ -14,11 +15,7 @@ CLOSED = (
 )
 
 
-class CannotClose(Exception):
-    """Raised when something of the account is still open. The text says what, and when to retry."""
-
-
-def in_the_way(sender: Sender) -> list[str]:
+def closing_obstacles(sender: Sender) -> list[str]:
     """Return what prevents closing, in sentences."""
     return list(erasing.objections({"sender": [sender.pk]}).values())
 
@@ -27,12 +24,12 @@ def in_the_way(sender: Sender) -> list[str]:
 def close_account(sender: Sender, *, by: User, reason: str = "", now: dt.datetime) -> None:
     """Close an account by a permanent suspension, which Reinstate undoes until it is erased.
 
-    Raises CannotClose.
+    Raises Refused.
     """
     # No booking of this account becomes due until the transaction ends.
     Sender.locked(sender.pk)
-    if why := in_the_way(sender):
-        raise CannotClose(" ".join(why))
+    if why := closing_obstacles(sender):
+        raise Refused(" ".join(why))
     closed = Sender.objects.filter(pk=sender.pk, closed_at=None).update(
         closed_at=now,
         suspended_at=now,
@@ -41,5 +38,5 @@ def close_account(sender: Sender, *, by: User, reason: str = "", now: dt.datetim
         suspension_text=CLOSED.format(days=settings.CLOSED_ACCOUNT_DAYS),
     )
     if not closed:
-        raise CannotClose("This account is already closed.")
+        raise Refused("This account is already closed.")
     Audit.write("account closed", sender, by=by, sender=sender, reason=reason, at=now)

@@ -12,16 +12,13 @@ from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.login import sessions
 from shipping_portal.accounts.models import Audit, Membership, Sender, User
 from shipping_portal.accounts.teams import team
+from shipping_portal.refused import Refused
 
 SECOND_FACTOR_MAIL = """An operator turned off two-step verification for your account.
 
 You can log in with your password and set it up again in your settings.
 If you didn't ask for this, reply to this email now.
 """
-
-
-class ChangeRefused(Exception):
-    """Raised when this change doesn't apply to this person. The text is for the operator."""
 
 
 def set_active(person: User, *, is_active: bool, by: User, reason: str, now: dt.datetime) -> None:
@@ -31,12 +28,12 @@ def set_active(person: User, *, is_active: bool, by: User, reason: str, now: dt.
     """
     _refuse_beyond_reach(person, by)
     if person.pk == by.pk:
-        raise ChangeRefused("You cannot turn off your own account.")
+        raise Refused("You cannot turn off your own account.")
     with transaction.atomic():
         if not User.objects.filter(pk=person.pk, is_active=not is_active).update(
             is_active=is_active
         ):
-            raise ChangeRefused("Someone else was faster; nothing was changed.")
+            raise Refused("Someone else was faster; nothing was changed.")
         action = "account turned on" if is_active else "account turned off"
         Audit.write(action, person, by=by, reason=reason, at=now)
 
@@ -56,7 +53,7 @@ def reset_second_factor(person: User, *, by: User, reason: str, now: dt.datetime
     with transaction.atomic():
         removed, _ = Authenticator.objects.filter(user=person).delete()
         if not removed:
-            raise ChangeRefused("There is no second factor to remove.")
+            raise Refused("There is no second factor to remove.")
         Audit.write("second factor reset", person, by=by, reason=reason, at=now)
     is_unconfirmed = EmailAddress.objects.filter(
         user=person, email__iexact=person.email, verified=False
@@ -73,25 +70,18 @@ def move_person(
     key = Sender.pk_of(number) or 0
     target = Sender.objects.filter(pk=key, closed_at=None, erased_at=None).first()
     if target is None:
-        raise ChangeRefused("No open account has this number.")
+        raise Refused("No open account has this number.")
     if person.is_staff:
-        raise ChangeRefused("An operator ships for no business.")
+        raise Refused("An operator ships for no business.")
     member = Membership.objects.select_related("sender", "user").filter(user=person).first()
     if member is not None and member.sender_id == target.pk:
-        raise ChangeRefused("This person is there already.")
+        raise Refused("This person is there already.")
     with transaction.atomic():
         if member is not None:
-            _leave(member, by=by, now=now)
+            team.remove_member(member, by=by, now=now)
         Membership.objects.create(sender=target, user=person, role=role)
         action = "moved to another business"
         Audit.write(action, person, by=by, sender=target, reason=reason, at=now)
-
-
-def _leave(member: Membership, *, by: User, now: dt.datetime) -> None:
-    try:
-        team.remove_member(member, by=by, now=now)
-    except team.NotPossible as refusal:
-        raise ChangeRefused(str(refusal)) from refusal
 
 
 def set_groups(person: User, groups: list[str], *, by: User, reason: str, now: dt.datetime) -> None:
@@ -100,15 +90,15 @@ def set_groups(person: User, groups: list[str], *, by: User, reason: str, now: d
     A new operator chooses a new password by email: the old one may be too short for an operator.
     """
     if not permissions.may(by, "operators"):
-        raise ChangeRefused("Only an Ops lead sets groups.")
+        raise Refused("Only an Ops lead sets groups.")
     _refuse_beyond_reach(person, by)
     if person.pk == by.pk:
-        raise ChangeRefused("You cannot set your own groups.")
+        raise Refused("You cannot set your own groups.")
     if why := why_no_groups(person):
-        raise ChangeRefused(why)
+        raise Refused(why)
     chosen = list(Group.objects.filter(name__in=groups))
     if len(chosen) < len(set(groups)):
-        raise ChangeRefused("A group is missing. Run manage.py operator_groups first.")
+        raise Refused("A group is missing. Run manage.py operator_groups first.")
     with transaction.atomic():
         person.groups.set(chosen)
         if chosen and not person.is_staff:
@@ -131,9 +121,9 @@ def why_no_groups(person: User) -> str:
 def _refuse_beyond_reach(person: User, by: User) -> None:
     """Limit Support to senders' people: it could otherwise lock out more senior operators."""
     if person.is_superuser and not by.is_superuser:
-        raise ChangeRefused("Only a superuser changes a superuser's account.")
+        raise Refused("Only a superuser changes a superuser's account.")
     if person.is_staff and not permissions.may(by, "operators"):
-        raise ChangeRefused("Only an Ops lead changes an operator's account.")
+        raise Refused("Only an Ops lead changes an operator's account.")
 
 
 def addresses_of(person: int) -> set[str]:

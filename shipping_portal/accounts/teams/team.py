@@ -27,6 +27,7 @@ from shipping_portal.accounts.models import (
     Sender,
     User,
 )
+from shipping_portal.refused import Refused
 
 GOOD_FOR = dt.timedelta(hours=72)
 MOST_OPEN = 20
@@ -41,10 +42,6 @@ To see the invitation, open this link within 72 hours:
 
 If you don't know {business}, you can ignore this email.
 """
-
-
-class NotPossible(Exception):
-    """Raised when the change doesn't apply. The text is for the person who asked for it."""
 
 
 def invite_person(
@@ -69,12 +66,12 @@ def _create_invitation(
     """Count and create under the sender's row lock, so that invitations run one by one."""
     Sender.locked(sender.pk)
     if sender.memberships.filter(user__in=with_address(email)).exists():
-        raise NotPossible(f"{email} is in the team already.")
+        raise Refused(f"{email} is in the team already.")
     open_ones = sender.invitations.filter(accepted_at=None, revoked_at=None)
     if open_ones.exclude(email=email).filter(expires_at__gt=now).count() >= MOST_OPEN:
-        raise NotPossible(f"{MOST_OPEN} invitations are open. Revoke one first.")
+        raise Refused(f"{MOST_OPEN} invitations are open. Revoke one first.")
     if sender.invitations.filter(created_at__gt=now - dt.timedelta(days=1)).count() >= MOST_A_DAY:
-        raise NotPossible(
+        raise Refused(
             f"{MOST_A_DAY} invitations were sent within 24 hours. Send the next one tomorrow."
         )
     open_ones.filter(email=email).update(revoked_at=now)
@@ -95,7 +92,7 @@ def _create_invitation(
 def revoke_invitation(invitation: Invitation, *, by: User, now: dt.datetime) -> None:
     still = Invitation.objects.filter(pk=invitation.pk, accepted_at=None, revoked_at=None)
     if not still.update(revoked_at=now):
-        raise NotPossible("This invitation is no longer open.")
+        raise Refused("This invitation is no longer open.")
     Audit.write("invitation revoked", invitation, by=by, sender=invitation.sender, at=now)
 
 
@@ -117,12 +114,12 @@ def with_address(email: str) -> QuerySet[User]:
 def accept_invitation(invitation: Invitation, user: User, *, now: dt.datetime) -> Membership:
     """Accept an invitation, once. One person belongs to one account."""
     if user not in with_address(invitation.email):
-        raise NotPossible(f"This invitation is for {invitation.email}.")
+        raise Refused(f"This invitation is for {invitation.email}.")
     if Membership.objects.filter(user=user).exists() or user.is_staff:
-        raise NotPossible(ELSEWHERE)
+        raise Refused(ELSEWHERE)
     with transaction.atomic():
         if not Invitation.objects.good(now).filter(pk=invitation.pk).update(accepted_at=now):
-            raise NotPossible("This invitation is no longer open.")
+            raise Refused("This invitation is no longer open.")
         made = _new_member(invitation, user)
         Audit.write("invitation accepted", invitation, by=user, sender=made.sender, at=now)
     return made
@@ -136,14 +133,14 @@ def _new_member(invitation: Invitation, user: User) -> Membership:
             )
     except IntegrityError as error:
         # They accepted another account at the same instant.
-        raise NotPossible(ELSEWHERE) from error
+        raise Refused(ELSEWHERE) from error
 
 
 def set_role(member: Membership, role: str, *, by: User | None, now: dt.datetime) -> None:
     """Change a member's role. Without `by`, the issuer's claim at a sign-on did it."""
     with _keeping_an_owner(member.sender):
         if not Membership.objects.filter(pk=member.pk).update(role=role):
-            raise NotPossible(f"{member.user} is no longer in the team.")
+            raise Refused(f"{member.user} is no longer in the team.")
         if role != Role.OWNER:
             _end_invitations_by(member, now)
         reason, sender = f"{member.role} → {role}", member.sender
@@ -155,7 +152,7 @@ def remove_member(member: Membership, *, by: User, now: dt.datetime) -> None:
     """Remove a person from the account, with their logins and tokens. What they booked stays."""
     with _keeping_an_owner(member.sender):
         if not Membership.objects.filter(pk=member.pk).delete()[0]:
-            raise NotPossible(f"{member.user} is no longer in the team.")
+            raise Refused(f"{member.user} is no longer in the team.")
         Audit.write("removed from the team", member.user, by=by, sender=member.sender, at=now)
         _end_invitations_by(member, now)
         ApiToken.objects.filter(user=member.user, revoked_at=None).update(revoked_at=now)
@@ -189,7 +186,7 @@ def _keeping_an_owner(sender: Sender) -> Iterator[None]:
         Sender.objects.select_for_update().get(pk=sender.pk)
         yield
         if not sender.memberships.filter(role=Role.OWNER, user__is_active=True).exists():
-            raise NotPossible("An account needs an owner. Make someone else an owner first.")
+            raise Refused("An account needs an owner. Make someone else an owner first.")
 
 
 def _send_invitation(invitation: Invitation, token: str) -> None:
@@ -205,6 +202,4 @@ def _send_invitation(invitation: Invitation, token: str) -> None:
             subject, MAIL.format(portal=settings.BRAND_NAME, **words), None, [invitation.email]
         )
     except OSError as error:  # like every SMTP error
-        raise NotPossible(
-            f"The email to {invitation.email} couldn't be sent. Try again."
-        ) from error
+        raise Refused(f"The email to {invitation.email} couldn't be sent. Try again.") from error

@@ -31,6 +31,8 @@ from shipping_portal.accounts.login.adapter import landing_page
 from shipping_portal.accounts.login.forms import NEEDED, Plain
 from shipping_portal.accounts.models import Audit, Invitation, Membership, Role, User
 from shipping_portal.accounts.teams import team
+from shipping_portal.http.forms import refusals_at, render_form
+from shipping_portal.refused import Refused
 
 BACKEND = "shipping_portal.accounts.login.backend.MemberBackend"
 ACTIVITY, MOST_ACTIVITY = 10, 200  # lines on the page, and how many on request
@@ -94,13 +96,10 @@ def team_page(request: MemberRequest) -> HttpResponse:
     form = InviteForm(request.POST or None)
     if form.is_valid():
         chosen = form.cleaned_data
-        try:
+        with refusals_at(form, "email"):
             team.invite_person(
                 request.sender, chosen["email"], chosen["role"], by=request.user, now=timezone.now()
             )
-        except team.NotPossible as error:
-            form.add_error("email", str(error))
-        else:
             messages.success(request, f"Invited {chosen['email']}. The link works for 72 hours.")
             return redirect("team")
     context = {
@@ -113,7 +112,7 @@ def team_page(request: MemberRequest) -> HttpResponse:
         "now": timezone.now(),
     }
     context |= _activity(request)
-    return render(request, "accounts/team.html", context, status=422 if form.errors else 200)
+    return render_form(request, "accounts/team.html", context)
 
 
 def _activity(request: MemberRequest) -> dict[str, Any]:
@@ -147,7 +146,7 @@ def change_member(request: MemberRequest, member: int) -> HttpResponse:
         elif role in Role.values:
             team.set_role(found, role, by=request.user, now=timezone.now())
             messages.success(request, f"{found.user} is now {Role(role).label.lower()}.")
-    except team.NotPossible as error:
+    except Refused as error:
         messages.error(request, str(error))
     is_still_owner = Membership.objects.filter(user=request.user, role=OWNER).exists()
     return redirect("team" if is_still_owner else "home")
@@ -169,7 +168,7 @@ def change_invitation(request: MemberRequest, invitation: Any) -> HttpResponse:
         else:
             team.revoke_invitation(found, by=request.user, now=now)
             messages.success(request, f"The link sent to {found.email} no longer works.")
-    except team.NotPossible as error:
+    except Refused as error:
         messages.error(request, str(error))
     return redirect("team")
 
@@ -201,7 +200,7 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
     if not found.is_open(timezone.now()):
         return _invitation_page(request, found, None, status=410)
     if request.user.is_authenticated:
-        return _as_who_is_logged_in(request, found)
+        return _accept_logged_in(request, found)
     is_known = team.with_address(found.email).exclude(pk__in=unconfirmed_people()).exists()
     if is_known or not settings.LOCAL_PASSWORDS:
         return _invitation_page(request, found, None)  # it says to log in first
@@ -214,19 +213,19 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
             erase_unconfirmed(unconfirmed_people().filter(email__iexact=found.email))
             user = _new_person(found.email, form.cleaned_data)
             team.accept_invitation(found, user, now=timezone.now())
-    except (IntegrityError, team.NotPossible):
+    except (IntegrityError, Refused):
         # A simultaneous request was faster, or the link has been revoked.
         return redirect("invitation", token)
     login(request, user, backend=BACKEND)
     return redirect(landing_page(user))
 
 
-def _as_who_is_logged_in(request: Any, found: Invitation) -> HttpResponse:
+def _accept_logged_in(request: Any, found: Invitation) -> HttpResponse:
     if request.method == "GET":
         return _invitation_page(request, found, None)
     try:
         team.accept_invitation(found, request.user, now=timezone.now())
-    except team.NotPossible as error:
+    except Refused as error:
         return _invitation_page(request, found, None, problem=str(error), status=409)
     return redirect(landing_page(request.user))
 

@@ -4,7 +4,7 @@ from allauth.account.decorators import reauthentication_required
 from django.contrib import messages
 from django.db.models import QuerySet
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, redirect
 from django.utils import timezone
 from django.views.decorators.http import require_POST
 
@@ -15,9 +15,10 @@ from shipping_portal.accounts.access import (
     audience,
     require_get_or_post,
 )
-from shipping_portal.accounts.api_tokens import TooManyTokens, make_token, revoke_token
+from shipping_portal.accounts.api_tokens import make_token, revoke_token
 from shipping_portal.accounts.models import ApiToken
 from shipping_portal.accounts.token_forms import TokenForm
+from shipping_portal.http.forms import refusals_at, render_form
 
 
 @audience(EVERY_MEMBER)
@@ -27,21 +28,18 @@ def api_tokens(request: MemberRequest) -> HttpResponse:
     """Show members their tokens, and owners everybody's; posting makes one for oneself."""
     form, text = TokenForm(request.POST or None, role=request.membership.role), ""
     if form.is_valid():
-        try:
+        with refusals_at(form):
             _, text = make_token(
                 **form.cleaned_data,
                 by=request.user,
                 member=request.membership,
                 now=timezone.now(),
             )
-        except TooManyTokens as error:
-            form.add_error(None, str(error))
-        else:
             form = TokenForm(role=request.membership.role)
     now = timezone.now()
     rows = [(token, token.why_ended(now)) for token in _tokens_seen_by(request)]
     context = {"form": form, "rows": rows, "token": text}
-    return render(request, "accounts/api_tokens.html", context, status=422 if form.errors else 200)
+    return render_form(request, "accounts/api_tokens.html", context)
 
 
 @audience(EVERY_MEMBER)

@@ -31,6 +31,7 @@ from shipping_portal.accounts.address.text import one_line
 from shipping_portal.accounts.login import signing_up
 from shipping_portal.accounts.login.adapter import landing_page
 from shipping_portal.accounts.models import Sender
+from shipping_portal.http.forms import render_form
 
 # its address changes with it
 KEPT_A_YEAR = cache_control(public=True, max_age=365 * 24 * 3600, immutable=True)
@@ -79,9 +80,7 @@ def promise(request: MemberRequest) -> HttpResponse:
     )
     if is_done.exists():
         return redirect(landing_page(request.user))
-    return render(
-        request, "accounts/promise.html", {"form": form}, status=422 if form.errors else 200
-    )
+    return render_form(request, "accounts/promise.html", {"form": form})
 
 
 @audience(EVERY_MEMBER)

@@ -16,6 +16,8 @@ from shipping_portal.accounts.address import pickup_form
 from shipping_portal.accounts.address.addresses import same_name
 from shipping_portal.accounts.address.pickup_form import PickupAddressForm
 from shipping_portal.accounts.models import PickupAddress
+from shipping_portal.http.forms import render_form
+from shipping_portal.refused import Refused
 
 
 @audience(OWNERS)
@@ -57,7 +59,7 @@ def change_address(request: MemberRequest, address: int) -> HttpResponse:
         elif "delete" in request.POST:
             pickup_form.delete_address(found, by=request.user, at=now)
             messages.success(request, f"Deleted {found}. Parcels already booked keep it.")
-    except pickup_form.LastPickupAddress as error:
+    except Refused as error:
         messages.error(request, str(error))
     return redirect("pickup_addresses")
 
@@ -84,6 +86,4 @@ def _form_page(request: MemberRequest, address: PickupAddress | None, *, then: s
             messages.warning(request, sentence)
         return redirect(then)
     context = {"form": form, "address": address, "is_only": then != "pickup_addresses"}
-    return render(
-        request, "accounts/pickup_address.html", context, status=422 if form.errors else 200
-    )
+    return render_form(request, "accounts/pickup_address.html", context)

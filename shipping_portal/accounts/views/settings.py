@@ -39,6 +39,7 @@ from shipping_portal.accounts.settings_forms import (
     carrier_names,
 )
 from shipping_portal.accounts.teams import closing
+from shipping_portal.http.forms import refusals_at, render_form
 
 
 @audience(EVERY_MEMBER)
@@ -128,15 +129,12 @@ def close_account(request: MemberRequest) -> HttpResponse:
     """Close the account once its owner has given the password again and typed its number."""
     form = CloseForm(request.POST or None, sender=request.sender)
     if form.is_valid():
-        try:
+        with refusals_at(form):
             closing.close_account(request.sender, by=request.user, now=timezone.now())
-        except closing.CannotClose as why:
-            form.add_error(None, str(why))
-        else:
             return redirect("close_account")
-    why_not = [] if request.sender.closed_at else closing.in_the_way(request.sender)
+    why_not = [] if request.sender.closed_at else closing.closing_obstacles(request.sender)
     context = {"form": form, "why_not": why_not, "days": settings.CLOSED_ACCOUNT_DAYS}
-    return render(request, "accounts/close.html", context, status=422 if form.errors else 200)
+    return render_form(request, "accounts/close.html", context)
 
 
 def _settings_panel(
@@ -162,7 +160,7 @@ def _settings_panel(
         messages.success(request, f"{title} saved.")
         return redirect("settings")
     context = {"form": form, "name": name, "title": title, **more}
-    return render(request, template, context, status=422 if form.errors else 200)
+    return render_form(request, template, context)
 
 
 @audience(EVERY_MEMBER)

@@ -177,7 +177,7 @@ def _as_ours(entry: URLPattern) -> URLPattern:
 def break_the_glass(request: HttpRequest, token: str) -> HttpResponse:
     """Log in a superuser by a link from `manage.py break_glass`, once they press the button."""
     limited: HttpResponse | None = consume_or_429(request, action="login", limit_get=True)
-    person = break_glass.person_of(token)
+    person = break_glass.find_superuser(token)
     if limited or person is None:
         return limited or render(request, "account/break_glass.html", status=410)
     if request.method == "GET":

@@ -5,7 +5,7 @@ from typing import Any
 from allauth.account.decorators import reauthentication_required
 from django.contrib import messages
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, redirect
 from django.utils import timezone
 from django.views.decorators.http import require_POST
 
@@ -17,9 +17,9 @@ from shipping_portal.accounts.access import (
 )
 from shipping_portal.accounts.models import WebhookEndpoint
 from shipping_portal.accounts.webhooks import endpoints, switching
-from shipping_portal.accounts.webhooks.endpoints import TooManyEndpoints
 from shipping_portal.accounts.webhooks.forms import EndpointForm, SinceForm
 from shipping_portal.db.keyset import Keyset, whole_number
+from shipping_portal.http.forms import refusals_at, render_form
 
 NEWEST = Keyset(is_descending=True)
 DONE = {
@@ -39,25 +39,22 @@ def webhooks(request: MemberRequest) -> HttpResponse:
     form, secret = EndpointForm(request.POST or None), ""
     now = timezone.now()
     if form.is_valid():
-        try:
+        with refusals_at(form):
             _, secret = endpoints.add_endpoint(
                 request.sender, **form.cleaned_data, by=request.user, now=now
             )
-        except TooManyEndpoints as error:
-            form.add_error(None, str(error))
-        else:
             form = EndpointForm()
     own = WebhookEndpoint.objects.for_user(request.user).order_by("pk")
     rows = [(endpoint, endpoint.state(now)) for endpoint in own]
     context = {"form": form, "rows": rows, "secret": secret}
-    return render(request, "accounts/webhooks.html", context, status=422 if form.errors else 200)
+    return render_form(request, "accounts/webhooks.html", context)
 
 
 @audience(OWNERS)
 @require_get_or_post
 def webhook_endpoint(request: MemberRequest, endpoint: int) -> HttpResponse:
     """Show one endpoint with its log; posting sends everything since some time again."""
-    found = _own(request, endpoint)
+    found = _endpoint_of(request, endpoint)
     form = SinceForm(request.POST or None, sender=request.sender)
     if form.is_valid():
         since = form.cleaned_data["since"]
@@ -72,7 +69,7 @@ def webhook_endpoint(request: MemberRequest, endpoint: int) -> HttpResponse:
 @reauthentication_required
 def rotate_webhook(request: MemberRequest, endpoint: int) -> HttpResponse:
     """Give an endpoint a new secret, which this page shows once."""
-    found = _own(request, endpoint)
+    found = _endpoint_of(request, endpoint)
     secret = endpoints.rotate(found, by=request.user, now=timezone.now())
     found.refresh_from_db()
     return _page(request, found, form=SinceForm(sender=request.sender), secret=secret)
@@ -83,7 +80,7 @@ def rotate_webhook(request: MemberRequest, endpoint: int) -> HttpResponse:
 @reauthentication_required
 def change_webhook(request: MemberRequest, endpoint: int) -> HttpResponse:
     """Pause, resume or remove an endpoint, send a test, or repeat an event, by the button."""
-    found, now = _own(request, endpoint), timezone.now()
+    found, now = _endpoint_of(request, endpoint), timezone.now()
     pressed = next((name for name in DONE if name in request.POST), "")
     match pressed:
         case "pause":
@@ -108,7 +105,7 @@ def _number(text: str) -> int:
         return 0
 
 
-def _own(request: MemberRequest, endpoint: int) -> WebhookEndpoint:
+def _endpoint_of(request: MemberRequest, endpoint: int) -> WebhookEndpoint:
     own = WebhookEndpoint.objects.for_user(request.user).select_related("sender")
     return get_object_or_404(own, pk=endpoint)
 
@@ -129,5 +126,4 @@ def _page(request: MemberRequest, endpoint: WebhookEndpoint, **more: Any) -> Htt
         "page": page,
         **more,
     }
-    status = 422 if more["form"].errors else 200
-    return render(request, "accounts/webhook_endpoint.html", context, status=status)
+    return render_form(request, "accounts/webhook_endpoint.html", context)

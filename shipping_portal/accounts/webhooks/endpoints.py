@@ -13,23 +13,20 @@ from shipping_portal.accounts.webhooks.events import Happened
 from shipping_portal.accounts.webhooks.signing import new_secret
 from shipping_portal.accounts.webhooks.switching import write_audit
 from shipping_portal.jobs.registry import enqueue
+from shipping_portal.refused import Refused
 
 MOST = 5  # the most endpoints of a business
 BOTH_VALID = dt.timedelta(hours=24)
-
-
-class TooManyEndpoints(Exception):
-    """Raised when the business has the most endpoints allowed."""
 
 
 @transaction.atomic
 def add_endpoint(
     sender: Sender, url: str, kinds: Collection[str], *, by: User, now: dt.datetime
 ) -> tuple[WebhookEndpoint, str]:
-    """Add an endpoint. Returns it with its secret, which is shown once. Raises TooManyEndpoints."""
+    """Add an endpoint. Returns it with its secret, which is shown once. Raises Refused."""
     Sender.locked(sender.pk)
     if WebhookEndpoint.objects.filter(sender=sender).count() >= MOST:
-        raise TooManyEndpoints(f"You have {MOST} endpoints. Remove one first.")
+        raise Refused(f"You have {MOST} endpoints. Remove one first.")
     secret = new_secret()
     made = WebhookEndpoint.objects.create(
         sender=sender,

@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString
 
 from orders.models import Order
 from orders.status.references import with_reference
-from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction, ReasonForm, Refused
+from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction, ReasonForm
 from shipping_portal.accounts.adminkit.facts import ReadOnlyInline, column, link_to
 from shipping_portal.accounts.adminkit.filters import SenderFilter, choices
 from shipping_portal.accounts.adminkit.queues import Wait
@@ -24,6 +24,7 @@ from shipping_portal.billing.charges import correcting, matching, reconciling
 from shipping_portal.billing.models import BillingReport, Charge, ChargeKind, Dispute, Hold
 from shipping_portal.billing.reports import posting
 from shipping_portal.billing.reports.balancing import HELD, LEFT_OUT
+from shipping_portal.refused import Refused
 
 WEEKS = 26
 
@@ -74,20 +75,14 @@ def assign(charge: Charge, *, owner: tuple[Sender, Order | None], **written: Any
         .filter(report=charge.report_id, line=charge.line)
         .order_by("part")
     )
-    try:
-        for part in list(parts) or [charge]:
-            matching.assign_charge(part, sender=sender, order=order)
-    except matching.AlreadyAssigned:
-        raise Refused("This charge has already been assigned.") from None
+    for part in list(parts) or [charge]:
+        matching.assign_charge(part, sender=sender, order=order)
     charge.sender = sender  # the audit row belongs to the line
     return f"to {order or sender}"
 
 
 def _reverse(charge: Charge, *, reason: str, by: User, now: dt.datetime) -> str:
-    try:
-        correcting.reverse_charge(charge, by=by, now=now, reason=reason)
-    except correcting.NotReversible:
-        raise Refused("This charge has already been reversed, or can't be.") from None
+    correcting.reverse_charge(charge, by=by, now=now, reason=reason)
     return str(charge)
 
 

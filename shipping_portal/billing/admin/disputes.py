@@ -14,13 +14,14 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from orders.masking import SafeText
-from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction, Refused
+from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction
 from shipping_portal.accounts.adminkit.facts import AdminPage, Context, column, link_to
 from shipping_portal.accounts.adminkit.filters import SenderFilter
 from shipping_portal.accounts.models import Audit, User
 from shipping_portal.billing import queues
 from shipping_portal.billing.disputes import disputing, photos
 from shipping_portal.billing.models import Dispute
+from shipping_portal.refused import Refused
 
 ACCEPT = "accept"
 FACTS = {
@@ -65,12 +66,7 @@ def _answer(
             f"The charge is {dispute.charge}. To credit more than that, add a credit on the"
             " sender's page."
         )
-    try:
-        disputing.answer_dispute(
-            dispute, accepted=accepted, text=text, by=by, now=now, credit=credit
-        )
-    except disputing.AlreadyAnswered:
-        raise Refused("Another operator has already answered it.") from None
+    disputing.answer_dispute(dispute, accepted=accepted, text=text, by=by, now=now, credit=credit)
     given = f", credit {credit} {dispute.charge.currency}" if credit else ""
     words = f"{dispute.get_state_display().lower()}{given}: {text}"
     Audit.write("dispute answered", dispute, by=by, sender=dispute.sender, reason=words, at=now)

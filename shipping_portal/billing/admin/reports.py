@@ -12,7 +12,7 @@ from django.db.models import Count, F, Sum
 from django.http import HttpRequest
 
 from shipping_portal.accounts.adminkit import permissions
-from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction, ReasonForm, Refused
+from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction, ReasonForm
 from shipping_portal.accounts.adminkit.facts import AdminPage, Context, column
 from shipping_portal.accounts.adminkit.queues import needs
 from shipping_portal.accounts.models import User
@@ -23,6 +23,7 @@ from shipping_portal.billing.charges import correcting
 from shipping_portal.billing.models import BillingReport, ChargeKind, Hold, round_cents
 from shipping_portal.billing.reports import checking, posting
 from shipping_portal.billing.reports.balancing import HELD, report_tallies
+from shipping_portal.refused import Refused
 
 State = BillingReport.State
 MOST_SHOWN = 200  # senders
@@ -69,12 +70,7 @@ def _count_repeats(report: BillingReport, **written: Any) -> str:
 
 
 def _reverse(report: BillingReport, *, by: User, now: dt.datetime, reason: str) -> str:
-    try:
-        count = correcting.reverse_report(report, by=by, now=now, reason=reason)
-    except correcting.NotReversible:
-        raise Refused(
-            "This report isn't posted, or one of its lines was reversed just now. Try again."
-        ) from None
+    count = correcting.reverse_report(report, by=by, now=now, reason=reason)
     return f"{report.name}, {count} line{'' if count == 1 else 's'}"
 
 

@@ -96,7 +96,7 @@ def _taken(form: ReportUploadForm, by: Any) -> BillingReport:
     file, given = form.cleaned_data["file"], form.cleaned_data
     content, now = file.read(), timezone.now()
     with transaction.atomic():
-        report = uploads.take(
+        report = uploads.store_report(
             given["account"],
             file.name,
             content,

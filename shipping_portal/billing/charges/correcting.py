@@ -20,13 +20,12 @@ from shipping_portal.billing.charges import charge_events, week_sums
 from shipping_portal.billing.models import BillingReport, Charge, ChargeKind, week_of
 from shipping_portal.billing.pages import notifications
 from shipping_portal.billing.reports import checking
+from shipping_portal.refused import Refused
 
 State = BillingReport.State
 BATCH = 1000  # lines reversed by one statement
-
-
-class NotReversible(Exception):
-    """Raised when a line or report isn't posted, was reversed before, or a line has no owner."""
+LINE_STAYS = "This charge has already been reversed, or can't be."
+REPORT_STAYS = "This report isn't posted, or one of its lines was reversed just now. Try again."
 
 
 def credit_sender(
@@ -61,15 +60,15 @@ def credit_sender(
 
 
 def reverse_charge(charge: Charge, *, by: User, now: dt.datetime, reason: str) -> Charge:
-    """Reverse a posted line with one of the same kind and opposite amount. Raises NotReversible."""
+    """Reverse a posted line with one of the same kind and opposite amount. Raises Refused."""
     if charge.posted_at is None or charge.sender is None or charge.reverses_id:
-        raise NotReversible
+        raise Refused(LINE_STAYS)
     try:
         with transaction.atomic():
-            notifications.taken_back(charge)
+            notifications.withdraw_charge_event(charge)
             return _post_line(_reversing_line(charge, by=by, now=now, reason=reason))
     except IntegrityError:
-        raise NotReversible from None
+        raise Refused(LINE_STAYS) from None
 
 
 def reverse_report(report: BillingReport, *, by: User, now: dt.datetime, reason: str) -> int:
@@ -77,14 +76,14 @@ def reverse_report(report: BillingReport, *, by: User, now: dt.datetime, reason:
 
     Lines without an owner were on no statement, and only stop counting. The lines no longer block
     others like them, so the same file, or the carrier's corrected one, can be posted. Waiting
-    reports are read again: what they repeat may be gone. Raises NotReversible.
+    reports are read again: what they repeat may be gone. Raises Refused.
     """
     try:
         with transaction.atomic():
             CarrierAccount.objects.select_for_update(no_key=True).get(pk=report.account_id)
             posted = BillingReport.objects.filter(pk=report.pk, state=State.POSTED)
             if not posted.update(state=State.REVERSED, ended_at=now, ended_by=by):
-                raise NotReversible
+                raise Refused(REPORT_STAYS)
             unreversed = report.lines.posted().filter(reversed_by=None)
             unreversed.filter(sender=None).update(posted_at=None, decision=Charge.Decision.LEAVE)
             count = _reverse_all(unreversed, by=by, now=now, reason=reason)
@@ -96,7 +95,7 @@ def reverse_report(report: BillingReport, *, by: User, now: dt.datetime, reason:
                 checking.read_report_again(waiting, now=now)
     except IntegrityError:
         # An operator has reversed one of its lines.
-        raise NotReversible from None
+        raise Refused(REPORT_STAYS) from None
     report.refresh_from_db()
     return count
 
@@ -109,7 +108,7 @@ def _reverse_all(lines: QuerySet[Charge], *, by: User, now: dt.datetime, reason:
         taken_back = [_reversing_line(line, by=by, now=now, reason=reason) for line in batch]
         for line in batch:
             if line.is_size_charge:
-                notifications.taken_back(line)
+                notifications.withdraw_charge_event(line)
         written = Charge.objects.bulk_create(taken_back)
         keys = [line.pk for line in written]
         charge_events.note_charges(Charge.objects.filter(pk__in=keys), now)
@@ -122,7 +121,7 @@ def _reverse_all(lines: QuerySet[Charge], *, by: User, now: dt.datetime, reason:
 def _reversing_line(charge: Charge, **written: Any) -> Charge:
     """Return a line of the same kind and opposite amount, in the current week."""
     if charge.sender is None:
-        raise NotReversible
+        raise Refused(LINE_STAYS)
     return Charge(
         **_operator_line(charge.sender, **written),
         account=charge.account,

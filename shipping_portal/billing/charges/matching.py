@@ -18,6 +18,7 @@ from shipping_portal.billing.pages import notifications
 from shipping_portal.billing.reports import kinds, posting
 from shipping_portal.billing.reports.reading import other_spellings
 from shipping_portal.jobs.registry import chore
+from shipping_portal.refused import Refused
 
 NEEDED = (
     "account_id",
@@ -32,10 +33,6 @@ NEEDED = (
 
 # days around a line's own: a refund comes weeks after its parcel's pickup
 AROUND = dt.timedelta(days=60)
-
-
-class AlreadyAssigned(Exception):
-    """Raised when the line already has an owner."""
 
 
 def orders_of(account: int, references: Collection[str]) -> dict[str, Order]:
@@ -129,15 +126,15 @@ def look_for_owners(now: dt.datetime) -> None:
 def assign_charge(charge: Charge, *, sender: Sender, order: Order | None = None) -> None:
     """Give a line to an owner.
 
-    Raises AlreadyAssigned, and ValueError for another sender's order.
+    Raises Refused, and ValueError for another sender's order.
     """
     if order and order.sender_id != sender.pk:
         raise ValueError(f"{order} is not {sender}'s")
     if not _attach_charge(charge, sender, order):
-        raise AlreadyAssigned
+        raise Refused("This charge has already been assigned.")
 
 
-def acted_on(order: Order) -> bool:
+def has_manual_changes(order: Order) -> bool:
     """Return whether a person acted on a line matched by reference: then the lines stay."""
     touched = Q(disputes__isnull=False) | Q(reversed_by__isnull=False)
     return _by_reference(order).filter(touched).exists()
@@ -148,11 +145,11 @@ def release_lines(order: Order) -> None:
 
     They are matched again once the right order has the reference, like any line without an owner.
     """
-    if acted_on(order):
+    if has_manual_changes(order):
         return
     lines = _by_reference(order)
     for charge in lines:
-        notifications.taken_back(charge)
+        notifications.withdraw_charge_event(charge)
     weeks = week_sums.weeks_of(lines.posted())
     lines.update(order=None, sender=None, is_unexpected=False)
     week_sums.add_up(weeks)
@@ -171,7 +168,7 @@ def _attach_charge(charge: Charge, sender: Sender, order: Order | None) -> bool:
     # is released with it.
     CarrierAccount.objects.select_for_update(no_key=True).get(pk=charge.account_id)
     mine = Charge.objects.unmatched().filter(pk=charge.pk)
-    if _lost_its_reference(charge, order) or not mine.update(
+    if _has_lost_reference(charge, order) or not mine.update(
         sender=sender, order=order, kind=_kind_of_refund(charge, order)
     ):
         return False
@@ -179,12 +176,12 @@ def _attach_charge(charge: Charge, sender: Sender, order: Order | None) -> bool:
     if order:
         posting.end_exposure(order.charges.posted())
         reconciling.note_unexpected(order.charges.posted().filter(report__isnull=False))
-    notifications.found_its_sender(charge)
+    notifications.notify_assigned(charge)
     charge_events.note_charges(Charge.objects.filter(pk=charge.pk), timezone.now())
     return True
 
 
-def _lost_its_reference(charge: Charge, order: Order | None) -> bool:
+def _has_lost_reference(charge: Charge, order: Order | None) -> bool:
     """Return whether the line was matched by a reference that its order has lost.
 
     A line that was assigned by hand needs none.

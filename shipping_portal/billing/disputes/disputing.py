@@ -13,14 +13,11 @@ from shipping_portal.billing.charges import correcting
 from shipping_portal.billing.disputes import photos
 from shipping_portal.billing.models import Charge, Dispute, DisputePhoto
 from shipping_portal.billing.pages import notifications
+from shipping_portal.refused import Refused
 
 
 class AlreadyOpen(Exception):
     """Raised when the line is already disputed."""
-
-
-class AlreadyAnswered(Exception):
-    """Raised when another operator answered it."""
 
 
 @transaction.atomic
@@ -91,11 +88,11 @@ def answer_dispute(
     now: dt.datetime,
     credit: Decimal | None = None,
 ) -> None:
-    """Answer a dispute with a text for the sender, and a credit if due. Raises AlreadyAnswered."""
+    """Answer a dispute with a text for the sender, and a credit if due. Raises Refused."""
     state = Dispute.State.ACCEPTED if accepted else Dispute.State.DECLINED
     mine = Dispute.objects.open().filter(pk=dispute.pk)
     if not mine.update(state=state, answer=text, answered_at=now, answered_by=by):
-        raise AlreadyAnswered
+        raise Refused("Another operator has already answered it.")
     if credit:
         charge = dispute.charge
         given = correcting.credit_sender(

@@ -104,6 +104,4 @@ def photo_download(photo: DisputePhoto) -> HttpResponse:
     """Send the bytes as a download: a browser neither displays them nor guesses their type."""
     response = HttpResponse(bytes(photo.content), content_type=KINDS[photo.kind])
     response["Content-Disposition"] = f'attachment; filename="{photo}"'
-    response["Cache-Control"] = "private, no-store"
-    response["X-Content-Type-Options"] = "nosniff"
     return response

@@ -36,14 +36,14 @@ def notify_posted(report: BillingReport, now: dt.datetime) -> None:
         outbox.notify(*size_charges(report), *statement_events(report), now=now)
 
 
-def counted_later(report: BillingReport, lines: QuerySet[Charge], now: dt.datetime) -> None:
+def notify_counted(report: BillingReport, lines: QuerySet[Charge], now: dt.datetime) -> None:
     """Notify of held lines that count now: they change a statement, or start one."""
     if report.week >= (now - LATE_REPORT).date():
         sizes = [_size_charge_event(line, report, is_alone=True) for line in _size_charges(lines)]
         outbox.notify(*sizes, *statement_events(report, lines), now=now)
 
 
-def found_its_sender(charge: Charge) -> None:
+def notify_assigned(charge: Charge) -> None:
     """Notify of a size charge that had no owner when its report was posted."""
     now = timezone.now()
     lately = Q(
@@ -80,7 +80,7 @@ def notify_answered(dispute: Dispute, now: dt.datetime) -> None:
     outbox.notify(event, now=now)
 
 
-def taken_back(charge: Charge) -> None:
+def withdraw_charge_event(charge: Charge) -> None:
     """Withdraw the notification of a charge that is being reversed, unless it was sent."""
     outbox.retract_events(f"charge:{charge.pk}")
 

@@ -117,7 +117,7 @@ def _take_file(file: Path, folder: Path, configured: CarrierSettings, now: dt.da
         file.rename(claimed)
     name = os.fsencode(claimed.name.partition("-")[2] or claimed.name).decode(errors="replace")
     try:
-        report = uploads.take(
+        report = uploads.store_report(
             gateway.account_of(configured),
             name,
             _read_content(claimed),

@@ -106,7 +106,7 @@ def post_report(report: BillingReport, *, by: User | None, now: dt.datetime) -> 
         raise NotReady(found)
     holding.compare_lines(report)
     _end_report(report, State.POSTED, [State.CHECKED], by=by, now=now)
-    _let_count(report, now)
+    _post_lines(report, now)
     keep_tally(report)
     week_sums.add_up(week_sums.weeks_of(report.lines.posted()))
     end_exposure(report.lines.posted())
@@ -115,7 +115,7 @@ def post_report(report: BillingReport, *, by: User | None, now: dt.datetime) -> 
     charge_events.note_charges(report.lines.all(), now)
 
 
-def _let_count(report: BillingReport, now: dt.datetime) -> None:
+def _post_lines(report: BillingReport, now: dt.datetime) -> None:
     """Post some thousand lines per statement: a hundred thousand would come near the timeout."""
     last = report.lines.aggregate(last=Max("line"))["last"] or 0
     for first in range(0, last + 1, BATCH):
@@ -186,7 +186,7 @@ def _decide_chosen(chosen: list[Charge], *, post: bool, now: dt.datetime) -> lis
     reconciling.note_unexpected(counted)
     charge_events.note_charges(counted, now)
     for report in {line.report for line in chosen if line.report and line.pk in counting}:
-        notifications.counted_later(report, counted.filter(report=report), now)
+        notifications.notify_counted(report, counted.filter(report=report), now)
     return chosen
 
 

@@ -26,7 +26,7 @@ class TakenBefore(Exception):
         self.report = report
 
 
-def take(
+def store_report(
     account: CarrierAccount,
     name: str,
     content: bytes,

@@ -98,7 +98,7 @@ def import_progress(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
         return redirect("check_import", found.uuid)
     counts = progress.counts(found)
     if counts.waiting:
-        progress.watched(found, timezone.now())
+        progress.note_watched(found, timezone.now())
     context = {
         "file": found,
         "counts": counts,

@@ -87,7 +87,7 @@ def check_page(
     typed, waiting = row_form.typed_in(file, rows), unread.waiting(rows)
     context["fixes"] = row_form.grid(file, address, rows, typed) if show == "fix" else []
     context["warned"] = counts.warnings - context["doubted_warnings"]
-    context["stay"] = counts.rows - counts.handed - len(context["sure"])
+    context["stay"] = counts.rows - counts.submitted - len(context["sure"])
     context["page"] = _listed(request, file, context)
     context["joined"] = progress.joined(file) if counts.joined else []
     context["left_out"] = progress.left_out_by_shop(file) if counts.skipped else []
@@ -131,21 +131,21 @@ def _to_book(request: MemberRequest, file: Import, form: BookAllForm) -> dict[st
     wanted = [form["rule"].value(), request.GET.get("rule"), request.sender.service_rule]
     rule = next((rule for rule in wanted if rule in offered), offered[0].value)
     choices = choosing.choices_by_rule(ready, rule, last)
-    doubts = outliers.look(file, choices)
-    sure = outliers.sure(choices, doubts)
+    doubts = outliers.find_outliers(file, choices)
+    sure = outliers.without_outliers(choices, doubts)
     totals = choosing.totals_by_rule([choice.row.products for choice in sure], last) if sure else []
     doubted = {choice.row.pk: doubt.reason for doubt in doubts for choice in doubt.choices}
     doubted_warnings = (
         file.rows.filter(state=State.WARNING, pk__in=doubted).count() if doubted else 0
     )
     return {
-        "before": uploads.booked_before(file) if ready else None,
+        "before": uploads.find_booked_copy(file) if ready else None,
         "ready": ready,
         "sure": sure,
         "doubts": doubts,
         "doubted": doubted,
         "doubted_warnings": doubted_warnings,
-        "doubts_shown": outliers.shown(doubts),
+        "doubts_shown": outliers.doubts_token(doubts),
         "average": _average(sure),
         "last": last,
         "newest": max((row.quote for row in ready), default=0),
@@ -284,7 +284,7 @@ def _save(request: MemberRequest, row: ImportRow, form: row_form.ParcelForm) -> 
     """Save the row. Return False if somebody else was faster."""
     corrected = row_form.corrections(row, form, request.POST)
     if "anyway" in request.POST:
-        corrected |= leaving_out.let_through(row)
+        corrected |= leaving_out.accepting_correction(row)
     saved = row_form.save(
         row.file,
         row,

@@ -30,6 +30,7 @@ from shipping_portal.importing import (
 from shipping_portal.importing.forms import BookAllForm, RateForm
 from shipping_portal.importing.listing import import_of
 from shipping_portal.importing.views.checking import check_page, chosen_carrier
+from shipping_portal.refused import Refused
 
 KEY = re.compile(r"[0-9]{1,18}", re.ASCII)
 CHANGED = "Rows or prices have changed. Nothing is booked yet: check them once more."
@@ -76,8 +77,8 @@ def decide_import(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
     last = request.POST.get("last") or choosing.last_product(request.sender)
     carrier = chosen_carrier(choosing.carrier_choices(), request.POST.get("carrier"))
     ready = submitting.ready(found, None, carrier)
-    doubts = outliers.look(found, choosing.choices_by_rule(ready, rule, last))
-    answer = outliers.skip if "skip" in request.POST else outliers.say_right
+    doubts = outliers.find_outliers(found, choosing.choices_by_rule(ready, rule, last))
+    answer = outliers.skip_outliers if "skip" in request.POST else outliers.confirm_outliers
     if not answer(found, doubts, request.POST.get("skip") or request.POST.get("right", "")):
         messages.warning(request, CHANGED)
     return _back(request, file)
@@ -98,9 +99,9 @@ def answer_import(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
             found, form.cleaned_data["code"], form.cleaned_data["rate"], now
         )
     elif posted.get("column") == "all":
-        answered = answering.pass_over(found, waiting.values(), now)
+        answered = answering.ignore_columns(found, waiting.values(), now)
     elif posted.get("column") in waiting:
-        answered = answering.pass_over(found, [waiting[posted["column"]]], now)
+        answered = answering.ignore_columns(found, [waiting[posted["column"]]], now)
     elif "prices" in posted:
         answered = answering.use_prices(found, posted["prices"], now)
     elif "own_email" in posted and address:
@@ -129,14 +130,12 @@ def remove_import(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
         }
         return render(request, "importing/import_remove.html", context)
     if "back" in request.POST:
-        keeping.bring_back(found)
+        keeping.unarchive(found)
         return redirect("imports")
     try:
-        is_deleted = keeping.take_off_the_list(found, timezone.now())
-    except keeping.UnderWay:
-        messages.warning(
-            request, f"{found.file_name} is being booked. You can remove it once that has finished."
-        )
+        is_deleted = keeping.delete_or_archive(found, timezone.now())
+    except Refused as error:
+        messages.warning(request, str(error))
     else:
         messages.success(
             request, f"{found.file_name} is {'deleted' if is_deleted else 'archived'}."

@@ -13,6 +13,7 @@ from shipping_portal import sheets
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience, require_get_or_post
 from shipping_portal.accounts.models import PickupAddress, Sender
 from shipping_portal.accounts.templatetags.words import local_date, local_time
+from shipping_portal.http.forms import render_form
 from shipping_portal.importing import checking, columns, notes, progress, uploads
 from shipping_portal.importing.forms import ImportUploadForm, Match, MatchForm, guesses
 from shipping_portal.importing.listing import import_of
@@ -52,11 +53,9 @@ def new_import(request: MemberRequest) -> HttpResponse:
             return render(request, "importing/import_new.html", {"form": form}, status=429)
     form = ImportUploadForm(request.POST or None, request.FILES or None)
     if not form.is_valid():
-        return render(
-            request, "importing/import_new.html", {"form": form}, status=422 if form.errors else 200
-        )
-    before = uploads.taken_before(form.sheet, request.sender)
-    file = uploads.take(
+        return render_form(request, "importing/import_new.html", {"form": form})
+    before = uploads.find_same_file(form.sheet, request.sender)
+    file = uploads.store_upload(
         form.sheet, name=form.file_name, sender=request.sender, by=request.user, now=timezone.now()
     )
     if before:
@@ -106,9 +105,7 @@ def match_columns(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
         "unmeasured": _labels(by_size),
         "others": [match for match in matches if not match.is_used],
     }
-    return render(
-        request, "importing/import_match.html", context, status=422 if form.errors else 200
-    )
+    return render_form(request, "importing/import_match.html", context)
 
 
 def _labels(matches: Iterable[Match]) -> list[str]:

@@ -127,7 +127,7 @@ def _as_kept(what: str, account: CarrierAccount) -> dict[str, Any]:
     return {"text": kept.text if kept else "", "ends": AS_IT_IS}
 
 
-act = partial(AdminAction, needs="pause", refusals=(pausing.PauseRefused,))
+act = partial(AdminAction, needs="pause")
 
 
 def pause_actions(what: str, *, resumed: str) -> tuple[AdminAction, ...]:
@@ -245,7 +245,7 @@ class CarrierAccountAdmin(ActionsAdmin):
         """Return the problem while open orders can't be followed."""
         if gateway.is_reachable(thing):
             return ""
-        count = carrier_accounts.still_open(
+        count = carrier_accounts.open_orders(
             CarrierAccount.objects.filter(pk=thing.pk), timezone.now()
         ).count()
         return (

@@ -68,7 +68,7 @@ def assign_page(request: HttpRequest, context: Context) -> HttpResponse:
 def _page(
     request: HttpRequest, context: Context, form: LinesForm, lines: list[assigning.Line]
 ) -> HttpResponse:
-    going = [line for line in lines if line.goes_to]
+    going = [line for line in lines if line.destination]
     shown = {
         "form": form,
         "lines": lines,
@@ -92,8 +92,8 @@ def _shown(ticks: list[str]) -> dict[int, str]:
     """
     pairs = (tick.partition(":") for tick in ticks)
     return {
-        int(pk): goes_to
-        for pk, _, goes_to in pairs
+        int(pk): destination
+        for pk, _, destination in pairs
         if pk.isascii() and pk.isdecimal() and len(pk) < 19
     }
 

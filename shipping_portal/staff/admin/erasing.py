@@ -9,10 +9,12 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.utils import timezone
 
-from shipping_portal.accounts.adminkit.actions import ReasonForm, Refused
+from shipping_portal.accounts.adminkit.actions import ReasonForm
 from shipping_portal.accounts.adminkit.facts import Context
+from shipping_portal.http.forms import refusals_at
 from shipping_portal.jobs import erasing
 from shipping_portal.jobs.erased_keys import NoErasedFile
+from shipping_portal.refused import Refused
 from shipping_portal.staff import erasing as acts
 from shipping_portal.staff import finding
 
@@ -69,11 +71,8 @@ def _confirm(request: HttpRequest, context: Context) -> HttpResponse:
     chosen, by = acts.read_choice(values), request.user
     form = EraseForm(request.POST if "reason" in request.POST else None, chosen=values)
     if form.is_valid():
-        try:
+        with refusals_at(form, kinds=(Refused, NoErasedFile)):
             acts.erase_chosen(chosen, by=by, reason=form.cleaned_data["reason"], now=timezone.now())  # type: ignore[arg-type]
-        except (Refused, NoErasedFile) as why:
-            form.add_error(None, str(why))
-        else:
             messages.success(request, "Erased. We can't recall labels and emails already sent.")
             return redirect("admin:orders_order_erase")
     context |= {"confirm": form, "counts": sorted(erasing.preview(acts.with_files(chosen)).items())}

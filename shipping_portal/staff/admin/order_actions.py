@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from orders.booking import duplicate_bookings
 from orders.cancelling import cancel_outcomes, cancels
-from orders.cancelling.cancel_rules import can_cancel
+from orders.cancelling.cancel_rules import CANNOT_CANCEL, can_cancel
 from orders.models import CancelAttempt, Order
 from orders.models.statuses import Status
 from shipping_portal.accounts.adminkit.actions import AdminAction
@@ -49,7 +49,7 @@ def duplicate_booking_notice(order: Order) -> str:
 act = partial(
     AdminAction,
     needs="resolve",
-    refusals=(Order.WrongStatus, Order.PickupProblem, Order.AlreadyCollected),
+    refusals=CANNOT_CANCEL,
 )
 UNDO = AdminAction(
     name="undo-adoption",
@@ -62,7 +62,6 @@ UNDO = AdminAction(
     do=undoing.undo_adoption,
     needs="resolve",
     applies=lambda order: undoing.is_adopted(order) and not undoing.undo_obstacle(order),
-    refusals=(undoing.CannotUndo,),
 )
 CONTEST = AdminAction(
     name="contest-adoption",
@@ -77,7 +76,6 @@ CONTEST = AdminAction(
     do=undoing.contest_adoption,
     needs="resolve",
     applies=lambda order: undoing.is_adopted(order) and bool(undoing.undo_obstacle(order)),
-    refusals=(undoing.CannotUndo,),
 )
 RESOLVED = AdminAction(
     name="second-order-resolved",
@@ -89,7 +87,6 @@ RESOLVED = AdminAction(
     do=duplicate_bookings.resolve_duplicate,
     needs="resolve",
     applies=lambda order: duplicate_bookings.waiting_duplicates(order).exists(),
-    refusals=(duplicate_bookings.NothingWaits,),
 )
 CANCEL = act(
     name="cancel",

@@ -36,7 +36,7 @@ def _holds(restore: Restore) -> bool:
     return restoring.count_held(restore) > 0
 
 
-act = partial(AdminAction, needs="restore", refusals=(restoring.Refused,))
+act = partial(AdminAction, needs="restore")
 
 
 @admin.register(Restore)
@@ -61,16 +61,14 @@ class RestoreAdmin(ActionsAdmin):
             applies=_holds,
             form=CountForm,
         ),
-        AdminAction(
+        act(
             "lift",
             "Close the gap",
             "Bookings resume right away. First tell the affected senders which parcels the carrier"
             " has: anyone who can't find a parcel here will book it again. Labels we couldn't check"
             " with the carrier are shown again.",
             restoring.lift_gap,
-            needs="restore",
             applies=lambda restore: restore.lifted_at is None,
-            refusals=(restoring.Refused, restoring.pausing.PauseRefused),
         ),
     )
     list_display = ["__str__", "backup_at", "restored_at", "lifted_at", "lifted_by"]
@@ -146,7 +144,6 @@ class DeadLetterAdmin(ActionsAdmin):
             _try_again,
             needs="retry",
             audit="dead letter tried again",
-            refusals=(dead_letters.NoLongerParked,),
         ),
     )
     list_display = ["name", "about", "failures", "last_error", "parked_at"]

@@ -20,6 +20,8 @@ from shipping_portal.accounts.adminkit.facts import Context
 from shipping_portal.accounts.models import Audit
 from shipping_portal.carrier import shapes
 from shipping_portal.carrier.contract import Contract
+from shipping_portal.http.forms import refusals_at
+from shipping_portal.refused import Refused
 from shipping_portal.staff.resolution import case, deciding, unowned, verifying
 from shipping_portal.staff.resolution.verifying import known_order_id
 
@@ -97,9 +99,11 @@ def page(request: HttpRequest, order: Order, context: Context) -> HttpResponse:
         return _page(request, order, context)
     form_class, decide, done = DECISIONS[chosen]
     form = form_class(request.POST, order=order, prefix=chosen)
-    if form.is_valid() and _taken(decide, order, form, request.user):
-        messages.success(request, f"{order}: {done}")
-        return redirect("admin:orders_order_change", order.pk)
+    if form.is_valid():
+        with refusals_at(form):
+            decide(order, by=request.user, now=timezone.now(), **form.cleaned_data)
+            messages.success(request, f"{order}: {done}")
+            return redirect("admin:orders_order_change", order.pk)
     return _page(
         request, order, context | {"forms": _forms(order, {}) | {chosen: form}, "chosen": chosen}
     )
@@ -110,15 +114,6 @@ def _forms(order: Order, picked: dict[str, str]) -> dict[str, forms.Form]:
         name: form(order=order, prefix=name, initial=picked)
         for name, (form, _, _) in DECISIONS.items()
     }
-
-
-def _taken(decide: Callable[..., None], order: Order, form: forms.Form, by: Any) -> bool:
-    try:
-        decide(order, by=by, now=timezone.now(), **form.cleaned_data)
-    except deciding.CannotResolve as refusal:
-        form.add_error(None, str(refusal))
-        return False
-    return True
 
 
 def _page(
@@ -153,7 +148,7 @@ ADD_ORDER_ID = AdminAction(
     needs="resolve",
     applies=verifying.lacks_order_id,
     form=OrderIdForm,
-    refusals=(verifying.NotConfirmed, waiting.Full),
+    refusals=(Refused, waiting.Full),
 )
 
 

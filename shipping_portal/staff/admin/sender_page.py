@@ -113,7 +113,7 @@ def see_as_page(request: HttpRequest, sender: Sender, context: Context) -> HttpR
 @require_POST
 def stop_seeing(request: HttpRequest, context: Context) -> HttpResponse:
     """Stop seeing the sender's pages, and return to its admin page."""
-    sender = seeing_as.stop_looking(request, now=timezone.now())
+    sender = seeing_as.stop_seeing_as(request, now=timezone.now())
     if sender is None:
         return redirect("admin:accounts_sender_changelist")
     messages.success(request, f"You no longer see as {sender}.")

@@ -18,12 +18,7 @@ from django.utils.safestring import SafeString
 from orders.masking import SafeText
 from shipping_portal.accounts.address.addresses import LineField
 from shipping_portal.accounts.adminkit import permissions
-from shipping_portal.accounts.adminkit.actions import (
-    ActionsAdmin,
-    AdminAction,
-    ReasonForm,
-    Refused,
-)
+from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction, ReasonForm
 from shipping_portal.accounts.adminkit.facts import AdminPage, Context, ReadOnlyInline
 from shipping_portal.accounts.adminkit.filters import choices
 from shipping_portal.accounts.login import signing_up
@@ -32,6 +27,7 @@ from shipping_portal.accounts.models.senders import CURRENCIES
 from shipping_portal.accounts.teams import closing
 from shipping_portal.billing.admin.charges import ToSenderForm
 from shipping_portal.billing.charges import correcting
+from shipping_portal.refused import Refused
 from shipping_portal.staff import finding, queues
 from shipping_portal.staff.admin import noting, sender_page
 
@@ -181,7 +177,7 @@ class PickupAddressInline(ReadOnlyInline):
     show_change_link = False
 
 
-act = partial(AdminAction, needs="suspend", refusals=(Sender.NotAllowed,))
+act = partial(AdminAction, needs="suspend")
 
 
 @admin.register(Sender)
@@ -233,7 +229,6 @@ class SenderAdmin(ActionsAdmin):
             closing.close_account,
             needs="erase",
             applies=lambda sender: sender.closed_at is None,
-            refusals=(closing.CannotClose,),
         ),
         AdminAction(
             "limits",

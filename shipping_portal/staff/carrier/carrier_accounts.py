@@ -69,7 +69,7 @@ def named_accounts(rows: Iterable[CarrierAccount] | None = None) -> list[Known]:
     ]
 
 
-def asked_by_nobody() -> QuerySet[CarrierAccount]:
+def unreachable_accounts() -> QuerySet[CarrierAccount]:
     """Return the accounts without settings."""
     configured = [
         configured.fingerprint
@@ -79,7 +79,7 @@ def asked_by_nobody() -> QuerySet[CarrierAccount]:
     return CarrierAccount.objects.exclude(fingerprint__in=configured)
 
 
-def still_open(accounts: QuerySet[CarrierAccount], now: dt.datetime) -> QuerySet[Order]:
+def open_orders(accounts: QuerySet[CarrierAccount], now: dt.datetime) -> QuerySet[Order]:
     """Return these accounts' orders that await a reply or a scan, for up to 45 silent days."""
     heard = Order.objects.filter(OPEN, account__in=accounts).annotate(
         heard_at=Coalesce("progress_at", "booked_at")

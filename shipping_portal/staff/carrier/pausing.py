@@ -13,10 +13,7 @@ from orders.models.account import BOOKINGS, PAUSE_FIELDS, Pause
 from shipping_portal.accounts.models import Audit, User
 from shipping_portal.formats import admin_time
 from shipping_portal.jobs.registry import chore
-
-
-class PauseRefused(Exception):
-    """Raised when someone else was faster. The text is for the operator."""
+from shipping_portal.refused import Refused
 
 
 @transaction.atomic
@@ -32,13 +29,12 @@ def pause_account(
 ) -> None:
     """Send nothing new of this kind, for any sender; sent bookings still get their outcome.
 
-    Senders read the text. Without `ends_at` it lasts until somebody resumes it. Raises
-    PauseRefused.
+    Senders read the text. Without `ends_at` it lasts until somebody resumes it. Raises Refused.
     """
-    end_what_is_over(now)
+    end_expired_pauses(now)
     account.refresh_from_db()
     if account.kept_pause(what):
-        raise PauseRefused(f"{what.capitalize()} are already paused.")
+        raise Refused(f"{what.capitalize()} are already paused.")
     new = Pause(what, now, text, ends_at)
     _replace_pause(account, what, new)
     Audit.write(
@@ -57,7 +53,7 @@ def change_pause(
     reason: str,
     now: dt.datetime,
 ) -> None:
-    """Change the text or end of a pause. Raises PauseRefused if it is over."""
+    """Change the text or end of a pause. Raises Refused if it is over."""
     new = replace(_running_pause(account, what, now), text=text, ends_at=ends_at)
     _replace_pause(account, what, new)
     Audit.write(
@@ -73,14 +69,14 @@ def change_pause(
 def resume_account(
     account: CarrierAccount, what: str, *, by: User, reason: str, now: dt.datetime
 ) -> None:
-    """End the pause at once; waiting bookings leave within a minute. Raises PauseRefused."""
+    """End the pause at once; waiting bookings leave within a minute. Raises Refused."""
     _running_pause(account, what, now)
     _replace_pause(account, what, None, ended_at=now)
     Audit.write(f"{what} resumed", account, by=by, reason=reason, at=now)
 
 
 @chore("pauses")
-def end_what_is_over(now: dt.datetime) -> None:
+def end_expired_pauses(now: dt.datetime) -> None:
     """Clear expired pauses, one audit row each. Only for the record: they ended by themselves."""
     for account in CarrierAccount.objects.exclude(paused_at=None, quotes_paused_at=None):
         for what in PAUSE_FIELDS:
@@ -93,7 +89,7 @@ def end_what_is_over(now: dt.datetime) -> None:
 def _end_pause(account: CarrierAccount, kept: Pause, now: dt.datetime) -> None:
     try:
         _replace_pause(account, kept.what, None, ended_at=kept.ends_at)
-    except PauseRefused:
+    except Refused:
         # Another process was faster.
         return
     reason = f"automatically, {_describe_pause(kept)}"
@@ -105,23 +101,23 @@ def try_now(account: CarrierAccount, *, by: User, reason: str, now: dt.datetime)
     """Let the next booking try the carrier again at once, though it refused the account."""
     stopped = CarrierAccount.objects.filter(pk=account.pk, stopped_at__isnull=False)
     if not stopped.update(probe_due_at=now):
-        raise PauseRefused("The account isn't stopped.")
+        raise Refused("The account isn't stopped.")
     Audit.write("account probed", account, by=by, reason=reason, at=now)
 
 
 @transaction.atomic
 def end_stop(account: CarrierAccount, *, by: User, reason: str, now: dt.datetime) -> None:
-    """Clear the refusal of an account that has no bookings left to try it. Raises PauseRefused."""
+    """Clear the refusal of an account that has no bookings left to try it. Raises Refused."""
     account.refresh_from_db()
     if not account.stopped_at:
-        raise PauseRefused("The account isn't stopped.")
+        raise Refused("The account isn't stopped.")
     account.note_answer(now)
     Audit.write("account's stop taken away", account, by=by, reason=reason, at=now)
 
 
 @transaction.atomic
 def end_fault(account: CarrierAccount, *, by: User, reason: str, now: dt.datetime) -> None:
-    """Record that the cause of a refusal is corrected, which ends its alert. Raises PauseRefused.
+    """Record that the cause of a refusal is corrected, which ends its alert. Raises Refused.
 
     A refusal that came after this account was read stays.
     """
@@ -129,7 +125,7 @@ def end_fault(account: CarrierAccount, *, by: User, reason: str, now: dt.datetim
         pk=account.pk, fault_at=account.fault_at, fault_at__isnull=False
     )
     if not as_read.update(fault_at=None, fault_since=None):
-        raise PauseRefused(
+        raise Refused(
             "The carrier has just refused again, or somebody else said so before. Check it again."
         )
     Audit.write(
@@ -140,17 +136,17 @@ def end_fault(account: CarrierAccount, *, by: User, reason: str, now: dt.datetim
 def _running_pause(account: CarrierAccount, what: str, now: dt.datetime) -> Pause:
     account.refresh_from_db()
     if what == BOOKINGS and Restore.objects.open().exists():
-        raise PauseRefused("Bookings stay paused until the restore gap is closed. See Restores.")
+        raise Refused("Bookings stay paused until the restore gap is closed. See Restores.")
     running = account.pause_of(what, now)
     if running is None:
-        raise PauseRefused(f"{what.capitalize()} are already on.")
+        raise Refused(f"{what.capitalize()} are already on.")
     return running
 
 
 def _replace_pause(
     account: CarrierAccount, what: str, new: Pause | None, *, ended_at: dt.datetime | None = None
 ) -> None:
-    """Replace the pause as it was read: of two operators, one is refused. Raises PauseRefused.
+    """Replace the pause as it was read: of two operators, one is refused. Raises Refused.
 
     The last pause's end is kept, because waiting bookings are retried from then on; see
     verdict.is_too_late.
@@ -163,7 +159,7 @@ def _replace_pause(
         ends_at: new.ends_at if new else ended_at,
     }
     if not CarrierAccount.objects.filter(pk=account.pk, **as_read).update(**values):
-        raise PauseRefused("Someone else just changed this pause. Check it again.")
+        raise Refused("Someone else just changed this pause. Check it again.")
 
 
 def _describe_pause(pause: Pause) -> str:

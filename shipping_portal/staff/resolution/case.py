@@ -183,8 +183,8 @@ def gather_evidence(order: Order) -> Evidence:
         response=masked_body(last.response, contract) if last and last.response else "",
         support_text="\n".join(_support_lines(order, attempts)),
         reads_now=sender_reading(order, now),
-        reads_if_adopted=sender_reading(_as_if(order, Status.BOOKED), now),
-        reads_if_not_booked=sender_reading(_as_if(order, Status.NOT_BOOKED), now),
+        reads_if_adopted=sender_reading(_with_status(order, Status.BOOKED), now),
+        reads_if_not_booked=sender_reading(_with_status(order, Status.NOT_BOOKED), now),
     )
 
 
@@ -215,7 +215,7 @@ def sender_reading(order: Order, now: dt.datetime) -> CaseSummary:
     return CaseSummary(status_label(order, now)[1], status_sentence(order, now, sees_contact=True))
 
 
-def _as_if(order: Order, status: str) -> Order:
+def _with_status(order: Order, status: str) -> Order:
     """Return an unsaved copy in the status that the sender's page would show."""
     fields = {field.attname: getattr(order, field.attname) for field in Order._meta.concrete_fields}
     copy = Order(**{**fields, "status": status, "booked_at": timezone.now(), "problem": {}})

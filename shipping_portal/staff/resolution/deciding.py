@@ -14,14 +14,11 @@ from orders.status.transitions import move_to
 from shipping_portal.accounts.models import Audit
 from shipping_portal.billing.charges import matching
 from shipping_portal.jobs.registry import enqueue
+from shipping_portal.refused import Refused
 from shipping_portal.staff.resolution import verifying
 
 SHORTEST_REASON = 10
 State = BookingAttempt.State
-
-
-class CannotResolve(Exception):
-    """Raised when an operator's decision was not carried out. The text is for the operator."""
 
 
 def adopt_reference(
@@ -34,16 +31,16 @@ def adopt_reference(
     carrier_order_id: str = "",
     heard_at: dt.datetime | None = None,
 ) -> None:
-    """Adopt the reference that an operator found; see verifying.confirm. Raises CannotResolve."""
-    _need_a_reason(reason)
-    _need_an_open_case(order)
+    """Adopt the reference that an operator found; see verifying.confirm. Raises Refused."""
+    _require_reason(reason)
+    _require_open_case(order)
     try:
         with waiting.at_a_page(by):
             found = verifying.confirm_reference(
                 order, reference, carrier_order_id.strip(), heard_at=heard_at
             )
-    except (verifying.NotConfirmed, waiting.Full) as refusal:
-        raise CannotResolve(str(refusal)) from refusal
+    except waiting.Full as refusal:
+        raise Refused(str(refusal)) from refusal
     reference, summary = found.reference, f"{found}: {verifying.with_doubt(reason, found.doubt)}"
     fields = {
         "carrier_reference": reference,
@@ -64,7 +61,7 @@ def adopt_reference(
                 "reference adopted", order, by=by, sender=order.sender, reason=summary, at=now
             )
     except (Order.WrongStatus, IntegrityError) as error:
-        raise CannotResolve("This order is already resolved.") from error
+        raise Refused("This order is already resolved.") from error
     # Also match what was charged before the owner was known.
     matching.match_late()
 
@@ -72,13 +69,13 @@ def adopt_reference(
 def not_booked(order: Order, *, by: Any, reason: str, now: dt.datetime) -> None:
     """Mark an order that the carrier doesn't have as not booked; the sender may book again.
 
-    Raises CannotResolve.
+    Raises Refused.
     """
-    _need_a_reason(reason)
+    _require_reason(reason)
     text = "It wasn't booked and you weren't charged."
     try:
         with transaction.atomic():
-            _refuse_while_it_may_be_sent(order, now)
+            _refuse_while_sending(order, now)
             problem = {"text": text, "fields": {}}
             move_to(
                 order, Status.NOT_BOOKED, by=by, reason=reason, at=now, due_at=None, problem=problem
@@ -88,14 +85,14 @@ def not_booked(order: Order, *, by: Any, reason: str, now: dt.datetime) -> None:
                 "resolved as not booked", order, by=by, sender=order.sender, reason=reason, at=now
             )
     except Order.WrongStatus as error:
-        raise CannotResolve("This order is already resolved.") from error
+        raise Refused("This order is already resolved.") from error
 
 
 def keep_waiting(order: Order, *, by: Any, reason: str, now: dt.datetime) -> None:
-    """Leave the case open for lack of evidence, and store the reason. Raises CannotResolve."""
-    _need_a_reason(reason)
+    """Leave the case open for lack of evidence, and store the reason. Raises Refused."""
+    _require_reason(reason)
     order.refresh_from_db()
-    _need_an_open_case(order)
+    _require_open_case(order)
     Audit.write("kept waiting", order, by=by, sender=order.sender, reason=reason, at=now)
 
 
@@ -123,19 +120,19 @@ def _give_up_unknown(order: Order, now: dt.datetime, *, but: BookingAttempt | No
     others.update(state=State.NOT_CREATED, done_at=now)
 
 
-def _refuse_while_it_may_be_sent(order: Order, now: dt.datetime) -> None:
+def _refuse_while_sending(order: Order, now: dt.datetime) -> None:
     """Lock the order and refuse while a worker may send it again, which may still book it."""
     Order.locked(order.pk)
     if order.attempts.filter(lease_until__gt=now).exists():
-        raise CannotResolve("We're asking the carrier again right now. Decide in half a minute.")
+        raise Refused("We're asking the carrier again right now. Decide in half a minute.")
 
 
-def _need_an_open_case(order: Order) -> None:
+def _require_open_case(order: Order) -> None:
     """Refuse unless the case was open when read; move_to checks that it still is."""
     if order.status not in {Status.UNCONFIRMED, Status.CONFLICT}:
-        raise CannotResolve("This order is already resolved.")
+        raise Refused("This order is already resolved.")
 
 
-def _need_a_reason(reason: str) -> None:
+def _require_reason(reason: str) -> None:
     if len(reason.strip()) < SHORTEST_REASON:
-        raise CannotResolve(f"Give a reason of at least {SHORTEST_REASON} characters.")
+        raise Refused(f"Give a reason of at least {SHORTEST_REASON} characters.")

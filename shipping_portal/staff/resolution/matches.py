@@ -115,10 +115,10 @@ def _heard_references(order: Order) -> list[Candidate]:
     found = unowned.unowned_references(
         order.account, first - CLOCKS, first - EARLIER, last + LATER, start | end
     )
-    return [_heard_of(seen, start, end) for seen in found]
+    return [_make_candidate(seen, start, end) for seen in found]
 
 
-def _heard_of(seen: Scanned, start: set[str], end: set[str]) -> Candidate:
+def _make_candidate(seen: Scanned, start: set[str], end: set[str]) -> Candidate:
     starts, ends = bool(seen.postcodes & start), bool(seen.postcodes & end)
     where = {
         (True, True): "Scanned where this parcel starts and where it ends",

@@ -30,6 +30,7 @@ from orders.status.transitions import move_to
 from shipping_portal.accounts.models import Audit, Sender
 from shipping_portal.billing.charges import matching
 from shipping_portal.formats import admin_time
+from shipping_portal.refused import Refused
 from tracking import polling
 
 UNCLEAR = (Status.UNCONFIRMED, Status.CONFLICT)
@@ -47,10 +48,6 @@ NOTHING_BOOKED: dict[str, Any] = {
     "progress_at": None,
     "due_at": None,  # an operator decides, not a repeat: see resolving
 }
-
-
-class CannotUndo(Exception):
-    """Raised when the undo no longer applies. The text tells the operator what does."""
 
 
 def is_adopted(order: Order) -> bool:
@@ -72,27 +69,25 @@ def undo_obstacle(order: Order) -> str:
         return "Its label may have been opened after the restored backup."
     if order.printed_at:
         return f"Its label was marked as printed at {admin_time(order.printed_at)}."
-    if matching.acted_on(order):
+    if matching.has_manual_changes(order):
         return "A charge of it was disputed or reversed."
     return ""
 
 
 @transaction.atomic
 def undo_adoption(order: Order, *, by: Any, reason: str, now: dt.datetime) -> None:
-    """Make the order unclear again. Raises CannotUndo."""
+    """Make the order unclear again. Raises Refused."""
     _lock_order(order)
     if why := undo_obstacle(order):
-        raise CannotUndo(
-            f"{why} So it can't simply be undone: press “Contest the adoption” instead."
-        )
-    _take_back(order, Status.UNCONFIRMED, "adoption undone", by=by, reason=reason, now=now)
+        raise Refused(f"{why} So it can't simply be undone: press “Contest the adoption” instead.")
+    _withdraw_adoption(order, Status.UNCONFIRMED, "adoption undone", by=by, reason=reason, now=now)
 
 
 @transaction.atomic
 def contest_adoption(order: Order, *, by: Any, reason: str, now: dt.datetime) -> None:
-    """Make the order a conflict. Raises CannotUndo."""
+    """Make the order a conflict. Raises Refused."""
     _lock_order(order)
-    _take_back(order, Status.CONFLICT, "adoption contested", by=by, reason=reason, now=now)
+    _withdraw_adoption(order, Status.CONFLICT, "adoption contested", by=by, reason=reason, now=now)
 
 
 def _lock_order(order: Order) -> None:
@@ -109,13 +104,13 @@ def _lock_order(order: Order) -> None:
     now = Order.locked(order.pk)
     list(order.labels.select_for_update())
     if now.carrier_reference != order.carrier_reference or not is_adopted(now):
-        raise CannotUndo("It is no longer booked under the reference you saw. Reload its page.")
+        raise Refused("It is no longer booked under the reference you saw. Reload its page.")
 
 
-def _take_back(
+def _withdraw_adoption(
     order: Order, status: str, action: str, *, by: Any, reason: str, now: dt.datetime
 ) -> None:
-    summary = f"{', '.join(_what_is_undone(order))}: {reason}"
+    summary = f"{', '.join(_describe_undone(order))}: {reason}"
     matching.release_lines(order)
     move_to(
         order,
@@ -138,7 +133,7 @@ def _take_back(
     Audit.write(action, order, by=by, sender=order.sender, reason=summary, at=now)
 
 
-def _what_is_undone(order: Order) -> Iterator[str]:
+def _describe_undone(order: Order) -> Iterator[str]:
     """Yield what is removed for good, including files that somebody may have."""
     yield str(order.carrier_reference)
     if order.carrier_order_id:

@@ -21,6 +21,7 @@ from shipping_portal.carrier.reading import read_cancel_state
 from shipping_portal.carrier.values import normalise_word
 from shipping_portal.formats import admin_time
 from shipping_portal.jobs.registry import enqueue
+from shipping_portal.refused import Refused
 
 UNCHECKED = "not checked: the carrier shows no tracking from here"
 UNCOMPARED = "not compared: the carrier shows no orders from here"
@@ -41,10 +42,6 @@ MAY_HAVE_ARRIVED = sorted(
 )
 
 
-class NotConfirmed(Exception):
-    """Raised when the carrier doesn't confirm it. The text is for the operator."""
-
-
 @dataclass(frozen=True)
 class Confirmed:
     """What may be adopted.
@@ -63,7 +60,7 @@ class Confirmed:
 def confirm_reference(
     order: Order, typed: str, order_id: str = "", *, heard_at: dt.datetime | None = None
 ) -> Confirmed:
-    """Ask the carrier whether this reference is this order's. Raises NotConfirmed.
+    """Ask the carrier whether this reference is this order's. Raises Refused.
 
     The carrier's tracking must know the reference, and its order must have our order key or
     customer reference, as far as the contract has ways to ask. `heard_at` is when anything first
@@ -72,7 +69,7 @@ def confirm_reference(
     reference = _as_spelled(order, typed.strip())
     if not reference:
         example = contract_of(order.account).reference_example
-        raise NotConfirmed(f"This isn't a carrier reference. One looks like {example}.")
+        raise Refused(f"This isn't a carrier reference. One looks like {example}.")
     _refuse_another_orders(order, reference)
     _refuse_heard_before(order, reference, heard_at)
     is_named, doubt = _check_tracking(order, reference)
@@ -83,7 +80,7 @@ def confirm_reference(
         return _check_order(order, reference, order_id)
     if is_named:
         return Confirmed(reference)
-    raise NotConfirmed(NEEDS_ID)
+    raise Refused(NEEDS_ID)
 
 
 def can_view(order: Order) -> bool:
@@ -110,7 +107,7 @@ def _refuse_another_orders(order: Order, reference: str) -> None:
     )
     other = same.exclude(pk=order.pk).first()
     if other:
-        raise NotConfirmed(
+        raise Refused(
             f"Another order already has this reference: order {other.pk}. If it was adopted there"
             " by mistake, undo that adoption first, then adopt it here."
         )
@@ -127,7 +124,7 @@ def _refuse_heard_before(order: Order, reference: str, heard_at: dt.datetime | N
     heard = min((at for at in (heard_at, charged_at) if at), default=None)
     sent = sent_between(order)[0]
     if heard and heard < sent - CLOCKS:
-        raise NotConfirmed(
+        raise Refused(
             "It belongs to another parcel: we first saw this reference at"
             f" {admin_time(heard, seconds=True)}, before this order could have reached the carrier"
             f" ({admin_time(sent, seconds=True)}). Use another reference, or send the support text,"
@@ -146,7 +143,7 @@ def _check_tracking(order: Order, reference: str) -> tuple[bool, str]:
     except OperationOff:
         return False, UNCHECKED
     except CarrierError as error:
-        raise NotConfirmed(
+        raise Refused(
             f"The carrier doesn't confirm this reference: {_reason_of(error)}. Check the spelling,"
             " or try again in a minute."
         ) from error
@@ -156,16 +153,16 @@ def _check_tracking(order: Order, reference: str) -> tuple[bool, str]:
 
 
 def _check_order(order: Order, reference: str, order_id: str) -> Confirmed:
-    """Return the carrier's order with this id, if it is this very parcel's. Raises NotConfirmed."""
+    """Return the carrier's order with this id, if it is this very parcel's. Raises Refused."""
     try:
         viewed = gateway.carrier_of(order, is_person=True).view(order_id)
     except CarrierError as error:
-        raise NotConfirmed(
+        raise Refused(
             f"The carrier doesn't confirm this order ID: {_reason_of(error)}. Check it, or try"
             " again in a minute."
         ) from error
     if not is_same(viewed.reference, reference):
-        raise NotConfirmed(
+        raise Refused(
             f"That order ID belongs to another reference, {viewed.reference}. {WHERE_THE_ID_IS}"
         )
     names = names_in(viewed.body, contract_of(order.account))
@@ -175,7 +172,7 @@ def _check_order(order: Order, reference: str, order_id: str) -> Confirmed:
     _refuse_another_name(order, names)
     meaning = read_cancel_state(viewed.state, contract_of(order.account))
     if meaning in ("cancelled", "asked") and not order.is_held:
-        raise NotConfirmed(
+        raise Refused(
             "The carrier says it is cancelled, so it can't be adopted as booked. If the carrier has"
             " no other order for this parcel, resolve it as not booked."
         )
@@ -190,7 +187,7 @@ def _refuse_another_name(order: Order, names: Names) -> None:
             if names.order_key
             else f"customer reference {names.customer_reference}"
         )
-        raise NotConfirmed(
+        raise Refused(
             f"The carrier has that parcel under another of our orders: {name}. Find that order and"
             " resolve it there. For this order, send the support text to the carrier."
         )
@@ -209,7 +206,7 @@ def add_order_id(
 ) -> None:
     """Give an adopted order the carrier's id, and make its labels due.
 
-    Raises NotConfirmed or waiting.Full.
+    Raises Refused or waiting.Full.
     """
     order_id, doubt = carrier_order_id.strip(), UNCOMPARED
     if can_view(order):
@@ -219,7 +216,7 @@ def add_order_id(
         if not Order.objects.filter(pk=order.pk, carrier_order_id="").update(
             carrier_order_id=order_id
         ):
-            raise NotConfirmed("This order already has one.")
+            raise Refused("This order already has one.")
         due = order.labels.exclude(state=Label.State.STORED)
         due.update(state=Label.State.PENDING, due_at=now, problem="", **Label.AFRESH)
         enqueue("label", *order.labels.values_list("pk", flat=True))

@@ -15,11 +15,11 @@ from orders.cancelling import replacing
 from orders.models import CarrierAccount, Label, Replacement, Restore
 from orders.models.account import BOOKINGS
 from orders.restoring import comparing
-from shipping_portal.accounts.adminkit.actions import Refused
 from shipping_portal.accounts.models import Audit, User
 from shipping_portal.importing import holding
 from shipping_portal.importing.models import ImportRow
 from shipping_portal.jobs.registry import enqueue
+from shipping_portal.refused import Refused
 from shipping_portal.staff.carrier import pausing
 
 

@@ -51,7 +51,7 @@ class Command(BaseCommand):
                     " admin."
                 )
             time.sleep(1 if report.state == State.READING else 0)
-        self._tell(report)
+        self._print_summary(report)
         if options["post"] and report.state != State.POSTED:
             self._post(report)
 
@@ -59,7 +59,7 @@ class Command(BaseCommand):
         path: Path = options["file"]
         try:
             account = gateway.account_of(carrier_settings.settings_named(options["account"]))
-            return uploads.take(
+            return uploads.store_report(
                 account,
                 path.name,
                 path.read_bytes(),
@@ -74,7 +74,7 @@ class Command(BaseCommand):
         except (NotAReport, OSError, UnknownAccount) as error:
             raise CommandError(str(error)) from error
 
-    def _tell(self, report: BillingReport) -> None:
+    def _print_summary(self, report: BillingReport) -> None:
         self.stdout.write(
             f"Report {report.pk}, week of {report.week}: {report.get_state_display().lower()}"
         )

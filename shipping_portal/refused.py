@@ -1,0 +1,5 @@
+"""Define the exception of a request that is turned down."""
+
+
+class Refused(Exception):
+    """Raised when what somebody asked for wasn't done. The text tells them why."""
