@@ -54,9 +54,10 @@ def update_row(row: models.Model, seen: dict[str, Any], changes: dict[str, Any])
     sets = ", ".join(written(name, "= {}", value) for name, value in changes.items())
     known = {meta.pk.name: row.pk, **seen}
     conditions = " AND ".join(condition(name, value) for name, value in known.items())
+    # Only our own names are written into the SQL.
+    statement = f'UPDATE "{meta.db_table}" SET {sets} WHERE {conditions}'  # noqa: S608
     with planned_cursor(database) as cursor:
-        # Only our own names are written into the SQL.
-        cursor.execute(f'UPDATE "{meta.db_table}" SET {sets} WHERE {conditions}', values)  # noqa: S608
+        cursor.execute(statement, values)
         return bool(cursor.rowcount)
 
 

@@ -86,8 +86,8 @@ SABOTAGES = (
         (
             (
                 "orders/booking/recording.py",
-                "BookingAttempt.objects.filter(pk=attempt.pk, **where).update(**changes)",
-                "BookingAttempt.objects.filter(pk=attempt.pk).update(**changes)",
+                "return update_row(attempt, where, changes)",
+                "return update_row(attempt, {}, changes)",
             ),
         ),
     ),

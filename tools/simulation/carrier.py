@@ -45,7 +45,7 @@ WEBHOOKS = webhooks_first(mock.Mock(side_effect=AssertionError("a webhook strays
 class Ledger:
     """What the carrier did, in memory."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, is_synced: bool) -> None:
         self.written: list[dict[str, Any]] = []
         self.booked: dict[str, tuple[str, str]] = {}  # the key and the bytes that a reference was booked with
         self.parcels: dict[str, list[str]] = {}  # the references of an order, by its uuid
