@@ -4,7 +4,9 @@ from collections.abc import Callable
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
+from shipping_portal.accounts.address.pickup_form import PickupAddressForm, make_default
 from shipping_portal.accounts.models import Audit, PickupAddress, Sender, User
 from tests import factories
 from tests.accounts.forms import ADDRESS
@@ -112,6 +114,25 @@ def test_the_person_who_adds_an_address_is_its_contact_and_no_name_is_printed_tw
     Sender.objects.filter(pk=quill.pk).update(name="Quill & Co")
     form = browser.get(f"{LIST}new/").context["form"]
     assert (form["name"].value(), form["company"].value()) == (person, company)
+
+
+def test_of_two_first_addresses_saved_at_once_one_is_the_default(quill: Sender, alice: User) -> None:
+    quill.pickup_addresses.all().delete()
+    forms = [PickupAddressForm(DARWIN, sender=quill, initial={}) for _ in range(2)]
+    for form in forms:
+        assert form.is_valid(), form.errors
+        form.save(by=alice, at=timezone.now())
+    assert quill.pickup_addresses.filter(is_default=True).count() == 1
+
+
+def test_an_edit_begun_before_another_default_was_chosen_keeps_that_choice(
+    quill: Sender, alice: User, second: PickupAddress
+) -> None:
+    form = PickupAddressForm(DARWIN, sender=quill, address=quill.pickup_address())
+    assert form.is_valid(), form.errors
+    make_default(second, by=alice, at=timezone.now())
+    form.save(by=alice, at=timezone.now())
+    assert list(quill.pickup_addresses.filter(is_default=True)) == [second]
 
 
 def test_a_default_chosen_in_one_account_changes_nothing_in_another(

@@ -22,7 +22,7 @@ from shipping_portal.celery import app
 from shipping_portal.importing import booking as importing
 from shipping_portal.importing import checking, submitting
 from shipping_portal.importing.models import Import
-from shipping_portal.jobs.registry import NotYet, all_kinds
+from shipping_portal.jobs.registry import BATCH, NotYet, all_kinds
 from shipping_portal.jobs.sweep import due_rows
 from tests import factories
 from tests.orders.test_importing import GOOD, sheet
@@ -155,6 +155,11 @@ def test_a_row_gives_way_before_its_call(
     row = file.rows.get()
     assert (row.state, row.due_at, row.tries) == ({"check": "new", "book": "owed"}[step], then, 0)
     assert (Order.objects.count(), len(shop.requests())) == (0, before)
+
+
+def test_a_round_of_the_sweep_sends_more_rows_than_other_jobs(quill: Sender, alice: User) -> None:
+    factories.taken(rows(60, places=1), quill, alice)
+    assert len(due_rows(checking.check_row, timezone.now())) == 60 > BATCH
 
 
 def test_messages_about_rows_of_files_come_last() -> None:

@@ -98,9 +98,7 @@ class PickupAddressForm(OnceOnly):
         self.near: tuple[Locality, ...] = ()
         self.extension = ""
         self.streets: list[tuple[str, str]] = []  # lines that end in their own place, by field
-        self.address = address or PickupAddress(
-            sender=sender, country=sender.country, is_default=not sender.pickup_addresses.exists()
-        )
+        self.address = address or PickupAddress(sender=sender, country=sender.country)
         kwargs["initial"] = _typed_values(self.address) | kwargs.get("initial", {})
         super().__init__(*args, **kwargs)
         self._speak(sender.country)
@@ -227,6 +225,10 @@ class PickupAddressForm(OnceOnly):
         is_shared = sender_email.judge_email(address.email).needs_confirmation
         address.shared_mailbox_confirmed_at = at if is_shared else None
         with transaction.atomic():
+            _lock_sender(self.sender)
+            # Another request may have saved the first one, or chosen another default.
+            others = self.sender.pickup_addresses.exclude(pk=address.pk)
+            address.is_default = not others.filter(is_default=True).exists()
             address.save()
             if address.is_default:
                 keep_zone(address)
