@@ -52,7 +52,7 @@ def _statement(*, had: str, had_now: str, least: str, greatest: str) -> str:
     return (
         f"UPDATE orders_carrierline SET free_at = {turn} + %(gap)s, had = {had_now.format(more)} "  # noqa: S608
         f"WHERE account_id = %(account)s AND name = %(line)s AND {turn} - %(now)s <= "
-        f"CASE WHEN {had} > %(now)s THEN %(patience_beyond_its_share)s ELSE %(patience)s END"
+        f"CASE WHEN {had} > %(now)s THEN %(patience_above_share)s ELSE %(patience)s END"
         " RETURNING free_at"
     )
 
@@ -127,7 +127,7 @@ class Turns:
             raise Crowded(retry_after=max(error.at.timestamp() - _now(), 1.0)) from error
 
 
-def give_way(account: CarrierAccount) -> None:
+def wait_for_short_queue(account: CarrierAccount) -> None:
     """Sleep until few calls wait at the account: a row of a file begins then. Raises NotYet.
 
     The rows begin one after the other, since the call of each joins the queue only a moment later.
@@ -135,7 +135,7 @@ def give_way(account: CarrierAccount) -> None:
     waits keeps its worker's thread: that limits how many have begun.
     """
     gap = _gap(account, "book")
-    turn = _reserve(account, ROWS, ROWS, gap=gap / 2, patience=DUE, beyond=DUE)
+    turn = _reserve(account, ROWS, ROWS, gap=gap / 2, patience=DUE, above_share=DUE)
     latest = turn + BEGUN
     calls = CarrierLine.objects.filter(account=account, name="calls").values_list("free_at")
     while turn <= latest:
@@ -170,7 +170,7 @@ def take_turn(
         PERSON if person else operation,
         gap=_gap(account, operation),
         patience=patience,
-        beyond=SPARE if shares else patience,
+        above_share=SPARE if shares else patience,
         head_start=head_start,
     )
 
@@ -182,13 +182,13 @@ def _reserve(
     *,
     gap: float,
     patience: float,
-    beyond: float,
+    above_share: float,
     head_start: float = 0.0,
 ) -> float:
     """Return the queue's next slot. Raises NotYet if it is too far away.
 
-    `beyond` is the patience of a lane beyond its share. It is a single statement, so nobody holds
-    the queue during a call.
+    `above_share` is the patience of a lane above its share. It is a single statement, so nobody
+    holds the queue during a call.
     """
     now = _now()
     values = {
@@ -201,7 +201,7 @@ def _reserve(
         "part": gap / (TRACKING | CALLS).get(lane, 1.0),
         "share_is_over": now + SHARE_IS_OVER,
         "patience": patience,
-        "patience_beyond_its_share": beyond,
+        "patience_above_share": above_share,
         "latest": now + BEGUN + 2 * gap,
     }
     for is_last in (False, False, True):
@@ -212,7 +212,7 @@ def _reserve(
             return float(taken[0]) - gap
         line, _ = CarrierLine.objects.get_or_create(account=account, name=queue)
         turn = line.free_at if now <= line.free_at <= values["latest"] else now + head_start
-        is_too_long = turn - now > (beyond if line.had.get(lane, 0.0) > now else patience)
+        is_too_long = turn - now > (above_share if line.had.get(lane, 0.0) > now else patience)
         # Else it was created, or became shorter, between the two statements.
         if is_too_long or is_last:
             break

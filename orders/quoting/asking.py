@@ -177,7 +177,7 @@ def _ask_each(
     answered: dict[int, Quoted | CarrierError] = {}
     if not typed:
         for account in asked:
-            turns.give_way(account)
+            turns.wait_for_short_queue(account)
     # The slowest first: an import row that has to wait for it then doesn't use a slot of the other.
     for account in sorted(asked, key=lambda one: contract_of(one).requests_per_second):
         client = gateway.carrier_client(account, first="" if typed else "quote", is_person=typed)

@@ -116,7 +116,7 @@ def _submit(row: ImportRow, now: dt.datetime) -> Order:
     if row.quote is None or row.booked_by is None or not row.product_code:
         raise booking_rules.ServiceNotOffered
     if offer := row.quote.offer(row.product_code):
-        turns.give_way(CarrierAccount.objects.get(pk=row.quote.account_of(offer)))
+        turns.wait_for_short_queue(CarrierAccount.objects.get(pk=row.quote.account_of(offer)))
     return bookings.submit(
         quote=row.quote,
         code=row.product_code,

@@ -138,7 +138,7 @@ def test_a_row_that_waited_for_its_turn_uses_the_reply_that_came_first(
 
 
 @pytest.mark.parametrize("step", ["check", "book"])
-def test_a_row_gives_way_before_its_call(
+def test_a_row_waits_for_a_short_queue_before_its_call(
     shop: SandboxCarrier, quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     file = factories.taken(rows(1, places=1), quill, alice)
@@ -150,7 +150,7 @@ def test_a_row_gives_way_before_its_call(
     def refuse(account: CarrierAccount) -> None:
         raise NotYet(then)
 
-    monkeypatch.setattr(turns, "give_way", refuse)
+    monkeypatch.setattr(turns, "wait_for_short_queue", refuse)
     work_off({"check": checking.check_row, "book": importing.book_row}[step])
     row = file.rows.get()
     assert (row.state, row.due_at, row.tries) == ({"check": "new", "book": "owed"}[step], then, 0)

@@ -211,7 +211,7 @@ def test_rows_of_a_file_use_every_slot_and_keep_the_queue_short(clock: Clock, co
     contract("requests_per_second = 20.0")
     account, waits = gateway.current_account(), []
     for _ in range(200):
-        turns.give_way(account)
+        turns.wait_for_short_queue(account)
         waits.append(turns.take_turn(account, "book", shares=True, patience=turns.DUE) - clock.now)
     assert max(waits) < 0.4
     assert clock.now - clock.begun < 200 * APART / 20
@@ -221,7 +221,7 @@ def test_rows_that_begin_together_join_the_queue_one_after_the_other(clock: Cloc
     """The calls of the first have not joined the queue when the others ask."""
     account, began = gateway.current_account(), []
     for _ in range(8):
-        turns.give_way(account)
+        turns.wait_for_short_queue(account)
         began.append(clock.now)
     assert {round(later - first, 3) for first, later in pairwise(began)} == {round(APART / 10, 3)}
 
@@ -230,7 +230,7 @@ def test_a_row_of_a_file_waits_until_a_long_queue_is_short(clock: Clock) -> None
     account = gateway.current_account()
     fill(account, "label")
     queue = CarrierLine.objects.get(name="calls").free_at - clock.now
-    turns.give_way(account)
+    turns.wait_for_short_queue(account)
     assert queue > 2
     assert clock.now - clock.begun == pytest.approx(queue - 2 * APART / 5, abs=0.01)
 
@@ -246,7 +246,7 @@ def test_a_row_of_a_file_comes_back_later_if_the_queue_stays_long(
 
     monkeypatch.setattr(turns.time, "sleep", sleep)
     with pytest.raises(NotYet) as later:
-        turns.give_way(account)
+        turns.wait_for_short_queue(account)
     assert clock.now - clock.begun <= turns.DUE + turns.BEGUN
     assert later.value.at.timestamp() - clock.begun == pytest.approx(turns.BEGUN, abs=0.01)
 
@@ -254,10 +254,10 @@ def test_a_row_of_a_file_comes_back_later_if_the_queue_stays_long(
 def test_after_a_clock_was_set_back_rows_of_files_begin(clock: Clock) -> None:
     account = gateway.current_account()
     turns.Turns(account)("book")
-    turns.give_way(account)
+    turns.wait_for_short_queue(account)
     clock.now -= 3600
     before = clock.now
-    turns.give_way(account)
+    turns.wait_for_short_queue(account)
     assert clock.now == before
 
 
