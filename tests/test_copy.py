@@ -46,6 +46,12 @@ def test_t1_sentences_in_the_code_and_scripts_are_calm_too() -> None:
     assert [one for one in said if len(one[1].split()) > LONGEST] == []
 
 
+def test_an_apostrophe_is_straight_everywhere() -> None:
+    """Both kinds were on one page."""
+    said = [(named(path), line) for path in (*files(), *DOCUMENTS) for line in sentences_of(path)]
+    assert [one for one in said if re.search(r"[^\W\d]’", one[1])] == []
+
+
 def test_texts_need_at_most_eight_years_of_school() -> None:
     assert years(line for path in files() for line in sentences_of(path)) <= HARDEST
 

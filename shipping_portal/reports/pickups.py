@@ -16,11 +16,11 @@ from shipping_portal.reports.spans import Days, Span
 
 ON_THE_DAY = "On the planned day"
 LATER = "Later"
-MISSED = "Driver didn’t come"
-FUTILE = "Driver couldn’t collect"
+MISSED = "Driver didn't come"
+FUTILE = "Driver couldn't collect"
 NOTE = (
     "Counts pickups that were due by now. The planned day is the last one the carrier gave. A"
-    " missed pickup still counts as missed if the parcel is picked up later. Cancelled ones don’t"
+    " missed pickup still counts as missed if the parcel is picked up later. Cancelled ones don't"
     " count."
 )
 TONES = {MISSED: "fbad", FUTILE: "f2"}
@@ -56,7 +56,7 @@ def pickup_section(now: Counter[str], before: Counter[str], span: Span) -> Secti
         remarks[0] += compare_with_before(before[ON_THE_DAY], before.total(), span.weeks)
     elif rows:
         remarks.append(f"No pickup was planned in these {span.weeks} weeks.")
-    nothing = "No planned pickup in these weeks is over. Parcels you drop off don’t count here."
+    nothing = "No planned pickup in these weeks is over. Parcels you drop off don't count here."
     charts = [Chart([line for line in lines if line.marks])] if now else []
     return Section(
         "pickups", name, title, remarks, NOTE, nothing, ["Pickup", NOW, BEFORE], rows, charts

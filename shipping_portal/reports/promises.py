@@ -16,7 +16,7 @@ from shipping_portal.reports.spans import Span
 
 EARLY, ON_TIME, LATE, NO_DATE = "Early", "On time", "Late", "No date named"
 NOTE = (
-    "On time means by the last day the carrier gave when you booked. Parcels still on the way don’t"
+    "On time means by the last day the carrier gave when you booked. Parcels still on the way don't"
     " count yet."
 )
 TONES = {LATE: "fbad", NO_DATE: "f3"}
@@ -57,10 +57,10 @@ def promise_section(
         remarks.append(f"{late_now:,} late and still on the way.")
     if returns:
         arrived = (
-            "return arrived back and isn’t" if returns == 1 else "returns arrived back and aren’t"
+            "return arrived back and isn't" if returns == 1 else "returns arrived back and aren't"
         )
         remarks.append(f"{returns:,} {arrived} counted here.")
-    nothing = "No delivery in these weeks. A parcel counts here once it’s delivered."
+    nothing = "No delivery in these weeks. A parcel counts here once it's delivered."
     charts = [Chart([line for line in lines if line.marks])] if dated or now else []
     return Section(
         "on-time", name, title, remarks, NOTE, nothing, ["Delivered", NOW, BEFORE], rows, charts

@@ -29,7 +29,7 @@ NO_SIZE = "No saved size"
 NAME = "Size charges by saved size"
 NOTE = (
     "Of the parcels booked in these weeks and charged so far. A size charge may come weeks later;"
-    f" one that was taken back doesn’t count. Sizes with fewer than {FEWEST} parcels show no rate."
+    f" one that was taken back doesn't count. Sizes with fewer than {FEWEST} parcels show no rate."
 )
 
 

@@ -38,7 +38,7 @@ MOST_BARS = 13
 TOP, FLOOR = 10.0, 88.0
 NAME = "Spend by week"
 NOTE = (
-    "Lines of the carrier’s weekly reports. Order cost includes labels used after cancelling. "
+    "Lines of the carrier's weekly reports. Order cost includes labels used after cancelling. "
     "What a week costs is often known only the week after."
 )
 
@@ -134,7 +134,7 @@ def spend_section(
     ]
     heads = ["Weeks", "Currency", *PARTS, "Total"]
     nothing = (
-        "No charge was posted in these weeks. The carrier’s weekly report usually comes on Monday"
+        "No charge was posted in these weeks. The carrier's weekly report usually comes on Monday"
         " or Tuesday."
     )
     shown = money if len(found) == 1 else money_in

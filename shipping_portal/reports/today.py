@@ -61,7 +61,7 @@ Row = dict[str, Any]  # a line of a template's table
 
 MOST = 5  # lines of one kind of trouble, and parcels due; the rest is one press away
 NAMED = 3  # parcels named in a line
-MISSED_TWICE = ". Missed twice, so this may qualify for a refund; we’ve passed it to support"
+MISSED_TWICE = ". Missed twice, so this may qualify for a refund; we've passed it to support"
 MOST_ROWS = 90  # read for the lines
 DAYS = 14  # of the line beside what was delivered
 # Worst first.
@@ -91,13 +91,13 @@ STEPS = {
 }
 FUTILE = "couldnt-collect"
 ADVICE = {
-    FUTILE: "Have {it} ready, then {another_day}. Don’t cancel.",
+    FUTILE: "Have {it} ready, then {another_day}. Don't cancel.",
     "not-cancelled": "{they_are} still booked, and {labels_are} good.",
     "checking": (
-        "We don’t know yet what the carrier did. Don’t book again; the answer will be on its page."
+        "We don't know yet what the carrier did. Don't book again; the answer will be on its page."
     ),
-    "driver-didnt-come": "Leave the label on. Don’t cancel.",
-    "refund-asked": "The money is pending. Don’t use {labels}.",
+    "driver-didnt-come": "Leave the label on. Don't cancel.",
+    "refund-asked": "The money is pending. Don't use {labels}.",
 }
 # One query returns each view's first rows; a parcel in two views is shown in the first.
 APART = (
@@ -141,7 +141,7 @@ class NeedsLine:
         it = self.count == 1
         return ADVICE.get(self.slug, "").format(
             it="it" if it else "them",
-            they_are="It’s" if it else "They’re",
+            they_are="It's" if it else "They're",
             labels_are="its label is" if it else "their labels are",
             labels="its label" if it else "their labels",
             another_day=(

@@ -189,7 +189,7 @@ def test_a_label_that_was_not_printed_stays_in_the_queue(
     page.add_init_script(NOTE_PRINTS)
     page.goto(address)
     page.get_by_role("button", name="Print all").click()
-    page.get_by_text("No, some didn’t").click()
+    page.get_by_text("No, some didn't").click()
     page.get_by_role("checkbox", name="WC-0001").uncheck()
     page.get_by_role("button", name="Mark the ticked ones printed").click()
     expect(page.get_by_text("1 label marked printed.")).to_be_visible()

@@ -186,7 +186,7 @@ def said_before_the_yes(words: str) -> None:
 
 def test_a_refusal_is_on_the_page_with_its_reason_and_what_it_means_for_the_label(page: Client, refused: Order) -> None:
     words = text(page.get(f"/parcels/{refused.uuid}/"))
-    said = "It’s still booked, and its label is good. If you threw the label away, print it again"
+    said = "It's still booked, and its label is good. If you threw the label away, print it again"
     assert f"Not cancelled: {NO_WAY} {said}" in words
     assert f"Not cancelled: {NO_WAY}" in words[words.index("Booking history") :]
 
@@ -212,7 +212,7 @@ def test_a_parcel_an_operator_found_still_booked_is_shown_without_the_operators_
     CancelAttempt.objects.create(order=order, state="unknown", asked_at=timezone.now())
     cancel_outcomes.resolve(order, is_cancelled=False, by=sam, reason="Rang Jo at the depot.", now=timezone.now())
     words = text(page.get(f"/parcels/{order.uuid}/"))
-    assert "Not cancelled: We asked the carrier: it is still booked there. It’s still booked" in words
+    assert "Not cancelled: We asked the carrier: it is still booked there. It's still booked" in words
     assert "Jo" not in words
     assert "it is still booked there." in Notification.objects.get().line
 
@@ -265,7 +265,7 @@ def test_those_who_may_not_book_cannot_dismiss_a_notice(
 ) -> None:
     page = visit(request.getfixturevalue(who))
     words = text(page.get(f"/parcels/{refused.uuid}/"))
-    assert "Not cancelled. It’s still booked" in words
+    assert "Not cancelled. It's still booked" in words
     assert "Keep it booked" not in words
     assert page.post(f"/parcels/{refused.uuid}/cancel/", {"need": "keep"}).status_code in (403, 404)
     refused.refresh_from_db()

@@ -190,7 +190,7 @@ def test_the_handover_sheet_lists_what_the_driver_takes_and_has_a_line_to_sign_o
     said = text(visit(alice).get("/parcels/print/handover/"))
     for words in ("1 parcel for pickup", "S7K2QX", "Priya Nair", "Boxed ceramic mugs", "Signature"):
         assert words in said
-    assert "1 label isn’t printed yet." in said
+    assert "1 label isn't printed yet." in said
     assert "This is not a shipping label." in said
 
 

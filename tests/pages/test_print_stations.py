@@ -163,7 +163,7 @@ def test_a_jam_and_a_failure_are_shown_with_the_printers_own_message(
     said = text(visit(alice).get(BENCH))
     assert "Prints SHOP-7." in said
     assert "The printer says: Paper &lt;jam&gt;" in said or "The printer says: Paper <jam>" in said
-    assert "SHOP-8 isn’t marked printed Out of ribbon" in said
+    assert "SHOP-8 isn't marked printed Out of ribbon" in said
     printing.mark_printed(failed, by=alice, at=timezone.now())
     assert "Out of ribbon" not in text(visit(alice).get(BENCH))
 
@@ -184,7 +184,7 @@ def test_a_label_that_may_be_on_paper_is_reprinted_only_by_its_own_button(
     assert PrintJob.objects.filter(state="waiting").count() == 1
     answer = client.post(at(station), {"order": str(order.uuid), "again": "yes"}, follow=True)
     assert PrintJob.objects.filter(state="waiting", order=order, is_again=True).exists()
-    assert "isn’t marked printed" not in text(answer)
+    assert "isn't marked printed" not in text(answer)
 
 
 def test_a_stopped_stations_label_is_mentioned_when_no_station_is_left(
@@ -192,7 +192,7 @@ def test_a_stopped_stations_label_is_mentioned_when_no_station_is_left(
 ) -> None:
     factories.print_job(station, order, state="taken")
     visit(alice).post(at(station, "stop"))
-    assert f"SHOP-7 isn’t marked printed {stations.LOOK_FIRST}" in text(visit(alice).get(BENCH))
+    assert f"SHOP-7 isn't marked printed {stations.LOOK_FIRST}" in text(visit(alice).get(BENCH))
 
 
 def test_many_failures_take_a_few_lines_and_one_button(
@@ -201,8 +201,8 @@ def test_many_failures_take_a_few_lines_and_one_button(
     for _ in range(7):
         factories.print_job(station, ready(quill, alice), state="failed", ended_at=timezone.now())
     said = text(visit(alice).get(BENCH))
-    assert said.count("isn’t marked printed") == 5
-    assert "7 labels aren’t marked printed." in said
+    assert said.count("isn't marked printed") == 5
+    assert "7 labels aren't marked printed." in said
     assert "Print these 7 again at Bench 1" in said
 
 
@@ -211,7 +211,7 @@ def test_a_worthless_label_at_a_station_is_mentioned(
 ) -> None:
     factories.print_job(station, order, state="taken")
     Order.objects.update(status="cancelled", cancelled_at=timezone.now())
-    assert "which is no longer booked: don’t use its label" in text(visit(alice).get(BENCH))
+    assert "which is no longer booked: don't use its label" in text(visit(alice).get(BENCH))
 
 
 def test_waiting_labels_are_withdrawn_and_a_station_is_stopped(
@@ -247,7 +247,7 @@ def test_labels_it_had_already_taken_are_not_reprinted_unasked(
     other, client = factories.print_station(ana, "Bench 2"), visit(ana)
     answer = client.post(at(other), {"order": str(order.uuid)}, follow=True)
     assert PrintJob.objects.get().state == "failed"
-    assert f"SHOP-7 isn’t marked printed {stations.LOOK_FIRST}" in text(answer)
+    assert f"SHOP-7 isn't marked printed {stations.LOOK_FIRST}" in text(answer)
 
 
 def test_another_accounts_station_is_not_found(order: Order, station: PrintStation, bob: User, visit: Visit) -> None:

@@ -77,7 +77,7 @@ def test_the_page_says_where_the_parcel_is_when_it_arrives_and_whom_to_ask(order
     assert "On the way" in shown
     assert "Expected Tue 1 Dec – Fri 4 Dec" in shown
     assert "Sydney NSW" in shown
-    assert "Times are in the receiver’s time zone" in shown
+    assert "Times are in the receiver's time zone" in shown
     assert "Ask Quill & Co: help@quill.example" in shown
 
 
@@ -124,7 +124,7 @@ def test_a_day_that_has_passed_is_called_late(order: Order) -> None:
 def test_a_receiver_in_a_country_without_known_zones_sees_the_senders_time(order: Order) -> None:
     path = share(order)
     Order.objects.filter(pk=order.pk).update(receiver_country="NZ")
-    assert "Times are in the sender’s time zone" in opened(path)
+    assert "Times are in the sender's time zone" in opened(path)
 
 
 @pytest.mark.parametrize("status", ["cancelled", "cancelling", "unconfirmed", "conflict"])

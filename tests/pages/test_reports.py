@@ -305,8 +305,8 @@ def test_an_american_reads_packages(visit: Visit) -> None:
     business = factories.sender(name="Ohio Parts", country="US")
     owner = factories.user("uma@parts.example")
     factories.member(business, owner)
-    assert "A package counts here once it’s delivered." in text(visit(owner).get("/reports/"))
-    assert "Packages you drop off don’t count here." in text(visit(owner).get("/reports/"))
+    assert "A package counts here once it's delivered." in text(visit(owner).get("/reports/"))
+    assert "Packages you drop off don't count here." in text(visit(owner).get("/reports/"))
 
 
 def test_unposted_charges_do_not_count(page: Client, quill: Sender, alice: User) -> None:

@@ -50,7 +50,7 @@ def test_the_sender_makes_the_link_and_sees_it_once(made: Order, alice: User, vi
     assert answer["Cache-Control"] == "private, no-store, no-transform"
     again = page.get(path)
     assert token[1] not in again.content.decode()
-    assert "The label isn’t taken yet." in text(again)
+    assert "The label isn't taken yet." in text(again)
     assert token[1] not in str(ReturnLink.objects.values())
     assert Client().get(f"/follow/{token[1]}/label/").status_code == 200
 

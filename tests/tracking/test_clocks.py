@@ -38,7 +38,7 @@ pytestmark = pytest.mark.django_db
 HOUR, MINUTE, SECOND = dt.timedelta(hours=1), dt.timedelta(minutes=1), dt.timedelta(seconds=1)
 NOW = dt.datetime(2026, 11, 27, 7, tzinfo=dt.UTC)  # six in the evening in Melbourne
 AHEAD = 10.5 * HOUR
-MARK = "The carrier’s clock was ahead: this is when the scan reached us."
+MARK = "The carrier's clock was ahead: this is when the scan reached us."
 
 
 @pytest.fixture
