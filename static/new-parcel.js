@@ -23,7 +23,7 @@
     isDirty: false, // something was typed since the last question
     isUnsaved: false, // the last answer said that the draft is not among those saved
     isLeft: false, // a field was left since the last answer
-    isStale: true, // there are no prices of the form as it stands
+    isStale: true, // there are no prices for the form as it is now
     isChecked: false, // these prices were checked again by themselves already
     isLoggedOut: false,
   };
@@ -272,7 +272,7 @@
     }
   });
 
-  // Prices that ran out are checked again once; a screen reader hears only what became of them.
+  // Prices that ran out are checked again once; a screen reader hears only the outcome.
   prices.addEventListener("pricesended", () => state.isStale || checkAgain().catch(() => {
     news.textContent = "These prices are a few minutes old. "
       + "Book checks them first; nothing dearer is booked without your yes.";

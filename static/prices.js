@@ -25,7 +25,7 @@ function pricesIn(part) {
 }
 
 // Puts newer prices in place of `part`'s content, by `replace`. What was chosen and focused stays.
-// Returns the sentence that says what became of the prices.
+// Returns the sentence about the outcome of the price check.
 function renewPrices(part, replace) {
   const controls = () => [...part.querySelectorAll("a, button, input, summary")];
   const before = pricesIn(part);

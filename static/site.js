@@ -13,7 +13,7 @@ document.addEventListener("submit", (event) => {
   button.textContent = button.dataset.busy;
 });
 
-// A file that is too big is told before it is sent: the server would refuse it with all that was typed.
+// Say that a file is too big before it is sent: the server would refuse it with all that was typed.
 for (const name of ["change", "submit"]) {
   document.addEventListener(name, (event) => {
     const file = event.target.closest("form")?.querySelector("[data-most-mb]");

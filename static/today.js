@@ -11,7 +11,7 @@ if (changed) {
       const reply = await fetch(changed.dataset.ask, { redirect: "error" });
       if (reply.status !== 200) return;
     } catch {
-      return; // no network, or logged out meanwhile: the page still says what it said
+      return; // no network, or logged out since: the page stays as it was
     }
     clearInterval(asking);
     changed.append(changed.querySelector("template").content);

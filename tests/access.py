@@ -31,13 +31,13 @@ PUBLIC_NAMES = {
     "webhook_bare",  # the same, as somebody may paste them, without the last slash
     "webhook_token_bare",
     "csp_report",  # browsers report policy violations of a page without a login
-    "metrics",  # whoever sends METRICS_TOKEN
+    "metrics",  # anybody who sends METRICS_TOKEN
     "invitation",  # anybody with the link; it shows who invites, and no order
     "follow",  # anybody with the link; it shows where one parcel is, and no personal data
     "return_label",  # anybody with the link, once: the label of a return; a POST takes it
     "receiver_style",  # the style sheet of that page
-    "unsubscribe",  # whoever has the link; it turns the kinds of one e-mail off
-    "brand_style",  # the partner's colours and logo, on the log-in page too
+    "unsubscribe",  # anybody who has the link; it switches off the kinds of one email
+    "brand_style",  # the partner's colours and logo, on the login page too
     "brand_colours",
     "brand_logo",
     "favicon",

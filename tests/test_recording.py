@@ -60,7 +60,7 @@ def test_a_cut_off_body_need_not_name_the_partner(came: str) -> None:
 @pytest.mark.parametrize(
     "changes",
     [
-        {"status": 201},  # answered all the same
+        {"status": 201},  # answered anyway
         {"bytes_read": 700},
         {"query": {"partner_id": "PRT-0001"}},
         {"body": '{"plan_name": "Pro", '},

@@ -15,7 +15,7 @@ COMES_ABOUT = (
     "restores",
 )
 NOWHERE = "postgres://portal@127.0.0.1:9/nothing"
-# Below the seam at which the pretend carrier stands here, or about a carrier that sells what was prepared.
+# Below the point at which the simulated carrier is called, or about a carrier that sells what was prepared.
 ON_THE_WIRE = {"follow redirects", "buy another shipment after a lost reply"}
 
 

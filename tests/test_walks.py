@@ -36,7 +36,7 @@ def rooms() -> Iterator[list[str]]:
             seen.setdefault(name.removeprefix("orders/").removesuffix(".py"))
 
     found: list[str] = []
-    assert get_resolver().url_patterns  # loaded before: whoever links first would load all pages
+    assert get_resolver().url_patterns  # loaded before: the first link would load all pages
     sys.setprofile(note)
     try:
         yield found

@@ -82,7 +82,7 @@ def test_a_finished_file_is_taken_as_if_it_were_uploaded(
 )
 def test_a_file_that_may_still_be_written_is_left_alone(root: Path, left: Left, name: str, minutes: float) -> None:
     file = left(name)
-    os.utime(file, (0, 0))  # whoever sends it may set its time to that of the original, before the end
+    os.utime(file, (0, 0))  # its sender may set the original's time before the end
     look(minutes)
     assert (list(BillingReport.objects.all()), file.read_bytes()) == ([], REPORT)
     file.unlink()
@@ -119,7 +119,7 @@ def test_without_a_folder_there_is_nothing_to_do(settings: Any) -> None:
     ) == ("", [], [])
 
 
-# -- Once, whoever takes it and whatever breaks ---------------------------------------------------
+# -- Once, by any process and after any failure ---------------------------------------------------
 
 
 def test_two_sweepers_that_see_the_same_file_take_it_once(
@@ -266,7 +266,7 @@ def test_a_refused_file_is_a_damaged_report_with_its_reason_in_a_file_too(
     assert there(root) == {"refused": [NAME, f"{NAME}.txt"]}
     assert [file.read_text() for file in (root / "refused").glob("*.txt")] == [f"{why}\n"]
     assert [(it.levelname, it.getMessage()) for it in caplog.records] == [("WARNING", "report_refused")]
-    checking.read_report_again(report, now=timezone.now())  # whoever presses it gets no further
+    checking.read_report_again(report, now=timezone.now())  # pressing it changes nothing more
     checking.read_due_report(report.pk)
     report.refresh_from_db()
     assert (report.state, report.problems) == ("damaged", [[1, why]])

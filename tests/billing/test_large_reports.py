@@ -23,7 +23,7 @@ from tools.bench import filling
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("as_the_owner")]  # who may ANALYZE
 LINES = 600
-MOST_A_LINE = 40  # rows of charges and orders; a subquery run anew for each line touched 600 more
+MOST_A_LINE = 40  # rows of charges and orders; a subquery run again for each line touched 600 more
 
 
 def many(like: Order, count: int = LINES) -> None:

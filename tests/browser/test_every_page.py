@@ -91,7 +91,7 @@ def test_every_page_is_accessible_and_fits(
             seen_by_axe |= shape
             faults += [f"{name} {width} {theme}: {fault}" for fault in [*found, *_faults(page, staff=staff)]]
             _keep(page, f"{room}-{name}-{width}-{theme}")
-    # No two pages of one day have the same title, so that tabs and a history can be told apart.
+    # No two pages of one day have the same title, so that tabs and a history show which is which.
     faults += [f"{times} pages are titled {title!r}" for title, times in titles.items() if times > 1]
     assert not faults, "\n".join(faults)
 

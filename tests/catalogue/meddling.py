@@ -104,7 +104,7 @@ class _Handler(BaseHTTPRequestHandler):
             answer = self.line.answer(
                 f"{self.command} {self.path.partition('?')[0]}", got.status, got.getheaders(), got.read()
             )
-        with contextlib.suppress(ConnectionError):  # whoever asked has read enough
+        with contextlib.suppress(ConnectionError):  # the client has read enough
             self.wfile.write(answer)
         self.close_connection = True
 

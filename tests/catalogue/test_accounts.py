@@ -137,7 +137,7 @@ def _change_password(browser: Browser, person: User) -> None:
     new = "candle-harbour-violin"
     fields = {"oldpassword": factories.PASSWORD, "password1": new, "password2": new}
     assert browser.send("/accounts/password/change/", fields).status_code == 302
-    assert logged_in(browser)  # whoever changed it stays
+    assert logged_in(browser)  # the person who changed it stays logged in
 
 
 def _turn_off(browser: Browser, person: User) -> None:

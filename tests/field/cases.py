@@ -355,7 +355,7 @@ def _exports() -> dict[str, Case]:
     A line names a file, whose account takes it and the page or thread its shape is from; each line below is a row: its
     order number, or another cell of it, and what becomes of it. `ready` and `asked` spell out what goes on the label:
     name; company; lines; place; email; the last digits of the phone; instructions; measures but the saved size's;
-    what customs are told. `asked` is ready, but its measures are asked about before it is booked. `ready by hand` has
+    what customs get. `asked` is ready, but its measures are asked about before it is booked. `ready by hand` has
     one reading too, and still waits.
     """
     found: dict[str, Case] = {}

@@ -48,7 +48,7 @@ def test_one_of_eight_workers_with_the_same_copy_of_a_row_changes_it(waiting: Wa
     assert order.claim()
     duplicates = [Order.objects.get(pk=order.pk) for _ in range(8)]
     done = at_once(*[getattr(duplicate, change) for duplicate in duplicates])
-    # A parked row is as due as before, so whoever parks it again says the same.
+    # A parked row is as due as before, so parking it again gives the same result.
     assert done.count(True) == (8 if change == "give_up" else 1)
 
 

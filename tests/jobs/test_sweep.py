@@ -49,7 +49,7 @@ def test_a_row_of_each_kind_is_taken_by_one_of_two_workers(due: dict[str, int], 
 
     def work(row: Job) -> None:
         taken.append(row.pk)
-        kind(row.pk)  # the other one, meanwhile
+        kind(row.pk)  # the other one, at the same time
 
     replace(kind, work=work)(due[kind.name])
     assert taken == [due[kind.name]]

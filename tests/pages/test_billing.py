@@ -418,7 +418,7 @@ def test_the_bookkeeper_sees_money_and_initials_but_no_contact_details(order: Or
 @pytest.mark.parametrize("address", [STATEMENT, f"{STATEMENT}statement.csv"])
 def test_bob_sees_none_of_alices_billing(order: Order, bob: User, visit: Visit, address: str) -> None:
     charges(order, *EVERY_KIND)
-    factories.charge(None, "order", "99.99", report=factories.billing_report(week=MONDAY))  # nobody's yet
+    factories.charge(None, "order", "99.99", report=factories.billing_report(week=MONDAY))  # without an owner yet
     browser = visit(bob)
     assert browser.get(address).status_code == 404
     assert "No charges yet" in text(browser.get("/billing/"))

@@ -181,7 +181,7 @@ def test_every_cookie_is_only_for_our_host(alice: User) -> None:
         assert (cookie["httponly"], cookie["samesite"], cookie["path"], cookie["domain"]) == (True, "Lax", "/", "")
 
 
-# -- 6 and 11: log-ins and secrets ---------------------------------------------------------------
+# -- 6 and 11: logins and secrets ----------------------------------------------------------------
 
 
 def test_an_unknown_login_takes_as_much_work_as_a_wrong_password(

@@ -79,7 +79,7 @@ FORM = """<!doctype html><html lang="en"><title>Partner</title><h1>Partner</h1><
 
 
 class Validator(OAuth2Validator):
-    oidc_claim_scope = None  # each claim goes to whoever asks for openid
+    oidc_claim_scope = None  # each claim goes to any client that asks for openid
 
     def get_additional_claims(self, request: Any) -> dict[str, Any]:
         return configured()["people"][request.user.username]

@@ -69,7 +69,7 @@ class Night:
 
 @pytest.fixture
 def night(time_machine: TimeMachineFixture) -> Night:
-    # Midday in Sydney, whatever the hour of the run: a day's limit starts anew at midnight.
+    # Midday in Sydney, whatever the hour of the run: a day's limit starts again at midnight.
     time_machine.move_to(timezone.now().replace(hour=2, minute=0))
     return Night(time_machine)
 
@@ -121,7 +121,7 @@ def test_our_own_fault_every_minute_pages_once_and_clears_a_day_after_the_last(n
 
     def refuse() -> None:
         account.note_fault("metadata.partner_id: can't be blank", timezone.now())
-        account.note_answer(timezone.now())  # other bookings are accepted meanwhile
+        account.note_answer(timezone.now())  # other bookings are still accepted
 
     assert night.last(20, refuse) == {"[page] Refused: our setup": 15}
     account.refresh_from_db()

@@ -27,7 +27,7 @@ program: Any = load()
 
 
 class Killed(BaseException):
-    """Stands for kill -9: no handler in the program catches it."""
+    """An exception like kill -9: no handler in the program catches it."""
 
 
 @dataclass

@@ -321,7 +321,7 @@ class ChargeAdmin(ActionsAdmin):
     on_hold = column(
         "on hold", lambda it: it.get_decision_display() or it.get_held_display() or "–"
     )
-    repeats = column("repeat", lambda charge: charge.is_repeat, boolean=True)
+    repeats = column("duplicate", lambda charge: charge.is_repeat, boolean=True)
     owner = column(
         "sender", lambda charge: link_to(charge.sender) if charge.sender else "Unassigned"
     )

@@ -178,7 +178,7 @@ class BillingReportAdmin(ActionsAdmin):
             "Lines like these have already been posted, so they aren't counted. Count them only if"
             " the carrier confirms that they are separate charges.",
             _count_repeats,
-            audit="repeated lines counted",
+            audit="duplicate lines counted",
             applies=lambda report: (
                 report.state == State.CHECKED and report.lines.filter(is_repeat=True).exists()
             ),
@@ -252,7 +252,7 @@ class BillingReportAdmin(ActionsAdmin):
 
     matched = column("assigned", lambda report: report.tally.matched)
     unmatched = column("unassigned", lambda report: report.tally.unmatched)
-    repeats = column("repeats", lambda report: report.tally.repeats)
+    repeats = column("duplicates", lambda report: report.tally.repeats)
     held = column("on hold", lambda report: report.tally.held)
     comes_to = column("sum of lines", lambda report: _sums(report.tally.found))
 
