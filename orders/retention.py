@@ -39,7 +39,7 @@ def purge_quotes(now: dt.datetime) -> int:
 @term("drafts")
 def purge_drafts(now: dt.datetime) -> int:
     """Delete drafts that nobody came back to."""
-    return delete(drafts.expired(now))
+    return delete(drafts.select_expired(now))
 
 
 @term("print jobs")

@@ -238,7 +238,7 @@ def test_a_reply_that_races_its_expired_lease_books_the_order(
         answer = gateway.carrier_client(gateway.current_account()).book(bytes(attempt.body), key=str(attempt.key))
         at_once(
             lambda attempt=attempt, answer=answer: recording.record_outcome(attempt, answer),
-            lambda attempt=attempt: recording.unknown(attempt, "lease expired", at=timezone.now()),
+            lambda attempt=attempt: recording.record_unknown(attempt, "lease expired", at=timezone.now()),
         )
         order.refresh_from_db()
         assert (order.status, order.carrier_reference) == ("booked", answer.reference)
@@ -272,7 +272,7 @@ def test_an_operator_and_the_carriers_late_reply_never_deadlock(
         attempt = bookings._write_down(order, timezone.now())
         assert attempt
         answer = gateway.carrier_client(gateway.current_account()).book(bytes(attempt.body), key=str(attempt.key))
-        recording.unknown(attempt, "lease expired", at=timezone.now())
+        recording.record_unknown(attempt, "lease expired", at=timezone.now())
         unclear = Order.objects.get(pk=order.pk)
         found = at_once(
             lambda unclear=unclear, reference=answer.reference: deciding.adopt_reference(

@@ -57,7 +57,9 @@ def follow(request: HttpRequest, token: str) -> HttpResponse:
         request,
         GUESSES,
         lambda: receiver_pages.find_page(token, now),
-        lambda page: alone("tracking/follow.html", facts=receiver_words.page_facts(page, now)),
+        lambda page: render_without_request(
+            "tracking/follow.html", facts=receiver_words.page_facts(page, now)
+        ),
         nothing="tracking/follow_nothing.html",
     )
 
@@ -74,15 +76,17 @@ def guarded(
         raise Http404
     address = get_adapter().get_client_ip(request)
     if not guesses.may_guess(kind, address):
-        return alone("tracking/follow_later.html", HTTPStatus.TOO_MANY_REQUESTS, retry_after="60")
+        return render_without_request(
+            "tracking/follow_later.html", HTTPStatus.TOO_MANY_REQUESTS, retry_after="60"
+        )
     found = find()
     if found is None:
         guesses.count_guess(kind, address)
-        return alone(nothing, HTTPStatus.NOT_FOUND)
+        return render_without_request(nothing, HTTPStatus.NOT_FOUND)
     return show(found)
 
 
-def alone(
+def render_without_request(
     template: str,
     status: int = HTTPStatus.OK,
     *,

@@ -83,13 +83,13 @@ def page_facts(page: ReceiverPage, now: dt.datetime) -> dict[str, Any]:
         "title": title,
         "sentence": sentence,
         "tone": TONES.get(Progress(progress), "") if says_where else "",
-        "due": _due(order, progress, reader, now) if steps else "",
+        "due": _due_words(order, progress, reader, now) if steps else "",
         "steps": [replace(step, place="") for step in steps],
-        "seen": _seen(parcel, entries, order, reader) if steps else "",
+        "seen": _last_scan_words(parcel, entries, order, reader) if steps else "",
     }
 
 
-def _due(order: Order, progress: str, reader: PageReader, now: dt.datetime) -> str:
+def _due_words(order: Order, progress: str, reader: PageReader, now: dt.datetime) -> str:
     """Return when it is due, by the carrier's days, or when it was delivered, or ""."""
     first, last = order.eta_from, order.eta_to
     if progress == Progress.DELIVERED:
@@ -104,7 +104,7 @@ def _due(order: Order, progress: str, reader: PageReader, now: dt.datetime) -> s
     return f"Expected {days}"
 
 
-def _seen(
+def _last_scan_words(
     parcel: Parcel | None, entries: list[TimelineEntry], order: Order, reader: PageReader
 ) -> str:
     """Return when it was last scanned, and in which town if it is between depots."""

@@ -23,7 +23,7 @@ from shipping_portal.accounts.access import (
 )
 from shipping_portal.db.bucket import OutOfReach
 from shipping_portal.refused import Refused
-from tracking.receiver_views import HEADERS, POLICY, alone, guarded
+from tracking.receiver_views import HEADERS, POLICY, guarded, render_without_request
 
 log = logging.getLogger(__name__)
 GUESSES = "return label"  # as it is counted in the throttle
@@ -47,7 +47,7 @@ def return_label(request: HttpRequest, token: str) -> HttpResponse:
 
 def _show(link: ReturnLink) -> HttpResponse:
     facts = {"order": link.order, "sender": link.order.sender, "link": link}
-    return alone("tracking/return_label.html", facts=facts, policy=WITH_BUTTON)
+    return render_without_request("tracking/return_label.html", facts=facts, policy=WITH_BUTTON)
 
 
 def _take(link: ReturnLink) -> HttpResponse:
@@ -56,9 +56,11 @@ def _take(link: ReturnLink) -> HttpResponse:
         content = return_links.use_return_link(link, timezone.now())
     except (LabelBytes.DoesNotExist, OutOfReach, Label.Damaged) as error:
         log.error("the label of return %s can't be read: %s", link.order_id, type(error).__name__)
-        return alone("tracking/return_label_later.html", HTTPStatus.SERVICE_UNAVAILABLE)
+        return render_without_request(
+            "tracking/return_label_later.html", HTTPStatus.SERVICE_UNAVAILABLE
+        )
     if content is None:
-        return alone(NOTHING, HTTPStatus.NOT_FOUND)
+        return render_without_request(NOTHING, HTTPStatus.NOT_FOUND)
     headers = HEADERS | {
         "Content-Disposition": f'attachment; filename="return-{link.order.carrier_reference}.pdf"',
         "Content-Security-Policy": "default-src 'none'",

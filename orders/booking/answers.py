@@ -48,7 +48,7 @@ class Refusal(NamedTuple):
     faults: list[str]
 
 
-def sort_out(error: Rejected, *, operation: str = "book") -> Refusal:
+def split_rejection(error: Rejected, *, operation: str = "book") -> Refusal:
     """Separate the sender's part of a rejection from ours."""
     by_field = error.messages or ({"": [error.text]} if error.text else {})
     fields = {name: texts for name, texts in by_field.items() if refused_fields.is_known(name)}
@@ -71,7 +71,7 @@ def report_fault(
     faults = (
         [error.reason]
         if isinstance(error, AccountStopped)
-        else sort_out(error, operation=operation).faults
+        else split_rejection(error, operation=operation).faults
     )
     if faults:
         account.note_fault("; ".join(faults), now)
@@ -86,7 +86,7 @@ def refusal_problem(
     sentence, and `fields` holds the messages for the form. Kind "ours" is a rejection that the
     sender can't correct alone.
     """
-    refusal = sort_out(error, operation=operation)
+    refusal = split_rejection(error, operation=operation)
     sentences = _refusal_sentences(refusal, sender, country, to)
     if not refusal.faults:
         return {"text": first_sentences(sentences), "said": sentences, "fields": refusal.fields}
@@ -97,7 +97,7 @@ def refusal_problem(
 
 def why_not_cancelled(error: Rejected, order: Order) -> str:
     """Return why an order stays booked, for its sender."""
-    refusal = sort_out(error, operation="cancel")
+    refusal = split_rejection(error, operation="cancel")
     sentences = _refusal_sentences(
         refusal, order.sender, order.pickup["country"], order.receiver_country
     )
@@ -134,10 +134,10 @@ def why_unclear(error: Exception | None) -> str:
     return UNREADABLE if error.answered else SILENT
 
 
-def put_at(form: ParcelForm, error: Rejected) -> None:
+def add_price_rejection(form: ParcelForm, error: Rejected) -> None:
     """Add a rejection of prices to the form that asked for them."""
-    refusal = sort_out(error, operation="quote")
-    refused_fields.put_at(form, refusal.fields)
+    refusal = split_rejection(error, operation="quote")
+    refused_fields.add_refused_fields(form, refusal.fields)
     if refusal.faults:
         form.add_error(None, f"{OURS_TOO if refusal.fields else OURS} Nothing was booked.")
 

@@ -100,7 +100,7 @@ def confirm(order: Order, *, by: User, now: dt.datetime, next_day: bool = False)
     if order.account != account:
         raise booking_rules.CarrierChanged
     pickup, changes = order.details().pickup, dict[str, Any](problem={}, tries=0)
-    if next_day and places.has_come(order.pickup_date, pickup, now):
+    if next_day and places.is_day_reached(order.pickup_date, pickup, now):
         changes["pickup_date"] = None
     elif order.pickup_date:
         first = order.quoted_pickup_date
@@ -178,7 +178,7 @@ def process_booking(order: Any) -> None:
         in_flight = order.attempts.filter(state=BookingAttempt.State.IN_FLIGHT)
         # A late worker may complete it between these two lines.
         if order.renew() and (attempt := in_flight.first()):
-            recording.unknown(
+            recording.record_unknown(
                 attempt, "the worker stopped before the carrier's answer", at=timezone.now()
             )
         return

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from orders.booking.limits import FIRST_LIMITS, LimitReached, used
+from orders.booking.limits import FIRST_LIMITS, LimitReached, count_used
 from shipping_portal.accounts.formatting import local_date, money_in
 from shipping_portal.accounts.models import Sender
 
@@ -80,12 +80,12 @@ def refusal(error: LimitReached, sender: Sender) -> str:
         reached = WAITING
     words = f"{reached} {NOTHING_HAPPENED} {opens} {raised_by}"
     return words.format(
-        most=_shown(error.most, sender.currency),
-        used=_shown(error.used, sender.currency),
+        most=_format_amount(error.most, sender.currency),
+        used=_format_amount(error.used, sender.currency),
         this=(
             ""
             if error.price is None
-            else f", and this parcel costs {_shown(error.price, sender.currency)}"
+            else f", and this parcel costs {_format_amount(error.price, sender.currency)}"
         ),
         tomorrow=local_date(error.opens_on, sender),
         number=sender.number,
@@ -97,20 +97,20 @@ class Usage:
     """One line for a page: the use of the operator's limit, and of the owner's own, if any."""
 
     name: str
-    used: str
+    count_used: str
     own: str = ""
 
 
 def usage(sender: Sender, now: dt.datetime) -> list[Usage]:
     """Return how much of each limit is used, in words."""
-    counts, currency = used(sender, now), sender.currency
+    counts, currency = count_used(sender, now), sender.currency
 
     def line(name: str, counter: str, most: Any, own: Any = None) -> Usage:
-        of = ", no limit" if most is None else f" of {_shown(most, currency)}"
+        of = ", no limit" if most is None else f" of {_format_amount(most, currency)}"
         return Usage(
             name,
-            _shown(counts[counter], currency) + of,
-            "" if own is None else _shown(own, currency),
+            _format_amount(counts[counter], currency) + of,
+            "" if own is None else _format_amount(own, currency),
         )
 
     first = [
@@ -125,5 +125,5 @@ def usage(sender: Sender, now: dt.datetime) -> list[Usage]:
     ]
 
 
-def _shown(value: int | Decimal, currency: str) -> str:
+def _format_amount(value: int | Decimal, currency: str) -> str:
     return f"{value:,}" if isinstance(value, int) else money_in(value, currency)

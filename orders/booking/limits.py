@@ -137,7 +137,7 @@ def next_day(sender: Sender, now: dt.datetime) -> dt.date:
     return day_of(sender, now) + dt.timedelta(days=1)
 
 
-def used(sender: Sender, now: dt.datetime) -> Columns:
+def count_used(sender: Sender, now: dt.datetime) -> Columns:
     """Return what counts now, by counter name."""
     counters = {name: getattr(sender, name) for name in COUNTERS}
     if sender.counted_on != day_of(sender, now):
@@ -160,7 +160,7 @@ def refuse_unless_room(
     Raises LimitReached. Only `reserve` is safe under simultaneous requests. An account that isn't
     approved may still see prices.
     """
-    counts = used(sender, now)
+    counts = count_used(sender, now)
     for limit in (*FIRST_LIMITS, *LIMITS) if is_booking else LIMITS:
         most, count = getattr(sender, limit.most), counts[limit.used]
         more = parcels if limit.used.startswith("booked") else CENT if price is None else price
@@ -350,11 +350,12 @@ def add(
     Sender.objects.filter(pk=sender_id).update(
         booked_today=Case(When(same, then=F("booked_today") + parcels), default=F("booked_today")),
         spent_today=Case(
-            When(same, then=Round(F("spent_today") + _value(money), 2)), default=F("spent_today")
+            When(same, then=Round(F("spent_today") + _money_value(money), 2)),
+            default=F("spent_today"),
         ),
-        unbilled=Round(F("unbilled") + _value(unbilled), 2),
+        unbilled=Round(F("unbilled") + _money_value(unbilled), 2),
         booked_in_all=F("booked_in_all") + parcels,
-        spent_in_all=Round(F("spent_in_all") + _value(money), 2),
+        spent_in_all=Round(F("spent_in_all") + _money_value(money), 2),
     )
 
 
@@ -399,5 +400,5 @@ def take_quote(sender: Sender, now: dt.datetime) -> bool:
     return bool(rows.update(minute_began_at=began, quotes_this_minute=count))
 
 
-def _value(amount: Decimal) -> Value:
+def _money_value(amount: Decimal) -> Value:
     return Value(amount, output_field=MONEY)

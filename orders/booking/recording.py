@@ -83,9 +83,9 @@ def _record(attempt: BookingAttempt, outcome: Booked | CarrierError) -> None:
         case AccountStopped():
             account_stopped(attempt, outcome, at=now)
         case OutcomeUnknown():
-            unknown(attempt, str(outcome), at=now, answer=outcome)
+            record_unknown(attempt, str(outcome), at=now, answer=outcome)
         case _:
-            unknown(attempt, type(outcome).__name__, at=now)
+            record_unknown(attempt, type(outcome).__name__, at=now)
 
 
 def accept(attempt: BookingAttempt, booked: Booked, *, at: dt.datetime) -> None:
@@ -113,7 +113,7 @@ def accept(attempt: BookingAttempt, booked: Booked, *, at: dt.datetime) -> None:
         )
         if not same.exists():
             raise  # it broke a rule other than one order per reference
-        conflict(
+        record_conflict(
             attempt,
             f"the carrier answered with {booked.reference}, which another order has",
             booked,
@@ -221,7 +221,7 @@ def reject(attempt: BookingAttempt, error: Rejected, *, at: dt.datetime) -> None
         facts = {
             "http_status": error.status,
             "response": error.body,
-            "error": "; ".join([str(error), *answers.sort_out(error).faults])[:300],
+            "error": "; ".join([str(error), *answers.split_rejection(error).faults])[:300],
             "done_at": at,
         }
         live = {"state": (State.IN_FLIGHT, State.UNKNOWN)}
@@ -273,7 +273,7 @@ def account_stopped(attempt: BookingAttempt, error: AccountStopped, *, at: dt.da
     order.account.stop(error.reason, at)
 
 
-def unknown(
+def record_unknown(
     attempt: BookingAttempt, why: str, *, at: dt.datetime, answer: OutcomeUnknown | None = None
 ) -> None:
     """Make an order unclear: it was sent, but there is no reply that we can trust.
@@ -301,7 +301,7 @@ def unknown(
     order.account.note_failure(at)
 
 
-def conflict(attempt: BookingAttempt, why: str, booked: Booked, *, at: dt.datetime) -> None:
+def record_conflict(attempt: BookingAttempt, why: str, booked: Booked, *, at: dt.datetime) -> None:
     """Make an order a conflict, which an operator resolves.
 
     A reply that can't be this parcel's is evidence.

@@ -7,7 +7,7 @@ from django.core.exceptions import NON_FIELD_ERRORS
 from orders.drafting.contents_form import PARTS as ITEM_PARTS
 from orders.drafting.contents_form import ROWS
 from orders.drafting.forms import SIZES, ParcelForm
-from shipping_portal.accounts.formatting import PLACE, say
+from shipping_portal.accounts.formatting import PLACE, local_word
 from shipping_portal.carrier.contract import PARTS
 
 LABELS = {
@@ -49,7 +49,7 @@ def field_sentences(fields: dict[str, list[str]], form: ParcelForm) -> list[str]
     return [_with_label(", ".join(filter(None, names)), text) for text, names in labels.items()]
 
 
-def put_at(form: ParcelForm, fields: dict[str, list[str]]) -> None:
+def add_refused_fields(form: ParcelForm, fields: dict[str, list[str]]) -> None:
     """Put the carrier's words at their controls, even in a form that shows a rejected parcel."""
     if not form.is_bound:
         form.cleaned_data = {}
@@ -85,7 +85,7 @@ def _field_label(name: str, form: ParcelForm) -> str:
         return LABELS.get(name, "")
     if name.startswith("sender_"):
         part = name.removeprefix("sender_")
-        home = say(part.capitalize(), form.address.country) if part in PLACE else ""
+        home = local_word(part.capitalize(), form.address.country) if part in PLACE else ""
         return f"Pickup address, {home or form.base_fields[f'receiver_{part}'].label}"
     if item := ITEM.fullmatch(name):
         row, part = item.groups()

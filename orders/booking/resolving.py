@@ -56,7 +56,7 @@ def resolve_due_order(order: Order) -> None:
         order.finish()
         return
     client = gateway.carrier_of(order, first="view" if ways.can_look else "book")
-    if ways.can_look and (found := _look(client, attempt, ways.pending_id)):
+    if ways.can_look and (found := _look_up_outcome(client, attempt, ways.pending_id)):
         recording.record_outcome(attempt, found)
     elif ways.can_send:
         _replay(order, attempt, client)
@@ -77,7 +77,9 @@ def _possible_ways(order: Order, attempt: BookingAttempt, now: dt.datetime) -> W
     )
 
 
-def _look(client: Carrier, attempt: BookingAttempt, pending_id: str) -> Booked | Rejected | None:
+def _look_up_outcome(
+    client: Carrier, attempt: BookingAttempt, pending_id: str
+) -> Booked | Rejected | None:
     """Return an attempt's outcome. None means nothing: it may still be on its way."""
     try:
         if client.can_find:

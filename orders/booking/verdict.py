@@ -100,7 +100,7 @@ def of_booking(order: Any, now: dt.datetime, *, has_fresh_price: bool = False) -
     """
     account, is_late = order.account, is_too_late(order, now)
     is_priced_long_ago = not has_fresh_price and is_old(order, now)
-    has_pickup_come = places.has_come(order.pickup_date, order.details().pickup, now)
+    has_pickup_come = places.is_day_reached(order.pickup_date, order.details().pickup, now)
     # Pauses of bookings, or of prices if this one's price has to be asked for again.
     pause = account.pause_of(BOOKINGS, now) or (
         account.pause_of(QUOTES, now) if is_priced_long_ago else None
@@ -124,7 +124,9 @@ def of_booking(order: Any, now: dt.datetime, *, has_fresh_price: bool = False) -
 def is_old(order: Order, now: dt.datetime) -> bool:
     """Return whether the accepted price has expired, or its first pickup day has come."""
     is_outlived = now - order.quoted_at > dt.timedelta(seconds=settings.QUOTE_SECONDS)
-    return is_outlived or places.has_come(order.quoted_pickup_date, order.details().pickup, now)
+    return is_outlived or places.is_day_reached(
+        order.quoted_pickup_date, order.details().pickup, now
+    )
 
 
 def is_too_late(order: Order, now: dt.datetime) -> bool:

@@ -88,7 +88,7 @@ class Turns:
         Returns a little before the slot, so that the job can store something first. A spare job
         takes a slot only if nobody waits for one.
         """
-        head_start = min(HEAD_START, _gap(self.account, operation) / 4)
+        head_start = min(HEAD_START, _slot_gap(self.account, operation) / 4)
         patience = 2 * head_start if self.is_spare else DUE
         turn = take_turn(
             self.account,
@@ -134,7 +134,7 @@ def wait_for_short_queue(account: CarrierAccount) -> None:
     They may begin twice as often as the rate allows, so that a late one costs no slot. A row that
     waits keeps its worker's thread: that limits how many have begun.
     """
-    gap = _gap(account, "book")
+    gap = _slot_gap(account, "book")
     turn = _reserve(account, ROWS, ROWS, gap=gap / 2, patience=DUE, above_share=DUE)
     latest = turn + BEGUN
     calls = CarrierLine.objects.filter(account=account, name="calls").values_list("free_at")
@@ -168,7 +168,7 @@ def take_turn(
         account,
         _queue_of(operation),
         PERSON if person else operation,
-        gap=_gap(account, operation),
+        gap=_slot_gap(account, operation),
         patience=patience,
         above_share=SPARE if shares else patience,
         head_start=head_start,
@@ -223,7 +223,7 @@ def _queue_of(operation: str) -> str:
     return "tracking" if operation in TRACKING else "calls"
 
 
-def _gap(account: CarrierAccount, operation: str) -> float:
+def _slot_gap(account: CarrierAccount, operation: str) -> float:
     """Return how many seconds the operation's slots are apart."""
     contract = contract_of(account)
     is_tracking = operation in TRACKING

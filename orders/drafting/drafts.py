@@ -199,7 +199,7 @@ def submit(
     return order
 
 
-def expired(now: dt.datetime) -> QuerySet[Draft]:
+def select_expired(now: dt.datetime) -> QuerySet[Draft]:
     """Return drafts that nobody has touched for a long time."""
     untouched = Draft.objects.filter(
         is_saved=False, updated_at__lt=now - dt.timedelta(days=UNTOUCHED_DAYS)

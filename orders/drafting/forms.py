@@ -43,7 +43,7 @@ ONE_BY_ONE = (
 EXTRAS = ("delivery_choice", "delivery_place", "receiver_instructions", "cover_amount")
 
 
-def _plain(amount: float) -> str:
+def _strip_zeros(amount: float) -> str:
     """Return the number without trailing zeros: 1500 for 1500.0."""
     return f"{amount:.2f}".removesuffix(".00")
 
@@ -114,8 +114,8 @@ class ParcelForm(ContentsForm):
                 is_money=True,
                 required=False,
                 help_text=(
-                    f"In {CURRENCY[self.address.country]}, at most"
-                    f" {_plain(limit)}. Leave it blank for none; its price comes with the quote."
+                    f"In {CURRENCY[self.address.country]}, at most {_strip_zeros(limit)}."
+                    " Leave it blank for none; its price comes with the quote."
                 ),
             )
 
@@ -250,7 +250,7 @@ class ParcelForm(ContentsForm):
             where = " and ".join(map(countries.country_name, origins))
             self.add_error(None, f"Extra Cover is for parcels from {where} only.")
         elif cover and limit and cover > limit:
-            self.add_error("cover_amount", f"Extra Cover goes up to {_plain(limit)}.")
+            self.add_error("cover_amount", f"Extra Cover goes up to {_strip_zeros(limit)}.")
         elif cover and way[1] and not any(takes_parcel(one, *way, cover) for one in contracts):
             # One carrier delivers there, and only the other sells the cover.
             self.add_error("cover_amount", "No carrier sells this much Extra Cover to there.")
@@ -308,9 +308,9 @@ def initial_from(details: ParcelDetails, sender: Sender) -> dict[str, Any]:
     values |= {"customer_reference": details.customer_reference, "cover_amount": details.cover}
     values["size"] = details.size
     if measures.weight_units == weight_unit and measures.dimension_units == size_unit:
-        values |= _typed(measures)
+        values |= _typed_measures(measures)
         for number, box in enumerate(details.more, start=2):
-            typed = _typed(box.measures) | {"size": box.size}
+            typed = _typed_measures(box.measures) | {"size": box.size}
             values |= {numbered(name, number): value for name, value in typed.items()}
             values["parcels"] = str(number)
     values["contents_type"] = details.contents_type
@@ -322,7 +322,7 @@ def initial_from(details: ParcelDetails, sender: Sender) -> dict[str, Any]:
     return values
 
 
-def _typed(measures: Measures) -> dict[str, str]:
+def _typed_measures(measures: Measures) -> dict[str, str]:
     """Return measures as the form's values.
 
     A saved size's measures have more decimals than a field accepts: 9.5000.

@@ -25,7 +25,7 @@ def with_another(values: Values, names: Iterable[str], box: Values | None = None
     return {"parcels": str(new)} | {numbered(name, new): found.get(name, "") for name in names}
 
 
-def without(values: Values, names: Iterable[str], parcel: int) -> dict[str, Any]:
+def remove_parcel(values: Values, names: Iterable[str], parcel: int) -> dict[str, Any]:
     """Return the values to change to remove this further parcel; later ones move up."""
     last = count_in(values)
     if not 2 <= parcel <= last:

@@ -124,7 +124,7 @@ def read(text: str, home: str) -> Pasted:
     rest = _take_phone(rest, country, pasted)
     others = others if "email" in pasted.parts else _take_email(others, pasted)
     others = others if "phone" in pasted.parts else _take_phone(others, country, pasted)
-    pasted.left += _plain(f"{others}\n{anothers}".split("\n"))
+    pasted.left += _clean_lines(f"{others}\n{anothers}".split("\n"))
     pieces = _pieces(rest)
     if "suburb" in pasted.parts:
         _take_lines(pieces, pasted)
@@ -186,7 +186,7 @@ def _take_place(text: str, home: str, pasted: Pasted) -> str:
         country: _last_codes(text, country)
         for country in sorted(reach, key=lambda code: code not in named)
     }
-    listed = _listed(codes)
+    listed = _find_places(codes)
     known = aliases_of(set(normalised.split())) if listed else []
     for country, written in codes.items():
         tried = (
@@ -230,7 +230,7 @@ def _last_codes(text: str, country: str) -> list[re.Match[str]]:
     return list(deque(CODES[country].finditer(text), MOST_CODES))[::-1]
 
 
-def _listed(codes: dict[str, list[re.Match[str]]]) -> dict[tuple[str, str], list[Locality]]:
+def _find_places(codes: dict[str, list[re.Match[str]]]) -> dict[tuple[str, str], list[Locality]]:
     """Return the listed places by country and postcode, for all these codes at once."""
     wanted = (
         active_places(country).filter(postcode__in=[_postcode(country, code) for code in written])
@@ -331,11 +331,13 @@ def _state_after(text: str, end: int, country: str) -> tuple[int, str]:
 
 def _pieces(text: str) -> list[str]:
     """Return the lines that aren't empty; a single line is split at its commas."""
-    lines = _plain(text.split("\n"))
-    return lines if len(lines) > 1 else _plain(re.split(r"[,;\t|]", lines[0])) if lines else []
+    lines = _clean_lines(text.split("\n"))
+    return (
+        lines if len(lines) > 1 else _clean_lines(re.split(r"[,;\t|]", lines[0])) if lines else []
+    )
 
 
-def _plain(lines: list[str]) -> list[str]:
+def _clean_lines(lines: list[str]) -> list[str]:
     plain = (LABEL.sub("", line.strip(" \t,;|<>")).strip(" \t,;|<>:") for line in lines)
     return [
         line

@@ -33,7 +33,10 @@ def filled_in(form: ParcelForm) -> ParcelForm:
 def what_to_do(form: ParcelForm, wrong: Iterable[ToFix] = ()) -> str:
     """Return which empty fields to add and which of `wrong` to check: `Add the email`."""
     empty, check = _names(form.missing), [_name(field) for field in wrong]
-    parts = [f"add {_and(empty)}" if empty else "", f"check {_and(check)}" if check else ""]
+    parts = [
+        f"add {_join_with_and(empty)}" if empty else "",
+        f"check {_join_with_and(check)}" if check else "",
+    ]
     found = " and ".join(part for part in parts if part)
     return found[:1].upper() + found[1:]
 
@@ -63,5 +66,5 @@ def _name(one: ToFix) -> str:
     return "what's inside" if one.field.name == "description" else f"the {one.inside}"
 
 
-def _and(words: Sequence[str]) -> str:
+def _join_with_and(words: Sequence[str]) -> str:
     return " and ".join(part for part in (", ".join(words[:-1]), words[-1]) if part)

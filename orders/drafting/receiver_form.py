@@ -12,7 +12,7 @@ from shipping_portal.accounts.address import addresses, countries, places
 from shipping_portal.accounts.address.countries import STATES, state_code
 from shipping_portal.accounts.address.phones import clean_phone, extension_of
 from shipping_portal.accounts.address.text import normalise_name, one_line
-from shipping_portal.accounts.formatting import PLACE, WORDS, say
+from shipping_portal.accounts.formatting import PLACE, WORDS, local_word
 from shipping_portal.accounts.models import Locality, PickupAddress, Sender
 from shipping_portal.carrier.messages import Party
 
@@ -51,12 +51,12 @@ def line(
 
 def labels(country: str) -> dict[str, str]:
     """Return that country's names for the parts of an address, by control."""
-    return {f"receiver_{part}": say(part.capitalize(), country) for part in PLACE}
+    return {f"receiver_{part}": local_word(part.capitalize(), country) for part in PLACE}
 
 
 def hint(country: str) -> str:
     """Return a hint for the first address line in that country."""
-    apart = f"{say('suburb', country)} and {say('postcode', country)}"
+    apart = f"{local_word('suburb', country)} and {local_word('postcode', country)}"
     return f"{addresses.LINE_ADVISED} characters or fewer fit on the label. Leave out the {apart}."
 
 
@@ -103,7 +103,7 @@ class ReceiverForm(addresses.OnceOnly):
         self.extension = ""
         super().__init__(*args, **options)
         self._take_territory()
-        self._speak()
+        self._localise_fields()
         for name in ("receiver_name", "receiver_company"):
             shorten(self.fields[name], current_contract().longest_name)
         for name, purpose in AUTOCOMPLETE.items():
@@ -117,13 +117,13 @@ class ReceiverForm(addresses.OnceOnly):
         self._offer_countries()
         self._offer_instructions()
 
-    def _speak(self) -> None:
+    def _localise_fields(self) -> None:
         """Label and require the address parts that are usual in its country."""
         country = self._country
         for part in PLACE:
             field = self.fields[f"receiver_{part}"]
-            field.label = say(part.capitalize(), country)
-            field.error_messages["required"] = f"Enter the {say(part, country)}."
+            field.label = local_word(part.capitalize(), country)
+            field.error_messages["required"] = f"Enter the {local_word(part, country)}."
         self.fields["receiver_line1"].help_text = hint(country)
         self.fields["receiver_postcode"].required = country not in countries.WITHOUT_POSTCODES
 
@@ -258,7 +258,9 @@ class ReceiverForm(addresses.OnceOnly):
         for name in LINES:
             repeated = addresses.repeats_place(cleaned.get(name, ""), *place)
             if repeated and not self._is_street(name, cleaned):
-                text = addresses.REPEATS.format(words=repeated, word=say("suburb", self._country))
+                text = addresses.REPEATS.format(
+                    words=repeated, word=local_word("suburb", self._country)
+                )
                 self.add_error(name, ValidationError(text, code="repeats"))
 
     def _is_street(self, name: str, cleaned: Cleaned) -> bool:
@@ -321,7 +323,7 @@ class ReceiverForm(addresses.OnceOnly):
         cleaned["receiver_postcode"] = places.postal_code(country, cleaned["receiver_postcode"])
         cleaned["receiver_state"] = state_code(country, cleaned.get("receiver_state", ""))
         if not cleaned["receiver_state"]:
-            self.add_error("receiver_state", f"Enter the {say('state', country)}.")
+            self.add_error("receiver_state", f"Enter the {local_word('state', country)}.")
 
     def _refuse_pair(self, suburb: str, postcode: str, near: tuple[Locality, ...]) -> None:
         self.near = near

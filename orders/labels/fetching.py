@@ -88,10 +88,10 @@ OTHERS = PlannedSelect(
 )
 def fetch_due_label(label: Label) -> None:
     """Fetch an order's due labels. A label that isn't ready is waited for; the order stays."""
-    end = _of_no_use(label.order)
+    end = _fields_if_unneeded(label.order)
     if end is None and gateway.is_reachable(label.order.account):
         return _fetch(label)
-    for one in (label, *_taken_along(label)):
+    for one in (label, *_other_wanted_sizes(label)):
         if end is None:
             one.postpone(
                 timezone.now() + UNREACHABLE_WAIT, state=Label.State.FAILED, problem=UNREACHABLE
@@ -100,7 +100,7 @@ def fetch_due_label(label: Label) -> None:
             one.finish(**end)
 
 
-def _of_no_use(order: Order) -> dict[str, str] | None:
+def _fields_if_unneeded(order: Order) -> dict[str, str] | None:
     """Return the fields for labels that are no longer needed, or None if they are still needed."""
     if order.status == Status.CANCELLED:
         return {"address": ""}
@@ -111,7 +111,7 @@ def _of_no_use(order: Order) -> dict[str, str] | None:
 
 def _fetch(label: Label) -> None:
     """Fetch this and the order's other sizes, from the booking reply's links or the order's own."""
-    client, others = _client_for(label), _taken_along(label)
+    client, others = _client_for(label), _other_wanted_sizes(label)
     taken = [label, *(one for one in others if label.is_spare or not one.is_spare)]
     named = [one for one in taken if one.address]
     unknown = [one for one in taken if not one.address]
@@ -122,10 +122,10 @@ def _fetch(label: Label) -> None:
     if not unknown:
         return
     try:
-        links = _links(label, client)
+        links = _read_links(label, client)
     except CarrierError as error:
         for place, one in enumerate(unknown, waiting):
-            _failed(one, error, client, place)
+            _record_failure(one, error, client, place)
         return
     for one in unknown:
         # Checking the order may have used most of the lease.
@@ -146,7 +146,7 @@ def _client_for(label: Label) -> Carrier:
     raise NotYet(timezone.now() + backoff(0, first=60.0))
 
 
-def _taken_along(label: Label) -> list[Label]:
+def _other_wanted_sizes(label: Label) -> list[Label]:
     """Return the order's other sizes that are wanted and that no worker is fetching.
 
     A file is stored only once anyway.
@@ -157,7 +157,7 @@ def _taken_along(label: Label) -> list[Label]:
     return found
 
 
-def _links(label: Label, client: Carrier) -> tuple[LabelLink, ...]:
+def _read_links(label: Label, client: Carrier) -> tuple[LabelLink, ...]:
     """Return the links that the order names now. Raises OperationOff if it can't be read."""
     viewed = client.view(label.order.carrier_order_id)
     label.order.note_cancellable(viewed.is_cancellable)
@@ -190,7 +190,7 @@ def _store(
         for one in (label, *same):
             store(one, file, at=timezone.now())
     except CarrierError as error:
-        _failed(label, error, client, place)
+        _record_failure(label, error, client, place)
         return True
     except OutOfReach:
         _wait(label, "We couldn't store the label.", place=place)
@@ -198,7 +198,7 @@ def _store(
     return False
 
 
-def _failed(label: Label, error: CarrierError, client: Carrier, place: int) -> None:
+def _record_failure(label: Label, error: CarrierError, client: Carrier, place: int) -> None:
     if client.contract.view and not isinstance(error, Crowded):
         # Next, look at the order.
         label.address = ""

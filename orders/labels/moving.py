@@ -77,7 +77,7 @@ def compare_with_rows(prefix: str) -> Counter[str]:
     """
     found: Counter[str] = Counter()
     last = f"{prefix}/"
-    for keys in _blocks(bucket.list_keys(last)):
+    for keys in _key_blocks(bucket.list_keys(last)):
         known = set(BucketFile.objects.filter(key__in=keys).values_list("key", flat=True))
         files.look_for_names(set(keys) - known)
         named = LabelBytes.objects.filter(address__gt=last, address__lte=keys[-1])
@@ -88,7 +88,7 @@ def compare_with_rows(prefix: str) -> Counter[str]:
     return found
 
 
-def _blocks(keys: Iterable[str]) -> Iterator[list[str]]:
+def _key_blocks(keys: Iterable[str]) -> Iterator[list[str]]:
     """Yield the keys in blocks. The bucket lists them in order."""
     left = iter(keys)
     while block := list(islice(left, LISTED)):

@@ -26,7 +26,7 @@ def note_move(change: OrderChange) -> None:
         data = {"status": str(change.new)}
         kind = WebhookKind(name.partition(".")[0])
         events.note(
-            order.sender, kind, lambda: _happened(name, order, change.at, **data), change.at
+            order.sender, kind, lambda: _parcel_event(name, order, change.at, **data), change.at
         )
 
 
@@ -47,7 +47,7 @@ def note_progress(order: Order, now: dt.datetime) -> None:
 
     def made() -> Happened:
         progress = str(order.progress)
-        return _happened(
+        return _parcel_event(
             "tracking.changed", order, now, progress=progress, progress_at=order.progress_at
         )
 
@@ -59,12 +59,12 @@ def note_label(label: Label, at: dt.datetime) -> None:
 
     def made() -> Happened:
         shown = {"size": label.size, "is_worthless": label.is_worthless}
-        return _happened("label.ready", label.order, at, label=shown)
+        return _parcel_event("label.ready", label.order, at, label=shown)
 
     events.note(label.order.sender, WebhookKind.LABEL, made, at)
 
 
-def _happened(name: str, order: Order, at: dt.datetime, **more: Any) -> Happened:
+def _parcel_event(name: str, order: Order, at: dt.datetime, **more: Any) -> Happened:
     facts = {"id": order.uuid, "reference": order.carrier_reference, "url": address_of(order)}
     return Happened(name, order.uuid.hex, at, {**facts, **more})
 

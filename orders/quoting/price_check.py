@@ -12,7 +12,7 @@ from orders.drafting.parcel_details import ParcelDetails
 from orders.drafting.receiver_form import line
 from shipping_portal.accounts.address import places
 from shipping_portal.accounts.address.countries import STATES, WITHOUT_POSTCODES
-from shipping_portal.accounts.formatting import plain, say
+from shipping_portal.accounts.formatting import local_word, plain
 from shipping_portal.accounts.models import Locality
 from shipping_portal.carrier.messages import Measures, Party
 
@@ -32,7 +32,8 @@ class PriceCheckForm(ParcelForm):
             kept += CONTENTS
         country = self._country
         place = line(
-            f"{say('Suburb', country)} or {say('postcode', country)}", needed="Enter where it goes."
+            f"{local_word('Suburb', country)} or {local_word('postcode', country)}",
+            needed="Enter where it goes.",
         )
         place.widget.attrs |= {"autofocus": True, "autocomplete": "off"}
         self.fields["place"] = place
@@ -66,7 +67,7 @@ class PriceCheckForm(ParcelForm):
             return self._unlisted(typed)
         found = places.suggest_places(country, typed, limit=1)
         if not found:
-            other, few = say("postcode", country), places.demo_places_note(country)
+            other, few = local_word("postcode", country), places.demo_places_note(country)
             text = (
                 f"“{typed}” isn't on the carrier's list. Check the spelling, or try the"
                 f" {other}.{few}"
@@ -85,7 +86,7 @@ class PriceCheckForm(ParcelForm):
         )
         if suburb and (postcode or country in WITHOUT_POSTCODES):
             return Locality(suburb=suburb, postcode=postcode)
-        both = f"{say('suburb', country)} and the {say('postcode', country)}"
+        both = f"{local_word('suburb', country)} and the {local_word('postcode', country)}"
         self.add_error("place", f"Enter both the {both}: there is no list of places to look in.")
         return None
 

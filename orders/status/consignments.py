@@ -31,7 +31,7 @@ class Together:
         return urlencode([("order", one.uuid) for one in self.labels])
 
 
-def together(order: Order) -> Together | None:
+def parcels_of_booking(order: Order) -> Together | None:
     """Return the parcels that were booked with this one, or None if it was booked alone."""
     if not order.parcel_count:
         return None
@@ -52,9 +52,9 @@ def _sentence(parcels: Sequence[Order]) -> str:
     for status, words in OTHERWISE.items():
         if waiting := [one for one in parcels if one.status == status]:
             verb = "is" if len(waiting) == 1 else "are"
-            sentences.append(f"{_named(waiting).capitalize()} {verb} {words}.")
+            sentences.append(f"{_name_parcels(waiting).capitalize()} {verb} {words}.")
     if free := [one for one in parcels if one.status in NEVER_BOOKED]:
-        sentences.append(f"Nothing was charged for {_named(free)}.")
+        sentences.append(f"Nothing was charged for {_name_parcels(free)}.")
     return " ".join(sentences)
 
 
@@ -65,7 +65,7 @@ def _price_of(parcels: Sequence[Order]) -> str:
     return f" for {money_in(sum((one.total for one in parcels), Decimal(0)), *currencies)}"
 
 
-def _named(parcels: Sequence[Order]) -> str:
+def _name_parcels(parcels: Sequence[Order]) -> str:
     """Return `parcel 2`, or `parcels 1 and 3`."""
     *first, last = [str(one.parcel_number) for one in parcels]
     return f"parcels {', '.join(first)} and {last}" if first else f"parcel {last}"

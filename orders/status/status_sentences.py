@@ -11,7 +11,13 @@ from orders.models import CancelAttempt, Order
 from orders.models.account import BOOKINGS, STOPPED, Pause
 from orders.models.statuses import Progress, Status
 from orders.status.status_labels import waits_for
-from shipping_portal.accounts.formatting import local_date, local_moment, money, money_in, say
+from shipping_portal.accounts.formatting import (
+    local_date,
+    local_moment,
+    local_word,
+    money,
+    money_in,
+)
 
 NO_ANSWER = "We don't have the carrier's answer"
 CAN_CHANGE = "You may be able to change the delivery"
@@ -272,7 +278,7 @@ def _before_pickup(order: Order, *, can_cancel: bool) -> str:
         return _return_before_pickup(order, booked_at, can_cancel=can_cancel)
     if order.first_mile == "drop-off":
         cancel = " Not sending it? Cancel it." if can_cancel else ""
-        parcel = say("parcel", order.sender.country)
+        parcel = local_word("parcel", order.sender.country)
         return format_html(DROP_OFF, booked_at, parcel, reverse("contact"), cancel)
     day = order.expected_pickup()
     pickup = local_date(day, order.sender) if day else "the next business day"

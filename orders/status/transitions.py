@@ -49,7 +49,7 @@ def create_due(
             order=order, old=Status.DRAFT, new=Status.BOOKING, by=by, reason=reason, at=at
         )
         insert_row(change)
-        _written(change)
+        _log_change(change)
         if order.returns_id is None:  # a return goes to the sender
             receivers.count_use(order.sender, order.details().receiver, at=at)
 
@@ -86,10 +86,10 @@ def move_to(
             setattr(order, name, value)
         notifications.notify_move(change)
         parcel_events.note_move(change)
-        _written(change)
+        _log_change(change)
 
 
-def _written(change: OrderChange) -> None:
+def _log_change(change: OrderChange) -> None:
     fields = change.order.log_fields()
     transaction.on_commit(
         partial(logger.info, "order_moved", old=change.old, new=str(change.new), **fields)

@@ -152,7 +152,7 @@ def parcel_context(request: MemberRequest, order: Order, state: str) -> dict[str
             and not returning.why_not_sent_back(order)
         ),
         "returns": _returns_of(order),
-        "together": consignments.together(order),
+        "together": consignments.parcels_of_booking(order),
         "is_put_away": order.status in Replacement.GOES_ON,
         "is_moving": (
             order.status in {Status.BOOKING, Status.BOOKED, Status.CANCELLING, Status.UNCONFIRMED}
@@ -206,14 +206,16 @@ def booking_progress(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     if request.GET.get("seen") == state:
         return HttpResponse(status=204)
     template = "orders/_booking.html" if "seen" in request.GET else "orders/booking.html"
-    pickup_has_come = places.has_come(found.pickup_date, found.details().pickup, timezone.now())
+    pickup_has_come = places.is_day_reached(
+        found.pickup_date, found.details().pickup, timezone.now()
+    )
     context = {
         "order": found,
         "state": state,
         "pace": pace,
         "pause": pause,
         "pickup_has_come": pickup_has_come,
-        "together": consignments.together(found),
+        "together": consignments.parcels_of_booking(found),
     }
     return render(request, template, context | {"milliseconds": POLL_MILLISECONDS.get(pace)})
 

@@ -44,7 +44,7 @@ def draft_page(request: MemberRequest, draft: Draft) -> HttpResponse:
     is_refused = draft.origin is not None and draft.origin.status == Status.REJECTED
     if draft.origin is None or draft.is_saved or not is_refused:
         return form_page(request, draft, form)
-    refused_fields.put_at(form, _refusal(draft.origin))
+    refused_fields.add_refused_fields(form, _refusal(draft.origin))
     return form_page(request, draft, form, order=draft.origin)
 
 
@@ -147,7 +147,7 @@ def _remove_parcel(request: MemberRequest, draft: Draft, form: ParcelForm) -> Ht
     """Remove a further parcel; the others keep their values."""
     number = request.POST["remove_parcel"]
     parcel = int(number) if number in map(str, form.further_numbers) else 0
-    drafts.change(draft, further_parcels.without(draft.values, form.box_names, parcel))
+    drafts.change(draft, further_parcels.remove_parcel(draft.values, form.box_names, parcel))
     return redirect(f"{reverse('draft', args=[draft.uuid])}#another")
 
 

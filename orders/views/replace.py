@@ -21,7 +21,7 @@ from orders.views.parcel import orders_of
 from orders.views.parcel_form import answer_form
 from orders.views.responses import begin_draft
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience, require_get_or_post
-from shipping_portal.accounts.formatting import PLACE, local_date, say
+from shipping_portal.accounts.formatting import PLACE, local_date, local_word
 from shipping_portal.carrier.messages import Party
 from shipping_portal.http.forms import render_form
 
@@ -90,7 +90,7 @@ def changed(before: ParcelDetails, after: ParcelDetails) -> Iterator[tuple[str, 
     for part, words in NAMES.items():
         was, now = getattr(before.receiver, part), getattr(after.receiver, part)
         if was != now:
-            yield say(words, after.receiver.country) if part in PLACE else words, was, now
+            yield local_word(words, after.receiver.country) if part in PLACE else words, was, now
     pairs = [
         ("Inside", before.description, after.description),
         ("Weight", _weight(before), _weight(after)),

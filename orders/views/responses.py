@@ -64,7 +64,7 @@ def take_prices(request: MemberRequest, draft: Draft, form: ParcelForm) -> Quote
     try:
         return drafts.ask_prices(draft, form.details(), by=request.user, now=timezone.now())
     except Rejected as error:
-        answers.put_at(form, error)
+        answers.add_price_rejection(form, error)
     except NO_PRICES as error:
         form.add_error(None, error_sentence(error, request.sender))
         form.may_wait = isinstance(error, awaiting_prices.WORTH_WAITING)

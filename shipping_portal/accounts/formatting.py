@@ -35,7 +35,7 @@ DEFAULT_COUNTRY = "AU"
 DOLLARS = {"AUD", "CAD", "USD", ""}
 
 
-def say(word: str, country: str) -> str:
+def local_word(word: str, country: str) -> str:
     """Return a word as that country says it: `say("postcode", "US")` is `ZIP code`.
 
     A capital letter is kept.

@@ -151,7 +151,7 @@ def _ask_prices(request: MemberRequest, draft: Draft, form: ParcelForm, now: dt.
     try:
         return drafts.ask_prices(draft, form.details(), by=request.user, now=now)
     except Rejected as error:
-        answers.put_at(form, error)
+        answers.add_price_rejection(form, error)
         refuse_invalid(form)
         raise
     except booking_rules.Suspended as error:

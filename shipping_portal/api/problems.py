@@ -138,11 +138,11 @@ def refuse_invalid(form: BaseForm) -> None:
 def answer_problems(api: NinjaAPI) -> None:
     """Make the API answer its own exceptions with problems. Django handles the rest."""
 
-    def say(request: HttpRequest, error: Any) -> HttpResponse:
+    def answer_error(request: HttpRequest, error: Any) -> HttpResponse:
         return answer(request, _problem_of(error))
 
     for kind in (ApiProblem, Http404, HttpError, Refused, ValidationError):
-        api.add_exception_handler(kind, say)
+        api.add_exception_handler(kind, answer_error)
 
 
 def _problem_of(error: Exception) -> ApiProblem:

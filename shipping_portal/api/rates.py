@@ -50,7 +50,7 @@ def booking_headers(sender: Sender, now: dt.datetime) -> dict[str, str]:
     """Return how many more parcels may be booked today, in the sender's zone."""
     sender.refresh_from_db(fields=["counted_on", "booked_today"])
     own, most = sender.own_bookings_a_day, sender.bookings_a_day
-    used = limits.used(sender, now)["booked_today"]
+    used = limits.count_used(sender, now)["booked_today"]
     return _headers(
         "bookings",
         most if own is None else min(own, most),

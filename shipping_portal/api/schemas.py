@@ -93,7 +93,7 @@ COUNTS = (
 )
 
 
-def _of(name: str, kind: Any, columns: Iterable[str], **more: Any) -> Any:
+def _build_schema(name: str, kind: Any, columns: Iterable[str], **more: Any) -> Any:
     """Return a schema with columns of one type, and others that may be null."""
     fields: Any = dict.fromkeys(columns, (kind, ...))
     return create_model(name, __base__=Schema, **fields, **more)
@@ -257,7 +257,7 @@ class LabelOut(Schema):
     is_worthless: bool = Field(description="Made with a test key: no carrier takes it.")
 
 
-ReceiverOut = _of(
+ReceiverOut = _build_schema(
     "ReceiverOut",
     str,
     ("name", "place", "country"),
@@ -342,7 +342,7 @@ class TrackingOut(Schema):
     scans: list[ScanOut]
 
 
-class AddressOut(_of("AddressParts", str, PARTS_OF_ADDRESS)):  # type: ignore[misc]
+class AddressOut(_build_schema("AddressParts", str, PARTS_OF_ADDRESS)):  # type: ignore[misc]
     """A receiver of the address book."""
 
     id: uuid.UUID = Field(alias="uuid")
@@ -357,7 +357,7 @@ class AddressesOut(Schema):
     next: str | None
 
 
-class ImportOut(_of("Rows", int, COUNTS)):  # type: ignore[misc]
+class ImportOut(_build_schema("Rows", int, COUNTS)):  # type: ignore[misc]
     """A file of parcels, with its rows by outcome. A person checks and books it on the pages."""
 
     id: uuid.UUID
@@ -413,7 +413,7 @@ class ImportRowsOut(Schema):
     next: str | None
 
 
-class StatementOut(_of("Amounts", Decimal, ("net", *COLUMNS))):  # type: ignore[misc]
+class StatementOut(_build_schema("Amounts", Decimal, ("net", *COLUMNS))):  # type: ignore[misc]
     """One week in one currency: `net` is the sum of the other amounts."""
 
     week: dt.date = Field(description="Its Monday.")

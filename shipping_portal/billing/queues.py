@@ -36,7 +36,7 @@ def _by_key(rule: OrderRule) -> Rule:
     return lambda now: Q(Exists(rule(now).filter(pk=OuterRef("pk"))))
 
 
-def _found(rule: OrderRule, now: dt.datetime) -> QuerySet[Order, int]:
+def _listed_keys(rule: OrderRule, now: dt.datetime) -> QuerySet[Order, int]:
     # Unordered: finding the lowest keys first took seven times as long with a million orders.
     return rule(now).order_by().values_list("pk", flat=True)[:MOST_LISTED]
 
@@ -47,7 +47,7 @@ def _as_key_list(rule: OrderRule) -> Rule:
     As a condition of the list, PostgreSQL expected nearly every order to match and compared each
     with every other: with 200,000 orders the count took two seconds, the list eight.
     """
-    return lambda now: Q(pk__in=list(_found(rule, now)))
+    return lambda now: Q(pk__in=list(_listed_keys(rule, now)))
 
 
 REPORTS = {
@@ -163,7 +163,7 @@ def other_queues() -> list[OneRule]:
     rules = RULES | {name: partial(rule, weeks=weeks) for name, rule in AFTER_REPORTS.items()}
     rows = Order.objects.all()
     orders = [
-        OneRule(rows, name, wait, "?needs={}", partial(_found, rules[name]))
+        OneRule(rows, name, wait, "?needs={}", partial(_listed_keys, rules[name]))
         for name, wait in ORDERS.items()
     ]
     return [

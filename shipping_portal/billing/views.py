@@ -112,7 +112,7 @@ def statement(request: MemberRequest, week: str) -> HttpResponse:
         "words": statements.week_words(monday, request.sender),
         "is_final": statements.is_final(monday, statements.final_until(), _today(request)),
         "statement": found,
-        "totals": [(it, *_compared(it, before)) for it in balances],
+        "totals": [(it, *_comparison(it, before)) for it in balances],
         "pending": _pending_of(request, found),
         "groups": lines.kind_groups(found),
         "names_currency": names_currency,
@@ -135,7 +135,7 @@ def _pending_of(request: MemberRequest, found: statements.Statement) -> list[dic
     return statements.pending_refunds(_orders_of(request).filter(pk__in=on_it))
 
 
-def _compared(balance: statements.Balance, before: dict[str, Decimal]) -> tuple[str, str]:
+def _comparison(balance: statements.Balance, before: dict[str, Decimal]) -> tuple[str, str]:
     """Return `$96.18 more` than the week before, and its tone, or "" if there is none."""
     change = balance.net - before.get(balance.currency, balance.net)
     more_or_less, tone = ("more", "warn") if change > 0 else ("less", "ok")
@@ -179,7 +179,7 @@ def charge_is_wrong(request: MemberRequest) -> HttpResponse:
     """
     if "line" not in request.GET:
         return redirect("billing")
-    chosen = _chosen(request)
+    chosen = _chosen_charges(request)
     disputable = [
         line for line in chosen if lines.dispute_state(line, request.sender)["may_dispute"]
     ]
@@ -198,13 +198,13 @@ def charge_is_wrong(request: MemberRequest) -> HttpResponse:
         )
     else:
         messages.info(request, "It's being reviewed already.")
-    return redirect(_back(chosen))
+    return redirect(_explanation_page(chosen))
 
 
 SENT = "Sent to support. You'll see the answer next to the charge."
 
 
-def _chosen(request: MemberRequest) -> list[Charge]:
+def _chosen_charges(request: MemberRequest) -> list[Charge]:
     """Return the user's charges that the address names; 404 for none, too many, or another's."""
     try:
         keys = {whole_number(text) for text in request.GET.getlist("line")[: PAGE + 1]}
@@ -217,7 +217,7 @@ def _chosen(request: MemberRequest) -> list[Charge]:
     return found
 
 
-def _back(chosen: list[Charge]) -> str:
+def _explanation_page(chosen: list[Charge]) -> str:
     """Return where the charges are explained: for several, the statement."""
     one = len(chosen) == 1
     return (
@@ -235,7 +235,12 @@ def _page(
         row["declared"] = line_reasons.declared_words(row["charge"], request.sender)
         row["measured"] = line_reasons.measured_words(row["charge"], request.sender)
     may_dispute = any(row["may_dispute"] for row in rows)
-    context = {"rows": rows, "form": form, "back": _back(chosen), "may_dispute": may_dispute}
+    context = {
+        "rows": rows,
+        "form": form,
+        "back": _explanation_page(chosen),
+        "may_dispute": may_dispute,
+    }
     return render(request, "billing/charge_is_wrong.html", context, status=status)
 
 

@@ -211,7 +211,9 @@ class Carrier:
     def _page(self, method: str, url: str, read: Reader[Tracked], ends_at: float) -> Tracked:
         self._wait("track", ends_at)
         request = Request(method, url, self._api_headers(None, ""), may_repeat=True)
-        return self._logged("track", self._path(url), request, self._limits(ends_at, LISTS), read)
+        return self._logged(
+            "track", self._logged_path(url), request, self._limits(ends_at, LISTS), read
+        )
 
     def subscribe(self, reference: str) -> Tracked:
         """Request webhooks for a parcel booked elsewhere (§4).
@@ -298,7 +300,7 @@ class Carrier:
         self._wait(name, not_after)
         ends_at = time.monotonic() + min(seconds or self._deadline, self._deadline)
         return self._logged(
-            name, self._path(url), request, self._limits(ends_at, cap, not_after), read
+            name, self._logged_path(url), request, self._limits(ends_at, cap, not_after), read
         )
 
     def _address(
@@ -318,7 +320,7 @@ class Carrier:
             f"{self._base_url}{path}{'?' + urlencode(values) if values else ''}",
         )
 
-    def _path(self, url: str) -> str:
+    def _logged_path(self, url: str) -> str:
         """Return the part of an address that the request log stores."""
         return urlsplit(url).path.removeprefix(urlsplit(self._base_url).path)
 

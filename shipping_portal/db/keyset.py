@@ -79,14 +79,14 @@ class Keyset:
         key = key or self.key(on)
         is_descending = self.is_descending != is_back
         if key:
-            rows = rows.filter(self._beyond(*key, past="lt" if is_descending else "gt"))
+            rows = rows.filter(self._past_key(*key, past="lt" if is_descending else "gt"))
         sign = "-" if is_descending else ""
         columns = dict.fromkeys((self.column, "pk"))
         found = list(rows.order_by(*(sign + column for column in columns))[: PAGE + 1])
         is_more, found = len(found) > PAGE, found[:PAGE]
         if is_back:
             found.reverse()
-        first, last = self._written(found[:1]), self._written(found[-1:])
+        first, last = self._key_of_row(found[:1]), self._key_of_row(found[-1:])
         return Page(
             found,
             first if (is_more if is_back else key) else None,
@@ -103,7 +103,7 @@ class Keyset:
         except ValueError:
             return None
 
-    def _beyond(self, value: Any, number: int, *, past: str) -> Q:
+    def _past_key(self, value: Any, number: int, *, past: str) -> Q:
         further = Q(**{f"pk__{past}": number})
         if self.column == "pk":
             return further
@@ -112,7 +112,7 @@ class Keyset:
             Q(**{f"{self.column}__{past}": value}) | further
         )
 
-    def _written(self, rows: list[Any]) -> str | None:
+    def _key_of_row(self, rows: list[Any]) -> str | None:
         """Return the row's key, or None without a row."""
         for row in rows:
             return str(row.pk) if self.column == "pk" else f"{getattr(row, self.column)}.{row.pk}"

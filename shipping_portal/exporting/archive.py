@@ -75,7 +75,7 @@ class Archive:
     def add(self, path: str, content: bytes, *, is_packed: bool = True) -> None:
         """Add a whole file."""
         self._zip.writestr(self._entry(path, is_packed=is_packed), content)
-        self._checked(path, hashlib.sha256(content).hexdigest())
+        self._add_checksum(path, hashlib.sha256(content).hexdigest())
 
     def add_text(self, path: str, text: str) -> None:
         self.add(path, text.encode())
@@ -83,7 +83,7 @@ class Archive:
     def add_sheet(self, path: str, sheet: SheetWriter) -> None:
         sha256 = hashlib.file_digest(sheet.end(), "sha256").hexdigest()
         self._copy(path, sheet.end())
-        self._checked(path, sha256)
+        self._add_checksum(path, sha256)
 
     def add_label(self, label: Label, order: Order, name: str) -> bool:
         """Add the carrier's own file, byte for byte.
@@ -106,7 +106,7 @@ class Archive:
         with self._zip.open(self._entry(path), "w", force_zip64=True) as entry:
             shutil.copyfileobj(content, entry)
 
-    def _checked(self, path: str, sha256: str) -> None:
+    def _add_checksum(self, path: str, sha256: str) -> None:
         self._checksums.write(f"{sha256}  {path}\n".encode())
         self._parts.cut()
 

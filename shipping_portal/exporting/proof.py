@@ -12,7 +12,7 @@ from orders.labels.originals import FOLDERS, why_none
 from orders.models import Label, Order
 from orders.quoting.offers import money_lines
 from orders.status.status_labels import status_label
-from shipping_portal.accounts.formatting import money, money_in, plain, say
+from shipping_portal.accounts.formatting import local_word, money, money_in, plain
 from shipping_portal.exporting import rows
 from shipping_portal.exporting.archive import Archive
 from shipping_portal.exporting.parts import Lease
@@ -169,7 +169,7 @@ def _label_facts(label: Label) -> Facts:
 def proof_text(found: Proof) -> str:
     """Return all of it, in sections with underlined titles."""
     order = found.order
-    noun = say("Parcel", order.sender.country)
+    noun = local_word("Parcel", order.sender.country)
     title = f"{noun} {order.carrier_reference} to {order.receiver_name}"
     sections = [
         (title, _head_lines(found)),

@@ -60,7 +60,7 @@ class Asked:
     unsure_prices: int  # prices of one piece, or of a whole line
 
 
-def asked(rows: Iterable[ImportRow], typed: Mapping[int, Mapping[str, str]]) -> Asked:
+def find_questions(rows: Iterable[ImportRow], typed: Mapping[int, Mapping[str, str]]) -> Asked:
     """Return the questions about these rows to fix; `typed` has each row's values, by key."""
     found: dict[str, Correction] = {}
     money: dict[str, int] = {}
@@ -75,14 +75,16 @@ def asked(rows: Iterable[ImportRow], typed: Mapping[int, Mapping[str, str]]) -> 
             one = found.setdefault(kind, Correction(kind))
             one.rows[row.pk] = right
             if len(one.examples) < SHOWN:
-                one.examples.append((row.number, _shown(values, right), _shown(right, right)))
+                one.examples.append(
+                    (row.number, _join_values(values, right), _join_values(right, right))
+                )
     return Asked(money, blank, [found[kind] for kind in LABELS if kind in found], unsure)
 
 
 def correct(file: Import, kind: str, now: dt.datetime) -> int:
     """Correct every row of one kind and check it again; return how many."""
     rows = row_form.to_fix(file)
-    found = asked(rows, row_form.typed_in(file, rows)).corrections
+    found = find_questions(rows, row_form.typed_in(file, rows)).corrections
     right = next((one.rows for one in found if one.kind == kind), {})
     return _check([(row, right[row.pk]) for row in rows if row.pk in right], now)
 
@@ -135,11 +137,11 @@ def _decide(file: Import, decided: Mapping[str, Any]) -> None:
     file.constants = locked.constants | dict(decided)
     Import.objects.filter(pk=file.pk).update(constants=file.constants)
     mapping = ColumnMapping.objects.filter(sender=file.sender, fingerprint=file.fingerprint)
-    mapping.update(constants=columns.lasting(file.constants))
+    mapping.update(constants=columns.lasting_constants(file.constants))
 
 
 def _check(rows: list[tuple[ImportRow, dict[str, str]]], now: dt.datetime) -> int:
-    due = [row for row, right in rows if checking.again(row, right, now)]
+    due = [row for row, right in rows if checking.schedule_check(row, right, now)]
     enqueue("check-row", *(row.pk for row in due[: checking.ENQUEUED_AT_ONCE]))
     return len(due)
 
@@ -205,5 +207,5 @@ def _without_place(row: ImportRow, values: Mapping[str, str]) -> dict[str, str]:
     return {} if right.get("receiver_line1", "street") == "" else right
 
 
-def _shown(values: Mapping[str, str], names: Iterable[str]) -> str:
+def _join_values(values: Mapping[str, str], names: Iterable[str]) -> str:
     return ", ".join(filter(None, (values.get(name, "") for name in names))) or "blank"

@@ -46,7 +46,7 @@ class AlreadyBought(Exception):
 def pause(file: Import, now: dt.datetime) -> None:
     """Stop starting rows; rows already sent continue."""
     if Import.objects.filter(pk=file.pk, paused_at=None).update(paused_at=now):
-        finishing.paused(file, now)
+        finishing.notify_before_pause(file, now)
 
 
 def resume(file: Import) -> bool:
@@ -111,7 +111,7 @@ def _submit(row: ImportRow, now: dt.datetime) -> Order:
 
     Raises AlreadyBought, NotYet, and what orders.booking.submit raises.
     """
-    if duplicate := duplicates.bought(row, row.reference):
+    if duplicate := duplicates.find_booked_order(row, row.reference):
         raise AlreadyBought(duplicate)
     if row.quote is None or row.booked_by is None or not row.product_code:
         raise booking_rules.ServiceNotOffered

@@ -133,7 +133,7 @@ def _read_amounts(line: CellsOfRow) -> None:
     currency = line.values.pop(CURRENCY, "") or line.head.cell(line.file.columns.get(CURRENCY))
     for name in AMOUNTS & line.values.keys():
         number, code = currencies.read(line.values[name])
-        stated = currency or currencies.stated(line.file.header[line.file.columns[name]])
+        stated = currency or currencies.currency_in_name(line.file.header[line.file.columns[name]])
         if code := code or currencies.currency_of(stated):
             line.values[name] = f"{code} {number}"
     if "item_1_value" in line.values:
@@ -159,7 +159,7 @@ def _value_of_one(line: CellsOfRow) -> str:
     header, cells, place = line.file.header, line.row.cells, line.file.columns["item_1_value"]
     answer = line.file.constants.get(PRICES)
     if shops.is_price_of_line(header, place):
-        return currencies.of_one(text, shops.bought(header, cells) or times)
+        return currencies.of_one(text, shops.pieces_per_price(header, cells) or times)
     is_of_one = times in ("", "0", "1") or answer == OF_PIECE
     if is_of_one or shops.is_price_of_piece(header, place):
         return text

@@ -59,13 +59,17 @@ def begin(
     ColumnMapping.objects.update_or_create(
         sender=file.sender,
         fingerprint=file.fingerprint,
-        defaults={"columns": matched, "constants": columns.lasting(constants), "used_at": now},
+        defaults={
+            "columns": matched,
+            "constants": columns.lasting_constants(constants),
+            "used_at": now,
+        },
     )
     enqueue_first(file, "check-row", State.NEW)
     return True
 
 
-def again(row: ImportRow, corrected: dict[str, str], now: dt.datetime) -> bool:
+def schedule_check(row: ImportRow, corrected: dict[str, str], now: dt.datetime) -> bool:
     """Schedule a check of one corrected row.
 
     Returns False if it is booked, or somebody was faster.
@@ -153,7 +157,7 @@ def price_again(file: Import, now: dt.datetime) -> int:
 def take_all(file: Import, why: str, now: dt.datetime) -> int:
     """Accept and check every row left out for this reason by its shop; return how many."""
     left_out = file.rows.filter(**{"state": State.SKIPPED, f"problems__{shops.STATUS}": [why]})
-    taken = sum(again(row, {shops.STATUS: "yes"}, now) for row in left_out)
+    taken = sum(schedule_check(row, {shops.STATUS: "yes"}, now) for row in left_out)
     enqueue_first(file, "check-row", State.NEW)
     return taken
 
@@ -169,7 +173,7 @@ def _leave_out(read: ReadRow) -> Outcome:
 
 
 def _refuse_shape(read: ReadRow) -> Outcome:
-    shape = leaving_out.odd_shape(read.row)
+    shape = leaving_out.cell_count_problem(read.row)
     return _to_fix({"": [shape]}) if shape else {}
 
 
@@ -181,7 +185,7 @@ def _refuse_values(read: ReadRow) -> Outcome:
 
 def _skip_duplicate(read: ReadRow) -> Outcome:
     reference = _reference(read)
-    why = duplicates.bought(read.row, reference) or duplicates.on_an_earlier_row(
+    why = duplicates.find_booked_order(read.row, reference) or duplicates.find_earlier_row(
         read.row, reference
     )
     return {"state": State.SKIPPED, "problems": {"": [why]}} if why else {}
@@ -198,7 +202,7 @@ def _price(read: ReadRow) -> Outcome:
             file.sender, details, by=file.made_by, now=timezone.now(), typed=False
         )
     except Rejected as error:
-        answers.put_at(read.form, error)
+        answers.add_price_rejection(read.form, error)
         return _refuse_values(read)
     if not bookable(quote.products):
         _tell_why_none(quote, read.form)

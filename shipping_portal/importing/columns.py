@@ -82,7 +82,7 @@ def fields(sender: Sender, address: PickupAddress) -> list[Field]:
     return found
 
 
-def lasting(constants: Mapping[str, Any]) -> dict[str, Any]:
+def lasting_constants(constants: Mapping[str, Any]) -> dict[str, Any]:
     """Return what also applies to the next file; rates and units of one file don't."""
     return {
         name: what

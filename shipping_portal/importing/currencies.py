@@ -66,14 +66,14 @@ def read(text: str) -> tuple[str, str]:
     return number, currency_of(before) or currency_of(after)
 
 
-def stated(name: str) -> str:
+def currency_in_name(name: str) -> str:
     """Return the currency in a column's name: “Price (USD)”, or "" for none."""
     return next(
         (word.upper() for word in normalise_name(name).split() if CODES.fullmatch(word.upper())), ""
     )
 
 
-def bare(name: str) -> str:
+def name_without_currency(name: str) -> str:
     """Return a column's normalised name without the currency in it."""
     return " ".join(
         word for word in headings.plain(name).split() if not CODES.fullmatch(word.upper())

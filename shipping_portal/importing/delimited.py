@@ -53,7 +53,8 @@ def has_quotes(text: str) -> bool:
     """
     if (
         '"' not in text
-        or shops.of(text[:LONGEST_HEADER].partition("\n")[0].rstrip("\r").split("\t")) == AMAZON
+        or shops.find_shop(text[:LONGEST_HEADER].partition("\n")[0].rstrip("\r").split("\t"))
+        == AMAZON
     ):
         return False
     try:

@@ -23,7 +23,7 @@ def reference_of(row: ImportRow, typed: str) -> str:
     return typed if is_own and row.file.constants.get("customer_reference") != typed else ""
 
 
-def bought(row: ImportRow, reference: str) -> str:
+def find_booked_order(row: ImportRow, reference: str) -> str:
     """Return which order has this number, or "" if none has it or the row was allowed."""
     if not reference or row.corrected.get(ANYWAY):
         return ""
@@ -33,10 +33,10 @@ def bought(row: ImportRow, reference: str) -> str:
         sender=row.file.sender, customer_reference__in={reference, as_written}
     )
     order = orders.exclude(status__in=NOT_BOUGHT).order_by("-pk").first()
-    return _already(order) if order else ""
+    return _booked_sentence(order) if order else ""
 
 
-def on_an_earlier_row(row: ImportRow, reference: str) -> str:
+def find_earlier_row(row: ImportRow, reference: str) -> str:
     """Return the earlier row with this number. Unchecked rows are read as typed."""
     if not reference or row.corrected.get(ANYWAY):
         return ""
@@ -60,7 +60,7 @@ def leave_out(file: Import, states: Collection[str]) -> None:
     )
     seen: dict[str, str] = {}
     mine = list(rows.only("pk", "number", "reference").order_by("number"))
-    taken = _taken(file, sorted({row.reference for row in mine}))
+    taken = _taken_messages(file, sorted({row.reference for row in mine}))
     for row in mine:
         text = taken.get(row.reference) or seen.get(row.reference)
         if text:
@@ -69,7 +69,7 @@ def leave_out(file: Import, states: Collection[str]) -> None:
         seen[row.reference] = f"Your order number {row.reference} is on row {row.number} too."
 
 
-def _taken(file: Import, references: list[str]) -> dict[str, str]:
+def _taken_messages(file: Import, references: list[str]) -> dict[str, str]:
     """Return the message for each number that is booked or waiting to be booked."""
     found = {}
     for start in range(0, len(references), AT_ONCE):
@@ -81,10 +81,10 @@ def _taken(file: Import, references: list[str]) -> dict[str, str]:
             found[reference] = f"Your order number {reference} waits to be booked, from {name}."
         orders = Order.objects.filter(sender=file.sender, customer_reference__in=some)
         for order in orders.exclude(status__in=NOT_BOUGHT).order_by("pk"):
-            found[order.customer_reference] = _already(order)
+            found[order.customer_reference] = _booked_sentence(order)
     return found
 
 
-def _already(order: Order) -> str:
+def _booked_sentence(order: Order) -> str:
     state = f"is booked already: {order}" if order.is_held else "has a parcel already"
     return f"Your order number {order.customer_reference} {state}."

@@ -49,7 +49,7 @@ def _finish(file: Import, now: dt.datetime) -> None:
         outbox.notify(_event(file, counts, now), now=now)
 
 
-def paused(file: Import, now: dt.datetime) -> None:
+def notify_before_pause(file: Import, now: dt.datetime) -> None:
     """Notify of failures before a pause that may be permanent, in the transaction that pauses."""
     if file.state == Import.State.BOOKING and file.finished_at is None:
         counts = progress.counts(file)

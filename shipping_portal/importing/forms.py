@@ -224,7 +224,7 @@ class MatchForm(forms.Form):
             table = units.TABLES.get(units.KINDS.get(field.name, ""))
             preview = [cells[at] for cells in firsts if 0 <= at < len(cells)]
             constant = self[f"all_{field.name}"] if f"all_{field.name}" in self.fields else None
-            unit = units.stated(self.file.header[at], table) if table and preview else ""
+            unit = units.unit_in_text(self.file.header[at], table) if table and preview else ""
             yield Match(field, column, constant, preview, unit)
 
 
@@ -256,7 +256,7 @@ def _suggested(file: Import, matched: dict[str, int]) -> dict[str, str]:
         >= units.MEASURES.keys()
     ):
         found[columns.SIZE] = str(size.uuid)
-    if address and shops.of(file.header) and "receiver_email" not in matched:
+    if address and shops.find_shop(file.header) and "receiver_email" not in matched:
         # Etsy doesn't reveal the buyer's: the carrier writes to the shop
         found["receiver_email"] = address.email
     return found

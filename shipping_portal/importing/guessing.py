@@ -46,11 +46,11 @@ def guess_columns(header: list[str], wanted: list[Field], filled: Collection[int
     for *_, name, place in sorted(wishes, key=lambda wish: wish[:2]):
         if name not in found and place not in found.values():
             found[name] = place
-    if shops.of(header) == "Xero":  # its contacts are businesses, or people without one
+    if shops.find_shop(header) == "Xero":  # its contacts are businesses, or people without one
         named = (at for at, name in enumerate(header) if normalise_name(name) == "contactname")
         if (at := next(named, None)) not in (None, found.get("receiver_name")):
             found["receiver_company"] = at
-    if shops.of(header) == "PayPal":  # payments in it come from the buyer to us
+    if shops.find_shop(header) == "PayPal":  # payments in it come from the buyer to us
         names = [headings.plain(name) for name in header]
         found["receiver_email"] = names.index("from email address")
         found["receiver_line1"] = names.index("address line 1")
@@ -86,7 +86,7 @@ def _without_ounces(header: list[str], found: Places) -> Places:
         return found | {WEIGHT: ounces}
     return (
         found | {OUNCES: ounces}
-        if units.stated(header[weight], TABLES[WEIGHT_UNIT]) == "lb"
+        if units.unit_in_text(header[weight], TABLES[WEIGHT_UNIT]) == "lb"
         else found
     )
 
@@ -102,18 +102,18 @@ def _is_split_name(header: list[str], found: Mapping[str, int]) -> bool:
 
 def _rank(field: Field, name: str) -> int | None:
     """Return how well a column name fits: lower is better, below 0 if it names the receiver."""
-    words, label = _words(field, name), _words(field, field.label)
-    if words in ONLY_WITH_UNIT and not units.stated(name, units.NAMES):
+    words, label = _name_without_unit(field, name), _name_without_unit(field, field.label)
+    if words in ONLY_WITH_UNIT and not units.unit_in_text(name, units.NAMES):
         return None
     known = (*SYNONYMS.get(field.name, ()), label)
-    if bare := next((one for one in _bare(field, words) if one in known), ""):
+    if bare := next((one for one in _names_without_owner(field, words) if one in known), ""):
         return known.index(bare) - (LAST if ANYWHERE.match(words) else 2 * LAST)
     if words not in known:
         return None
     return LAST if (field.name, words) == SHOPS_NUMBER else known.index(words)
 
 
-def _bare(field: Field, words: str) -> Iterator[str]:
+def _names_without_owner(field: Field, words: str) -> Iterator[str]:
     """Yield a column name without its owner: “delivery address city” becomes city."""
     if field.name.startswith("receiver_") or field.name == ADDRESS:
         if words.endswith(" shipping"):
@@ -125,9 +125,9 @@ def _bare(field: Field, words: str) -> Iterator[str]:
         yield found[1]
 
 
-def _words(field: Field, name: str) -> str:
+def _name_without_unit(field: Field, name: str) -> str:
     """Return the normalised name, without the unit of a measure or the currency of an amount."""
     if field.name in AMOUNTS:
-        return currencies.bare(name)
+        return currencies.name_without_currency(name)
     kind = KINDS.get(field.name)
-    return units.bare(name, TABLES[kind]) if kind else headings.plain(name)
+    return units.words_without_units(name, TABLES[kind]) if kind else headings.plain(name)

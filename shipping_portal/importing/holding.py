@@ -22,7 +22,7 @@ def hold(file: Import, *, text: str, by: User, reason: str, now: dt.datetime) ->
     """Hold an import. Rows already sent continue; its sender sees the text. Raises Refused."""
     if not Import.objects.filter(pk=file.pk, hold="").update(hold=text, paused_at=now):
         raise Refused("This import is held already.")
-    finishing.paused(file, now)
+    finishing.notify_before_pause(file, now)
     _write("import held", file, by, f"{reason} Its sender reads “{text}”", now)
 
 

@@ -103,4 +103,4 @@ def _whole_weight(lines: Sequence[Cells], given: Cells) -> str:
     counts = [line.get("item_1_quantity") or given.get("item_1_quantity") or "1" for line in lines]
     if not all(PLAIN_NUMBER.fullmatch(text) and len(text) <= LONGEST for text in counts):
         return ""
-    return units.added(weights, [Decimal(text) for text in counts], units.WEIGHTS)
+    return units.add_measures(weights, [Decimal(text) for text in counts], units.WEIGHTS)

@@ -36,7 +36,7 @@ SIZE = ("length", "width", "height", SIZE_UNIT)
 
 def join(file: Import) -> int:
     """Join due rows that are one parcel, in a transaction; return how many joined another."""
-    joined = list(_joined(file))
+    joined = list(_rows_to_join(file))
     ImportRow.objects.bulk_update(joined, ["state", "due_at", "joined_into"], batch_size=AT_ONCE)
     return len(joined)
 
@@ -61,14 +61,14 @@ def _check_again(head: ImportRow, now: dt.datetime) -> bool:
     return head.state == State.SKIPPED or head.finish(**due_for_check(now), tries=0)
 
 
-def _joined(file: Import) -> Iterator[ImportRow]:
+def _rows_to_join(file: Import) -> Iterator[ImportRow]:
     """Yield further rows with the row that each joins."""
     heads: dict[str, list[ImportRow]] = defaultdict(list)
     for row in file.rows.order_by("number"):
-        number = _value(row, file, "customer_reference")
+        number = _row_value(row, file, "customer_reference")
         if not number or not _is_whole(row, file):
             continue
-        head = _head(row, file, heads[number])
+        head = _find_head(row, file, heads[number])
         if head is None or row.state != State.NEW or row.corrected.get(duplicates.ANYWAY):
             heads[number].append(row)
         else:
@@ -76,12 +76,17 @@ def _joined(file: Import) -> Iterator[ImportRow]:
             yield row
 
 
-def _head(row: ImportRow, file: Import, heads: list[ImportRow]) -> ImportRow | None:
-    where = _where(row, file)
+def _find_head(row: ImportRow, file: Import, heads: list[ImportRow]) -> ImportRow | None:
+    where = _address_words(row, file)
     if not any(where):
         return heads[-1] if heads and _fits(row, heads[-1], file) else None
     return next(
-        (head for head in heads if _where(head, file) == where and _may_join(row, head, file)), None
+        (
+            head
+            for head in heads
+            if _address_words(head, file) == where and _may_join(row, head, file)
+        ),
+        None,
     )
 
 
@@ -92,15 +97,15 @@ def _may_join(row: ImportRow, head: ImportRow, file: Import) -> bool:
 
 def _fits(row: ImportRow, head: ImportRow, file: Import) -> bool:
     """Return whether a row has the same size as the other, or none."""
-    sizes = [{_value(one, file, side) for one in (row, head)} - {""} for side in SIZE]
+    sizes = [{_row_value(one, file, side) for one in (row, head)} - {""} for side in SIZE]
     return all(len(named) < 2 for named in sizes)
 
 
-def _where(row: ImportRow, file: Import) -> list[str]:
-    return [" ".join(_value(row, file, name).casefold().split()) for name in ADDRESS]
+def _address_words(row: ImportRow, file: Import) -> list[str]:
+    return [" ".join(_row_value(row, file, name).casefold().split()) for name in ADDRESS]
 
 
-def _value(row: ImportRow, file: Import, name: str) -> str:
+def _row_value(row: ImportRow, file: Import, name: str) -> str:
     """Return the row's value of a field: corrected, or as typed."""
     return str(row.corrected.get(name, row.seen(file.columns.get(name))))
 

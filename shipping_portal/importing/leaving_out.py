@@ -27,7 +27,7 @@ def _says_more_than_a_sum(row: ImportRow) -> bool:
     return any(cell and not shops.is_a_sum([cell]) for cell in cells)
 
 
-def odd_shape(row: ImportRow) -> str:
+def cell_count_problem(row: ImportRow) -> str:
     """Return the problem of a row with a cell too many or too few that nobody has seen, or ""."""
     if row.corrected.keys() - {shops.STATUS, unread.SEEN}:
         return ""

@@ -245,7 +245,7 @@ def _sheet_of(head: ImportRow, file: Import, width: int) -> Iterator[list[str]]:
     places = items.places(lines)
     for at, row in enumerate(head.of_parcel):
         number = places.index(at) + 1 if at in places else 0
-        mine = dict(_item_put_right(head, file, number))
+        mine = dict(_item_corrections(head, file, number))
         whole = {
             name: text for name, text in right.items() if not at and not name.startswith("item_")
         }
@@ -274,7 +274,7 @@ def _whole_weight(head: ImportRow, file: Import) -> str:
     )
 
 
-def _item_put_right(head: ImportRow, file: Import, number: int) -> Iterator[tuple[str, str]]:
+def _item_corrections(head: ImportRow, file: Import, number: int) -> Iterator[tuple[str, str]]:
     """Yield one item's corrections by its row's columns; without customs ones, its description."""
     for name, text in head.corrected.items():
         of_first = name.replace(f"item_{number}_", "item_1_")

@@ -112,7 +112,7 @@ def read(data: bytes) -> Sheet:
             f"This file has {len(names):,} columns. One import takes at most {MOST_COLUMNS}."
         )
     header = [
-        _plain(name).strip() or f"Column {place}" for place, name in enumerate(names, start=1)
+        _clean_cell(name).strip() or f"Column {place}" for place, name in enumerate(names, start=1)
     ]
     rows = _rows(_without_what_is_below(lines, names, dropped), len(header))
     _note_cells(rows, notes)
@@ -239,7 +239,7 @@ def _without_what_is_below(lines: Lines, names: list[str], dropped: list[str]) -
         if (
             filled == again
             or BELOW.match(" ".join(filled))
-            or (is_first and _describes(names, line))
+            or (is_first and _is_like_a_header(names, line))
         ):
             dropped.append(" ".join(filled)[:80])
         else:
@@ -247,7 +247,7 @@ def _without_what_is_below(lines: Lines, names: list[str], dropped: list[str]) -
             yield number, line
 
 
-def _describes(names: list[str], line: list[str]) -> bool:
+def _is_like_a_header(names: list[str], line: list[str]) -> bool:
     """Return whether half of these cells describe their columns.
 
     “Current order status.”, “Required”.
@@ -299,10 +299,10 @@ def _row(number: int, line: list[str], width: int) -> list[str]:
         raise UnreadableFile(
             f"A cell on row {number} has more than {LONGEST_CELL:,} characters. Shorten it."
         )
-    return [_plain(cell) if cell.startswith(MARKED) else cell for cell in line]
+    return [_clean_cell(cell) if cell.startswith(MARKED) else cell for cell in line]
 
 
-def _plain(cell: str) -> str:
+def _clean_cell(cell: str) -> str:
     """Return the cell without marks against calculating or shortening; formulas stay text."""
     if as_text := AS_TEXT.fullmatch(cell) or AS_TEXT_TOO.fullmatch(cell):
         return as_text[1]

@@ -116,7 +116,9 @@ def save(
             if wanted and alike_problem(one, values(one, file, size)) == wanted
         ]
     saved = [
-        one for one in rows if checking.again(one, dict(corrected if one is row else shared), now)
+        one
+        for one in rows
+        if checking.schedule_check(one, dict(corrected if one is row else shared), now)
     ]
     if len(saved) > 1:
         enqueue("check-row", *(one.pk for one in saved[: checking.ENQUEUED_AT_ONCE]))
@@ -141,7 +143,7 @@ def save_changed(
         is_changed = any(
             text != str(form.initial.get(name, "")) for name, text in corrected.items()
         )
-        if is_changed and checking.again(row, corrected, now):
+        if is_changed and checking.schedule_check(row, corrected, now):
             due.append(row.pk)
     enqueue("check-row", *due[: checking.ENQUEUED_AT_ONCE])
     return len(due)

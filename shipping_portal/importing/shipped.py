@@ -82,7 +82,7 @@ UPLOADS = {
 def upload_of(file: Import) -> Upload:
     """Return the columns for this file's shop, or the file's own with three more."""
     own = {name: f"[{normalise_name(name)}]" for name in file.header}
-    return UPLOADS.get(shops.of(file.header)) or Upload(own | MORE, item="")
+    return UPLOADS.get(shops.find_shop(file.header)) or Upload(own | MORE, item="")
 
 
 def lines(file: Import, upload: Upload) -> Iterator[list[str]]:

@@ -138,7 +138,7 @@ def read_columns(header: Sequence[str]) -> ShopColumns:
     return _columns_of(plain_names(header))
 
 
-def of(header: Sequence[str]) -> str:
+def find_shop(header: Sequence[str]) -> str:
     """Return the shop whose export has this header, or ""."""
     return read_columns(header).shop
 
@@ -190,7 +190,7 @@ def is_unknown_state(name: str, text: str) -> bool:
 
 def is_count_of_parcels(header: Sequence[str], name: str) -> bool:
     """Return whether a quantity counts parcels: a carrier's template has a row for equal ones."""
-    return name == "quantity" and of(header) == "Australia Post"
+    return name == "quantity" and find_shop(header) == "Australia Post"
 
 
 def is_a_sum(cells: Sequence[str]) -> bool:
@@ -209,7 +209,7 @@ def is_price_of_line(header: Sequence[str], place: int) -> bool:
 
 def is_price_of_piece(header: Sequence[str], place: int) -> bool:
     """Return whether this column's price is for one piece, by the shop or the column's name."""
-    return bool(of(header)) or _OF_PIECE.fullmatch(plain(header[place])) is not None
+    return bool(find_shop(header)) or _OF_PIECE.fullmatch(plain(header[place])) is not None
 
 
 def total_of_line(header: Sequence[str], cells: Sequence[str]) -> str:
@@ -218,7 +218,7 @@ def total_of_line(header: Sequence[str], cells: Sequence[str]) -> str:
     return next((named[name] for name in TOTALS if named.get(name, "").strip()), "")
 
 
-def bought(header: Sequence[str], cells: Sequence[str]) -> str:
+def pieces_per_price(header: Sequence[str], cells: Sequence[str]) -> str:
     """Return how many pieces an Amazon price covers.
 
     It covers those bought, though fewer may be left to send.

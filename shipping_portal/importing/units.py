@@ -63,15 +63,15 @@ READ_AS = "read_as_"  # prefix of a kind of unit among the constants: overrides 
 UNSAID = "(unit?)"  # is in no table, so that the form rejects the measure
 
 
-def stated(text: str, table: Collection[str]) -> str:
+def unit_in_text(text: str, table: Collection[str]) -> str:
     """Return the only unit of this table in the words, such as mm in “Length (mm)”, or else ""."""
-    found = {unit for unit in map(UNIT_OF.get, _words(text)) if unit in table}
+    found = {unit for unit in map(UNIT_OF.get, _normalised_words(text)) if unit in table}
     return str(found.pop()) if len(found) == 1 else ""
 
 
-def bare(text: str, table: Table) -> str:
+def words_without_units(text: str, table: Table) -> str:
     """Return the normalised words without units of this table: “Length (mm)” is length."""
-    return " ".join(word for word in _words(text) if UNIT_OF.get(word) not in table)
+    return " ".join(word for word in _normalised_words(text) if UNIT_OF.get(word) not in table)
 
 
 def convert(text: str, unit: str, wanted: str, table: Table) -> str:
@@ -88,7 +88,7 @@ def convert(text: str, unit: str, wanted: str, table: Table) -> str:
         return TRAILING.sub(r"\1", number)
     if wanted not in table or not _is_measure(number, unit, table):
         return f"{number} {unit}"
-    return _plain(Decimal(number) * table[unit] / table[wanted])
+    return _format_number(Decimal(number) * table[unit] / table[wanted])
 
 
 def sides(text: str, unit: str) -> dict[str, str]:
@@ -119,7 +119,7 @@ def with_unit(text: str, unit: str) -> str:
     return f"{text} {unit}" if cell and not cell[2] else text
 
 
-def added(texts: Sequence[str], times: Sequence[Decimal], table: Table) -> str:
+def add_measures(texts: Sequence[str], times: Sequence[Decimal], table: Table) -> str:
     """Return the sum, each times its count, in the first unit, or "" if one is invalid."""
     read = [_read(text, "", table) for text in texts]
     if not all(_is_measure(number, unit, table) for number, unit in read):
@@ -128,7 +128,7 @@ def added(texts: Sequence[str], times: Sequence[Decimal], table: Table) -> str:
         Decimal(number) * table[unit] * n for (number, unit), n in zip(read, times, strict=True)
     ]
     first = read[0][1]
-    return f"{_plain(sum(sums, Decimal(0)) / table[first])} {first}"
+    return f"{_format_number(sum(sums, Decimal(0)) / table[first])} {first}"
 
 
 def of_columns(header: list[str], matched: Mapping[str, int], kind: str) -> dict[str, str]:
@@ -136,7 +136,7 @@ def of_columns(header: list[str], matched: Mapping[str, int], kind: str) -> dict
     names = [
         header[matched[name]] for name, its in KINDS.items() if its == kind and name in matched
     ]
-    return {name: unit for name in names if (unit := stated(name, TABLES[kind]))}
+    return {name: unit for name in names if (unit := unit_in_text(name, TABLES[kind]))}
 
 
 def of_account(country: str) -> dict[str, str]:
@@ -150,13 +150,13 @@ def of_cell(name: str, row: ImportRow, file: Import) -> str:
     if read_as := file.constants.get(f"{READ_AS}{kind}"):
         return str(read_as)
     place = file.columns.get(name)
-    by_name = stated(file.header[place], TABLES[kind]) if place is not None else ""
+    by_name = unit_in_text(file.header[place], TABLES[kind]) if place is not None else ""
     unit = row.seen(file.columns.get(kind))
-    in_row = stated(unit, TABLES[kind]) or unit
+    in_row = unit_in_text(unit, TABLES[kind]) or unit
     contradicts = by_name and in_row and in_row != by_name
     if contradicts or (kind in file.columns and not (by_name or in_row)):
         return UNSAID  # two units, or none although other rows have one: nothing is guessed
-    return by_name or in_row or _chosen(kind, file)
+    return by_name or in_row or _chosen_unit(kind, file)
 
 
 def in_the_forms(
@@ -166,12 +166,12 @@ def in_the_forms(
     plain, own = {**constants, **values}, of_account(file.sender.country)
     for name in MEASURES.keys() & plain.keys():
         kind = MEASURES[name]
-        unit = of_cell(name, row, file) if name in values else _chosen(kind, file)
+        unit = of_cell(name, row, file) if name in values else _chosen_unit(kind, file)
         plain[name] = convert(plain[name], unit, own[kind], TABLES[kind])
     return {name: text for name, text in plain.items() if name not in TABLES}
 
 
-def _chosen(kind: str, file: Import) -> str:
+def _chosen_unit(kind: str, file: Import) -> str:
     return str(file.constants.get(kind) or of_account(file.sender.country)[kind])
 
 
@@ -181,12 +181,12 @@ def _read(text: str, unit: str, table: Table) -> tuple[str, str]:
     cell = CELL.fullmatch(text.strip())
     if cell is None or any(map(str.isnumeric, cell[2])):  # 1½ lb isn't 1 lb
         return text, ""
-    return cell[1], stated(cell[2].replace("#", "lb"), table) if cell[2] else unit
+    return cell[1], unit_in_text(cell[2].replace("#", "lb"), table) if cell[2] else unit
 
 
 def _in_one(text: str, table: Table) -> str:
     """Return “1 lb 3 oz” in its first unit, rounded up: 1.188 lb. Other text unchanged."""
-    pairs = [(number, stated(unit, table)) for number, unit in PAIR.findall(text)]
+    pairs = [(number, unit_in_text(unit, table)) for number, unit in PAIR.findall(text)]
     if (
         len(pairs) < 2
         or PAIR.sub("", text).strip()
@@ -204,11 +204,11 @@ def _is_measure(number: str, unit: str, table: Table) -> bool:
     return unit in table and PLAIN_NUMBER.fullmatch(number) is not None and len(number) <= LONGEST
 
 
-def _plain(number: Decimal) -> str:
+def _format_number(number: Decimal) -> str:
     return f"{number.quantize(PLACES).normalize():f}"
 
 
-def _words(text: str) -> list[str]:
+def _normalised_words(text: str) -> list[str]:
     """Return a header's normalised words. The “in” of “length in cm” isn't a unit."""
     inches = INCHES.fullmatch(text)
     spaced = (f"{inches[1]} inch {inches[2]}" if inches else text).replace(".", " ")

@@ -75,7 +75,7 @@ def _matched(file: Import) -> tuple[dict[str, int], dict[str, str]] | None:
     if known := columns.remembered(file.sender, file.fingerprint):
         return known.columns, known.constants
     address = file.sender.pickup_address()
-    if address is None or not shops.of(file.header):
+    if address is None or not shops.find_shop(file.header):
         return None
     form = forms.MatchForm(
         forms.guesses(file, columns.fields(file.sender, address)), file=file, address=address

@@ -102,10 +102,10 @@ class Sweep:
         """
         self.looked_at = time.monotonic()
         own_work_ends = self.looked_at + OWN_WORK_SECONDS
-        for pk, due_at in due_rows(kind, timezone.now(), without=self._waiting(kind)).items():
+        for pk, due_at in due_rows(kind, timezone.now(), without=self._rows_sent(kind)).items():
             if self.stop.is_set():
                 break
-            passed = self._passed(kind, pk, due_at)
+            passed = self._times_missed(kind, pk, due_at)
             if passed >= kind.patience and time.monotonic() < own_work_ends:
                 counts[f"{kind.name} {self._work(kind, pk)}"] += 1
             elif publish_task(kind.task, pk):
@@ -116,12 +116,12 @@ class Sweep:
             elif time.monotonic() < own_work_ends:
                 counts[f"{kind.name} {self._work(kind, pk)}"] += 1
 
-    def _passed(self, kind: JobKind, pk: int, due_at: dt.datetime) -> int:
+    def _times_missed(self, kind: JobKind, pk: int, due_at: dt.datetime) -> int:
         """Return how often the workers missed this row, due before it was sent to them."""
         before = self.handed.get((kind.name, pk))
         return before.times if before and before.due_at == due_at else 0
 
-    def _waiting(self, kind: JobKind) -> dict[int, dt.datetime]:
+    def _rows_sent(self, kind: JobKind) -> dict[int, dt.datetime]:
         """Return this type's rows with a live message, and their `due_at` when it was sent."""
         now = timezone.now()
         return {

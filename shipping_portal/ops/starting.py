@@ -65,7 +65,7 @@ def end_if_restored() -> None:
     try:
         marks.require_in_use()
     except marks.Restored as why:
-        _say(REFUSAL.format(why=why, command=AFTER_RESTORE))
+        _print_now(REFUSAL.format(why=why, command=AFTER_RESTORE))
         _exit(REFUSED)
 
 
@@ -75,11 +75,11 @@ def _warn_of_too_many_rights() -> None:
 
 
 def _end_process(sentence: str) -> None:
-    _say(sentence)
+    _print_now(sentence)
     raise SystemExit(REFUSED)
 
 
-def _say(sentence: str) -> None:
+def _print_now(sentence: str) -> None:
     sys.stderr.write(sentence)
     sys.stderr.flush()
 

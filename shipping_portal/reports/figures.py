@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
-from shipping_portal.accounts.formatting import money, say
+from shipping_portal.accounts.formatting import local_word, money
 from shipping_portal.accounts.models import Sender
 
 # with fewer parcels, shares and medians aren't shown: one odd parcel would be a fifth or more
@@ -131,7 +131,7 @@ class Section:
 
     def in_words_of(self, sender: Sender) -> "Section":
         """Use the sender's own word for a parcel."""
-        word = say("parcel", sender.country)
+        word = local_word("parcel", sender.country)
 
         def worded(text: str) -> str:
             return text.replace("parcel", word).replace("Parcel", word.capitalize())
@@ -158,7 +158,7 @@ class Section:
 
 def parcels_in_words(count: int, sender: Sender) -> str:
     """Return `1 parcel` or `1,044 packages`, in the words of the sender's country."""
-    return f"{count:,} {say('parcel' if count == 1 else 'parcels', sender.country)}"
+    return f"{count:,} {local_word('parcel' if count == 1 else 'parcels', sender.country)}"
 
 
 def share_in_words(part: int, whole: int) -> str:

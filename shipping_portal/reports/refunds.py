@@ -81,7 +81,9 @@ class Claims:
         self.waiting = [order.pk for order in scope.missed if order.missed_twice(scope.now)]
         self.scanned = self._missed_by_scans()
         self.reported, under_way = self._reported_and_under_way()
-        self.stuck = {order.pk: found for order in under_way if (found := self._stuck(order))}
+        self.stuck = {
+            order.pk: found for order in under_way if (found := self._overdue_reason(order))
+        }
         queued = scope.orders.filter(polling.unscanned_pickups(scope.now), pk__in=self.waiting)
         self.passed_on = set(queued.values_list("pk", flat=True))
         late = day_figures.late_orders(scope.sender, self._day(self.since))
@@ -118,13 +120,13 @@ class Claims:
     def of(self, order: Order) -> Claim:
         """Return the first matching rule, in the order of RULES."""
         order.sender = self.scope.sender
-        name, why = self._why(order)
+        name, why = self._late_reason(order)
         parcel = getattr(order, "parcel", None)
         scanned_at = parcel.last_scan_at if parcel else order.progress_at
         last_scan = self._day(scanned_at) if scanned_at else None
         return Claim(order, name, why, last_scan, is_passed_on=order.pk in self.passed_on)
 
-    def _why(self, order: Order) -> tuple[str, str]:
+    def _late_reason(self, order: Order) -> tuple[str, str]:
         if order.pk in self.waiting:
             day = order.expected_pickup()
             since = f" since {self._date(day)}" if day else ""
@@ -182,7 +184,7 @@ class Claims:
         orders = self.scope.orders.filter(pk__in=under_way).select_related("parcel")
         return [pk for pk, progress in found if progress in REPORTED], orders
 
-    def _stuck(self, order: Order) -> tuple[str, str] | None:
+    def _overdue_reason(self, order: Order) -> tuple[str, str] | None:
         last = self._day(order.parcel.last_scan_at or order.progress_at)
         if self._is_past(order, last, SILENT_DAYS):
             return (

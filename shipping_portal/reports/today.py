@@ -48,7 +48,7 @@ from shipping_portal.accounts.access import (
     MemberRequest,
     audience,
 )
-from shipping_portal.accounts.formatting import local_date, money, say
+from shipping_portal.accounts.formatting import local_date, local_word, money
 from shipping_portal.billing.models import WeekSum, week_of
 from shipping_portal.billing.pages import statements
 from shipping_portal.db.keyset import count_together
@@ -379,5 +379,5 @@ def _headline(request: MemberRequest, things: int, pickups: list[Row], today: dt
     day = "The driver comes today"
     if pickup["day"] != today:
         day = f"The next driver comes on {local_date(pickup['day'], sender)}"
-    parcels = say("parcel" if pickup["count"] == 1 else "parcels", sender.country)
+    parcels = local_word("parcel" if pickup["count"] == 1 else "parcels", sender.country)
     return f"{needs} {day} for {pickup['count']:,} {parcels}."

@@ -75,13 +75,13 @@ class Strip:
         """The chart in words, for people who can't see it."""
         booked, refused = f"{self.booked:,} in all", f"{self.refused:,} refused"
         if self.most:
-            booked = f"{booked}, most at {_clock(self.most.at)} with {self.most.booked:,}"
+            booked = f"{booked}, most at {_format_time(self.most.at)} with {self.most.booked:,}"
         if self.worst:
-            refused = f"{refused}, {self.worst.refused:,} of them at {_clock(self.worst.at)}"
+            refused = f"{refused}, {self.worst.refused:,} of them at {_format_time(self.worst.at)}"
         return f"Bookings by hour: {booked}. {refused}."
 
 
-def _clock(at: dt.datetime) -> str:
+def _format_time(at: dt.datetime) -> str:
     return f"{timezone.localtime(at):%H:%M %Z}"
 
 

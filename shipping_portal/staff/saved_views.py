@@ -32,7 +32,7 @@ class ViewForm(forms.Form):
         return name
 
 
-def shown_views(site: admin.AdminSite, request: HttpRequest) -> Context:
+def views_and_form(site: admin.AdminSite, request: HttpRequest) -> Context:
     """Return the operator's views of this list, and the form for its present filters, if any."""
     name = str(getattr(request.resolver_match, "url_name", "")).removesuffix("_changelist")
     query = _list_filters(_list_of(site, request, name), request.GET.urlencode())

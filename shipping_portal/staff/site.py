@@ -81,7 +81,7 @@ class StaffSite(admin.AdminSite):
 
         gaps = restoring.open_gaps() if self.has_permission(request) else []
         found = {"restore_gaps": gaps, "rail": _rail_entries(request)}
-        found["views"] = partial(saved_views.shown_views, self, request)  # lists only
+        found["views"] = partial(saved_views.views_and_form, self, request)  # lists only
         return {**super().each_context(request), **found}
 
     def get_urls(self) -> list[URLPattern | URLResolver]:

@@ -31,6 +31,6 @@ def test_one_click_confirms_that_a_line_ending_like_its_place_is_the_street(carr
     for number in ("L6", "L7"):
         checking.check_row(found[number].pk)
     assert ready(rows(file)) == {"L1", "L2", "L3", "L4", "L6", "L7"}
-    assert checking.again(rows(file)["L6"], {"receiver_line1": "9 Elm St Hartford CT"}, timezone.now())
+    assert checking.schedule_check(rows(file)["L6"], {"receiver_line1": "9 Elm St Hartford CT"}, timezone.now())
     checking.check_row(found["L6"].pk)
     assert "L6" not in ready(rows(file))

@@ -40,7 +40,7 @@ def take(quill: Sender, alice: User, localities: None, carrier: SandboxCarrier) 
 
 def asked(file: Import) -> answering.Asked:
     rows = row_form.to_fix(file)
-    return answering.asked(rows, row_form.typed_in(file, rows))
+    return answering.find_questions(rows, row_form.typed_in(file, rows))
 
 
 def states(file: Import) -> list[str]:

@@ -385,7 +385,7 @@ def test_a_row_with_an_extra_cell_joins_no_order(take: Take) -> None:
 
 def test_a_row_joins_by_its_corrected_order_number(take: Take) -> None:
     file = take(shop_files.WOOCOMMERCE, woocommerce("812", "Mug"), woocommerce("813", "Towel"))
-    assert checking.again(file.rows.get(number=3), {"customer_reference": "812"}, timezone.now())
+    assert checking.schedule_check(file.rows.get(number=3), {"customer_reference": "812"}, timezone.now())
     checking.begin(file, file.columns, file.constants, timezone.now())
     work_off(file)
     assert states(file) == ["ready", "joined"]
@@ -413,7 +413,7 @@ def test_an_order_with_more_items_than_the_form_has_needs_an_answer(take: Take) 
     file = take(shop_files.WOOCOMMERCE, *rows, item_1_origin="AU")
     row = file.rows.get(number=2)
     assert row.problems["item_1_description"] == ["This order has more than 5 items. Write them as 5 or fewer."]
-    assert checking.again(row, {"item_1_description": "Mugs"}, timezone.now())
+    assert checking.schedule_check(row, {"item_1_description": "Mugs"}, timezone.now())
     work_off(file)
     assert len(entry_of(file)["contents"]) == 5
 
@@ -435,7 +435,7 @@ def test_failed_orders_come_back_with_all_their_rows(take: Take, quill: Sender, 
         woocommerce("812", "Towel", **TO_OREGON | {"Postcode (Shipping)": "97999"}),
     ]
     file = take(shop_files.WOOCOMMERCE, *rows, item_1_origin="AU")
-    assert checking.again(file.rows.get(number=2), {"item_2_description": "Tea towel"}, timezone.now())
+    assert checking.schedule_check(file.rows.get(number=2), {"item_2_description": "Tea towel"}, timezone.now())
     work_off(file)
     again = come_back(file, quill, alice)
     assert states(again) == ["fix", "joined"]
@@ -469,7 +469,7 @@ def test_a_failed_order_keeps_its_weight_when_downloaded_and_imported_again(
     file = take(f"{shop_files.WOOCOMMERCE},{header}", *rows)
     matched = file.columns | {"weight": file.header.index(header)}
     checking.begin(file, matched, file.constants, timezone.now())
-    assert not corrected or checking.again(file.rows.get(number=2), corrected, timezone.now())
+    assert not corrected or checking.schedule_check(file.rows.get(number=2), corrected, timezone.now())
     work_off(file)
     again = come_back(file, quill, alice)
     assert states(again) == ["fix", "joined"][: len(rows)]
@@ -532,7 +532,7 @@ def test_a_shipped_order_that_is_put_back_is_still_left_out_if_it_is_booked(
     file = take(shop_files.SHOPIFY, shopify("#1001", **{"Fulfillment Status": "fulfilled"}))
     row = file.rows.get()
     assert row.problems == {shops.STATUS: [shop_words.SHIPPED]}
-    assert checking.again(row, leaving_out.accepting_correction(row), timezone.now())
+    assert checking.schedule_check(row, leaving_out.accepting_correction(row), timezone.now())
     work_off(file)
     row = file.rows.get()
     assert (row.state, row.problems[""][0].partition(" is booked")[0]) == ("skipped", "Your order number #1001")
@@ -555,7 +555,7 @@ def test_letters_lost_by_an_export_are_reported_once(take: Take) -> None:
     row = file.rows.get()
     found = "Letters were lost here: “??ng Nair”. Put it right, or save the row as it is."
     assert (row.state, row.problems) == ("warning", {"receiver_name": [found]})
-    assert checking.again(row, {"receiver_name": "??ng Nair"}, timezone.now())
+    assert checking.schedule_check(row, {"receiver_name": "??ng Nair"}, timezone.now())
     work_off(file)
     assert states(file) == ["ready"]
 

@@ -98,11 +98,11 @@ def test_a_senders_own_file_is_not_taken_for_a_shops(listed: Client) -> None:
     default_size(Sender.objects.get(name="Quill & Co"))
     answer = upload(listed, "Name,Email,Address 1,Suburb,Postcode\nNoor,noor@example.net,4 Sample Street,Hobart,7000\n")
     file = Import.objects.get()
-    assert shops.of(file.header) == ""
+    assert shops.find_shop(file.header) == ""
     page = listed.get(answer["Location"]).content.decode()
     assert f'<option value="{file.sender.default_size.uuid}" selected>' in page  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("shop", SEVEN)
 def test_every_shop_is_recognised_by_its_header(shop: str) -> None:
-    assert shops.of(SEVEN[shop][0].split(",")) == shop
+    assert shops.find_shop(SEVEN[shop][0].split(",")) == shop

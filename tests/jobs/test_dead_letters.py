@@ -191,7 +191,7 @@ def test_a_parked_row_that_its_sender_corrects_is_worked_on_again(quill: Sender,
     named("check-row")(row.pk)
     row.refresh_from_db()
     assert row.parked_at
-    assert checking.again(row, {"weight_kg": "2"}, timezone.now())
+    assert checking.schedule_check(row, {"weight_kg": "2"}, timezone.now())
     assert list(due_rows(named("check-row"), timezone.now())) == [row.pk]
 
 

@@ -59,7 +59,7 @@ def test_a_late_yes_to_the_first_attempt_is_a_duplicate_even_if_the_second_is_re
     order = submitted()
     first = bookings._write_down(order, timezone.now())
     answer = gateway.carrier_client(gateway.current_account()).book(bytes(first.body), key=str(first.key))
-    recording.unknown(first, "the lease ran out", at=timezone.now())
+    recording.record_unknown(first, "the lease ran out", at=timezone.now())
     order.refresh_from_db()
     deciding.not_booked(order, by=sam, reason="the carrier knows of none", now=timezone.now())
     bookings.confirm(order, by=alice, now=timezone.now())

@@ -200,7 +200,7 @@ def test_a_late_yes_to_a_booking_resolved_differently_is_a_conflict(
     attempt = bookings._write_down(order, timezone.now())
     assert attempt
     late = gateway.carrier_client(gateway.current_account()).book(bytes(attempt.body), key=str(attempt.key))
-    recording.unknown(attempt, "no reply in time", at=timezone.now())
+    recording.record_unknown(attempt, "no reply in time", at=timezone.now())
     case = Order.objects.get(pk=order.pk)
     deciding.not_booked(case, by=sam, reason="the carrier has no such order", now=timezone.now())
     Order.objects.filter(pk=order.pk).update(status=status, generation=2, due_at=timezone.now())

@@ -215,11 +215,11 @@ def test_a_price_is_compared_with_those_in_its_own_currency(
 def test_a_confirmation_covers_only_the_rows_that_were_shown(shop: SandboxCarrier, quill: Sender, alice: User) -> None:
     file = checked(quill, alice, *rows(*TEN_TIMES))
     shown = [doubt.token for doubt in look(file)]
-    assert checking.again(file.rows.all()[0], {"weight_kg": "0.36"}, timezone.now())
+    assert checking.schedule_check(file.rows.all()[0], {"weight_kg": "0.36"}, timezone.now())
     work_off(file)
     assert say_right(file, shown) == 0
     assert say_right(file) == 3
-    assert checking.again(file.rows.all()[0], {"length_cm": "310"}, timezone.now())
+    assert checking.schedule_check(file.rows.all()[0], {"length_cm": "310"}, timezone.now())
     work_off(file)
     assert states(file) == ["warning"] * 3
     assert submitting.begin(file, press(file)) == 2

@@ -16,9 +16,9 @@ from shipping_portal.importing.units import (
     WEIGHT,
     WEIGHT_UNIT,
     WEIGHTS,
-    bare,
     convert,
-    stated,
+    unit_in_text,
+    words_without_units,
 )
 from tests import factories
 from tests.orders.ledger import in_the_ledger
@@ -45,7 +45,7 @@ def fields_named(*names: str) -> list[columns.Field]:
     ],
 )  # fmt: skip
 def test_a_header_states_the_unit_of_its_lengths(header: str, unit: str) -> None:
-    assert stated(header, LENGTHS) == unit
+    assert unit_in_text(header, LENGTHS) == unit
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_a_header_states_the_unit_of_its_lengths(header: str, unit: str) -> None
     ],
 )  # fmt: skip
 def test_a_header_states_the_unit_of_its_weights(header: str, unit: str) -> None:
-    assert stated(header, WEIGHTS) == unit
+    assert unit_in_text(header, WEIGHTS) == unit
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_a_measure_is_found_whatever_unit_its_header_states(header: str, field: 
 
 def test_a_weight_is_not_taken_for_a_length() -> None:
     assert guessing.guess_columns(["W kg", "Made in"], fields_named("width", "length", "weight")) == {}
-    assert bare("Length in cm", LENGTHS) == "length"
+    assert words_without_units("Length in cm", LENGTHS) == "length"
 
 
 @pytest.mark.parametrize(
@@ -269,7 +269,7 @@ def test_corrected_measures_come_back_in_the_files_own_units(
     checking.begin(form.file, form.columns, form.constants | {"size_unit": "in"}, timezone.now())
     form.file.refresh_from_db()
     right = {"weight_kg": "0.34", "length_cm": "30", "width_cm": "50.8"}
-    assert checking.again(form.file.rows.get(), right, timezone.now())
+    assert checking.schedule_check(form.file.rows.get(), right, timezone.now())
     work_off(form.file)
     [cells] = progress.failed_sheet(form.file)[1]
     assert cells[7:12] == ["11.993", "oz", "300", "20", "15"]
@@ -286,7 +286,7 @@ def test_our_own_template_states_the_units_of_the_account(country: str) -> None:
     names = [field.name for field in fields]
     matched = guessing.guess_columns([field.label for field in fields], fields)
     assert {name: matched.get(name) for name in MEASURES} == {name: names.index(name) for name in MEASURES}
-    units = [stated(head, TABLES[MEASURES[names[place]]]) for head, place in heads.items()]
+    units = [unit_in_text(head, TABLES[MEASURES[names[place]]]) for head, place in heads.items()]
     assert units == [*UNITS[country], *[UNITS[country][1]] * 2]
 
 

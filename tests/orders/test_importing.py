@@ -479,7 +479,7 @@ def test_a_row_checked_again_since_the_page_loaded_waits_for_another_click(
     file = checked(quill, alice, GOOD)
     row = file.rows.get()
     seen = submitting.Seen(rows=1, newest=row.quote_id or 0)
-    assert checking.again(row, {"weight_kg": "9"}, timezone.now())
+    assert checking.schedule_check(row, {"weight_kg": "9"}, timezone.now())
     work_off(file)
     assert submitting.begin(file, submitting.Press("cheapest", alice, timezone.now(), seen=seen)) == 0
     assert states(file) == ["ready"]
@@ -489,7 +489,7 @@ def test_a_row_edited_while_it_is_booked_stays_as_it_was(shop: SandboxCarrier, q
     file = checked(quill, alice, GOOD)
     as_read = file.rows.get()
     submitting.begin(file, press(alice))
-    assert not checking.again(as_read, {"weight_kg": "9"}, timezone.now())
+    assert not checking.schedule_check(as_read, {"weight_kg": "9"}, timezone.now())
     work_off(file)
     assert Order.objects.get().entered["weight"] == "2.4"
 
@@ -497,7 +497,7 @@ def test_a_row_edited_while_it_is_booked_stays_as_it_was(shop: SandboxCarrier, q
 @pytest.mark.parametrize("state", ["owed", "booked"])
 def test_a_queued_or_booked_row_cannot_be_corrected(quill: Sender, alice: User, state: str) -> None:
     row = factories.import_row(quill, alice, state=state)
-    assert not checking.again(row, {"weight_kg": "9"}, timezone.now())
+    assert not checking.schedule_check(row, {"weight_kg": "9"}, timezone.now())
     row.refresh_from_db()
     assert (row.state, row.corrected) == (state, {})
 
@@ -543,7 +543,7 @@ def test_a_short_row_with_a_corrected_order_number_is_checked(shop: SandboxCarri
     file = checked(quill, alice, GOOD, GOOD.removesuffix(",1001"))
     short = file.rows.get(number=3)
     assert "10 cells; the first line has 11" in short.problems[""][0]
-    assert checking.again(short, {"customer_reference": "1002"}, timezone.now())
+    assert checking.schedule_check(short, {"customer_reference": "1002"}, timezone.now())
     work_off(file)
     assert states(file) == ["ready", "ready"]
 
@@ -552,7 +552,7 @@ def test_a_corrected_order_number_is_compared_as_corrected(shop: SandboxCarrier,
     file = checked(quill, alice, GOOD, GOOD)
     duplicate = file.rows.get(number=3)
     assert duplicate.state == "skipped"
-    assert checking.again(duplicate, {"customer_reference": "1002"}, timezone.now())
+    assert checking.schedule_check(duplicate, {"customer_reference": "1002"}, timezone.now())
     work_off(file)
     assert states(file) == ["ready", "ready"]
 
@@ -578,7 +578,7 @@ def test_a_corrected_weight_comes_back_in_the_files_own_unit(shop: SandboxCarrie
     checking.begin(file, file.columns, {"weight_unit": "g"}, timezone.now())
     file.refresh_from_db()
     work_off(file)
-    assert checking.again(file.rows.get(), {"weight_kg": "2.4"}, timezone.now())
+    assert checking.schedule_check(file.rows.get(), {"weight_kg": "2.4"}, timezone.now())
     work_off(file)
     [cells] = progress.failed_sheet(file)[1]
     assert cells[6] == "2400"
@@ -591,7 +591,7 @@ def test_a_corrected_name_comes_back_once(shop: SandboxCarrier, quill: Sender, a
     checking.begin(file, columns_of, {}, timezone.now())
     file.refresh_from_db()
     work_off(file)
-    assert checking.again(file.rows.get(), {"receiver_name": "Priya Nair"}, timezone.now())
+    assert checking.schedule_check(file.rows.get(), {"receiver_name": "Priya Nair"}, timezone.now())
     work_off(file)
     again = come_back(file, quill, alice)
     assert row_values.values(again.rows.get(), again)["receiver_name"] == "Priya Nair"
@@ -768,10 +768,10 @@ def test_a_used_order_number_names_the_accounts_own_paid_order(
     factories.order(quill, alice, status="cancelled", customer_reference="1001")
     factories.order(quill, alice, status=status, customer_reference="1001")
     row = factories.import_row(quill, alice)
-    found = duplicates.bought(row, "1001")
+    found = duplicates.find_booked_order(row, "1001")
     assert found.startswith(f"Your order number 1001 {said}") if said else found == ""
     row.corrected = {duplicates.ANYWAY: "yes"}
-    assert duplicates.bought(row, "1001") == ""
+    assert duplicates.find_booked_order(row, "1001") == ""
 
 
 def test_rows_without_an_order_number_or_allowed_by_hand_are_never_left_out(quill: Sender, alice: User) -> None:
@@ -853,4 +853,4 @@ def test_a_number_typed_into_a_blank_cell_matches_no_order_without_one(quill: Se
     factories.order(quill, alice, status="booked", customer_reference="")
     file = factories.import_file(quill, alice, header=["Order"], columns={"customer_reference": 0})
     row = ImportRow(file=file, cells=[""], corrected={"customer_reference": "X9"})
-    assert duplicates.bought(row, "X9") == ""
+    assert duplicates.find_booked_order(row, "X9") == ""

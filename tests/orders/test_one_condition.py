@@ -127,7 +127,7 @@ def unclear(quill: Sender, alice: User) -> Order:
 LATE_ANSWERS: list[tuple[Callable[[BookingAttempt], None], tuple[str, ...]]] = [
     (lambda attempt: recording.not_sent(attempt, NotSent("late"), at=NOW), ("unknown", "accepted")),
     (lambda attempt: recording.account_stopped(attempt, AccountStopped(402, "late"), at=NOW), ("unknown", "accepted")),
-    (lambda attempt: recording.unknown(attempt, "late", at=NOW), ("unknown", "accepted")),
+    (lambda attempt: recording.record_unknown(attempt, "late", at=NOW), ("unknown", "accepted")),
     (lambda attempt: recording.reject(attempt, Rejected(422, "late", "No."), at=NOW), ("accepted",)),
 ]
 

@@ -217,9 +217,9 @@ def test_whether_a_chosen_day_has_come_depends_on_the_pickup_address(
     away: Callable[..., Order], zone: str, place: dict[str, str], today: dt.date, first: dt.date
 ) -> None:
     pickup = away(zone, place).details().pickup
-    assert places.has_come(today, pickup, LATE)
-    assert not places.has_come(first, pickup, LATE)
-    assert not places.has_come(None, pickup, LATE)
+    assert places.is_day_reached(today, pickup, LATE)
+    assert not places.is_day_reached(first, pickup, LATE)
+    assert not places.is_day_reached(None, pickup, LATE)
 
 
 @pytest.mark.parametrize(("zone", "place", "today", "first"), PAIRS)

@@ -42,7 +42,7 @@ def refused(status: int, text: str, messages: dict[str, list[str]]) -> Rejected:
 
 
 def sorted_out(*how: Any) -> list[Any]:
-    return [answers.sort_out(refused(*how), operation=asked) for asked in ("book", "cancel")]
+    return [answers.split_rejection(refused(*how), operation=asked) for asked in ("book", "cancel")]
 
 
 def problem_of(sender: Sender, to: str, fields: dict[str, list[str]]) -> Any:

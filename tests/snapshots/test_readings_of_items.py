@@ -52,7 +52,7 @@ def test_units_are_read_as_expected() -> None:
     compare(
         "reads-units",
         [
-            *lines(lambda text: [(units.stated(text, table), units.bare(text, table)) for table in tables.values()],
+            *lines(lambda text: [(units.unit_in_text(text, table), units.words_without_units(text, table)) for table in tables.values()],
             HEADERS, "stated, bare"),
             *lines(lambda text: [units.convert(text, unit, wanted, units.WEIGHTS) for unit, wanted in (("kg", "kg"),
             ("g", "kg"), ("kg", "lb"), ("", "kg"), ("kg", "stone"))], CELLS,
@@ -60,7 +60,7 @@ def test_units_are_read_as_expected() -> None:
             *lines(lambda text: [units.convert(text, "cm", wanted, units.LENGTHS) for wanted in ("cm", "in")], SIDES,
             "convert lengths"),
             *lines(partial(units.with_unit, unit="g"), CELLS),
-            *lines(lambda *texts: units.added(texts, [units.Decimal(n) for n in range(1, len(texts) + 1)],
+            *lines(lambda *texts: units.add_measures(texts, [units.Decimal(n) for n in range(1, len(texts) + 1)],
             units.WEIGHTS), [tuple(one) for one in sums], "added"),
             *lines(of_cell, where),
             *lines(lambda kind: units.of_columns(["Weight (g)", "Length mm", "Width"], header, kind), ["weight_unit",

@@ -64,7 +64,7 @@ SIZE = ParcelSize(
 
 
 def odd(cells: list[str], corrected: dict[str, str]) -> str:
-    return leaving_out.odd_shape(ImportRow(file=Import(header=HEADER), cells=cells, corrected=corrected))
+    return leaving_out.cell_count_problem(ImportRow(file=Import(header=HEADER), cells=cells, corrected=corrected))
 
 
 def test_the_fields_of_a_row_are_read_as_expected() -> None:

@@ -19,7 +19,7 @@ from shipping_portal.accounts.address.addresses import (
 )
 from shipping_portal.accounts.address.countries import STATES
 from shipping_portal.accounts.address.phones import clean_phone, extension_of
-from shipping_portal.accounts.formatting import say
+from shipping_portal.accounts.formatting import local_word
 from shipping_portal.accounts.models import Audit, Locality, PickupAddress, Sender
 from shipping_portal.refused import Refused
 
@@ -101,7 +101,7 @@ class PickupAddressForm(OnceOnly):
         self.address = address or PickupAddress(sender=sender, country=sender.country)
         kwargs["initial"] = _typed_values(self.address) | kwargs.get("initial", {})
         super().__init__(*args, **kwargs)
-        self._speak(sender.country)
+        self._localise_fields(sender.country)
         addresses = sender_email.usable_emails(sender)
         _offer_choices(self.fields["email"], [(address, address) for address in addresses])
         if len(addresses) == 1:
@@ -109,14 +109,14 @@ class PickupAddressForm(OnceOnly):
         if not any(sender_email.judge_email(address).needs_confirmation for address in addresses):
             del self.fields["reads_mailbox"]
 
-    def _speak(self, country: str) -> None:
+    def _localise_fields(self, country: str) -> None:
         for name in ("suburb", "state", "postcode"):
-            self.fields[name].label = say(name.capitalize(), country)
+            self.fields[name].label = local_word(name.capitalize(), country)
         states = ((code, name) for code, (name, _) in STATES[country].items())
         _offer_choices(
             self.fields["state"], [("", "Choose one"), *sorted(states, key=lambda state: state[1])]
         )
-        words = {word: say(word, country) for word in ("suburb", "state", "postcode")}
+        words = {word: local_word(word, country) for word in ("suburb", "state", "postcode")}
         for name, sentence in NEEDED.items():
             self.fields[name].error_messages["required"] = sentence.format(**words)
         for name, sentence in OFF_THE_LIST.items():
@@ -200,7 +200,8 @@ class PickupAddressForm(OnceOnly):
             if words and not is_street:
                 self.streets.append((name, data[name]))
                 self.add_error(
-                    name, REPEATS.format(words=words, word=say("suburb", self.sender.country))
+                    name,
+                    REPEATS.format(words=words, word=local_word("suburb", self.sender.country)),
                 )
 
     @property

@@ -218,7 +218,7 @@ def _zone_at(pickup: Party) -> ZoneInfo:
     return ZoneInfo(zone_of(pickup.country, pickup.state, pickup.postcode))
 
 
-def has_come(day: dt.date | None, pickup: Party, now: dt.datetime) -> bool:
+def is_day_reached(day: dt.date | None, pickup: Party, now: dt.datetime) -> bool:
     """Return whether a pickup day is today or earlier where the parcel starts.
 
     Either is too late.

@@ -40,9 +40,9 @@ class Wait:
     term: dt.timedelta = DAY
 
     @property
-    def within(self) -> str:
+    def response_time_words(self) -> str:
         """Return how soon it should be done: "within 2 h"."""
-        return within(self.term)
+        return response_time_words(self.term)
 
 
 @dataclass(frozen=True)
@@ -63,12 +63,12 @@ class Queue:
     urgency: str = ""
 
     @property
-    def within(self) -> str:
+    def response_time_words(self) -> str:
         """Return how soon it should be done: "within 2 h"."""
-        return within(self.term)
+        return response_time_words(self.term)
 
 
-def within(term: dt.timedelta) -> str:
+def response_time_words(term: dt.timedelta) -> str:
     """Return a response time in words: "now", "within 15 min", "within 2 h", "within a day"."""
     if term >= DAY:
         return {DAY: "within a day", WEEK: "within a week"}.get(term, f"within {term.days} days")

@@ -39,7 +39,7 @@ def read_claims(given: Claims) -> PersonClaims:
         email=_first(given, "email").lower(),
         is_verified=_is_verified(given),
         name=_first(given, "name"),
-        business=_only(given, settings.SSO_BUSINESS_CLAIM),
+        business=_single_word(given, settings.SSO_BUSINESS_CLAIM),
         business_name=_first(given, settings.SSO_BUSINESS_NAME_CLAIM),
         country=(_first(given, settings.SSO_COUNTRY_CLAIM) or settings.SSO_COUNTRY).upper(),
         role=_role_of(given),
@@ -57,7 +57,7 @@ def _is_verified(given: Claims) -> bool:
 
 
 def _role_of(given: Claims) -> str:
-    words = _words(given, settings.SSO_ROLE_CLAIM)
+    words = _short_texts(given, settings.SSO_ROLE_CLAIM)
     roles = {settings.SSO_ROLES[word] for word in words if word in settings.SSO_ROLES}
     found = next((str(role) for role in STRONGEST_FIRST if role in roles), "")
     return found or str(settings.SSO_DEFAULT_ROLE)
@@ -65,26 +65,26 @@ def _role_of(given: Claims) -> str:
 
 def _groups_of(given: Claims) -> frozenset[str]:
     groups = settings.SSO_STAFF_GROUPS
-    words = _words(given, settings.SSO_STAFF_CLAIM)
+    words = _short_texts(given, settings.SSO_STAFF_CLAIM)
     return frozenset(groups[word] for word in words if word in groups)
 
 
 def _has_second_factor(given: Claims) -> bool:
-    words = [*_words(given, "acr"), *_words(given, "amr")]
+    words = [*_short_texts(given, "acr"), *_short_texts(given, "amr")]
     return not set(settings.SSO_SECOND_FACTORS).isdisjoint(words)
 
 
-def _only(given: Claims, name: str) -> str:
+def _single_word(given: Claims, name: str) -> str:
     """Return the claim's word if it has just one; several can't name one business."""
-    words = _words(given, name)
+    words = _short_texts(given, name)
     return words[0] if len(words) == 1 else ""
 
 
 def _first(given: Claims, name: str) -> str:
-    return next(iter(_words(given, name)), "")
+    return next(iter(_short_texts(given, name)), "")
 
 
-def _words(given: Claims, name: str) -> list[str]:
+def _short_texts(given: Claims, name: str) -> list[str]:
     """Return a claim's texts, each on one line, without any that are too long."""
     value = _find(given, name)
     values = value if isinstance(value, list) else [value]

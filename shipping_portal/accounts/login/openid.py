@@ -93,7 +93,7 @@ def discover() -> Document:
     good_until, found = _known.get(issuer(), (0.0, None))
     if time.monotonic() >= good_until:
         try:
-            found = _checked(_fetch_json(issuer() + WELL_KNOWN))
+            found = _check_document(_fetch_json(issuer() + WELL_KNOWN))
         except IssuerAway:
             _known[issuer()] = (time.monotonic() + FAILED_SECONDS, None)
             raise
@@ -107,7 +107,7 @@ def forget_discovery() -> None:
     _known.clear()
 
 
-def _checked(found: Any) -> Document:
+def _check_document(found: Any) -> Document:
     """Return the document if it is this issuer's, with addresses that hide what we send."""
     if not isinstance(found, dict) or any(not isinstance(found.get(name), str) for name in NEEDED):
         raise IssuerAway("its discovery document lacks an address")

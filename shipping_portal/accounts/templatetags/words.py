@@ -18,10 +18,10 @@ from shipping_portal.accounts.formatting import (
     local_date,
     local_moment,
     local_time,
+    local_word,
     money,
     money_in,
     plain,
-    say,
     up_to_thousand,
 )
 from shipping_portal.accounts.login import openid
@@ -72,7 +72,7 @@ def word(context: Context, word: str, country: str = "", *, count: int = 1) -> s
     `{% word "parcel" count=3 %}` is "parcels".
     """
     word = word if count == 1 else f"{word}s"
-    return say(word, country or getattr(context.get("sender"), "country", DEFAULT_COUNTRY))
+    return local_word(word, country or getattr(context.get("sender"), "country", DEFAULT_COUNTRY))
 
 
 @register.filter

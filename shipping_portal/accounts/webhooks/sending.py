@@ -183,10 +183,10 @@ def _send(
         )
     except Undelivered as problem:
         return None, str(problem)
-    return reply.status, _plain(reply.body)
+    return reply.status, _first_words(reply.body)
 
 
-def _plain(body: bytes) -> str:
+def _first_words(body: bytes) -> str:
     """Return the first words of a stranger's reply, on one line and without control characters."""
     text = body[: 4 * REPLY_WORDS].decode(errors="replace")
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:REPLY_WORDS]

@@ -121,13 +121,15 @@ def decided(*, post: bool) -> Callable[..., str]:
         found = posting.decide_lines(list(lines), post=post, now=now)
         if not found:
             raise Refused("These charges are no longer on hold. Nothing was changed.")
-        sums = ", ".join(f"{amount} {currency}" for currency, amount in _sums(found).items())
+        sums = ", ".join(
+            f"{amount} {currency}" for currency, amount in _sum_by_currency(found).items()
+        )
         return f"{len(found)} line{'s' if len(found) > 1 else ''}, {sums}"
 
     return do
 
 
-def _sums(lines: list[Charge]) -> dict[str, Decimal]:
+def _sum_by_currency(lines: list[Charge]) -> dict[str, Decimal]:
     found: dict[str, Decimal] = defaultdict(Decimal)
     for line in lines:
         found[line.currency] += line.amount

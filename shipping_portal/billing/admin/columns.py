@@ -85,7 +85,7 @@ def columns_page(request: HttpRequest, profile: BillingProfile, context: Context
     if "try" in request.POST:
         form.fields["reason"].required = False
         form.fields["reason"].min_length = 0  # type: ignore[attr-defined]
-        tried = _tried(profile, form) if form.is_valid() else None
+        tried = _try_columns(profile, form) if form.is_valid() else None
     elif form.is_valid():
         answers = {"reason": form.cleaned_data["reason"], "chosen": form.chosen}
         audited("report columns set", _set, profile, by=request.user, now=timezone.now(), **answers)
@@ -105,7 +105,7 @@ def _set(profile: BillingProfile, *, chosen: dict[str, Any], **answers: Any) -> 
     BillingProfile.objects.filter(pk=profile.pk).update(**chosen)
 
 
-def _tried(profile: BillingProfile, form: ColumnsForm) -> dict[str, Any]:
+def _try_columns(profile: BillingProfile, form: ColumnsForm) -> dict[str, Any]:
     """Return a file's first rows as read by these columns. Nothing is saved."""
     name, content = _file_to_try(profile, form.cleaned_data["file"])
     if not content:

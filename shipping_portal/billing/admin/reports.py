@@ -254,13 +254,13 @@ class BillingReportAdmin(ActionsAdmin):
     unmatched = column("unassigned", lambda report: report.tally.unmatched)
     repeats = column("duplicates", lambda report: report.tally.repeats)
     held = column("on hold", lambda report: report.tally.held)
-    comes_to = column("sum of lines", lambda report: _sums(report.tally.found))
+    comes_to = column("sum of lines", lambda report: _format_sums(report.tally.found))
 
     @admin.display(description="stated total")
     def says(self, report: BillingReport) -> str:
         """Show the total that the file states."""
-        return _sums({currency: Decimal(total) for currency, total in report.stated.items()})
+        return _format_sums({currency: Decimal(total) for currency, total in report.stated.items()})
 
 
-def _sums(sums: dict[str, Decimal]) -> str:
+def _format_sums(sums: dict[str, Decimal]) -> str:
     return ", ".join(f"{total:,.2f} {currency}" for currency, total in sorted(sums.items())) or "–"

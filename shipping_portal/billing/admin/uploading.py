@@ -82,7 +82,7 @@ def page(request: HttpRequest, context: Context) -> HttpResponse:
     if not form.is_valid():
         return _page(request, context, form)
     try:
-        report = _taken(form, request.user)
+        report = _take_file(form, request.user)
     except uploads.TakenBefore as known:
         return _page(request, context | {"before": known.report}, form)
     except reading.NotAReport as refusal:
@@ -92,7 +92,7 @@ def page(request: HttpRequest, context: Context) -> HttpResponse:
     return redirect("admin:billing_billingreport_change", report.pk)
 
 
-def _taken(form: ReportUploadForm, by: Any) -> BillingReport:
+def _take_file(form: ReportUploadForm, by: Any) -> BillingReport:
     file, given = form.cleaned_data["file"], form.cleaned_data
     content, now = file.read(), timezone.now()
     with transaction.atomic():

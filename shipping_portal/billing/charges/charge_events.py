@@ -20,11 +20,11 @@ def note_charges(lines: QuerySet[Charge], now: dt.datetime) -> None:
     found = theirs.select_related("order", "sender").order_by("sender", "pk")
     for sender, charges in groupby(found.iterator(AT_ONCE), key=lambda charge: charge.sender):
         if sender:
-            happened = (_happened(charge, now) for charge in charges)
+            happened = (_charge_event(charge, now) for charge in charges)
             events.note_events(sender, WebhookKind.CHARGE, happened, now)
 
 
-def _happened(charge: Charge, now: dt.datetime) -> Happened:
+def _charge_event(charge: Charge, now: dt.datetime) -> Happened:
     order = charge.order
     data = {
         "id": charge.pk,

@@ -158,7 +158,7 @@ class Group:
         # A refund whose day has no column gets its order's day.
         return one.amount < 0 and (one.day in self.days or other.day in self.days)
 
-    def _counting(self, of: Collection[str]) -> list[ComparedLine]:
+    def _counting_lines(self, of: Collection[str]) -> list[ComparedLine]:
         return [
             item
             for item in self.items
@@ -171,15 +171,17 @@ class Group:
         The refund of a cancellation may be in a later report, unless the first charge was for the
         used label.
         """
-        refunds = len(self._counting(CANCEL_REFUNDS)) + sum(
-            item.amount < 0 for item in self._counting(COSTS)
+        refunds = len(self._counting_lines(CANCEL_REFUNDS)) + sum(
+            item.amount < 0 for item in self._counting_lines(COSTS)
         )
         is_cancelled = self.order is not None and kinds.may_be_cancelled(self.order)
-        return 1 + max(refunds, int(is_cancelled and bool(self._counting([ChargeKind.ORDER]))))
+        return 1 + max(
+            refunds, int(is_cancelled and bool(self._counting_lines([ChargeKind.ORDER])))
+        )
 
     def _hold_beyond(self, allowed: int, of: Collection[str]) -> None:
         """Beyond the allowed number, leave out repeats and hold the rest, last ones first."""
-        found = [item for item in self._counting(of) if item.amount >= 0]
+        found = [item for item in self._counting_lines(of) if item.amount >= 0]
         excess = len(found) - allowed
         fresh = [item for item in reversed(found) if item.is_open and item.first.kind in of]
         if excess > 0:

@@ -12,7 +12,7 @@ from django.db.models import Count, Q, QuerySet, Sum
 from django.urls import reverse
 from django.utils import timezone
 
-from shipping_portal.accounts.formatting import money, money_in, say
+from shipping_portal.accounts.formatting import local_word, money, money_in
 from shipping_portal.accounts.mail import outbox
 from shipping_portal.accounts.mail.outbox import Event
 from shipping_portal.accounts.models import Sender
@@ -108,6 +108,7 @@ def statement_events(
     for sender in Sender.objects.filter(pk__in=nets):
         shown = money if len(nets[sender.pk]) == 1 else money_in
         count = parcels[sender.pk]
+        noun = local_word("parcel" if count == 1 else "parcels", sender.country)
         yield Event(
             sender=sender,
             kind="statement",
@@ -115,7 +116,7 @@ def statement_events(
             line=(CHANGED if sender.pk in before else READY).format(
                 week=week_words(report.week, sender),
                 net=" and ".join(shown(amount, currency) for currency, amount in nets[sender.pk]),
-                parcels=f"{count} {say('parcel' if count == 1 else 'parcels', sender.country)}",
+                parcels=f"{count} {noun}",
             ),
             path=reverse("statement", args=[name]),
             happened_at=report.ended_at or report.uploaded_at,

@@ -16,7 +16,7 @@ from typing import Any
 from django.conf import settings
 from django.utils.html import escape
 
-from shipping_portal.accounts.formatting import local_date, money, money_in, say
+from shipping_portal.accounts.formatting import local_date, local_word, money, money_in
 from shipping_portal.accounts.models import Sender
 from shipping_portal.billing.models import Charge
 from shipping_portal.billing.pages import lines, statements
@@ -55,7 +55,7 @@ def statement_pdf(heading: Heading, statement: statements.Statement) -> bytes:
     from reportlab.platypus import SimpleDocTemplate  # noqa: PLC0415
 
     name = statements.week_name(heading.week)
-    paper = LETTER if say("paper", heading.sender.country) == "Letter" else A4
+    paper = LETTER if local_word("paper", heading.sender.country) == "Letter" else A4
     content = io.BytesIO()
     document = SimpleDocTemplate(
         content,
@@ -69,35 +69,35 @@ def statement_pdf(heading: Heading, statement: statements.Statement) -> bytes:
         lang="en",
     )
 
-    def foot(canvas: Any, document: Any) -> None:
+    def draw_footer(canvas: Any, document: Any) -> None:
         canvas.setFont(_fonts()[0], 8)
         words = f"Statement {name}, account {heading.sender.number}"
         canvas.drawString(40, 30, words)
         canvas.drawRightString(paper[0] - 40, 30, f"Page {document.page}")
 
-    parts = [*_head(heading, name), *_sums(statement), *_lines(heading.sender, statement)]
-    document.build(parts, onFirstPage=foot, onLaterPages=foot)
+    parts = [*_head(heading, name), *_sum_tables(statement), *_lines(heading.sender, statement)]
+    document.build(parts, onFirstPage=draw_footer, onLaterPages=draw_footer)
     return content.getvalue()
 
 
 def _head(heading: Heading, name: str) -> Iterator[Any]:
     words = statements.week_words(heading.week, heading.sender, names_year=True)
-    yield _words(settings.BRAND_NAME, 10)
-    yield _words(f"Statement {name}", 20, is_bold=True)
-    yield _words(f"{words}, for {heading.sender.name}, account {heading.sender.number}", 10)
+    yield _paragraph(settings.BRAND_NAME, 10)
+    yield _paragraph(f"Statement {name}", 20, is_bold=True)
+    yield _paragraph(f"{words}, for {heading.sender.name}, account {heading.sender.number}", 10)
     state = (
         "Final." if heading.is_final else "This week isn't final yet. More charges may be added."
     )
-    yield _words(f"{state} Made on {heading.today:%-d %B %Y}. Not a tax invoice.", 10)
+    yield _paragraph(f"{state} Made on {heading.today:%-d %B %Y}. Not a tax invoice.", 10)
     for row in heading.pending:
-        yield _words(
+        yield _paragraph(
             f"{money_in(row['amount'], row['currency'])} of refunds is pending: the carrier hasn't"
             " decided, so it still counts as spent.",
             10,
         )
 
 
-def _sums(statement: statements.Statement) -> Iterator[Any]:
+def _sum_tables(statement: statements.Statement) -> Iterator[Any]:
     """Yield a table of sums for each currency, and a sentence about the tax."""
     has_too_many = sum(row["count"] for row in statement.groups) > TAXED
     taxes = {} if has_too_many else _taxes(statement)
@@ -116,7 +116,7 @@ def _sums(statement: statements.Statement) -> Iterator[Any]:
         tax_in_all = _tax(sum(known, Decimal()) if known else None, balance.currency)
         total = ("Total", tax_in_all, money_in(balance.net, balance.currency))
         yield from _table([("", "Tax in it", "Amount"), *rows, total], SUM_WIDTHS, has_total=True)
-    yield _words(TOO_MANY if has_too_many else SOURCE_OF_TAX if taxes else NONE_STATED, 8)
+    yield _paragraph(TOO_MANY if has_too_many else SOURCE_OF_TAX if taxes else NONE_STATED, 8)
 
 
 def _taxes(statement: statements.Statement) -> dict[tuple[str, str], Decimal]:
@@ -136,7 +136,7 @@ def _lines(sender: Sender, statement: statements.Statement) -> Iterator[Any]:
     count = sum(row["count"] for row in statement.groups)
     shown = list(statement.in_order()[: statements.ON_PAPER])
     if count > len(shown):
-        yield _words(
+        yield _paragraph(
             f"These are the first {len(shown)} of {count:,} lines. The sums above are of all lines,"
             " and the CSV lists them.",
             10,
@@ -151,9 +151,9 @@ def _line(line: Charge, sender: Sender, *, names_currency: bool) -> tuple[Any, .
     disputed = lines.dispute_state(line, sender)["disputed"]
     return (
         local_date(line.day or line.week, sender),
-        _words(kind_name(line.kind)),
-        _words(line.reference or NO_TAX, after=own.strip()),
-        _words(line_reason(line, sender), after=disputed),
+        _paragraph(kind_name(line.kind)),
+        _paragraph(line.reference or NO_TAX, after=own.strip()),
+        _paragraph(line_reason(line, sender), after=disputed),
         _tax(line_tax(line), line.currency),
         (money_in if names_currency else money)(line.amount, line.currency),
     )
@@ -185,25 +185,28 @@ def _table(
     yield Spacer(0, 8)
 
 
-def _words(text: str, size: float = 8.5, *, is_bold: bool = False, after: str = "") -> Any:
+def _paragraph(text: str, size: float = 8.5, *, is_bold: bool = False, after: str = "") -> Any:
     """Return a paragraph of plain text, with `after` on its own line."""
     from reportlab.lib.styles import ParagraphStyle  # noqa: PLC0415
     from reportlab.platypus import Paragraph  # noqa: PLC0415
 
     style = ParagraphStyle("", fontName=_fonts()[is_bold], fontSize=size, leading=size * 1.3)
-    return Paragraph(_marked(text) + (f"<br/>{_marked(after)}" if after else ""), style)
+    return Paragraph(
+        _mark_missing_letters(text) + (f"<br/>{_mark_missing_letters(after)}" if after else ""),
+        style,
+    )
 
 
-def _marked(text: str) -> str:
+def _mark_missing_letters(text: str) -> str:
     """Escape text, and set what our font lacks in PDF readers' Chinese and Japanese font."""
     regular, _ = _fonts()
     return "".join(
         escape(run) if is_known else f'<font name="{ASIAN}">{escape(run)}</font>'
-        for is_known, run in _runs(text, _known_characters(regular))
+        for is_known, run in _split_runs(text, _known_characters(regular))
     )
 
 
-def _runs(text: str, known: Container[int]) -> Iterator[tuple[bool, str]]:
+def _split_runs(text: str, known: Container[int]) -> Iterator[tuple[bool, str]]:
     for is_known, letters in groupby(text, key=lambda letter: ord(letter) in known):
         yield is_known, "".join(letters)
 

@@ -106,14 +106,16 @@ class History:
         if meaning == ChargeWord.ORDER_REFUND:
             return self._refund(order, week)
         if meaning == ChargeKind.ORDER and order:
-            is_second = may_be_cancelled(order) and _count_up_to(week, self._costs(order)) > 0
+            is_second = (
+                may_be_cancelled(order) and _count_up_to(week, self._weeks_charged(order)) > 0
+            )
             return ChargeKind.UN_CANCELLATION if is_second or was_used(order, week) else meaning
         return meaning
 
     def is_given_back(self, order: Order, week: dt.date) -> bool:
         """Return whether every charge up to this week was refunded because it was cancelled."""
         return (
-            _count_up_to(week, self._costs(order))
+            _count_up_to(week, self._weeks_charged(order))
             <= _count_up_to(week, self.given_back[order.pk])
             > 0
         )
@@ -123,12 +125,12 @@ class History:
             return ChargeKind.OTHER_REFUND
         # Two reports may cover one week: the first one's charges are invoiced when the second
         # refunds them.
-        is_same_cycle = week in self._costs(order) and not _count_up_to(
+        is_same_cycle = week in self._weeks_charged(order) and not _count_up_to(
             week, self.invoiced[order.pk]
         )
         return ChargeKind.CANCEL_REFUND if is_same_cycle else ChargeKind.CANCEL_REFUND_LATER
 
-    def _costs(self, order: Order) -> Counter[dt.date]:
+    def _weeks_charged(self, order: Order) -> Counter[dt.date]:
         """Return the weeks in which the order was charged, and how often."""
         return (
             self.weeks[order.pk, ChargeKind.ORDER]

@@ -107,7 +107,7 @@ def import_progress(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
         "price_increased": progress.price_increased(found)[:LISTED],
         "day_passed": progress.day_passed(found).count(),
         "nothing": progress.failed_rows(found).exclude(state=ImportRow.State.FIX)[:LISTED],
-        "shop": shops.of(found.header),
+        "shop": shops.find_shop(found.header),
     }
     return render(request, "importing/import.html", context)
 
@@ -117,7 +117,7 @@ def import_progress(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
 def shipped_rows(request: MemberRequest, file: uuid.UUID) -> StreamingHttpResponse:
     """Download what was booked, in the shop's own format."""
     found = import_of(request, file)
-    upload, is_ours = shipped.upload_of(found), not shops.of(found.header)
+    upload, is_ours = shipped.upload_of(found), not shops.find_shop(found.header)
     ending = "csv" if upload.delimiter == "," else "txt"
     return sheets.stream_sheet(
         f"shipped-orders.{ending}",

@@ -88,22 +88,22 @@ def check_page(
     context["fixes"] = row_form.grid(file, address, rows, typed) if show == "fix" else []
     context["warned"] = counts.warnings - context["doubted_warnings"]
     context["stay"] = counts.rows - counts.submitted - len(context["sure"])
-    context["page"] = _listed(request, file, context)
+    context["page"] = _list_page(request, file, context)
     context["joined"] = progress.joined(file) if counts.joined else []
     context["left_out"] = progress.left_out_by_shop(file) if counts.skipped else []
     context["notes"] = list(notes.reading_notes(file))
     context["extensions"] = progress.extensions(file)
     context["unread"] = [(place, file.header[place], waiting[place]) for place in sorted(waiting)]
     context["unused"] = unread.listed(file, waiting)
-    context["asked"] = answering.asked(rows, typed)
+    context["asked"] = answering.find_questions(rows, typed)
     context["own_email"] = address.email
     context["own_currency"] = CURRENCY[file.sender.country]
     context["rate_form"] = rate_form or RateForm()
-    context["shop"] = shops.of(file.header)
+    context["shop"] = shops.find_shop(file.header)
     return render(request, "importing/import_check.html", context, status=status)
 
 
-def _listed(request: MemberRequest, file: Import, context: dict[str, Any]) -> listing.RowsPage:
+def _list_page(request: MemberRequest, file: Import, context: dict[str, Any]) -> listing.RowsPage:
     show, doubted = context["show"], context["doubted"]
     rows, typed = file.rows.filter(TABS[show]), request.GET.get("page", "")
     if show == "all":
@@ -228,10 +228,10 @@ def import_row(request: MemberRequest, file: uuid.UUID, row: int) -> HttpRespons
         messages.info(request, "This row is handed over for booking, so it stays as it is.")
         return redirect("import", found.file.uuid)
     if found.joined_into:
-        return _joined(request, found)
+        return _separate_row(request, found)
     form = row_form.form_of(found, found.file, address, chosen_size(found.file))
     if request.method == "GET":
-        context = {"row": found, "file": found.file, "form": form, **_parts(found, form)}
+        context = {"row": found, "file": found.file, "form": form, **_fields_by_need(found, form)}
         return render(request, "importing/import_row.html", context)
     if "leave_out" in request.POST:
         is_done = found.finish(state=ImportRow.State.SKIPPED, problems=checking.LEFT_OUT)
@@ -262,7 +262,7 @@ def save_rows(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
     return redirect(f"{reverse('check_import', args=[found.uuid])}?show=fix#grid")
 
 
-def _joined(request: MemberRequest, row: ImportRow) -> HttpResponse:
+def _separate_row(request: MemberRequest, row: ImportRow) -> HttpResponse:
     """Turn a row that was joined to a parcel into a separate parcel."""
     if request.method == "POST" and not joining.separate(row, timezone.now()):
         messages.warning(
@@ -273,7 +273,7 @@ def _joined(request: MemberRequest, row: ImportRow) -> HttpResponse:
     return redirect("import_row", row.file.uuid, row.joined_into_id)
 
 
-def _parts(row: ImportRow, form: row_form.ParcelForm) -> dict[str, list[row_form.FixCell]]:
+def _fields_by_need(row: ImportRow, form: row_form.ParcelForm) -> dict[str, list[row_form.FixCell]]:
     """Return the fields with a value, need or problem, and separately the optional ones."""
     cells = row_form.cells(row, form, form.fields)
     filled = [cell for cell in cells if cell.control.name in row.problems or cell.is_filled]

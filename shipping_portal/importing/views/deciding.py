@@ -36,7 +36,7 @@ KEY = re.compile(r"[0-9]{1,18}", re.ASCII)
 CHANGED = "Rows or prices have changed. Nothing is booked yet: check them once more."
 
 
-def _back(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
+def _return_to_rows(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
     """Return to the rows that were shown."""
     return redirect(f"{reverse('check_import', args=[file])}?{request.GET.urlencode()}")
 
@@ -51,7 +51,7 @@ def choose_services(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
         if key != name and KEY.fullmatch(key):
             chosen[int(key)] = str(request.POST[name])
     chosen_service.choose(found, chosen)
-    return _back(request, file)
+    return _return_to_rows(request, file)
 
 
 @audience(BOOKERS)
@@ -81,7 +81,7 @@ def decide_import(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
     answer = outliers.skip_outliers if "skip" in request.POST else outliers.confirm_outliers
     if not answer(found, doubts, request.POST.get("skip") or request.POST.get("right", "")):
         messages.warning(request, CHANGED)
-    return _back(request, file)
+    return _return_to_rows(request, file)
 
 
 @audience(BOOKERS)

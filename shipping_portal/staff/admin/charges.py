@@ -46,9 +46,9 @@ class LinesForm(ReasonForm):
 @require_POST
 def assign_page(request: HttpRequest, context: Context) -> HttpResponse:
     """Show where the ticked lines would go, or assign them as the page showed."""
-    shown = _shown(request.POST.getlist("line"))
+    shown = _read_destinations(request.POST.getlist("line"))
     if not 0 < len(shown) <= assigning.MOST:
-        return _back(request, TOO_MANY if shown else NO_LINES)
+        return _return_to_list(request, TOO_MANY if shown else NO_LINES)
     form = LinesForm(request.POST)
     form.fields["reason"].required = "assign" in request.POST
     is_valid = form.is_valid()
@@ -62,7 +62,7 @@ def assign_page(request: HttpRequest, context: Context) -> HttpResponse:
     messages.success(
         request, summary if not rest else f"{summary} {len(rest)} not assigned: see below."
     )
-    return _page(request, context, form, rest) if rest else _back(request)
+    return _page(request, context, form, rest) if rest else _return_to_list(request)
 
 
 def _page(
@@ -79,13 +79,13 @@ def _page(
     return TemplateResponse(request, "admin/assign_lines.html", shown)
 
 
-def _back(request: HttpRequest, error: str = "") -> HttpResponse:
+def _return_to_list(request: HttpRequest, error: str = "") -> HttpResponse:
     if error:
         messages.error(request, error)
     return redirect(f"{reverse('admin:billing_charge_changelist')}?owner=nobody")
 
 
-def _shown(ticks: list[str]) -> dict[int, str]:
+def _read_destinations(ticks: list[str]) -> dict[int, str]:
     """Return where each line goes according to the page; "" for nowhere yet.
 
     Invalid boxes are left out.
@@ -117,7 +117,7 @@ class StaffChargeAdmin(ChargeAdmin):
         """Show the lines that were ticked in the list."""
         ticked = list(queryset.order_by().values_list("pk", flat=True)[: assigning.MOST + 1])
         if len(ticked) > assigning.MOST:
-            return _back(request, TOO_MANY)
+            return _return_to_list(request, TOO_MANY)
         return _page(
             request,
             self.page_context(request),

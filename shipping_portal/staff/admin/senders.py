@@ -117,7 +117,9 @@ def _reinstate(sender: Sender, *, reason: str, by: User, now: dt.datetime) -> No
 def _limit(sender: Sender, **written: Any) -> str:
     chosen = {name: written[name] for name in LIMITS}
     Sender.objects.filter(pk=sender.pk).update(**chosen)
-    return ", ".join(f"{name.replace('_', ' ')} {_shown(value)}" for name, value in chosen.items())
+    return ", ".join(
+        f"{name.replace('_', ' ')} {_format_limit(value)}" for name, value in chosen.items()
+    )
 
 
 def _set_external_id(sender: Sender, *, external_id: str, **written: Any) -> str:
@@ -138,7 +140,7 @@ def _credit(sender: Sender, *, amount: Decimal, currency: str, **written: Any) -
     return f"{amount} {currency}"
 
 
-def _shown(limit: Any) -> str:
+def _format_limit(limit: Any) -> str:
     return "none" if limit is None else str(limit)
 
 

@@ -65,10 +65,10 @@ class Command(BaseCommand):
 
 def _line(point: Point) -> str:
     basis = "overridden" if point.overridden else point.basis
-    return f"{point.name:<35}{basis:<12}{_shown(point.value)}  ({point.section})"
+    return f"{point.name:<35}{basis:<12}{_format_value(point.value)}  ({point.section})"
 
 
-def _shown(value: object) -> str:
+def _format_value(value: object) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{word} → {progress or 'nothing'}" for word, progress in value.items())
     if isinstance(value, tuple):

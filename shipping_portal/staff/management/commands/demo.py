@@ -58,19 +58,19 @@ class Command(BaseCommand):
         if not settings.DEMO:
             raise CommandError("The demo's passwords are public. Set DEMO=1 if this is a demo.")
         if options["migrate"]:
-            self._say("Making the tables")
+            self._print_step("Making the tables")
             demo_tables.make_tables()
         now = timezone.now()
-        self._say("Importing the carrier's places")
+        self._print_step("Importing the carrier's places")
         try:
             import_list(places.read_bytes(), source=places.name, by=None, at=now)
         except (OSError, UnreadableList) as problem:
             raise CommandError(str(problem)) from None
-        self._say("Making the demo's people")
+        self._print_step("Making the demo's people")
         demo.make_demo_business(now, options["country"])
         call_command("operator_groups", verbosity=0)
         if options["carrier_state"]:
-            self._say("Loading a month of parcels")
+            self._print_step("Loading a month of parcels")
             demo_history.load_history(now, options["carrier_state"])
             demo_history.follow_the_carrier()
         if options["json"]:
@@ -81,6 +81,6 @@ class Command(BaseCommand):
         self.stdout.write(f"the sender's API token: {demo.SENDER_TOKEN}")
         self.stdout.write(f"the operator's code: {PEOPLE['operator']['totp_command']}")
 
-    def _say(self, step: str) -> None:
+    def _print_step(self, step: str) -> None:
         """Print the next step: `./dev run` shows it, and how long it takes."""
         self.stderr.write(f"{step} ...", self.style.SUCCESS)

@@ -38,7 +38,7 @@ class Command(BaseCommand):
         }
         self.stdout.write("  ".join(f"{name} {value}" for name, value in facts.items()))
         for at, kind, text in sorted(
-            (line for line in _life(order) if line[0]), key=lambda line: str(line[0])
+            (line for line in _history(order) if line[0]), key=lambda line: str(line[0])
         ):
             self.stdout.write(f"{at:%Y-%m-%d %H:%M:%S.%f}Z  {kind:8}  {text}".rstrip())
 
@@ -54,7 +54,7 @@ def _find(typed: str) -> Order | None:
     return orders.filter(uuid=key).first() if key else None
 
 
-def _life(order: Order) -> Iterator[Line]:
+def _history(order: Order) -> Iterator[Line]:
     """Yield what happened, by table, without bodies, addresses and links."""
     yield order.quoted_at, "quote", f"{order.product_code}, {order.price} {order.currency}"
     for move in order.changes.all():
