@@ -19,7 +19,7 @@ BUDGETS = {
     "shipping_portal/carrier": 19_650,
     "tracking": 14_120,
     "shipping_portal/reports": 9_700,
-    "shipping_portal/api": 8_225,
+    "shipping_portal/api": 8_230,
     "shipping_portal/exporting": 4_470,
     "shipping_portal": 3_330,
     "shipping_portal/ops": 3_445,

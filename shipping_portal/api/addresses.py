@@ -31,13 +31,13 @@ def create_address(request: MemberRequest, address: schemas.AddressIn) -> Any:
     return _store(request, address, None)
 
 
-@api_operation("PUT", "/addresses/{uuid:receiver}", scope="addresses", answer=schemas.AddressOut)
+@api_operation("PUT", "/addresses/{id:receiver}", scope="addresses", answer=schemas.AddressOut)
 def replace_address(request: MemberRequest, receiver: uuid.UUID, address: schemas.AddressIn) -> Any:
     """Replace a receiver's details. Parcels sent to them stay as they are."""
     return _store(request, address, receiver_of(request, receiver))
 
 
-@api_operation("DELETE", "/addresses/{uuid:receiver}", scope="addresses", status=204)
+@api_operation("DELETE", "/addresses/{id:receiver}", scope="addresses", status=204)
 def remove_address(request: MemberRequest, receiver: uuid.UUID) -> Any:
     """Delete a receiver. Parcels sent to them stay as they are."""
     receiver_of(request, receiver).delete()

@@ -49,7 +49,7 @@ def make_quote(request: MemberRequest, response: HttpResponse, parcel: schemas.P
 
 @api_operation(
     "POST",
-    "/parcels/{uuid:parcel}/return",
+    "/parcels/{id:parcel}/return",
     scope="parcels:book",
     answer=schemas.QuoteOut,
     status=201,
@@ -85,19 +85,19 @@ def create_draft(request: MemberRequest, parcel: schemas.ParcelIn) -> Any:
     return _save(request, Draft(sender=request.sender, made_by=request.user), parcel)
 
 
-@api_operation("GET", "/drafts/{uuid:draft}", scope="parcels:book", answer=schemas.DraftOut)
+@api_operation("GET", "/drafts/{id:draft}", scope="parcels:book", answer=schemas.DraftOut)
 def read_draft(request: MemberRequest, draft: uuid.UUID) -> Any:
     """Show a draft as it was left, by any member of the account."""
     return shown.draft_facts(get_draft(request, draft))
 
 
-@api_operation("PUT", "/drafts/{uuid:draft}", scope="parcels:book", answer=schemas.DraftOut)
+@api_operation("PUT", "/drafts/{id:draft}", scope="parcels:book", answer=schemas.DraftOut)
 def replace_draft(request: MemberRequest, draft: uuid.UUID, parcel: schemas.ParcelIn) -> Any:
     """Replace everything that a draft holds."""
     return _save(request, _open_draft(request, draft), parcel)
 
 
-@api_operation("DELETE", "/drafts/{uuid:draft}", scope="parcels:book", status=204)
+@api_operation("DELETE", "/drafts/{id:draft}", scope="parcels:book", status=204)
 def remove_draft(request: MemberRequest, draft: uuid.UUID) -> Any:
     """Delete a draft. A parcel booked from it stays."""
     get_draft(request, draft).delete()
@@ -105,7 +105,7 @@ def remove_draft(request: MemberRequest, draft: uuid.UUID) -> Any:
 
 @api_operation(
     "POST",
-    "/drafts/{uuid:draft}/quotes",
+    "/drafts/{id:draft}/quotes",
     scope="parcels:book",
     answer=schemas.QuoteOut,
     status=201,

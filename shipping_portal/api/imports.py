@@ -80,14 +80,14 @@ def upload_import(request: MemberRequest, name: str = "orders.csv") -> Any:
     return _shown(file)
 
 
-@api_operation("GET", "/imports/{uuid:file}", scope="imports", answer=schemas.ImportOut)
+@api_operation("GET", "/imports/{id:file}", scope="imports", answer=schemas.ImportOut)
 def get_import(request: MemberRequest, file: uuid.UUID) -> Any:
     """Show how far a file is, with its rows by outcome."""
     return _shown(listing.import_of(request, file))
 
 
 @api_operation(
-    "GET", "/imports/{uuid:file}/columns", scope="imports", answer=schemas.ImportColumnsOut
+    "GET", "/imports/{id:file}/columns", scope="imports", answer=schemas.ImportColumnsOut
 )
 def get_import_columns(request: MemberRequest, file: uuid.UUID) -> Any:
     """Show which column is matched to which field, as remembered for this header or guessed."""
@@ -101,7 +101,7 @@ def get_import_columns(request: MemberRequest, file: uuid.UUID) -> Any:
     }
 
 
-@api_operation("PUT", "/imports/{uuid:file}/columns", scope="imports", answer=schemas.ImportOut)
+@api_operation("PUT", "/imports/{id:file}/columns", scope="imports", answer=schemas.ImportOut)
 def match_import_columns(
     request: MemberRequest, file: uuid.UUID, matched: schemas.ImportColumnsIn
 ) -> Any:
@@ -117,7 +117,7 @@ def match_import_columns(
     return _shown(found)
 
 
-@api_operation("GET", "/imports/{uuid:file}/rows", scope="imports", answer=schemas.ImportRowsOut)
+@api_operation("GET", "/imports/{id:file}/rows", scope="imports", answer=schemas.ImportRowsOut)
 def list_import_rows(
     request: MemberRequest, file: uuid.UUID, state: schemas.RowState = "", cursor: str = ""
 ) -> Any:
@@ -131,7 +131,7 @@ def list_import_rows(
 
 
 @api_operation(
-    "PATCH", "/imports/{uuid:file}/rows/{int:row}", scope="imports", answer=schemas.ImportRowOut
+    "PATCH", "/imports/{id:file}/rows/{int:row}", scope="imports", answer=schemas.ImportRowOut
 )
 def correct_import_row(
     request: MemberRequest, file: uuid.UUID, row: int, correction: schemas.CorrectionIn

@@ -4,6 +4,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from django.urls import register_converter
+from django.urls.converters import UUIDConverter
 from ninja import NinjaAPI
 
 from shipping_portal import VERSION
@@ -20,6 +22,15 @@ api = NinjaAPI(
     urls_namespace="api",
 )
 answer_problems(api)
+
+
+class IdConverter(UUIDConverter):
+    """Match an id in small or capital letters: some languages write a UUID in capitals."""
+
+    regex = UUIDConverter.regex.replace("a-f", "a-fA-F")
+
+
+register_converter(IdConverter, "id")
 
 
 def api_operation(

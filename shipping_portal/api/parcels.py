@@ -155,7 +155,7 @@ def _parcel_of(request: MemberRequest, key: uuid.UUID) -> Order:
     return found
 
 
-@api_operation("GET", "/parcels/{uuid:parcel}", scope="parcels:read", answer=schemas.OneParcelOut)
+@api_operation("GET", "/parcels/{id:parcel}", scope="parcels:read", answer=schemas.OneParcelOut)
 def get_parcel(request: MemberRequest, response: HttpResponse, parcel: uuid.UUID) -> Any:
     """Show one parcel.
 
@@ -173,7 +173,7 @@ def get_parcel(request: MemberRequest, response: HttpResponse, parcel: uuid.UUID
 
 @api_operation(
     "POST",
-    "/parcels/{uuid:parcel}/cancel",
+    "/parcels/{id:parcel}/cancel",
     scope="parcels:book",
     answer=schemas.BookedOut,
     status=202,
@@ -198,7 +198,7 @@ def _state_in_words(request: MemberRequest, key: uuid.UUID) -> str:
 
 @api_operation(
     "POST",
-    "/parcels/{uuid:parcel}/replace",
+    "/parcels/{id:parcel}/replace",
     scope="parcels:book",
     answer=schemas.BookedOut,
     status=202,
@@ -237,7 +237,7 @@ def _ask_to_replace(
 
 @api_operation(
     "POST",
-    "/parcels/{uuid:parcel}/confirm",
+    "/parcels/{id:parcel}/confirm",
     scope="parcels:book",
     answer=schemas.BookedOut,
     status=202,
@@ -266,7 +266,7 @@ def confirm_parcel(request: MemberRequest, parcel: uuid.UUID, chosen: schemas.Co
 
 @api_operation(
     "POST",
-    "/parcels/{uuid:parcel}/share",
+    "/parcels/{id:parcel}/share",
     scope="parcels:book",
     answer=schemas.SharedOut,
 )
@@ -284,13 +284,13 @@ def share_parcel(request: MemberRequest, parcel: uuid.UUID, share: schemas.Share
     return {"url": receiver_pages.link_of(page), "contact": page.contact}
 
 
-@api_operation("DELETE", "/parcels/{uuid:parcel}/share", scope="parcels:book", status=204)
+@api_operation("DELETE", "/parcels/{id:parcel}/share", scope="parcels:book", status=204)
 def stop_sharing_parcel(request: MemberRequest, parcel: uuid.UUID) -> Any:
     """Stop sharing a parcel's page. Its address never works again."""
     receiver_pages.stop_sharing(_parcel_of(request, parcel), by=request.user, now=timezone.now())
 
 
-@api_operation("GET", "/parcels/{uuid:parcel}/label", scope="labels:read", openapi_extra=shown.PDF)
+@api_operation("GET", "/parcels/{id:parcel}/label", scope="labels:read", openapi_extra=shown.PDF)
 def get_label(
     request: MemberRequest, parcel: uuid.UUID, size: str = "", *, worthless: bool = False
 ) -> HttpResponseBase:
@@ -340,7 +340,7 @@ def label_bytes(label: Label, request: MemberRequest, now: dt.datetime) -> bytes
 
 
 @api_operation(
-    "GET", "/parcels/{uuid:parcel}/tracking", scope="parcels:read", answer=schemas.TrackingOut
+    "GET", "/parcels/{id:parcel}/tracking", scope="parcels:read", answer=schemas.TrackingOut
 )
 def get_tracking(request: MemberRequest, parcel: uuid.UUID) -> Any:
     """Show where a parcel is: its scans, newest first, in the account's time zone."""

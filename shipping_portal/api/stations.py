@@ -84,7 +84,7 @@ def take_print_job(request: MemberRequest, taken: TakeIn) -> Any:
     }
 
 
-@api_operation("GET", "/print/jobs/{uuid:job}/label", scope="print", openapi_extra=shown.PDF)
+@api_operation("GET", "/print/jobs/{id:job}/label", scope="print", openapi_extra=shown.PDF)
 def get_print_label(request: MemberRequest, job: uuid.UUID) -> Any:
     """Get a taken label, byte for byte as the carrier made it. Repr-Digest has its SHA-256."""
     found = _job_of(request, job)
@@ -103,7 +103,7 @@ def get_print_label(request: MemberRequest, job: uuid.UUID) -> Any:
     return answer
 
 
-@api_operation("POST", "/print/jobs/{uuid:job}/report", scope="print", answer=ReportedOut)
+@api_operation("POST", "/print/jobs/{id:job}/report", scope="print", answer=ReportedOut)
 def report_print_job(request: MemberRequest, job: uuid.UUID, reported: ReportIn) -> Any:
     """Report whether a label was printed, or what prevents it. Only `printed` marks the parcel.
 

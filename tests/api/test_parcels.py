@@ -37,6 +37,12 @@ def problem(answer: Any) -> tuple[int, str]:
     return answer.status_code, found["type"].partition("#")[2]
 
 
+def test_an_id_in_capitals_is_the_same_id(quill: Sender, alice: User, hers: Program) -> None:
+    """Some languages write a UUID in capitals."""
+    order = factories.order(quill, alice)
+    assert hers.get(f"/parcels/{str(order.uuid).upper()}").json()["id"] == str(order.uuid)
+
+
 def test_from_a_token_to_a_label_in_five_calls(carrier: SandboxCarrier, hers: Program) -> None:
     quote = hers.quote()
     cheapest = quote["offers"][0]
