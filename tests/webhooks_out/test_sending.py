@@ -346,6 +346,35 @@ def test_a_slow_receiver_gets_only_one_turn(endpoint: WebhookEndpoint, shop: Sho
     assert delivered == len(shop.deliveries)
 
 
+def test_an_endpoint_that_found_no_place_comes_before_the_rest_of_a_slow_one(
+    endpoint: WebhookEndpoint, shop: Shop, bob: User, monkeypatch: Any
+) -> None:
+    """Otherwise four slow receivers would take every place again at once, for as long as they have events."""
+    published: list[dt.datetime | None] = []
+    monkeypatch.setattr(sending, "_turns", threading.BoundedSemaphore(1))
+    monkeypatch.setattr(sending, "TURN_SECONDS", 0.1)
+    monkeypatch.setattr(sending, "publish_task", lambda task, pk, at=None: published.append(at))
+    quick = factories.webhook_event(factories.webhook_endpoint(bob.membership.sender, bob, url=shop.url + "quick"))
+    send = sending._send
+
+    def slowly(*what: Any) -> tuple[int | None, str]:
+        threading.Event().wait(0.15)
+        if quick.due_at <= timezone.now():
+            sending.send_due_events(quick.pk)  # all places are taken
+            quick.refresh_from_db()
+        return send(*what)
+
+    monkeypatch.setattr(sending, "_send", slowly)
+    write([endpoint], [happened("a", number) for number in range(3)], timezone.now())
+    send_due(endpoint)
+    quick.refresh_from_db()
+    (rest_at,) = published
+    assert rest_at is not None
+    assert timezone.now() < quick.due_at < rest_at
+    send_due(endpoint)
+    assert published[1:] == [None]  # nobody waits now
+
+
 def test_one_event_or_all_since_a_time_are_repeated_with_their_ids(endpoint: WebhookEndpoint, shop: Shop) -> None:
     now = timezone.now()
     old = factories.webhook_event(endpoint, happened_at=now - dt.timedelta(days=2), about="old")
@@ -357,6 +386,23 @@ def test_one_event_or_all_since_a_time_are_repeated_with_their_ids(endpoint: Web
     send_due(endpoint)
     assert ids(shop) == [f"msg_{event.uuid.hex}" for event in (old, new, old, new)]
     assert endpoints.repeat(endpoint, now=now, pk=0) == 0
+
+
+def test_an_endpoint_may_be_removed_while_its_first_success_is_recorded(
+    endpoint: WebhookEndpoint, shop: Shop, alice: User, monkeypatch: Any
+) -> None:
+    factories.webhook_event(endpoint)
+    WebhookEndpoint.objects.update(failing_since=timezone.now(), failures=3)
+    send = sending._send
+
+    def removed_meanwhile(*what: Any) -> tuple[int | None, str]:
+        reply = send(*what)
+        endpoints.remove_endpoint(endpoint, by=alice, now=timezone.now())
+        return reply
+
+    monkeypatch.setattr(sending, "_send", removed_meanwhile)
+    send_due(endpoint)
+    assert len(shop.deliveries) == 1
 
 
 def test_a_removed_endpoint_gets_nothing_more(endpoint: WebhookEndpoint, shop: Shop, alice: User) -> None:

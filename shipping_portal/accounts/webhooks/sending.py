@@ -26,8 +26,9 @@ from shipping_portal.accounts.webhooks.events import JOB
 from shipping_portal.accounts.webhooks.signing import signed_headers, valid_secrets
 from shipping_portal.carrier import outgoing
 from shipping_portal.carrier.outgoing import Undelivered
+from shipping_portal.celery import publish_task
 from shipping_portal.jobs.models import backoff
-from shipping_portal.jobs.registry import NotYet, enqueue, job
+from shipping_portal.jobs.registry import NotYet, job
 
 State = WebhookEvent.State
 AT_ONCE = 4  # how many endpoints a process sends to at once: half of a worker's threads stay free
@@ -40,6 +41,7 @@ REPLY_BYTES, REPLY_WORDS = 4096, 500
 FIRST_WAIT, LONGEST_WAIT = 5.0, 3600.0  # seconds
 SOON = 1.5  # seconds until a free place is looked for again
 _turns = threading.BoundedSemaphore(AT_ONCE)
+_others_wait = threading.Event()  # another endpoint found no free place
 
 
 @dataclass
@@ -65,6 +67,7 @@ class Turn:
 def send_due_events(first: WebhookEvent) -> None:
     """Send what is due at this event's endpoint, for one turn at most."""
     if not _turns.acquire(blocking=False):
+        _others_wait.set()
         raise NotYet(timezone.now() + backoff(0, first=SOON))
     try:
         with _leased(first) as endpoint:
@@ -114,7 +117,17 @@ def _send_for_a_turn(endpoint: WebhookEndpoint) -> None:
         if not turn.went_well:
             return
     if rest := _next_batch(endpoint)[:1]:
-        enqueue(JOB, rest[0].pk)
+        _go_on_with(rest[0])
+
+
+def _go_on_with(rest: WebhookEvent) -> None:
+    """Notify a worker of an endpoint's rest, after those that wait for a place."""
+    at = None
+    if _others_wait.is_set():
+        # Otherwise a slow receiver would take its own place again before they look.
+        _others_wait.clear()
+        at = timezone.now() + dt.timedelta(seconds=2 * SOON * settings.TIME_SCALE)
+    publish_task(send_due_events.task, rest.pk, at)
 
 
 def _next_batch(endpoint: WebhookEndpoint) -> list[WebhookEvent]:
@@ -202,7 +215,8 @@ def _record(endpoint: WebhookEndpoint, turn: Turn) -> None:
         )
     if turn.delivered and endpoint.failing_since:
         endpoint.failing_since, endpoint.failures = None, 0
-        endpoint.save(update_fields=["failing_since", "failures"])
+        # Its owner may have removed it meanwhile.
+        WebhookEndpoint.objects.filter(pk=endpoint.pk).update(failing_since=None, failures=0)
     if turn.failed is not None:
         _hold(endpoint, turn.failed, now)
 
