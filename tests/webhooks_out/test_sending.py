@@ -232,7 +232,10 @@ def test_an_endpoint_that_fails_for_days_is_switched_off_and_its_owners_know(
     assert Audit.objects.filter(action="webhook endpoint switched off", actor=None, sender=quill).exists()
 
 
-def test_only_the_event_that_is_never_accepted_is_given_up(endpoint: WebhookEndpoint, shop: Shop) -> None:
+def test_only_the_event_that_is_never_accepted_is_given_up(
+    endpoint: WebhookEndpoint, shop: Shop, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(sending, "FEWEST_TRIES", 3)
     began = timezone.now()
     bad, good, behind = write([endpoint], [happened(a, n) for a, n in (("a", 1), ("b", 1), ("a", 2))], began)
     shop.answer = lambda delivery: (500 if bad.uuid.hex in delivery.headers["webhook-id"] else 200, b"")
@@ -255,6 +258,22 @@ def test_only_the_event_that_is_never_accepted_is_given_up(endpoint: WebhookEndp
     assert states(endpoint) == [State.GIVEN_UP, State.DELIVERED, State.DELIVERED, State.DELIVERED]
     assert good
     assert behind
+
+
+def test_old_events_of_a_resumed_endpoint_are_not_given_up_at_the_first_failure(
+    endpoint: WebhookEndpoint, shop: Shop, alice: User
+) -> None:
+    """It was down for a week, and its program isn't quite ready when its owner presses Resume."""
+    now = timezone.now()
+    for number in range(3):
+        factories.webhook_event(endpoint, happened_at=now - dt.timedelta(days=7), about=str(number), due_at=None)
+    switching.switch_off(endpoint, "nothing was delivered for 4 days", now)
+    switching.resume_endpoint(endpoint, by=alice, now=now)
+    shop.answer = lambda delivery: (503 if len(shop.deliveries) <= 3 else 200, b"")
+    for _ in range(4):
+        make_due(endpoint)
+        send_due(endpoint)
+    assert states(endpoint) == [State.DELIVERED] * 3
 
 
 def test_a_410_switches_the_endpoint_off_at_once(endpoint: WebhookEndpoint, shop: Shop) -> None:

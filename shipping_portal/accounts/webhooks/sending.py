@@ -39,6 +39,7 @@ BATCH = 100
 PATIENCE = 12  # the sweep has other work: it sends only if no worker has taken it by then
 REPLY_BYTES, REPLY_WORDS = 4096, 500
 FIRST_WAIT, LONGEST_WAIT = 5.0, 3600.0  # seconds
+FEWEST_TRIES = 12  # in about two hours: an old event that is sent again isn't given up before
 SOON = 1.5  # seconds until a free place is looked for again
 _turns = threading.BoundedSemaphore(AT_ONCE)
 _others_wait = threading.Event()  # another endpoint found no free place
@@ -236,7 +237,7 @@ def _hold(endpoint: WebhookEndpoint, failed: WebhookEvent, now: dt.datetime) -> 
     its_own = now + backoff(failed.tries, first=FIRST_WAIT, cap=LONGEST_WAIT)
     failed.due_at = max(endpoint.held_until, its_own)
     changes = {"due_at": failed.due_at, "tries": F("tries") + 1}
-    if failed.happened_at <= last_day:
+    if failed.happened_at <= last_day and failed.tries + 1 >= FEWEST_TRIES:
         changes |= {"state": State.GIVEN_UP, "done_at": now, "due_at": None}
     facts = {"reply_status": failed.reply_status, "reply": failed.reply[:REPLY_WORDS]}
     WebhookEvent.objects.filter(pk=failed.pk).update(**changes, **facts)
