@@ -88,10 +88,10 @@ def _may_book(order: Order) -> bool:
     Its sender isn't suspended, the person who pressed Book can log in, and bookings aren't paused.
     """
     presser = Subquery(bookings.PRESSES.values("by__is_active")[:1])
-    known = Order.objects.select_related("sender", "account").annotate(presser_is_active=presser)
-    now = known.get(pk=order.pk)
-    pause = now.account.pause_of(BOOKINGS, timezone.now())
-    return not (now.sender.is_suspended or now.presser_is_active is False or pause)
+    others = Order.objects.select_related("sender", "account").annotate(presser_is_active=presser)
+    known: Any = others.get(pk=order.pk)
+    pause = known.account.pause_of(BOOKINGS, timezone.now())
+    return not (known.sender.is_suspended or known.presser_is_active is False or pause)
 
 
 def _look(client: Carrier, attempt: BookingAttempt, pending_id: str) -> Booked | Rejected | None:

@@ -496,10 +496,7 @@ HELD: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
         lambda: CarrierAccount.objects.update(paused_at=timezone.now()),
         lambda: CarrierAccount.objects.update(paused_at=None),
     ),
-    "turned off": (
-        lambda: User.objects.update(is_active=False),
-        lambda: User.objects.update(is_active=True),
-    ),
+    "turned off": (lambda: User.objects.update(is_active=False), lambda: User.objects.update(is_active=True)),
 }
 
 

@@ -723,7 +723,9 @@ def test_rows_priced_from_another_pickup_address_are_checked_again_before_they_a
     answer = book(listed, file)
     assert answer["Location"] == check_page(file)
     assert set(file.rows.values_list("state", flat=True)) == {"new"}
-    said = "Your pickup address has changed since these rows were checked. Rows checked again: 2. Nothing is booked yet."
+    said = (
+        "Your pickup address has changed since these rows were checked. Rows checked again: 2. Nothing is booked yet."
+    )
     assert said in text(listed.get(check_page(file)))
     work_off(file)
     book(listed, file)

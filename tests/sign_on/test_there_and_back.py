@@ -90,9 +90,7 @@ def test_a_code_for_another_challenge_is_refused(mia: Person) -> None:
     assert is_refused(mia, mia.go_there(stolen))
 
 
-def test_a_secret_that_ended_is_nothing_the_person_can_change(
-    mia: Person, settings: Any, caplog: Any
-) -> None:
+def test_a_secret_that_ended_is_nothing_the_person_can_change(mia: Person, settings: Any, caplog: Any) -> None:
     """Nor does it help to try again. The log names the cause for the operator."""
     settings.SSO_CLIENT_SECRET = "another-secret-0123456789abcdef"
     answer = mia.portal.get(mia.go_there(mia.begin()))

@@ -20,7 +20,8 @@ STRONGEST_FIRST = (Role.OWNER, Role.SHIPPER, Role.BOOKKEEPER, Role.VIEWER)
 class PersonClaims:
     """Who signs on, in our terms. A text is empty if the issuer didn't give it.
 
-    `email` is in lower case, if it is in plain letters; `is_verified` says whether it proves anything.
+    `email` is in lower case, if it is in plain letters. `is_verified` says whether it proves
+    anything.
     """
 
     email: str = ""

@@ -169,7 +169,7 @@ def _person_of(account: SocialAccount, claims: PersonClaims, *, now: dt.datetime
     local = _local_account(claims, account.uid)
     person = local or _new_person(claims)
     if person.is_active:
-        # A local account without a business was removed from it, so the claim doesn't bring it back.
+        # A local account without a business was removed from it; the claim doesn't bring it back.
         _follow_claims(person, claims, now=now, is_new=local is None)
     account.user = person
     account.save()

@@ -216,7 +216,7 @@ def _record(endpoint: WebhookEndpoint, turn: Turn) -> None:
         )
     if turn.delivered and endpoint.failing_since:
         endpoint.failing_since, endpoint.failures = None, 0
-        # Its owner may have removed it meanwhile.
+        # Its owner may have removed it by now.
         WebhookEndpoint.objects.filter(pk=endpoint.pk).update(failing_since=None, failures=0)
     if turn.failed is not None:
         _hold(endpoint, turn.failed, now)
