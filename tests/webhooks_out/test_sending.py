@@ -276,6 +276,22 @@ def test_old_events_of_a_resumed_endpoint_are_not_given_up_at_the_first_failure(
     assert states(endpoint) == [State.DELIVERED] * 3
 
 
+def test_a_test_event_that_is_accepted_ends_the_wait_of_the_others(endpoint: WebhookEndpoint, shop: Shop) -> None:
+    """They waited for up to an hour, which is over once the receiver works again."""
+    now = timezone.now()
+    until = now + dt.timedelta(hours=1)
+    WebhookEndpoint.objects.update(failing_since=now, failures=12, held_until=until)
+    held = factories.webhook_event(endpoint, due_at=until)
+    poor = factories.webhook_event(endpoint, due_at=until + dt.timedelta(minutes=5), about="poor")
+    endpoint.refresh_from_db()
+    endpoints.send_test(endpoint, now=now)
+    send_due(endpoint)
+    assert states(endpoint) == [State.DELIVERED, State.WAITING, State.DELIVERED]
+    endpoint.refresh_from_db()
+    assert (endpoint.failing_since, endpoint.held_until) == (None, None)
+    assert held.pk < poor.pk
+
+
 def test_a_410_switches_the_endpoint_off_at_once(endpoint: WebhookEndpoint, shop: Shop) -> None:
     shop.answer = lambda delivery: (410, b"")
     write([endpoint], [happened("a", 1)], timezone.now())
