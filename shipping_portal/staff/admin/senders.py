@@ -205,7 +205,7 @@ class SenderAdmin(ActionsAdmin):
         act(
             "suspend",
             "Suspend",
-            "Stops all new bookings for this sender. Bookings already sent are still followed up."
+            "Stops all new bookings for this sender. Unclear ones are looked for, but not sent again."
             " Tracking, billing and cancelling unsent parcels keep working, and so do labels unless"
             " you stop dispatch.",
             _suspend,
