@@ -134,6 +134,13 @@ def test_a_discovery_document_of_another_issuer_is_not_used(answers: Any, change
         openid.discover()
 
 
+@pytest.mark.parametrize("name", ["userinfo_endpoint", "end_session_endpoint"])
+def test_an_issuer_may_write_null_for_what_it_does_not_have(answers: Any, name: str) -> None:
+    answers[ISSUER + openid.WELL_KNOWN][name] = None
+    assert openid.logout_address() == ""
+    assert openid._read_userinfo("a-token", "mia") == {}
+
+
 def test_the_discovery_document_is_fetched_once_in_five_minutes(answers: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
     monkeypatch.setattr(openid, "_fetch_json", lambda url, headers=None: asked.append(url) or answers[url])

@@ -113,7 +113,7 @@ def _checked(found: Document) -> Document:
     if found["issuer"].rstrip("/") != issuer():
         raise IssuerAway("its discovery document names another issuer")
     for name in USED:
-        if name in found and not is_usable_address(found[name]):
+        if found.get(name) is not None and not is_usable_address(found[name]):
             raise IssuerAway(f"its {name} is not an https address")
     return found
 
