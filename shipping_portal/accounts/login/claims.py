@@ -50,7 +50,7 @@ def read_claims(given: Claims) -> PersonClaims:
 
 
 def _email_of(given: Claims) -> str:
-    """Return the email. In lower case, a letter that isn't plain may be another person's."""
+    """Return the email. A letter that isn't plain isn't changed: K (Kelvin) would become k."""
     email = _first(given, "email")
     return email.lower() if email.isascii() else email
 
