@@ -6,12 +6,14 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import Subquery
 from django.utils import timezone
 
-from orders.booking import recording
+from orders.booking import bookings, recording
 from orders.calling import gateway
 from orders.calling.contract import contract_of
 from orders.models import BookingAttempt, Order, Restore
+from orders.models.account import AT_MOST, BOOKINGS
 from orders.models.statuses import Status
 from shipping_portal.carrier.client import Carrier
 from shipping_portal.carrier.errors import CarrierError, Crowded, Rejected
@@ -55,10 +57,13 @@ def resolve_due_order(order: Order) -> None:
     if attempt is None or ways == Ways():
         order.finish()
         return
+    if not ways.can_look and not _may_book(order):
+        order.postpone(timezone.now() + AT_MOST)
+        return
     client = gateway.carrier_of(order, first="view" if ways.can_look else "book")
     if ways.can_look and (found := _look_up_outcome(client, attempt, ways.pending_id)):
         recording.record_outcome(attempt, found)
-    elif ways.can_send:
+    elif ways.can_send and _may_book(order):  # again, as it has waited for its turn
         _replay(order, attempt, client)
     else:
         _wait(order, attempt)
@@ -75,6 +80,18 @@ def _possible_ways(order: Order, attempt: BookingAttempt, now: dt.datetime) -> W
         can_send=not pending_id and age < gateway.replay_window(order.account),
         pending_id=pending_id,
     )
+
+
+def _may_book(order: Order) -> bool:
+    """Return whether it may be sent again: the carrier may not have got the first one.
+
+    Its sender isn't suspended, the person who pressed Book can log in, and bookings aren't paused.
+    """
+    presser = Subquery(bookings.PRESSES.values("by__is_active")[:1])
+    others = Order.objects.select_related("sender", "account").annotate(presser_is_active=presser)
+    known: Any = others.get(pk=order.pk)
+    pause = known.account.pause_of(BOOKINGS, timezone.now())
+    return not (known.sender.is_suspended or known.presser_is_active is False or pause)
 
 
 def _look_up_outcome(

@@ -31,6 +31,8 @@ NO_BOOKING: dict[type[Exception], str] = {
     booking_rules.CarrierChanged: (
         "We send with another carrier since, so its price no longer holds."
     ),
+    booking_rules.ContentsMissing: "The carrier has to know what's inside now.",
+    booking_rules.ServiceNotOffered: "Its service is no longer offered.",
 }
 
 

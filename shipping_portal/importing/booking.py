@@ -29,6 +29,9 @@ NO_BOOKING: dict[type[Exception], str] = {
     booking_rules.CarrierChanged: (
         "We send with another carrier now: “Try again” asks for its prices."
     ),
+    booking_rules.ContentsMissing: (
+        "The carrier has to know what's inside now: “Try again” asks for it."
+    ),
     booking_rules.ServiceNotOffered: "No service is offered for this parcel any more.",
 }
 ALL_STOPPED = (

@@ -25,6 +25,7 @@ from shipping_portal.accounts.address import places
 from shipping_portal.accounts.formatting import plain
 from shipping_portal.accounts.models import Locality
 from shipping_portal.carrier.errors import CarrierError, Rejected
+from shipping_portal.carrier.messages import Party
 from shipping_portal.importing import columns, duplicates, joining, leaving_out, row_checks, shops
 from shipping_portal.importing.models import ColumnMapping, Import, ImportRow, due_for_check
 from shipping_portal.importing.outliers import LEFT_OUT
@@ -146,9 +147,26 @@ def price_again(file: Import, now: dt.datetime) -> int:
         state__in=ImportRow.READY,
         quote__isnull=False,
     )
-    due = ImportRow.objects.filter(
-        pk__in=old.order_by().values("pk"), state__in=ImportRow.READY
-    ).update(**due_for_check(now), **ImportRow.AFRESH)
+    return _check_ready(file, old.order_by().values("pk"), now)
+
+
+@transaction.atomic
+def check_moved(file: Import, now: dt.datetime) -> int:
+    """Schedule a check of ready rows priced from another pickup address than now.
+
+    Returns how many there are.
+    """
+    address = file.sender.pickup_address()
+    ready = file.rows.filter(state__in=ImportRow.READY, quote__isnull=False)
+    priced = ready.values_list("pk", "quote__details__pickup")
+    moved = [pk for pk, pickup in priced if address and Party(**pickup) != address.party()]
+    return _check_ready(file, moved, now) if moved else 0
+
+
+def _check_ready(file: Import, rows: Any, now: dt.datetime) -> int:
+    due = ImportRow.objects.filter(pk__in=rows, state__in=ImportRow.READY).update(
+        **due_for_check(now), **ImportRow.AFRESH
+    )
     enqueue_first(file, "check-row", State.NEW)
     return due
 

@@ -487,6 +487,39 @@ def test_a_second_reference_for_one_key_turns_replays_off(
     assert not gateway.replay_window(CarrierAccount.objects.get())
 
 
+HELD: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
+    "suspended": (
+        lambda: Sender.objects.update(suspended_at=timezone.now(), suspension="terms"),
+        lambda: Sender.objects.update(suspended_at=None, suspension=""),
+    ),
+    "paused": (
+        lambda: CarrierAccount.objects.update(paused_at=timezone.now()),
+        lambda: CarrierAccount.objects.update(paused_at=None),
+    ),
+    "turned off": (lambda: User.objects.update(is_active=False), lambda: User.objects.update(is_active=True)),
+}
+
+
+@pytest.mark.parametrize("why", HELD)
+def test_an_unclear_booking_is_not_repeated_while_it_may_not_be_booked(
+    submitted: Submit, carrier: SandboxCarrier, contract: Callable[[str], None], why: str
+) -> None:
+    """The carrier may never have got the first one: then the repeat is the booking."""
+    contract("replays = true")
+    begin, end = HELD[why]
+    order = submitted()
+    carrier.trouble("book", "500")
+    bookings.process_booking(order.pk)
+    begin()
+    work(order)
+    assert (order.status, carrier.ledger("booked"), order.attempts.get().replays) == ("unconfirmed", [], 0)
+    assert order.due_at
+    assert order.due_at <= timezone.now() + dt.timedelta(minutes=1)
+    end()
+    assert work(order).status == "booked"
+    assert len(carrier.ledger("booked")) == 1
+
+
 @pytest.fixture
 def unclear(submitted: Submit, carrier: SandboxCarrier) -> Order:
     """An order whose reply from the carrier was lost."""

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import uuid
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
@@ -100,6 +101,23 @@ def test_rows_over_a_limit_say_so_and_are_booked_once_there_is_room(
     book(file)
     assert states(file) == ["booked", "booked"]
     assert len(shop.ledger("booked")) == 2
+
+
+def test_a_row_without_contents_says_so_once_the_contract_needs_them(
+    shop: SandboxCarrier, quill: Sender, alice: User, contract: Callable[[str], None]
+) -> None:
+    contract("description_needed = false")
+    file = checked(quill, alice, GOOD.replace("Mugs", ""))
+    submitting.begin(file, press(alice))
+    contract("description_needed = true")
+    work_off(file)
+    assert states(file) == ["failed"]
+    assert file.rows.get().problems == {
+        "": ["The carrier has to know what's inside now: “Try again” asks for it. Nothing was booked."]
+    }
+    importing.retry(file, timezone.now())
+    work_off(file)
+    assert list(file.rows.get().problems) == ["description"]
 
 
 def test_a_row_processed_again_makes_no_second_order(shop: SandboxCarrier, quill: Sender, alice: User) -> None:

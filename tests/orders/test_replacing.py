@@ -97,6 +97,30 @@ def test_a_replacement_counts_like_any_booking_and_says_if_it_is_over_a_limit(
     assert not Order.objects.filter(replaces=order).exists()
 
 
+@pytest.mark.parametrize(
+    ("lost", "why"), [("description", "what's inside"), ("receiver", "service"), ("products", "service")]
+)
+def test_a_replacement_that_can_no_longer_be_booked_says_why(
+    booked: Book, replace: Ask, mended: Quote, lost: str, why: str
+) -> None:
+    """The contract began to need contents, say, while the cancellation was unclear."""
+    order = booked()
+    replacement = replace(order)
+    cancelled_by_the_carrier(order)
+    if lost == "products":
+        mended.products = []
+    elif lost == "receiver":
+        mended.details["receiver"]["name"] = ""
+    else:
+        mended.details["description"] = ""
+    mended.save()
+    replacing.replace_due_parcel(replacement.pk)
+    replacement.refresh_from_db()
+    assert replacement.ended_at
+    assert why in replacement.problem
+    assert Order.objects.count() == 1
+
+
 def test_the_address_book_has_the_corrected_receiver_and_not_the_wrong_one(
     booked: Book, replace: Ask, quill: Sender
 ) -> None:

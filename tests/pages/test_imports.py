@@ -18,7 +18,7 @@ from time_machine import TimeMachineFixture
 
 from orders.models import Order
 from shipping_portal.accounts import formatting
-from shipping_portal.accounts.models import Sender, User
+from shipping_portal.accounts.models import PickupAddress, Sender, User
 from shipping_portal.db import keyset
 from shipping_portal.importing import progress, reading, uploads
 from shipping_portal.importing.models import Import, ImportRow, ImportTry
@@ -709,6 +709,29 @@ def test_a_day_chosen_before_midnight_is_refused_at_its_field_and_pressing_again
     book(listed, file, "cheapest_pickup")
     work_off(file)
     assert str(Order.objects.get().carrier_pickup_date) == "2026-11-30"
+
+
+def test_rows_priced_from_another_pickup_address_are_checked_again_before_they_are_booked(
+    listed: Client, carrier: SandboxCarrier
+) -> None:
+    """Otherwise a driver goes to the address that the business had when the file was checked."""
+    upload(listed, "\n".join([HEADER, GOOD, GOOD.replace("1001", "1002")]))
+    file = Import.objects.get()
+    match(listed, file)
+    work_off(file)
+    PickupAddress.objects.update(line1="99 New Road")
+    answer = book(listed, file)
+    assert answer["Location"] == check_page(file)
+    assert set(file.rows.values_list("state", flat=True)) == {"new"}
+    said = (
+        "Your pickup address has changed since these rows were checked. Rows checked again: 2. Nothing is booked yet."
+    )
+    assert said in text(listed.get(check_page(file)))
+    work_off(file)
+    book(listed, file)
+    work_off(file)
+    assert [order.pickup["line1"] for order in Order.objects.all()] == ["99 New Road"] * 2
+    assert len(carrier.ledger("booked")) == 2
 
 
 def test_rows_whose_pickup_day_has_come_are_booked_by_one_button(

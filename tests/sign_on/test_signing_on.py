@@ -135,6 +135,19 @@ def test_an_unconfirmed_sign_up_with_the_address_takes_nothing_over(somebody: So
     assert SocialAccount.objects.get().user != thief
 
 
+@pytest.mark.parametrize("name", ["mi\N{KELVIN SIGN}e", "m\N{LATIN SMALL LETTER DOTLESS I}ke"], ids=ascii)
+def test_an_address_with_a_letter_that_changes_with_its_case_takes_over_no_local_account(
+    somebody: Somebody, marlow: Sender, name: str
+) -> None:
+    """The Kelvin sign in lower case is a k; and PostgreSQL finds mike for m\u0131ke, as both are MIKE."""
+    factories.member(marlow, factories.user("mike@marlow.example"), role="owner")
+    eve = somebody("eve", email=f"{name}@marlow.example")
+    answer = eve.sign_on()
+    assert (answer.status_code, eve.is_logged_in()) == (403, False)
+    assert "in plain letters" in answer.content.decode()
+    assert not SocialAccount.objects.exists()
+
+
 def test_an_unverified_address_takes_over_no_local_account(somebody: Somebody, marlow: Sender) -> None:
     local = factories.user("mia@marlow.example")
     assert somebody(email_verified=False).sign_on().status_code == 403
@@ -267,6 +280,15 @@ def test_a_person_removed_by_an_owner_stays_out_until_invited(somebody: Somebody
     assert back.portal.get("/parcels/").status_code == 404
     team.invite_person(marlow, "mia@marlow.example", "viewer", by=owner, now=timezone.now())
     assert back.portal.get("/today/").status_code == 404
+
+
+def test_a_person_removed_before_their_first_sign_on_stays_out(somebody: Somebody, marlow: Sender) -> None:
+    local, owner = factories.user("mia@marlow.example"), User.objects.get(email="owner@marlow.example")
+    team.remove_member(factories.member(marlow, local, role="viewer"), by=owner, now=timezone.now())
+    mia = somebody()
+    assert mia.sign_on()["Location"] == "/help/no-account/"
+    assert SocialAccount.objects.get().user == local
+    assert "mia@marlow.example" not in roles(marlow)
 
 
 def test_a_disabled_login_stays_disabled(somebody: Somebody, marlow: Sender) -> None:

@@ -67,6 +67,8 @@ WRONG: dict[str, Callable[[], object]] = {
     "of the future": lambda: token(iat=int(time.time()) + 3600, nbf=int(time.time()) + 3600),
     "without an end": lambda: token(exp=None),
     "about nobody": lambda: token(sub=None),
+    "about a blank": lambda: token(sub=" "),
+    "about half a letter": lambda: token(sub="mia\ud800"),
     "cut": lambda: token()[:-20],
     "no token": lambda: "mia",
     "nothing": lambda: None,
@@ -84,6 +86,28 @@ def test_without_a_key_nothing_is_proven(answers: Any, keys: Any) -> None:
     answers[DOCUMENT["jwks_uri"]] = keys
     with pytest.raises(openid.NotProven):
         openid.read_id_token(token())
+
+
+@pytest.mark.parametrize("nonce", [None, "", "another", "\ud800", {"n": 1}, ["n"]], ids=ascii)
+def test_a_token_with_another_nonce_is_refused(answers: Any, nonce: Any) -> None:
+    sign_on = openid.SignOn(openid.read_id_token(token(nonce=nonce)), None)
+    sign_on.state = {"nonce": "n"}
+    with pytest.raises(openid.NotProven):
+        sign_on.check_nonce()
+
+
+BODIES = {
+    **{text: text.encode() for text in ("", "5", "null", "[]", '"access_token"', "{")},
+    "no text": b"\xff",
+    "deep": b'{"a":' * 40_000,
+}
+
+
+@pytest.mark.parametrize("body", BODIES)
+def test_a_reply_that_is_no_object_counts_as_none(body: str) -> None:
+    """Allauth looks for the access token in whatever the reply holds."""
+    with pytest.raises(openid.IssuerAway):
+        openid.Answer(200, {}, BODIES[body]).json()
 
 
 def test_user_information_about_somebody_else_is_refused(answers: Any) -> None:
@@ -108,6 +132,13 @@ def test_a_discovery_document_of_another_issuer_is_not_used(answers: Any, change
     answers[ISSUER + openid.WELL_KNOWN] |= changes
     with pytest.raises(openid.IssuerAway):
         openid.discover()
+
+
+@pytest.mark.parametrize("name", ["userinfo_endpoint", "end_session_endpoint"])
+def test_an_issuer_may_write_null_for_what_it_does_not_have(answers: Any, name: str) -> None:
+    answers[ISSUER + openid.WELL_KNOWN][name] = None
+    assert openid.logout_address() == ""
+    assert openid._read_userinfo("a-token", "mia") == {}
 
 
 def test_the_discovery_document_is_fetched_once_in_five_minutes(answers: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -106,6 +106,27 @@ def test_buttons_pause_resume_test_and_remove_an_endpoint(owner: Client, endpoin
     assert list(actions) == [f"webhook endpoint {word}" for word in ("paused", "resumed", "removed")]
 
 
+def test_a_test_event_for_a_paused_endpoint_waits_and_the_page_says_so(
+    owner: Client, endpoint: WebhookEndpoint
+) -> None:
+    old = done(endpoint)
+    WebhookEndpoint.objects.update(paused_at=timezone.now(), off_why="it answered 410, Gone")
+    own, waits = f"{PAGE}{endpoint.pk}/", "It waits until you resume the endpoint."
+    shown = []
+    for address, posted in ((f"{own}change/", {"test": "1"}), (f"{own}change/", {"again": str(old.pk)})):
+        page = owner.post(address, posted, follow=True)
+        shown.append([str(message) for message in page.context["messages"]])
+    assert shown == [[waits], [waits]]
+
+
+def test_a_test_event_for_a_failing_endpoint_goes_at_once(owner: Client, endpoint: WebhookEndpoint) -> None:
+    """Its owner has just repaired the program, and wouldn't wait an hour to see it."""
+    now = timezone.now()
+    WebhookEndpoint.objects.update(failing_since=now, failures=12, held_until=now + dt.timedelta(hours=1))
+    owner.post(f"{PAGE}{endpoint.pk}/change/", {"test": "1"})
+    assert WebhookEvent.objects.get().due_at <= timezone.now()
+
+
 def test_an_unknown_button_changes_nothing(owner: Client, endpoint: WebhookEndpoint) -> None:
     for posted in ({}, {"again": "x"}, {"again": "99999999999999999999"}, {"delete": "1"}):
         assert owner.post(f"{PAGE}{endpoint.pk}/change/", posted).status_code == 302

@@ -232,7 +232,10 @@ def test_an_endpoint_that_fails_for_days_is_switched_off_and_its_owners_know(
     assert Audit.objects.filter(action="webhook endpoint switched off", actor=None, sender=quill).exists()
 
 
-def test_only_the_event_that_is_never_accepted_is_given_up(endpoint: WebhookEndpoint, shop: Shop) -> None:
+def test_only_the_event_that_is_never_accepted_is_given_up(
+    endpoint: WebhookEndpoint, shop: Shop, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(sending, "FEWEST_TRIES", 3)
     began = timezone.now()
     bad, good, behind = write([endpoint], [happened(a, n) for a, n in (("a", 1), ("b", 1), ("a", 2))], began)
     shop.answer = lambda delivery: (500 if bad.uuid.hex in delivery.headers["webhook-id"] else 200, b"")
@@ -255,6 +258,38 @@ def test_only_the_event_that_is_never_accepted_is_given_up(endpoint: WebhookEndp
     assert states(endpoint) == [State.GIVEN_UP, State.DELIVERED, State.DELIVERED, State.DELIVERED]
     assert good
     assert behind
+
+
+def test_old_events_of_a_resumed_endpoint_are_not_given_up_at_the_first_failure(
+    endpoint: WebhookEndpoint, shop: Shop, alice: User
+) -> None:
+    """It was down for a week, and its program isn't quite ready when its owner presses Resume."""
+    now = timezone.now()
+    for number in range(3):
+        factories.webhook_event(endpoint, happened_at=now - dt.timedelta(days=7), about=str(number), due_at=None)
+    switching.switch_off(endpoint, "nothing was delivered for 4 days", now)
+    switching.resume_endpoint(endpoint, by=alice, now=now)
+    shop.answer = lambda delivery: (503 if len(shop.deliveries) <= 3 else 200, b"")
+    for _ in range(4):
+        make_due(endpoint)
+        send_due(endpoint)
+    assert states(endpoint) == [State.DELIVERED] * 3
+
+
+def test_a_test_event_that_is_accepted_ends_the_wait_of_the_others(endpoint: WebhookEndpoint, shop: Shop) -> None:
+    """They waited for up to an hour, which is over once the receiver works again."""
+    now = timezone.now()
+    until = now + dt.timedelta(hours=1)
+    WebhookEndpoint.objects.update(failing_since=now, failures=12, held_until=until)
+    held = factories.webhook_event(endpoint, due_at=until)
+    poor = factories.webhook_event(endpoint, due_at=until + dt.timedelta(minutes=5), about="poor")
+    endpoint.refresh_from_db()
+    endpoints.send_test(endpoint, now=now)
+    send_due(endpoint)
+    assert states(endpoint) == [State.DELIVERED, State.WAITING, State.DELIVERED]
+    endpoint.refresh_from_db()
+    assert (endpoint.failing_since, endpoint.held_until) == (None, None)
+    assert held.pk < poor.pk
 
 
 def test_a_410_switches_the_endpoint_off_at_once(endpoint: WebhookEndpoint, shop: Shop) -> None:
@@ -346,6 +381,35 @@ def test_a_slow_receiver_gets_only_one_turn(endpoint: WebhookEndpoint, shop: Sho
     assert delivered == len(shop.deliveries)
 
 
+def test_an_endpoint_that_found_no_place_comes_before_the_rest_of_a_slow_one(
+    endpoint: WebhookEndpoint, shop: Shop, bob: User, monkeypatch: Any
+) -> None:
+    """Otherwise four slow receivers would take every place again at once, for as long as they have events."""
+    published: list[dt.datetime | None] = []
+    monkeypatch.setattr(sending, "_turns", threading.BoundedSemaphore(1))
+    monkeypatch.setattr(sending, "TURN_SECONDS", 0.1)
+    monkeypatch.setattr(sending, "publish_task", lambda task, pk, at=None: published.append(at))
+    quick = factories.webhook_event(factories.webhook_endpoint(bob.membership.sender, bob, url=shop.url + "quick"))
+    send = sending._send
+
+    def slowly(*what: Any) -> tuple[int | None, str]:
+        threading.Event().wait(0.15)
+        if quick.due_at <= timezone.now():
+            sending.send_due_events(quick.pk)  # all places are taken
+            quick.refresh_from_db()
+        return send(*what)
+
+    monkeypatch.setattr(sending, "_send", slowly)
+    write([endpoint], [happened("a", number) for number in range(3)], timezone.now())
+    send_due(endpoint)
+    quick.refresh_from_db()
+    (rest_at,) = published
+    assert rest_at is not None
+    assert timezone.now() < quick.due_at < rest_at
+    send_due(endpoint)
+    assert published[1:] == [None]  # nobody waits now
+
+
 def test_one_event_or_all_since_a_time_are_repeated_with_their_ids(endpoint: WebhookEndpoint, shop: Shop) -> None:
     now = timezone.now()
     old = factories.webhook_event(endpoint, happened_at=now - dt.timedelta(days=2), about="old")
@@ -357,6 +421,23 @@ def test_one_event_or_all_since_a_time_are_repeated_with_their_ids(endpoint: Web
     send_due(endpoint)
     assert ids(shop) == [f"msg_{event.uuid.hex}" for event in (old, new, old, new)]
     assert endpoints.repeat(endpoint, now=now, pk=0) == 0
+
+
+def test_an_endpoint_may_be_removed_while_its_first_success_is_recorded(
+    endpoint: WebhookEndpoint, shop: Shop, alice: User, monkeypatch: Any
+) -> None:
+    factories.webhook_event(endpoint)
+    WebhookEndpoint.objects.update(failing_since=timezone.now(), failures=3)
+    send = sending._send
+
+    def removed_meanwhile(*what: Any) -> tuple[int | None, str]:
+        reply = send(*what)
+        endpoints.remove_endpoint(endpoint, by=alice, now=timezone.now())
+        return reply
+
+    monkeypatch.setattr(sending, "_send", removed_meanwhile)
+    send_due(endpoint)
+    assert len(shop.deliveries) == 1
 
 
 def test_a_removed_endpoint_gets_nothing_more(endpoint: WebhookEndpoint, shop: Shop, alice: User) -> None:

@@ -20,7 +20,8 @@ STRONGEST_FIRST = (Role.OWNER, Role.SHIPPER, Role.BOOKKEEPER, Role.VIEWER)
 class PersonClaims:
     """Who signs on, in our terms. A text is empty if the issuer didn't give it.
 
-    `email` is in lower case; `is_verified` says whether it proves anything.
+    `email` is in lower case, if it is in plain letters. `is_verified` says whether it proves
+    anything.
     """
 
     email: str = ""
@@ -36,7 +37,7 @@ class PersonClaims:
 
 def read_claims(given: Claims) -> PersonClaims:
     return PersonClaims(
-        email=_first(given, "email").lower(),
+        email=_email_of(given),
         is_verified=_is_verified(given),
         name=_first(given, "name"),
         business=_single_word(given, settings.SSO_BUSINESS_CLAIM),
@@ -46,6 +47,12 @@ def read_claims(given: Claims) -> PersonClaims:
         groups=_groups_of(given),
         has_second_factor=_has_second_factor(given),
     )
+
+
+def _email_of(given: Claims) -> str:
+    """Return the email. A letter that isn't plain isn't changed: K (Kelvin) would become k."""
+    email = _first(given, "email")
+    return email.lower() if email.isascii() else email
 
 
 def _is_verified(given: Claims) -> bool:

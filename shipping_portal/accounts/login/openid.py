@@ -7,7 +7,6 @@ identity is kept; no token is stored or logged.
 
 import base64
 import hashlib
-import json
 import secrets
 import time
 from typing import Any, Self
@@ -21,7 +20,6 @@ from allauth.socialaccount.providers.oauth2.views import OAuth2Adapter
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
-from django.utils.crypto import constant_time_compare
 
 from shipping_portal.accounts.models import User
 from shipping_portal.carrier.connection import Request, send_once
@@ -34,6 +32,7 @@ from shipping_portal.carrier.hosts import (
     is_loopback,
     may_connect_anywhere,
 )
+from shipping_portal.carrier.values import load_json
 
 Document = dict[str, Any]  # the JSON of the issuer's answer, or claims
 
@@ -107,14 +106,14 @@ def forget_discovery() -> None:
     _known.clear()
 
 
-def _check_document(found: Any) -> Document:
+def _check_document(found: Document) -> Document:
     """Return the document if it is this issuer's, with addresses that hide what we send."""
-    if not isinstance(found, dict) or any(not isinstance(found.get(name), str) for name in NEEDED):
+    if any(not isinstance(found.get(name), str) for name in NEEDED):
         raise IssuerAway("its discovery document lacks an address")
     if found["issuer"].rstrip("/") != issuer():
         raise IssuerAway("its discovery document names another issuer")
     for name in USED:
-        if name in found and not is_usable_address(found[name]):
+        if found.get(name) is not None and not is_usable_address(found[name]):
             raise IssuerAway(f"its {name} is not an https address")
     return found
 
@@ -152,11 +151,15 @@ class Answer:
     def text(self) -> str:
         return self.content.decode("utf-8", "replace")
 
-    def json(self) -> Any:
+    def json(self) -> Document:
+        """Return the answer's JSON object. Raises IssuerAway if it is anything else."""
         try:
-            return json.loads(self.content)
+            found = load_json(self.content, strict=False)
         except ValueError:
-            raise IssuerAway("its answer is not JSON") from None
+            found = None
+        if not isinstance(found, dict):
+            raise IssuerAway("its answer is not a JSON object")
+        return found
 
 
 class GuardedSession:
@@ -200,11 +203,13 @@ class GuardedSession:
             raise IssuerAway(problem.reason) from None
         if reply.fault or reply.status >= 500:
             raise IssuerAway(reply.fault or f"it answered {reply.status}")
+        if method == "POST" and reply.status == 401:
+            raise IssuerAway("it refused SSO_CLIENT_ID with this SSO_CLIENT_SECRET")
         low = {name.lower(): value for name, value in reply.headers.items()}
         return Answer(reply.status, low, reply.body)
 
 
-def _fetch_json(url: str, headers: dict[str, str] | None = None) -> Any:
+def _fetch_json(url: str, headers: dict[str, str] | None = None) -> Document:
     answer = GuardedSession().request("GET", url, headers=headers)
     if answer.status_code != 200:
         raise IssuerAway(f"it answered {answer.status_code}")
@@ -217,8 +222,6 @@ def _fetch_json(url: str, headers: dict[str, str] | None = None) -> Any:
 def read_id_token(token: object) -> Document:
     """Return a token's claims, once its signature, issuer, audience and times are checked."""
     keys = _fetch_json(discover()["jwks_uri"])
-    if not isinstance(keys, dict):
-        raise NotProven("there are no keys")
     try:
         name = jwt.get_unverified_header(str(token)).get("kid")
         every = jwt.PyJWKSet.from_dict(keys).keys
@@ -237,6 +240,9 @@ def read_id_token(token: object) -> Document:
     is_for_several = isinstance(claims["aud"], list) and len(claims["aud"]) > 1
     if is_for_several and claims.get("azp") != settings.SSO_CLIENT_ID:
         raise NotProven("the ID token is for another party")
+    # An issuer that leaves it blank would make one person of all.
+    if not (claims["sub"].strip() and claims["sub"].isprintable()):
+        raise NotProven("the ID token is about nobody")
     return claims
 
 
@@ -245,7 +251,7 @@ def _read_userinfo(token: str, subject: str) -> Document:
     if not address:
         return {}
     found = _fetch_json(address, {"Authorization": f"Bearer {token}"})
-    if not isinstance(found, dict) or found.get("sub") != subject:
+    if found.get("sub") != subject:
         raise NotProven("the user information is about somebody else")
     return found
 
@@ -265,8 +271,8 @@ class SignOn(SocialLogin):
 
     def check_nonce(self) -> None:
         """Raise NotProven unless this browser began the login that the token is for."""
-        expected, given = self.state.get("nonce") or "", str(self.claims.get("nonce") or "")
-        if not (expected and constant_time_compare(expected, given)):
+        expected = self.state.get("nonce")
+        if not expected or self.claims.get("nonce") != expected:
             raise NotProven("the nonce is another one")
 
 

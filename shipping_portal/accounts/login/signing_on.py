@@ -36,6 +36,7 @@ from shipping_portal.accounts.login.openid import (
     LEEWAY,
     PROVIDER,
     IssuerAway,
+    NotProven,
     SignOn,
     issuer_name,
 )
@@ -65,7 +66,11 @@ class Failure:
 
 
 CANCELLED = Failure("You didn't log in", "The login was cancelled.", 400)
-AWAY = Failure("{name} isn't answering", "We can't reach it right now. Try again in a minute.", 503)
+AWAY = Failure(
+    "You can't log in with {name} right now",
+    "It doesn't answer as it should. Try again in a minute.",
+    503,
+)
 STALE = Failure(
     "Logging in didn't work",
     "It took too long, or was begun in another browser or tab. Try again.",
@@ -108,7 +113,7 @@ def fail(request: HttpRequest, *, error: Any, exception: Exception | None) -> Ht
     if error == AuthError.CANCELLED:
         failure = CANCELLED
     kind = type(exception).__name__ if exception else str(error)
-    detail = str(exception) if isinstance(exception, IssuerAway) else ""
+    detail = str(exception) if isinstance(exception, IssuerAway | NotProven) else ""
     logger.warning("sign_on_failed", kind=kind, detail=detail or None)
     context = {"title": failure.title.format(name=issuer_name()), "text": failure.text}
     return render(request, "account/sign_on_failed.html", context, status=failure.status)
@@ -157,13 +162,15 @@ def _known_account(uid: str) -> SocialAccount | None:
 def _person_of(account: SocialAccount, claims: PersonClaims, *, now: dt.datetime) -> User:
     if account.pk:
         person = User.objects.select_for_update(no_key=True).get(pk=account.user_id)
+        _refuse_local_operator(person)
         if person.is_active:
             _follow_claims(person, claims, now=now)
         return person
     local = _local_account(claims, account.uid)
     person = local or _new_person(claims)
     if person.is_active:
-        _follow_claims(person, claims, now=now, is_first=True)
+        # A local account without a business was removed from it; the claim doesn't bring it back.
+        _follow_claims(person, claims, now=now, is_new=local is None)
     account.user = person
     account.save()
     action = "sign-on linked" if local else "person made by sign-on"
@@ -181,6 +188,13 @@ def _local_account(claims: PersonClaims, uid: str) -> User | None:
             f"{_name()} hasn't confirmed that {claims.email} is yours. Confirm it there, then log"
             " in again.",
         )
+    # Changed to capitals or small letters it may be somebody else's: K (Kelvin) is k, and ı is I.
+    if not claims.email.isascii():
+        raise LoginRefused(
+            "unusable email",
+            f"{claims.email} isn't written in plain letters, like name@example.com. Change it at"
+            f" {issuer_name()}, then log in again.",
+        )
     # An unconfirmed sign-up with this address may be somebody else's.
     erase_unconfirmed(unconfirmed_people().filter(email__iexact=claims.email))
     found = team.with_address(claims.email).select_for_update(no_key=True).first()
@@ -192,9 +206,13 @@ def _local_account(claims: PersonClaims, uid: str) -> User | None:
         raise LoginRefused("unverified account", f"{claims.email} isn't confirmed here yet.", found)
     if SocialAccount.objects.filter(provider=PROVIDER, user=found).exclude(uid=uid).exists():
         raise LoginRefused("other account", f"{claims.email} belongs to another login.", found)
-    if found.is_superuser or (found.is_staff and not settings.SSO_STAFF_CLAIM):
-        raise LoginRefused("local operator", "This account logs in with its own password.", found)
+    _refuse_local_operator(found)
     return found
+
+
+def _refuse_local_operator(person: User) -> None:
+    if person.is_superuser or (person.is_staff and not settings.SSO_STAFF_CLAIM):
+        raise LoginRefused("local operator", "This account logs in with its own password.", person)
 
 
 def _new_person(claims: PersonClaims) -> User:
@@ -227,7 +245,7 @@ def _sender_of(person: User) -> Sender | None:
 
 
 def _follow_claims(
-    person: User, claims: PersonClaims, *, now: dt.datetime, is_first: bool = False
+    person: User, claims: PersonClaims, *, now: dt.datetime, is_new: bool = False
 ) -> None:
     member = Membership.objects.select_related("sender", "user").filter(user=person).first()
     if settings.SSO_STAFF_CLAIM and not person.is_superuser:
@@ -235,7 +253,7 @@ def _follow_claims(
     if person.is_staff:
         return
     if member is None:
-        if is_first:
+        if is_new:
             _join(person, claims, now=now)
         return
     if settings.SSO_BUSINESS_CLAIM and member.sender.external_id != claims.business:

@@ -29,6 +29,7 @@ DONE = {
     "again": "It is sent again.",
     "remove": "Removed, with its secret and its log.",
 }
+WAITS = "It waits until you resume the endpoint."
 
 
 @audience(OWNERS)
@@ -94,7 +95,8 @@ def change_webhook(request: MemberRequest, endpoint: int) -> HttpResponse:
         case "remove":
             endpoints.remove_endpoint(found, by=request.user, now=now)
     if pressed:
-        messages.success(request, DONE[pressed])
+        waits = pressed in {"test", "again"} and found.paused_at
+        messages.success(request, WAITS if waits else DONE[pressed])
     return redirect("webhooks") if pressed == "remove" else redirect("webhook_endpoint", found.pk)
 
 

@@ -26,8 +26,9 @@ from shipping_portal.accounts.webhooks.events import JOB
 from shipping_portal.accounts.webhooks.signing import signed_headers, valid_secrets
 from shipping_portal.carrier import outgoing
 from shipping_portal.carrier.outgoing import Undelivered
+from shipping_portal.celery import publish_task
 from shipping_portal.jobs.models import backoff
-from shipping_portal.jobs.registry import NotYet, enqueue, job
+from shipping_portal.jobs.registry import NotYet, job
 
 State = WebhookEvent.State
 AT_ONCE = 4  # how many endpoints a process sends to at once: half of a worker's threads stay free
@@ -38,8 +39,10 @@ BATCH = 100
 PATIENCE = 12  # the sweep has other work: it sends only if no worker has taken it by then
 REPLY_BYTES, REPLY_WORDS = 4096, 500
 FIRST_WAIT, LONGEST_WAIT = 5.0, 3600.0  # seconds
+FEWEST_TRIES = 12  # in about two hours: an old event that is sent again isn't given up before
 SOON = 1.5  # seconds until a free place is looked for again
 _turns = threading.BoundedSemaphore(AT_ONCE)
+_others_wait = threading.Event()  # another endpoint found no free place
 
 
 @dataclass
@@ -65,6 +68,7 @@ class Turn:
 def send_due_events(first: WebhookEvent) -> None:
     """Send what is due at this event's endpoint, for one turn at most."""
     if not _turns.acquire(blocking=False):
+        _others_wait.set()
         raise NotYet(timezone.now() + backoff(0, first=SOON))
     try:
         with _leased(first) as endpoint:
@@ -114,7 +118,17 @@ def _send_for_a_turn(endpoint: WebhookEndpoint) -> None:
         if not turn.went_well:
             return
     if rest := _next_batch(endpoint)[:1]:
-        enqueue(JOB, rest[0].pk)
+        _go_on_with(rest[0])
+
+
+def _go_on_with(rest: WebhookEvent) -> None:
+    """Notify a worker of an endpoint's rest, after those that wait for a place."""
+    at = None
+    if _others_wait.is_set():
+        # Otherwise a slow receiver would take its own place again before they look.
+        _others_wait.clear()
+        at = timezone.now() + dt.timedelta(seconds=2 * SOON * settings.TIME_SCALE)
+    publish_task(send_due_events.task, rest.pk, at)
 
 
 def _next_batch(endpoint: WebhookEndpoint) -> list[WebhookEvent]:
@@ -201,8 +215,13 @@ def _record(endpoint: WebhookEndpoint, turn: Turn) -> None:
             **done, reply_status=status, tries=F("tries") + 1
         )
     if turn.delivered and endpoint.failing_since:
-        endpoint.failing_since, endpoint.failures = None, 0
-        endpoint.save(update_fields=["failing_since", "failures"])
+        # A test event doesn't wait; once it is accepted, neither do the others.
+        held = waiting_events(endpoint).filter(due_at__isnull=False, due_at=endpoint.held_until)
+        held.update(due_at=now)
+        endpoint.failing_since, endpoint.failures, endpoint.held_until = None, 0, None
+        works = {"failing_since": None, "failures": 0, "held_until": None}
+        # Its owner may have removed it by now.
+        WebhookEndpoint.objects.filter(pk=endpoint.pk).update(**works)
     if turn.failed is not None:
         _hold(endpoint, turn.failed, now)
 
@@ -222,7 +241,7 @@ def _hold(endpoint: WebhookEndpoint, failed: WebhookEvent, now: dt.datetime) -> 
     its_own = now + backoff(failed.tries, first=FIRST_WAIT, cap=LONGEST_WAIT)
     failed.due_at = max(endpoint.held_until, its_own)
     changes = {"due_at": failed.due_at, "tries": F("tries") + 1}
-    if failed.happened_at <= last_day:
+    if failed.happened_at <= last_day and failed.tries + 1 >= FEWEST_TRIES:
         changes |= {"state": State.GIVEN_UP, "done_at": now, "due_at": None}
     facts = {"reply_status": failed.reply_status, "reply": failed.reply[:REPLY_WORDS]}
     WebhookEvent.objects.filter(pk=failed.pk).update(**changes, **facts)

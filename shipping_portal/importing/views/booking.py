@@ -17,7 +17,7 @@ from orders.views.responses import error_sentence, suspended_page
 from shipping_portal import sheets
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience, require_get_or_post
 from shipping_portal.importing import booking as importing
-from shipping_portal.importing import progress, shipped, shops, submitting
+from shipping_portal.importing import checking, progress, shipped, shops, submitting
 from shipping_portal.importing.forms import BookAllForm
 from shipping_portal.importing.listing import import_of
 from shipping_portal.importing.models import Import, ImportRow
@@ -26,6 +26,11 @@ from shipping_portal.importing.views.checking import check_page, common_pickup_d
 SOME_LEFT = (
     "{due} of {rows} rows are being booked. The others have changed, or their order number is"
     " booked already."
+)
+
+MOVED = (
+    "Your pickup address has changed since these rows were checked. Rows checked again: {}. Nothing"
+    " is booked yet."
 )
 
 
@@ -69,6 +74,9 @@ def _begin(request: MemberRequest, file: Import, form: BookAllForm) -> HttpRespo
         chosen["last"],
         chosen["carrier"],
     )
+    if moved := checking.check_moved(file, press.now):
+        messages.warning(request, MOVED.format(moved))
+        return redirect("check_import", file.uuid)
     try:
         due = submitting.begin(file, press)
     except submitting.MoreIsReady:

@@ -49,7 +49,7 @@ TEXTS = {
 MEANINGS = {
     BOOKINGS: (
         "Stops all new bookings at this account, for every sender, and booking pages say why."
-        " Bookings already sent are still followed up. Tracking, labels and cancelling go on."
+        " Unclear ones are looked for, but not sent again. Tracking, labels and cancelling go on."
     ),
     QUOTES: (
         "Stops all price requests to it. Bookings with an expired price wait; the rest are sent."

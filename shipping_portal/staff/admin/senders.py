@@ -207,9 +207,9 @@ class SenderAdmin(ActionsAdmin):
         act(
             "suspend",
             "Suspend",
-            "Stops all new bookings for this sender. Bookings already sent are still followed up."
-            " Tracking, billing and cancelling unsent parcels keep working, and so do labels unless"
-            " you stop dispatch.",
+            "Stops all new bookings for this sender. Unclear ones are looked for, but not sent"
+            " again. Tracking, billing and cancelling unsent parcels keep working, and so do labels"
+            " unless you stop dispatch.",
             _suspend,
             applies=lambda sender: not sender.is_suspended and not _waits(sender),
             form=SuspendForm,
