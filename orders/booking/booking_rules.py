@@ -46,6 +46,10 @@ class CarrierChanged(ServiceNotOffered):
     """Raised when the price is from an account that takes no new orders."""
 
 
+class PickupMoved(ServiceNotOffered):
+    """Raised when the price is from an address that isn't the sender's pickup address any more."""
+
+
 class PickupDayPassed(Exception):
     """Raised when the chosen pickup day is no longer on offer."""
 
@@ -55,8 +59,8 @@ def bookable_offer(
 ) -> Offered:
     """Return the offer to book. `code` is its key: see orders.models.quotes.offer_key.
 
-    Raises Suspended, Paused, LimitReached, ServiceNotOffered, ContentsMissing, CarrierChanged or
-    PickupDayPassed.
+    Raises Suspended, Paused, LimitReached, ServiceNotOffered, ContentsMissing, CarrierChanged,
+    PickupMoved or PickupDayPassed.
     """
     offer = quote.offer(code)
     wanted = quote.account_of(offer) if offer else quote.account_id
@@ -74,11 +78,14 @@ def bookable_offer(
         raise ServiceNotOffered(code)
     if lacks_contents(quote):
         raise ContentsMissing
+    details = ParcelDetails.from_json(quote.details)
+    if details != details.from_address(quote.sender.pickup_address()):
+        raise PickupMoved
     if pickup_date and offer["first_mile"] == "drop-off":
         raise PickupDayPassed(pickup_date.isoformat())
     if pickup_date:
-        first, pickup = asking.first_pickup(offer), ParcelDetails.from_json(quote.details).pickup
-        refuse_past_pickup(pickup_date, pickup_days(quote.sender, pickup, now, first=first))
+        first = asking.first_pickup(offer)
+        refuse_past_pickup(pickup_date, pickup_days(quote.sender, details.pickup, now, first=first))
     return offer
 
 

@@ -32,6 +32,7 @@ NO_BOOKING: dict[type[Exception], str] = {
         "We send with another carrier since, so its price no longer holds."
     ),
     booking_rules.ContentsMissing: "The carrier has to know what's inside now.",
+    booking_rules.PickupMoved: "Your pickup address has changed since.",
     booking_rules.ServiceNotOffered: "Its service is no longer offered.",
 }
 

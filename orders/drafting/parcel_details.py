@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from orders.calling.contract import current_contract
 from shipping_portal.accounts.address.phones import across_borders
+from shipping_portal.accounts.models import PickupAddress
 from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.messages import Item, Measures, Party, Shipment
 from shipping_portal.carrier.writing import CENTIMETRES, KILOGRAMS
@@ -82,6 +83,10 @@ class ParcelDetails:
         Its measures no longer match a size.
         """
         return replace(self, measures=replace(self.measures, weight=weight), size="")
+
+    def from_address(self, address: PickupAddress | None) -> Self:
+        """Return the same parcel from this pickup address. A return starts at its receiver's."""
+        return replace(self, pickup=address.party()) if address and not self.returns else self
 
     def hash(self) -> str:
         """Return a hash of the inputs, so that changed ones never get an old price.

@@ -39,6 +39,11 @@ FIELD_OF: dict[type[Exception], str] = {
     booking_rules.PickupDayPassed: "pickup_date",
 }
 
+MOVED = (
+    "Your pickup address has changed since the price you saw, so nothing was booked or cancelled."
+    " These prices are from the new address."
+)
+
 
 @audience(BOOKERS)
 @require_get_or_post
@@ -66,6 +71,7 @@ def _check_again(
 
     `why` is shown with them.
     """
+    details = details.from_address(request.sender.pickup_address())
     if draft.order_id:  # another parcel like it
         draft = begin_draft(request, details)
     measured = WeightForm(request.POST)
@@ -108,6 +114,8 @@ def book(request: MemberRequest, draft: uuid.UUID) -> HttpResponse:
         return _quotes_page(request, found, quote, form, is_question=True)
     except bookings.TokenReused:
         return _booked_already(request, chosen["form_token"])
+    except booking_rules.PickupMoved:
+        return _check_again(request, found, ParcelDetails.from_json(quote.details), why=MOVED)
     except booking_rules.Suspended:
         return suspended_page(request, status=403)
     except NO_BOOKING as error:
@@ -143,10 +151,9 @@ def _correct(
             now=timezone.now(),
             **chosen,
         )
-    except (replacing.OldPrice, booking_rules.CarrierChanged):
-        return _check_again(
-            request, draft, ParcelDetails.from_json(quote.details), why=replace.OLD_PRICE
-        )
+    except (replacing.OldPrice, booking_rules.CarrierChanged, booking_rules.PickupMoved) as error:
+        why = MOVED if isinstance(error, booking_rules.PickupMoved) else replace.OLD_PRICE
+        return _check_again(request, draft, ParcelDetails.from_json(quote.details), why=why)
     except booking_rules.Suspended:
         return suspended_page(request, status=403)
     except CANNOT_CANCEL:

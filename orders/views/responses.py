@@ -112,6 +112,11 @@ def error_sentence(error: Exception, sender: Sender, *, to: str = "") -> str:
             )
         case booking_rules.ContentsMissing():
             return "Add what's inside first. Nothing was booked."
+        case booking_rules.PickupMoved():
+            return (
+                "Your pickup address has changed since this price. Nothing was booked. Check prices"
+                " again."
+            )
         case booking_rules.ServiceNotOffered():
             return (
                 "That service is not among the offers for this parcel. Nothing was booked. Choose"

@@ -32,6 +32,9 @@ NO_BOOKING: dict[type[Exception], str] = {
     booking_rules.ContentsMissing: (
         "The carrier has to know what's inside now: “Try again” asks for it."
     ),
+    booking_rules.PickupMoved: (
+        "Your pickup address has changed: “Try again” asks for prices from there."
+    ),
     booking_rules.ServiceNotOffered: "No service is offered for this parcel any more.",
 }
 ALL_STOPPED = (

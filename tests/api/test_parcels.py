@@ -15,7 +15,7 @@ from orders.booking import bookings
 from orders.cancelling import cancels
 from orders.labels import fetching
 from orders.models import Draft, Label, LabelBytes, Order, Quote
-from shipping_portal.accounts.models import Audit, Membership, Sender, User
+from shipping_portal.accounts.models import Audit, Membership, PickupAddress, Sender, User
 from tests import factories
 from tests.api.conftest import PARCEL, Program
 from tests.catalogue.meddling import Meddler
@@ -304,6 +304,17 @@ def test_a_paused_or_silent_carrier_gives_503_with_a_retry_time(carrier: Sandbox
     answer = hers.post("/quotes", PARCEL)
     assert problem(answer) == (503, "unavailable")
     assert int(answer["Retry-After"]) > 0
+
+
+def test_a_quote_from_an_earlier_pickup_address_books_nothing_new(carrier: SandboxCarrier, hers: Program) -> None:
+    first, second = hers.quote(), hers.quote(weight_kg="1.5")
+    booked = hers.book(first, "one")
+    PickupAddress.objects.update(line1="99 New Road")
+    assert hers.book(first, "one").json() == booked.json()
+    refused = hers.book(second, "two")
+    assert problem(refused) == (422, "invalid")
+    assert "Your pickup address has changed" in refused.json()["errors"]["quote"][0]
+    assert Order.objects.count() == 1
 
 
 def test_a_cancellation_is_requested_once(carrier: SandboxCarrier, hers: Program) -> None:

@@ -13,7 +13,7 @@ from django.utils import timezone
 from orders.calling import gateway
 from orders.models import CarrierAccount, Order, Quote
 from orders.quoting import asking
-from shipping_portal.accounts.models import Sender, User
+from shipping_portal.accounts.models import PickupAddress, Sender, User
 from tests import factories
 from tests.pages.parcel_form import form
 from tests.pages.typed import ABROAD, AT_HOME, text, title
@@ -132,6 +132,26 @@ def test_booking_makes_one_order_and_leads_to_its_progress(page: Client, quote: 
 
 def test_the_same_form_sent_twice_is_one_booking(page: Client, quote: Quote) -> None:
     assert book(page, quote)["Location"] == book(page, quote)["Location"]
+    assert Order.objects.count() == 1
+
+
+def test_prices_from_an_earlier_pickup_address_are_checked_again(
+    carrier: SandboxCarrier, localities: None, page: Client, quote: Quote
+) -> None:
+    """Otherwise the driver goes to where the business was when the page was opened."""
+    PickupAddress.objects.update(line1="99 New Road")
+    answer = book(page, quote)
+    newest = Quote.objects.latest("pk")
+    assert (answer["Location"], Order.objects.count()) == (factories.prices_of(newest), 0)
+    assert "Your pickup address has changed since the price you saw" in text(page.get(answer["Location"]))
+    book(page, newest, product=newest.products[0]["code"])
+    assert Order.objects.get().pickup["line1"] == "99 New Road"
+
+
+def test_a_parcel_booked_before_the_pickup_address_changed_is_not_booked_again(page: Client, quote: Quote) -> None:
+    first = book(page, quote)
+    PickupAddress.objects.update(line1="99 New Road")
+    assert book(page, quote)["Location"] == first["Location"]
     assert Order.objects.count() == 1
 
 

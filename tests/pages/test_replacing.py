@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from orders.booking import booking_rules
 from orders.models import Draft, Order, Quote, Replacement
-from shipping_portal.accounts.models import Sender, User
+from shipping_portal.accounts.models import PickupAddress, Sender, User
 from tests import factories
 from tests.pages.typed import text
 from tests.sandbox_carrier import SandboxCarrier
@@ -160,6 +160,18 @@ def test_a_price_that_is_too_old_is_checked_again_before_anything_is_cancelled(
     assert answer["Location"] == prices(order, newest)
     assert newest.details == quote.details
     assert "nothing was cancelled or booked" in text(page.get(answer["Location"]))
+    assert Order.objects.get(pk=order.pk).status == "booked"
+
+
+def test_a_price_from_an_earlier_pickup_address_is_checked_again_before_anything_is_cancelled(
+    page: Client, order: Order, quote: Quote
+) -> None:
+    PickupAddress.objects.update(line1="99 New Road")
+    chosen = {"form_token": str(quote.uuid), "product": factories.OFFER["code"]}
+    answer = page.post(f"{prices(order, quote)}book/", chosen)
+    newest = Quote.objects.latest("pk")
+    assert answer["Location"] == prices(order, newest)
+    assert newest.details["pickup"]["line1"] == "99 New Road"
     assert Order.objects.get(pk=order.pk).status == "booked"
 
 
