@@ -12,7 +12,7 @@ from tools.count_nodes import function_lengths, nodes_by_room, product_files
 # Syntax nodes. A budget is at least what is there, and at most 2 % more: set it 1 % above.
 BUDGETS = {
     "orders": 56_900,
-    "shipping_portal/importing": 28_950,
+    "shipping_portal/importing": 29_250,
     "shipping_portal/staff": 26_870,
     "shipping_portal/accounts": 36_100,
     "shipping_portal/billing": 23_930,
