@@ -15,7 +15,7 @@ BUDGETS = {
     "shipping_portal/importing": 29_250,
     "shipping_portal/staff": 26_870,
     "shipping_portal/accounts": 36_100,
-    "shipping_portal/billing": 23_930,
+    "shipping_portal/billing": 24_020,
     "shipping_portal/carrier": 19_850,
     "tracking": 14_120,
     "shipping_portal/reports": 9_700,
