@@ -83,10 +83,14 @@ def _read_error(reply: Reply, document: Any, contract: Contract) -> CarrierError
     if not isinstance(error, Rejected) and code != EXISTS:
         return error
     found: dict[str, list[str]] = {}
-    for field, words in map(_about_field, _as_list(value_at(document, "error.errors"))):
+    errors = value_at(document, "error.errors")
+    rows = errors.items() if isinstance(errors, dict) else map(_about_field, _as_list(errors))
+    for field, words in rows:
         for text in _sentences(words):
             found.setdefault(_our_field(read_text(field, 100)), []).append(text)
     text = "; ".join(_sentences(value_at(document, "error.message")))
+    if isinstance(error, Rejected) and not found and not text:
+        return error
     return Rejected(reply.status, code, text, found, scrub_body(reply.body, contract))
 
 

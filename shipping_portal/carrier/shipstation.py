@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any, ClassVar
 
+from shipping_portal.carrier import shipstation_histories as histories
 from shipping_portal.carrier import shipstation_replies as replies
 from shipping_portal.carrier import shipstation_writing
 from shipping_portal.carrier.client import LISTS, QUICK, Carrier
@@ -90,12 +91,14 @@ class ShipStation(Carrier):
     def track(self, reference: str) -> Tracked:
         """Return the scans of our newest label with this number; none if there is no label."""
         ends_at = time.monotonic() + self._deadline
-        read = partial(replies.read_newest_label, reference=reference)
+        read = partial(histories.read_newest_label, reference=reference)
         label_id = self._ask("track", read, reference=reference, cap=LISTS)
         if not label_id:
             return Tracked("", (), (), None, b"")
         method, url = self._address("history", order_id=label_id)
-        return self._page(method, url, partial(replies.read_history, reference=reference), ends_at)
+        return self._page(
+            method, url, partial(histories.read_history, reference=reference), ends_at
+        )
 
     def _operation(self, name: str) -> Operation:
         line = OPERATIONS.get(name)

@@ -2,6 +2,7 @@
 
 import re
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from shipping_portal.carrier.connection import Reply
@@ -13,7 +14,9 @@ from shipping_portal.carrier.shipstation_writing import PERSON, PLACE
 from shipping_portal.carrier.values import read_text, value_at
 
 Row = dict[str, Any]
-MONEY = re.compile("account_status|insufficient_funds|funding_source_.*")
+MONEY = re.compile(
+    "account_status|wallet|insufficient_funds|funding_source.*|subscription_inactive|trial_expired"
+)
 # Codes and types after which a label may exist: look for it, and never send again.
 UNCLEAR = {"identifier_conflict", "invalid_status", "system", "integrations"}
 FIELDS = PLACE | PERSON | {"phone_number": "phone", "ship_to": "line1", "ship_from": "line1"}
@@ -33,14 +36,16 @@ def _read_error(reply: Reply, document: Any, contract: Contract) -> CarrierError
         field = _our_field(read_text(row.get("field_name") or row.get("field"), 100))
         for sentence in read_sentences([row.get("message")]):
             found.setdefault(field, []).append(sentence)
-    text, body = "; ".join(found.get("", [])), scrub_body(reply.body, contract)
-    is_of_account = any(MONEY.fullmatch(code) for code in codes)
-    if isinstance(error, AccountStopped) or (isinstance(error, Rejected) and is_of_account):
-        return AccountStopped(reply.status, text, body)
     if not isinstance(error, Rejected):
         return error
+    body = scrub_body(reply.body, contract)
+    if any(MONEY.fullmatch(code) for code in codes):
+        return AccountStopped(reply.status, "; ".join(chain(*found.values())), body)
     if UNCLEAR.intersection(codes):
         return unknown_outcome(reply, contract, "it may have been done before")
+    if not found:  # such as a gateway's own reply
+        return error
+    text = "; ".join(found.get("", []))
     return Rejected(reply.status, next(iter(codes), ""), text, found, body)
 
 

@@ -17,6 +17,32 @@ OPERATIONS = {
 }
 STATUSES = {"un": "", "ny": "", "ac": "", "ex": "", "it": "in_transit", "de": "delivered"}
 STATUSES |= {"at": "delivery_attempted", "sp": "held"}
+# Version 2 of the API documents these words as statuses; version 1 as details beside a status.
+WORDS_OF_PROGRESS = {
+    "": "awaiting_despatch awaiting_electronic_advice collection_requested information cancelled"
+    " elec_advice_recd_by_carrier not_yet_received_by_carrier cancelled_before_despatch"
+    " carrier_status_not_mapped post_transit_status unspecified_exception address_query"
+    " carrier_delays delayed_not_carrier held_by_carrier held_by_customs held_by_export_customs"
+    " held_by_import_customs held_by_carrier_for_clearance_pre_processing incorrect_declaration"
+    " misrouted missorted routing_error parcel_repacked parcel_over_labelled cod_amount_paid"
+    " parcel_update_notification_via_email parcel_update_notification_via_sms",
+    "dropped_off": "despatched",
+    "collected": "collection_made",
+    "pickup_futile": "collection_failed",
+    "in_transit": "in_transit received_by_carrier recd_by_carrier_no_elec_advice hub_scan_in"
+    " hub_scan_out hub_processing received_local_delivery_depot sub_contractor_event"
+    " sub_contractor_received customs_cleared customs_processing"
+    " delivery_arranged_with_recipient",
+    "delivery_attempted": "attempted_delivery attempted_delivery_2nd attempted_delivery_3rd"
+    " attempted_delivery_final invalid_method_of_payment",
+    "held": "delivered_to_locker_collection_point",
+    "delivered": "delivered delivered_damaged delivered_in_part delivered_specified_safe_place"
+    " delivered_to_alternative_delivery_location delivered_to_neighbour delivered_to_po_box"
+    " delivered_to_reception parcel_collected_from_pickup_point proof_of_delivery",
+}
+STATUSES |= {
+    word: progress for progress, words in WORDS_OF_PROGRESS.items() for word in words.split()
+}
 # A status detail takes precedence over its status if it says more.
 DETAILS = {
     "dropped_off": "dropped_off",
@@ -24,12 +50,21 @@ DETAILS = {
     "pickup_failed": "pickup_futile",
     "out_for_delivery": "out_for_delivery",
     "customer_carded": "delivery_attempted",
+    "customer_identification_failed": "delivery_attempted",
+    "no_access_to_recipients_address": "delivery_attempted",
+    "cod_amount_not_paid": "delivery_attempted",
     "awaiting_collection_from_pickup_point": "held",
     "collect_at_local_po": "held",
     "customer_to_collect_from_carrier": "held",
     "parcel_damaged": "damaged",
     "parcel_lost": "lost",
     "not_delivered": "cannot_deliver",
+    "not_delivered_addressee_deceased": "cannot_deliver",
+    "not_collected_from_pickup_point": "cannot_deliver",
+    "customer_moved": "cannot_deliver",
+    "hazardous_prohibited": "cannot_deliver",
+    "parcel_disposed": "cannot_deliver",
+    "parcel_outside_of_service_capability": "cannot_deliver",
     "refused_by_customer": "cannot_deliver",
     "return_to_sender": "returning",
     "undeliverable_returned_to_sender": "returning",

@@ -2,7 +2,6 @@
 
 import json
 import re
-import uuid
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, date, datetime
@@ -13,7 +12,7 @@ from shipping_portal.carrier import reading, shipstation_writing
 from shipping_portal.carrier.connection import Reply
 from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.errors import Rejected
-from shipping_portal.carrier.messages import Booked, Cancelled, Prepared, Quoted, Tracked
+from shipping_portal.carrier.messages import Booked, Cancelled, Prepared, Quoted
 from shipping_portal.carrier.outcomes import unknown_outcome
 from shipping_portal.carrier.scrubbing import scrub_body
 from shipping_portal.carrier.shipstation_errors import (
@@ -22,11 +21,9 @@ from shipping_portal.carrier.shipstation_errors import (
     read_rows,
     read_sentences,
 )
-from shipping_portal.carrier.shipstation_points import DETAILS, STATUSES
 from shipping_portal.carrier.values import (
     ORDER_ID,
     match_text,
-    normalise_word,
     read_day,
     read_number,
     read_price,
@@ -37,9 +34,6 @@ from shipping_portal.carrier.values import (
 
 RATE_AMOUNTS = ("shipping_amount", "insurance_amount", "confirmation_amount", "other_amount")
 LABEL_COSTS = ("shipment_cost", "insurance_cost")
-PLACED = {"city_locality": "suburb", "state_province": "state", "postal_code": "postcode"}
-PLACED |= {"country_code": "country"}
-SCANS = uuid.UUID("6c3f2f55-5f0b-5a35-9a0d-1b8f7f0f4c52")  # the namespace of our scan ids
 MOST_SENTENCES = 5
 
 
@@ -188,52 +182,3 @@ def read_void(reply: Reply, contract: Contract) -> Cancelled:
     if document.get("approved") is False:
         raise Rejected(reply.status, code, text, {"": [text or "It was not approved."]}, body)
     raise unknown_outcome(reply, contract, "the reply does not say that the label was voided")
-
-
-def read_newest_label(reply: Reply, contract: Contract, *, reference: str) -> str:
-    """Return the id of the newest label with this number: carriers reuse numbers."""
-    document = read_document(reply, contract, dict)
-    if not isinstance(document.get("labels"), list):
-        raise unknown_outcome(reply, contract, "the reply has no list of labels")
-    ours = [
-        row
-        for row in read_rows(document, "labels")
-        if read_text(row.get("tracking_number")).upper() == reference.upper()
-    ]
-    newest = max(ours, key=lambda row: read_text(row.get("created_at")), default={})
-    return match_text(ORDER_ID, newest.get("label_id"))
-
-
-def read_history(reply: Reply, contract: Contract, *, reference: str) -> Tracked:
-    document = read_document(reply, contract, dict)
-    rows = document.get("events")
-    if not isinstance(rows, list):
-        raise unknown_outcome(reply, contract, "the reply has no list of events")
-    events = [_as_event(row, reference) if isinstance(row, dict) else row for row in rows]
-    state = read_text(document.get("status_code"), 100)
-    body = json.dumps({"tracking_events": events, "state": state}).encode()
-    one = replace(reply, body=body)
-    tracked = reading.read_tracked(one, contract, reference=reference, must_list=True)
-    scans = tuple(
-        replace(scan, reference=reference, event_id=scan.raw["id"]) for scan in tracked.scans
-    )
-    return replace(tracked, scans=scans)
-
-
-def _as_event(row: Row, reference: str) -> Row:
-    """Return a scan with one kind and its place; never who signed, or a photo's address.
-
-    Its id is made from its content, as each reply repeats the history.
-    """
-    words = [normalise_word(row.get(name)) for name in ("status_detail_code", "status_code")]
-    event = {
-        "event_type": next((word for word in words if word in DETAILS or word in STATUSES), "un"),
-        "scan_time": row.get("occurred_at"),
-        "description": row.get("description"),
-        "event_code": row.get("event_code"),
-        "location_data": {
-            ours: str(row[theirs]) for theirs, ours in PLACED.items() if row.get(theirs) is not None
-        },
-    }
-    facts = json.dumps([reference.upper(), event], sort_keys=True)
-    return event | {"id": str(uuid.uuid5(SCANS, facts))}

@@ -63,7 +63,9 @@ def read(text: str) -> tuple[str, str]:
     if found is None:
         return text, ""
     before, number, after = found.groups()
-    return number, currency_of(before) or currency_of(after)
+    code = currency_of(before) or currency_of(after)
+    is_a_currency = not code or any(sign.isalpha() or sign in SIGNS for sign in code)
+    return (number, code) if is_a_currency else (text, "")
 
 
 def currency_in_name(name: str) -> str:

@@ -1,6 +1,7 @@
 """Read a file or paste: its encoding, delimiter, header and rows, or why it can't be read."""
 
 import hashlib
+import html
 import re
 from collections import Counter
 from dataclasses import dataclass, field
@@ -8,7 +9,7 @@ from itertools import chain, islice
 from typing import Any
 
 from shipping_portal.accounts.address.text import normalise_name
-from shipping_portal.importing import encodings, workbooks
+from shipping_portal.importing import encodings, headings, workbooks
 from shipping_portal.importing.delimited import (
     LONGEST_CELL,
     MOST_ABOVE,
@@ -20,6 +21,7 @@ from shipping_portal.importing.delimited import (
     read_unquoted,
 )
 from shipping_portal.importing.headings import split_words
+from shipping_portal.importing.units import UNIT_OF
 from shipping_portal.sheets import STARTS_A_FORMULA
 
 Notes = dict[str, Any]  # see notes.py
@@ -39,9 +41,23 @@ NO_TABLES = {
     b"\x89PNG": "This is a picture. Export your orders as CSV, and upload that file.",
     b"\xff\xd8\xff": "This is a picture. Export your orders as CSV, and upload that file.",
 }
+WEB_PAGE = f"This is a web page or XML, even if its name ends in .xls. {SAVE_AS}"
+NOT_ROWS = {
+    r"<(?:!|\?|html|head|meta|style|table|div)": WEB_PAGE,
+    r"\[?\s*\{\s*[\"}]": "This is JSON. Export your orders as CSV, and upload that file.",
+    r"BEGIN:VCARD": "These are contact cards. Export your contacts as CSV, and upload that file.",
+}
 AS_TEXT = re.compile(r'="([^"]*)"')  # how some exports keep the zero of 0800
-# How others do: '0800, also before a phone number, and before a postcode with letters.
-AS_TEXT_TOO = re.compile(r"'([0-9][0-9 ()+.-]*|[A-Z]{1,2}[0-9][0-9A-Z]? ?[0-9][A-Z][0-9A-Z])")
+# How others do: '0800, also before a phone number, a postcode with letters, and a street such as
+# '1/2 High St, which would be a date; but not in '90s posters.
+AS_TEXT_TOO = re.compile(
+    r"'([0-9][0-9 ()+.-]*|[A-Z]{1,2}[0-9][0-9A-Z]? ?[0-9][A-Z][0-9A-Z]"
+    r"|[0-9]+[A-RT-Z]?(?:[/-][0-9]+[A-RT-Z]?)*(?: (?:[^']|'(?=\w))+)?)",
+    re.IGNORECASE,
+)
+# What shops write for a web page: O&#039;Brien, salt &amp; pepper, 1 High St<br />Unit 4.
+FOR_A_WEB_PAGE = re.compile(r"&(?:#?[0-9a-z]{2,8});|<br ?/?>", re.IGNORECASE)
+MOST_ESCAPED = 3  # how often in a row
 BELOW = re.compile(r"(?:[\d,]+ ?)?record\(s\) downloaded\b|seller id ?:", re.IGNORECASE | re.ASCII)
 # texts below the names of a template's columns
 HINTS = frozenset(("required", "optional", "mandatory"))
@@ -105,6 +121,7 @@ def read(data: bytes) -> Sheet:
     lines, encoding, delimiter = _table(data, notes)
     dropped: list[str] = []
     names, lines = _header(lines, dropped)
+    names, lines = _with_units(names, lines, dropped)
     if not names:
         raise UnreadableFile("This file is empty.")
     if len(names) > MOST_COLUMNS:
@@ -125,22 +142,33 @@ def _header(lines: Lines, dropped: list[str]) -> tuple[list[str], Lines]:
     """Return the column names and the lines below them.
 
     A title or names of column groups above them are left out, and added to `dropped`: these are
-    lines with at most half as many filled cells as a line below without a number or address.
+    lines with at most half as many filled cells as a line below without a number or address. There
+    may be both: a title, groups, and names.
     """
     top = list(islice(lines, MOST_ABOVE))
     if not top:
         return [], lines
-    first = _filled(top[0][1])
-    at = next(
-        (
-            at
-            for at, (_, line) in enumerate(top)
-            if _is_of_names(line) and len(_filled(line)) >= 2 * len(first)
-        ),
-        0,
-    )
+    at = 0
+    for below, (_, line) in enumerate(top):
+        if _is_of_names(line) and len(_filled(line)) >= 2 * len(_filled(top[at][1])):
+            at = below
     dropped += [" ".join(_filled(line))[:80] for _, line in top[:at]]
     return top[at][1], chain(top[at + 1 :], lines)
+
+
+def _with_units(names: list[str], lines: Lines, dropped: list[str]) -> tuple[list[str], Lines]:
+    """Add the units on a line of their own below the names to these: “Weight (g)”."""
+    first = list(islice(lines, 1))
+    cells = [cell.strip(" ()[].") for cell in first[0][1]] if first else []
+    units = {at: cell for at, cell in enumerate(cells) if cell}
+    are_units = all(at < len(names) and cell.casefold() in UNIT_OF for at, cell in units.items())
+    words = {word for at in units if are_units for word in headings.plain(names[at]).split()}
+    if not units or not are_units or words & UNIT_OF.keys():  # the names have units themselves
+        return names, chain(first, lines)
+    dropped.append(" ".join(units.values()))
+    return [
+        f"{name} ({units[at]})" if at in units else name for at, name in enumerate(names)
+    ], lines
 
 
 def _filled(line: list[str]) -> list[str]:
@@ -222,6 +250,11 @@ def _text(data: bytes, notes: Notes) -> tuple[str, str]:
     text = text.replace("\ufeff", "")  # joined files each begin with a mark
     if "\x00" in text:
         raise UnreadableFile(f"This file holds binary data, so it is not a CSV file. {SAVE_AS}")
+    text = text.removesuffix("\x1a")  # old programs end a file with it
+    top = text[:LONGEST_CELL].lstrip()
+    for pattern, sentence in NOT_ROWS.items():
+        if re.match(pattern, top, re.IGNORECASE):
+            raise UnreadableFile(sentence)
     before = encodings.decoded_back(text)
     if before != text:
         notes["letters"], notes["decoded_back"] = [], True
@@ -299,11 +332,23 @@ def _row(number: int, line: list[str], width: int) -> list[str]:
         raise UnreadableFile(
             f"A cell on row {number} has more than {LONGEST_CELL:,} characters. Shorten it."
         )
-    return [_clean_cell(cell) if cell.startswith(MARKED) else cell for cell in line]
+    return [
+        _clean_cell(cell) if cell.startswith(MARKED) or "&" in cell or "<" in cell else cell
+        for cell in line
+    ]
 
 
 def _clean_cell(cell: str) -> str:
-    """Return the cell without marks against calculating or shortening; formulas stay text."""
+    """Return the cell as people see it, without marks against calculating or shortening.
+
+    Formulas stay text.
+    """
+    for _ in range(MOST_ESCAPED):
+        cell = FOR_A_WEB_PAGE.sub(_seen, cell)
     if as_text := AS_TEXT.fullmatch(cell) or AS_TEXT_TOO.fullmatch(cell):
         return as_text[1]
     return cell[1:] if cell.startswith("'") and cell[1:].startswith(STARTS_A_FORMULA) else cell
+
+
+def _seen(found: re.Match[str]) -> str:
+    return "\n" if found[0].startswith("<") else html.unescape(found[0])

@@ -26,11 +26,12 @@ TABLES = {WEIGHT_UNIT: WEIGHTS, SIZE_UNIT: LENGTHS}
 MEASURES = {WEIGHT: WEIGHT_UNIT} | dict.fromkeys(SIZES, SIZE_UNIT)
 DIMENSIONS = "dimensions"  # a column that has all three sides in a cell
 KINDS = {**MEASURES, DIMENSIONS: SIZE_UNIT}
+# The codes of three letters are those of electronic trade.
 NAMES = {
-    "kg": "kg kgs kilo kilos kilogram kilograms",
-    "g": "g gr gm gms gram grams",
-    "lb": "lb lbs pound pounds",
-    "oz": "oz ounce ounces",
+    "kg": "kg kgs kilo kilos kilogram kilograms kgm",
+    "g": "g gr gm gms gram grams grm",
+    "lb": "lb lbs pound pounds lbr",
+    "oz": "oz ounce ounces onz",
     "cm": "cm cms centimetre centimetres centimeter centimeters",
     "mm": "mm mms millimetre millimetres millimeter millimeters",
     "m": "m metre metres meter meters",

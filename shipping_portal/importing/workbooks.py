@@ -31,6 +31,7 @@ MOST_ATTRIBUTES = 1_000_000  # these have 430,000
 MOST_SHEETS = 5  # sheets read to find the first that isn't empty
 LAST_ROW = 1_048_576  # rows of Excel's sheets
 DAY = "day"
+UNCOMPUTED = "#CALC!"  # shown for a formula that no spreadsheet has computed yet
 LONGEST_FORMAT = 255  # Excel's limit
 OF_A_CODE = set("0 ()-")  # a number format of digits only, such as 00000 or 0000 000 000
 YES = {"1", "true"}
@@ -331,12 +332,16 @@ class _Sheet:
         self.cells: dict[int, str] = {}
         self.pieces: list[str] = []
         self.reads, self.spoken = False, 0
+        self.is_uncomputed = False
 
     def start(self, tag: str, given: Attributes) -> None:
         if tag == "c":
             place = given.get("r", "")
             self.column = _column(place) if place else self.column + 1
             self.kind, self.style, self.pieces = given.get("t", "n"), given.get("s", ""), []
+            self.is_uncomputed = False
+        elif tag in ("f", "v"):  # a formula comes before its value
+            self.is_uncomputed = tag == "f"
         elif tag == "row":
             # two rows with the same number are two rows
             self.number = max(int(given.get("r", 0)), self.number + 1)
@@ -360,6 +365,8 @@ class _Sheet:
         if tag == "c" and self.pieces:
             if (shown := self.shown("".join(self.pieces))).strip():
                 self.cells[min(self.column, self.widest + 1)] = shown
+        elif tag == "c" and self.is_uncomputed:
+            self.cells[min(self.column, self.widest + 1)] = UNCOMPUTED
         elif tag == "rPh":
             self.spoken -= 1
         elif tag == "row" and self.cells:

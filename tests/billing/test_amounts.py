@@ -18,6 +18,13 @@ PLUS = ["21.36", "+21.36", "$21.36", "A$21.36", "AU$ 21.36", "AUD 21.36", "21.36
         "21.36 DR", "AUD $21.36", "21.360", "2.136E+01"]  # fmt: skip
 
 
+def test_windows_letters_for_a_euro_and_a_minus_are_read() -> None:
+    content = written(line("SQ7K2M", "MINUS12.08", Currency="EUR")).replace(b"MINUS", "–€".encode("cp1252"))
+    (row,) = read_report(content, PROFILE)
+    assert isinstance(row, ReportRow)
+    assert (row.price, row.currency) == (Decimal("-12.08"), "EUR")
+
+
 @pytest.mark.parametrize(
     ("texts", "sign", "amount"),
     [

@@ -247,7 +247,10 @@ def test_a_folder_named_after_an_older_account_is_for_that_account(root: Path, l
     ("content", "why"),
     [
         (b"", "The file is empty."),
-        (b"Type,Price\r\nOrder,1\r\n", "The file has no column “Reference”, “Currency”."),
+        (
+            b"Type,Price\r\nOrder,1\r\n",
+            "The file has no column “Reference”, “Currency”. Its first line is “Type,Price”.",
+        ),
         (b"\x89PNG\r\n", "The file has no column “Type”, “Reference”, “Price”, “Currency”."),
         (REPORT * 3, reading.TOO_MUCH),
     ],

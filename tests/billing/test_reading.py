@@ -184,3 +184,56 @@ def test_the_profile_sets_the_columns_delimiter_and_date_format() -> None:
     (row,) = read_report("\ufeffArt;Ref;Betrag;Whg;Tag\nFracht;SQ7K2M;-3.10;aud;18.11.2026\n".encode(), profile)
     assert isinstance(row, ReportRow)
     assert (row.price, row.currency, row.day) == (Decimal("-3.10"), "AUD", dt.date(2026, 11, 18))
+
+
+@pytest.mark.parametrize("name", ["Order  Date", "Order\u00a0Date", " order date ", "Order\tDate"])
+def test_a_column_is_found_however_its_name_is_spaced(name: str) -> None:
+    """Without its day a line is another line, and would be billed again."""
+    plain = written(line("SQ7K2M"))
+    (before,) = read_report(plain, PROFILE)
+    (row,) = read_report(plain.replace(b"Order Date", name.encode()), PROFILE)
+    assert row == before
+
+
+def test_the_header_of_a_joined_report_is_no_line() -> None:
+    content = written(line("SQ7K2M")) + written(line("SQ9M4R"))
+    assert [row.reference for row in read_report(content, PROFILE) if isinstance(row, ReportRow)] == [
+        "SQ7K2M",
+        "SQ9M4R",
+    ]
+    assert len(list(read_report(content, PROFILE))) == 2
+
+
+@pytest.mark.parametrize("mark", ['="{}"', "'{}"])
+def test_marks_against_shortening_are_no_part_of_a_cell(mark: str) -> None:
+    plain, marked = line("SQ7K2M", "16.80"), line(mark.format("SQ7K2M"), mark.format("16.80"))
+    assert list(read_report(written(marked), PROFILE)) == list(read_report(written(plain), PROFILE))
+
+
+@pytest.mark.parametrize("word", ["Subtotal", "Sub-total", "SUB TOTAL", "Subtotal: adjustments"])
+def test_a_subtotal_is_neither_a_line_nor_the_total(word: str) -> None:
+    content = written(line("SQ7K2M"), line("", "12.08", Type=word), total("12.08"))
+    assert [type(record) for record in read_report(content, PROFILE)] == [ReportRow, ReportTotal]
+    kept = list(read_report(written(line("SQ7K2M", Type=word)), PROFILE))
+    assert [type(record) for record in kept] == [ReportRow]  # it names an order
+
+
+def test_a_total_may_have_a_colon() -> None:
+    content = written(line("SQ7K2M"), total("12.08") | {"Type": "TOTAL:"})
+    assert list(read_report(content, PROFILE))[1] == ReportTotal("AUD", Decimal("12.08"))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"PK\x03\x04", "workbook"),
+        (b"\xd0\xcf\x11\xe0", "workbook"),
+        (b"%PDF-1.4", "PDF"),
+        (b"Invoice 123,,\nType,Reference,Price,Currency\n", "Its first line is “Invoice 123,,”"),
+        ("Typ\n".encode("utf-16-le"), "“Currency”.$"),
+        (b"Type;Reference;Price;Currency\n", "Its first line is “Type;Reference;Price;Currency”"),
+    ],
+)
+def test_a_file_that_is_no_report_is_refused_with_what_it_is(content: bytes, message: str) -> None:
+    with pytest.raises(NotAReport, match=message):
+        list(read_report(content, PROFILE))

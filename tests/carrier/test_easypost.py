@@ -449,6 +449,10 @@ ERRORS = [
         {"item_2_hs_code": ["is wrong"]}),
     row("items", made.error("X", "No.", made.about("customs_info.customs_items", "are needed")),
         {"contents": ["are needed"]}),
+    row("an object of fields", {"error": {"code": "X", "message": "No.", "errors": {
+        "zip": ["is short", "is odd"], "weight": "is too heavy"}}},
+        {"receiver_postcode": ["is short", "is odd"], "weight": ["is too heavy"]}),
+    row("words without a code", {"error": "No such shipment."}, {"": ["No such shipment."]}),
     row("words in a list", made.error("X", "No.", made.about("zip", ["is short", "is odd"])),
         {"receiver_postcode": ["is short", "is odd"]}),
 ]  # fmt: skip

@@ -172,6 +172,25 @@ CASES = {
             "N619": "ready",
         },
     ),
+    "own_units_below.csv": Case(
+        "US",
+        "",
+        {
+            "UB1": "ready: Ada Elm; 1 Notional St; Seattle WA 98101 US; c900@example.net; 1.5 lb 10 x 8 x 4 in",
+            "UB2": "ready: Ben Ivy; 2 Specimen Ave; Denver CO 80202 US; c901@example.net; 0.5 lb 10 x 8 x 2 in",
+        },
+    ),
+    "own_web_page_signs.csv": Case(
+        "AU",
+        "",
+        {
+            "WP1": "ready: Pat O'Brien; Salt & Pepper; 1 Notional St, Unit 4; Fitzroy VIC 3065 AU; c902@example.net",
+            "WP2": "ready: Zoë Elm; 2/14 Specimen Rd; Brunswick VIC 3056 AU; c903@example.net",
+        },
+    ),
+    "own_title_and_groups.csv": Case(
+        "AU", "", {"TG1": "ready: Ada Elm; 1 Notional St; Fitzroy VIC 3065 AU; c904@example.net; 1.1 kg 12 x 9 x 4 cm"}
+    ),
     "own_plain.csv": Case(
         "AU",
         "",

@@ -31,6 +31,10 @@ pytestmark = pytest.mark.django_db
         ("03 7010 4321 x 12", "AU", "(03) 7010 4321", "12"),
         ("\u202a+1 (213)\u00a0555\u20110142\u202c", "US", "(213) 555-0142", ""),
         ("213 555 0142", "US", "(213) 555-0142", ""),
+        ("0061 412 345 678", "AU", "0412 345 678", ""),
+        ("0044 20 7946 0018", "US", "+44 20 7946 0018", ""),
+        ("0011 61 412 345 678", "AU", "0412 345 678", ""),
+        ("+0412 345 678", "AU", "0412 345 678", ""),
         ("", "US", "", ""),
     ],
 )
@@ -40,7 +44,7 @@ def test_a_number_is_accepted_and_its_extension_is_separated(
     assert (clean_phone(typed, country), extension_of(typed, country)) == (number, extension)
 
 
-@pytest.mark.parametrize("typed", ["ext 7", "555 x7", "9" * 61])
+@pytest.mark.parametrize("typed", ["ext 7", "555 x7", "9" * 61, "00 555 0142", "00", "+0"])
 def test_an_extension_does_not_make_an_invalid_number_valid(typed: str) -> None:
     with pytest.raises(ValidationError):
         clean_phone(typed, "US")

@@ -100,6 +100,9 @@ def test_a_rate_converts_values_in_its_currency_in_this_file_only(take: Take) ->
         ("5.00", "0.125", "5.00"),
         ("A$5.00", "0.125", "5.00"),
         ("GBP 5.00", "0.125", "GBP 5.00"),
+        ("(5.00)", "0.125", "(5.00)"),
+        ("~5.00", "0.125", "~5.00"),
+        ("5.00*", "0.125", "5.00*"),
     ],
 )
 def test_half_a_cent_is_rounded_up_as_in_every_price(typed: str, rate: str, converted: str) -> None:
@@ -229,3 +232,19 @@ def test_pressing_enter_saves_what_is_typed_and_answers_no_question(
     form = page.partition(f'action="{reverse("save_rows", args=[file.uuid])}"')[2]
     assert form.count('name="place"') >= count
     assert "formaction" not in form.partition("<button")[2].partition(">")[0]
+
+
+@pytest.mark.parametrize(
+    ("typed", "read"),
+    [
+        ("US $5.00", ("5.00", "USD")),
+        ("5.00 kr", ("5.00", "KR")),
+        ("₹5.00", ("5.00", "INR")),
+        ("$5.00", ("5.00", "")),
+        ("(5.00)", ("(5.00)", "")),
+        ("~5.00", ("~5.00", "")),
+        ("5.00*", ("5.00*", "")),
+    ],
+)
+def test_a_sign_beside_an_amount_is_not_taken_for_a_currency(typed: str, read: tuple[str, str]) -> None:
+    assert currencies.read(typed) == read

@@ -35,3 +35,23 @@ def test_a_surname_is_added_only_to_a_column_of_first_names() -> None:
     fields = fields_of("AU")
     assert guessing.guess_columns(["Full Name", "Last Name"], fields) == {"receiver_name": 0}
     assert guessing.guess_columns(["First Name", "Last Name"], fields) == {"receiver_name": 0, "receiver_last_name": 1}
+
+
+def test_short_names_of_columns_are_recognised() -> None:
+    named = {
+        "customer_reference": "Ord No.",
+        "receiver_name": "Consignee",
+        "receiver_line1": "Addr 1",
+        "receiver_line2": "Addr 2",
+        "receiver_suburb": "Suburb/Town",
+        "receiver_state": "State/Terr.",
+        "receiver_postcode": "P/code",
+        "receiver_phone": "Ph No.",
+        "receiver_email": "E-mail addr",
+        "weight": "Wt (kg)",
+        "length": "Len (cm)",
+        "width": "Wid (cm)",
+        "height": "Ht (cm)",
+    }
+    found = guessing.guess_columns([*named.values()], fields_of("AU"))
+    assert found == {name: place for place, name in enumerate(named)}

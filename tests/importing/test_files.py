@@ -114,3 +114,91 @@ def test_a_file_with_many_unpaired_quotation_marks_is_refused(bad: int, is_read:
 )
 def test_quotation_marks_in_a_tabbed_file_count_only_if_the_whole_file_fits_them(text: str, cells: list[str]) -> None:
     assert next(iter(reading.read(text.encode()).rows.values())) == cells
+
+
+ORDERS = "Order,Name,Street,Item\n1,{name},{street},{item}\n"
+
+
+@pytest.mark.parametrize(
+    ("written", "seen"),
+    [
+        ("Pat O&#039;Brien", "Pat O'Brien"),
+        ("Pat O&#x27;Brien", "Pat O'Brien"),
+        ("Mug &amp; saucer", "Mug & saucer"),
+        ("Mug &amp;amp; saucer", "Mug & saucer"),
+        ("&quot;Blue&quot; mug", '"Blue" mug'),
+        ("Jos&eacute; Diaz", "José Diaz"),
+        ("2&nbsp;mugs", "2\u00a0mugs"),
+        ("1 High St<br />Unit 4", "1 High St\nUnit 4"),
+        ("R&D; Lab", "R&D; Lab"),
+        ("Salt & pepper; cups", "Salt & pepper; cups"),
+        ("&nosuch; <b>", "&nosuch; <b>"),
+    ],
+)
+def test_signs_that_a_shop_wrote_for_a_web_page_are_read_as_people_see_them(written: str, seen: str) -> None:
+    sheet = reading.read(ORDERS.format(name=written, street=written, item=written).encode())
+    assert sheet.rows == {2: ["1", seen, seen, seen]}
+
+
+def test_a_column_name_has_no_signs_of_a_web_page() -> None:
+    assert reading.read(b"Order,Name &amp; company\n1,Ada\n").header == ["Order", "Name & company"]
+
+
+@pytest.mark.parametrize(
+    ("written", "seen"),
+    [
+        ("'2 Low St", "2 Low St"),
+        ("'12/3 High St", "12/3 High St"),
+        ("'12A Low St", "12A Low St"),
+        ("'1/2", "1/2"),
+        ("'0800", "0800"),
+        ("'90s posters", "'90s posters"),
+        ("'t Hooft", "'t Hooft"),
+        ("'2 cups' set", "'2 cups' set"),
+    ],
+)
+def test_a_mark_that_keeps_a_street_from_being_a_date_is_not_part_of_it(written: str, seen: str) -> None:
+    assert reading.read(ORDERS.format(name="Ada", street=written, item="Mug").encode()).rows[2][2] == seen
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (b"<html><body><table><tr><th>Order</th></tr>\n<tr><td>1</td></tr></table>", "a web page or XML"),
+        (b"\xef\xbb\xbf\r\n<!DOCTYPE html>\n<html>", "a web page or XML"),
+        ("<table>\n<tr>".encode("utf-16"), "a web page or XML"),
+        (b'<?xml version="1.0"?>\n<Workbook/>', "a web page or XML"),
+        (b'[{"order": "1", "name": "Ada"}]\n', "JSON"),
+        (b'{\n  "orders": []\n}', "JSON"),
+        (b"BEGIN:VCARD\nFN:Ada Alder\nEND:VCARD\n", "contact cards"),
+    ],
+)
+def test_a_file_that_is_no_table_is_refused_with_what_it_is(data: bytes, why: str) -> None:
+    with pytest.raises(reading.UnreadableFile, match=why):
+        reading.read(data)
+
+
+def test_the_sign_that_ends_an_old_programs_file_is_no_row() -> None:
+    assert reading.read(b"Order,Name\r\n1,Ada\r\n\x1a").rows == {2: ["1", "Ada"]}
+
+
+@pytest.mark.parametrize(
+    ("names", "units", "header"),
+    [
+        ("Name,Weight,Length", ",oz,cm", ["Name", "Weight (oz)", "Length (cm)"]),
+        ("Name,Weight,Length", ",(g),[mm]", ["Name", "Weight (g)", "Length (mm)"]),
+        ("Name,Weight,Length", ",Grams,", ["Name", "Weight (Grams)", "Length"]),
+        ("Name,Weight,Length", ",g,cm,,", ["Name", "Weight (g)", "Length (cm)"]),
+        ("Name,Weight,Length", ",g,cm,cm", None),
+        ("Name,Weight,Length", ",2,cm", None),
+        ("Name,Weight,Length", "Ada,g,cm", None),
+        ("Name,Weight (kg),Length", ",g,cm", None),
+    ],
+)
+def test_units_on_a_line_of_their_own_belong_to_the_names_above(
+    names: str, units: str, header: list[str] | None
+) -> None:
+    sheet = reading.read(f"{names}\n{units}\nAda,20,30\n".encode())
+    assert sheet.header == (header or names.split(","))
+    assert [*sheet.rows] == ([3] if header else [2, 3])
+    assert len(sheet.dropped) == bool(header)

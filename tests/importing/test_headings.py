@@ -38,6 +38,7 @@ ROW = "Ada Alder,3 Sampling Street,Brunswick,3056"
         ("Orders for November\n", ("Orders for November",)),
         ("Orders,,,\nPrinted 27/11/2026,,,\n,,,\n", ("Orders", "Printed 27/11/2026")),
         ("Deliver to,,Place,\n", ("Deliver to Place",)),
+        ("Orders for November,,,\nDeliver to,,Place,\n", ("Orders for November", "Deliver to Place")),
     ],
 )
 def test_lines_above_the_column_names_are_left_out(above: str, dropped: tuple[str, ...]) -> None:
@@ -56,3 +57,10 @@ def test_the_first_line_is_the_header_if_it_has_over_half_as_many_names(first: s
 @pytest.mark.parametrize("row", [ROW, "Ada Alder,ada@shop.example,Brunswick,VIC", "Ada,Ada,Brunswick,VIC"])
 def test_a_row_of_values_is_never_the_header(row: str) -> None:
     assert reading.read(f"Name\n{row}\n".encode()).header == ["Name"]
+
+
+def test_a_title_may_be_followed_by_groups_of_three_names() -> None:
+    groups = "Who,Where,,,What,,"
+    names = "Name,Street,Suburb,Postcode,Item,Weight"
+    sheet = reading.read(f"Orders\n{groups}\n{names}\nAda Alder,3 Low St,Brunswick,3056,Mug,2\n".encode())
+    assert (sheet.header, sheet.dropped) == (names.split(","), ("Orders", "Who Where What"))

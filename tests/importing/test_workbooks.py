@@ -67,6 +67,19 @@ def test_a_formula_is_read_as_its_value() -> None:
     assert (sheet.encoding, sheet.delimiter) == ("xlsx", "")
 
 
+def test_a_formula_without_a_value_is_a_cell_that_could_not_be_computed() -> None:
+    """Programs write formulas that only a spreadsheet computes. Blank, such a weight would be the saved size's."""
+    data = sheet_of(
+        '<row r="1"><c r="A1" t="str"><v>Name</v></c><c r="B1" t="str"><v>Weight</v></c><c r="C1" t="str"><v>Unit</v>'
+        '</c></row><row r="2"><c r="A2" t="str"><v>Mia</v></c><c r="B2"><f>1+1.5</f></c><c r="C2" t="str">'
+        "<f>IF(1,&quot;&quot;)</f><v></v></c></row>"
+    )
+    sheet = reading.read(data)
+    assert sheet.rows[2][:2] == ["Mia", "#CALC!"]
+    assert "".join(sheet.rows[2][2:]) == ""
+    assert reading.NOT_COMPUTED.fullmatch(sheet.rows[2][1])
+
+
 def test_the_first_visible_sheet_with_content_is_read() -> None:
     def more(book: Any) -> None:
         book.active.sheet_state = "hidden"

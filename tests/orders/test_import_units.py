@@ -102,6 +102,8 @@ def test_a_length_is_converted_exactly_or_left_for_the_form_to_refuse(
         ("2400", "g", "kg", "2.4"), ("40 oz", "oz", "lb", "2.5"), ("heavy", "g", "kg", "heavy"),
         ("12", "oz", "kg", "0.34"), ("0.5 kg", "g", "kg", "0.5"), ("1.5", "kg", "g", "1500"),
         ("2", "stone", "kg", "2 stone"), ("0", "g", "kg", "0"),
+        ("500 GRM", "kg", "kg", "0.5"), ("1.5 KGM", "g", "kg", "1.5"), ("2 LBR", "kg", "lb", "2"),
+        ("8 ONZ", "lb", "lb", "0.5"),
         ("1½ lb", "kg", "kg", "1½ lb"), ("½ lb", "kg", "kg", "½ lb"), ("2 ⅓kg", "kg", "kg", "2 ⅓kg"),
         ("1 lb 3½ oz", "lb", "lb", "1 lb 3½ oz"), ("2² kg", "kg", "kg", "2² kg"),
     ],

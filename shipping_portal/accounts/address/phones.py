@@ -1,6 +1,7 @@
 """Read phone numbers by country: local with area code, or international with a plus."""
 
 import re
+from contextlib import suppress
 
 import phonenumbers
 from django.core.exceptions import ValidationError
@@ -70,19 +71,18 @@ def phone_spellings(typed: str) -> set[str]:
 
 
 def _parse_number(typed: str, country: str) -> phonenumbers.PhoneNumber:
-    not_a_number = ValidationError(
+    if typed.isascii() and len(typed) <= LONGEST:
+        # Abroad 00 is written for the plus; no country's code begins with 0.
+        spellings = typed, re.sub("^00", "+", typed), re.sub(r"^\+(?=0)", "", typed)
+        for spelled in dict.fromkeys(spellings):
+            with suppress(NumberParseException):
+                number = phonenumbers.parse(EXTENSION.sub(" ext ", spelled), country)
+                # By the numbering plan, not only by length: a mobile number short of a digit is as
+                # long as a local one. The plan includes numbers reserved for fiction, such as US
+                # 555-01xx; the carrier takes them.
+                if phonenumbers.is_valid_number(number):
+                    return number
+    raise ValidationError(
         "Check this phone number: write it with its area code, or with + and the country's code.",
         code="phone",
     )
-    if not typed.isascii() or len(typed) > LONGEST:
-        raise not_a_number
-    try:
-        number = phonenumbers.parse(EXTENSION.sub(" ext ", typed), country)
-    except NumberParseException:
-        raise not_a_number from None
-    # By the numbering plan, not only by length: a mobile number short of a digit is as long as a
-    # local one.
-    # The plan includes numbers reserved for fiction, such as US 555-01xx; the carrier takes them.
-    if not phonenumbers.is_valid_number(number):
-        raise not_a_number
-    return number

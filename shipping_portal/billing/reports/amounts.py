@@ -8,9 +8,11 @@ import re
 from decimal import Decimal
 
 BIGGEST = Decimal(10) ** 12
-DASHES = dict.fromkeys(
+DASHES: dict[int, str] = dict.fromkeys(
     map(ord, "\N{MINUS SIGN}\N{EN DASH}\N{SMALL HYPHEN-MINUS}\N{FULLWIDTH HYPHEN-MINUS}"), "-"
 )
+# A file in Windows' letters is decoded byte by byte.
+DASHES |= {0x80: "€", 0x96: "-", 0x97: "-"}
 DOLLARS = {"AUD", "CAD", "USD", "NZD", "SGD", "HKD"}
 SIGNS = {
     "$": DOLLARS,

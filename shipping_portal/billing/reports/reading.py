@@ -18,12 +18,22 @@ MOST_LINES = 100_000
 LARGEST = MOST_LINES * 400  # bytes; a line of the family's report has about a hundred
 TOO_MUCH = f"The file has more than {MOST_LINES:,} lines. Ask the carrier for one a week."
 CURRENCY = re.compile(r"[A-Z]{3}")
+# What spreadsheets write around a text so that it isn't shortened or calculated.
+AS_TEXT = re.compile(r"^(?:=\"([^\"]*)\"|'(.*))$")
+SUBTOTAL = re.compile("sub[ -]?total", re.IGNORECASE)
+SAVE_AS = "Save it as CSV, or ask the carrier for a report in CSV."
+NO_REPORTS = {
+    b"PK\x03\x04": f"This is a workbook. {SAVE_AS}",
+    b"\xd0\xcf\x11\xe0": f"This is a workbook. {SAVE_AS}",
+    b"%PDF": f"This is a PDF. {SAVE_AS}",
+}
 MOST_ZEROS = 12
 # Days as a spreadsheet counts them, from 1982 to 2119: 46,352 is 26 November 2026.
 SERIAL = re.compile(r"[3-7][0-9]{4}(\.0+)?", re.ASCII)
 FIRST_DAY = dt.date(1899, 12, 30)
 # What a spreadsheet saves for a number of twelve digits: many are alike then.
 SHORTENED = re.compile(r"[0-9](?:[.,][0-9]+)?E\+[0-9]{2,3}", re.ASCII)
+WORDED = ("type", "paid", "reason")  # a line's kind
 LONGEST = {"type": 100, "paid": 60, "reason": 100, "reference": 100, "customer_reference": 10_000}
 
 
@@ -79,15 +89,18 @@ def read_report(content: bytes, profile: Profile) -> Iterator[ReportRow | Report
     """Yield every record of the file. Raises NotAReport before the first."""
     if not content or content.isspace():
         raise NotAReport("The file is empty.")
+    if sentence := NO_REPORTS.get(content[:4]):
+        raise NotAReport(sentence)
     if len(content) > LARGEST or content.count(b"\n") > MOST_LINES + 1:  # its header
         raise NotAReport(TOO_MUCH)
     records = _records(content, profile.delimiter)
     number, header = _read_header(records)
-    places = _places(header, profile.columns)
+    places = _places(header, profile)
     alike: Counter[bytes] = Counter()
     try:
         for number, cells in records:
-            yield _read(number, cells, header, Cells(profile, places, cells), alike)
+            if record := _read(number, cells, header, Cells(profile, places, cells), alike):
+                yield record
     except csv.Error as error:
         yield Problem(number + 1, f"The file can't be read from here on: {error}.")
 
@@ -116,6 +129,9 @@ class Cells:
 
     def _text(self, field: str) -> str:
         text = " ".join(self.cells[self.places[field]].split()) if field in self.places else ""
+        # Posted lines are known by their number and words as they came.
+        if text[:1] in ("=", "'") and field not in ("line_id", *WORDED):
+            text = AS_TEXT.sub(r"\1\2", text)
         # Databases can't store it.
         if "\x00" in text:
             raise UnreadableCell("It has a character that isn't text.")
@@ -199,16 +215,21 @@ def _encoding(content: bytes) -> str:
     return "utf-8-sig"
 
 
-def _places(header: list[str], columns: dict[str, str]) -> dict[str, int]:
-    names = [name.strip().casefold() for name in header]
+def _places(header: list[str], profile: Profile) -> dict[str, int]:
+    names = [_plain(name) for name in header]
     found = {name: place for place, name in enumerate(names)}
+    columns = profile.columns
     places = {
-        field: found[name.strip().casefold()]
+        field: found[_plain(name)]
         for field, name in columns.items()
-        if name.strip() and name.strip().casefold() in found
+        if name.strip() and _plain(name) in found
     }
     if missing := [columns.get(field) or field for field in NEEDED if field not in places]:
-        raise NotAReport(f"The file has no column {', '.join(f'“{name}”' for name in missing)}.")
+        first = profile.delimiter.join(header)[:80].replace("\t", " ")
+        shown = f" Its first line is “{first}”." if first.isprintable() else ""
+        raise NotAReport(
+            f"The file has no column {', '.join(f'“{name}”' for name in missing)}.{shown}"
+        )
     # We can't guess which of two amounts is due.
     if twice := [
         columns[field] for field, place in places.items() if names.count(names[place]) > 1
@@ -219,14 +240,24 @@ def _places(header: list[str], columns: dict[str, str]) -> dict[str, int]:
     return places
 
 
+def _plain(name: str) -> str:
+    return " ".join(name.split()).casefold()
+
+
 def _read(
     number: int, cells: list[str], header: list[str], of: Cells, alike: Counter[bytes]
-) -> ReportRow | ReportTotal | Problem:
+) -> ReportRow | ReportTotal | Problem | None:
+    """Return a record, or None for a subtotal and for the header of the next of joined reports."""
+    if cells == header:
+        return None
     if len(cells) != len(header):
         return Problem(number, f"It has {len(cells)} cells where the header has {len(header)}.")
     try:
-        if of.profile.total_word and of.text("type").casefold() == of.profile.total_word.casefold():
+        kind = of.text("type").casefold().rstrip(": ")
+        if kind and kind == of.profile.total_word.casefold().rstrip(": "):
             return ReportTotal(of.currency(), of.money("price"))
+        if SUBTOTAL.match(kind) and not of.text("reference"):
+            return None
         return _row(number, of, alike)
     except UnreadableCell as error:
         return Problem(number, str(error))
@@ -235,7 +266,7 @@ def _read(
 def _row(number: int, of: Cells, alike: Counter[bytes]) -> ReportRow:
     if not of.text("type") or not of.text("price"):
         raise UnreadableCell("It has no type or no amount.")
-    word = " / ".join(part for name in ("type", "paid", "reason") if (part := of.text(name)))
+    word = " / ".join(part for name in WORDED if (part := of.text(name)))
     identity = _identity(of, word)
     # two equal lines in one file are two lines
     alike[digest := hashlib.sha256(identity.encode()).digest()] += 1
