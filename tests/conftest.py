@@ -150,11 +150,17 @@ def _passwords_are_hashed_cheaply() -> None:
     Argon2PasswordHasher.parallelism = 1
 
 
+def pytest_collection() -> None:
+    """Keep the garbage collector from scanning what is collected: that took a fifth of the time."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
     """Keep the garbage collector from scanning the collected tests, which stay until the end."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
+    gc.enable()
 
 
 @pytest.fixture(autouse=True, scope="session")

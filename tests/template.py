@@ -9,6 +9,7 @@ database on a test's own server is filled from a dump of the template.
 """
 
 import fcntl
+import gc
 import hashlib
 import io
 import os
@@ -131,6 +132,7 @@ def main() -> None:
         made = new_database(owner(), "portal_template")
         os.environ |= {"DATABASE_URL": app_in(made), "MIGRATE_DATABASE_URL": made}
     os.environ["DJANGO_SETTINGS_MODULE"] = "shipping_portal.settings"
+    gc.set_threshold(50_000, 20, 20)  # the migrations make ten thousand models, and most of them stay
     import django  # noqa: PLC0415
     from django.conf import settings  # noqa: PLC0415
     from django.core.management import call_command  # noqa: PLC0415

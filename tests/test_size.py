@@ -23,7 +23,7 @@ BUDGETS = {
     "shipping_portal/exporting": 4_470,
     "shipping_portal": 3_330,
     "shipping_portal/ops": 3_445,
-    "shipping_portal/jobs": 3_655,
+    "shipping_portal/jobs": 3_690,
     "shipping_portal/http": 1_170,
     "shipping_portal/db": 1_962,
     "shipping_portal/formats": 72,

@@ -8,19 +8,22 @@ import datetime as dt
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from threading import Event
 from types import MappingProxyType
+from typing import Any
 
 from django.conf import settings
 from django.db import Error, close_old_connections
-from django.db.models import F, Window
+from django.db.models import DateTimeField, F, QuerySet, Window
 from django.db.models.functions import RowNumber
 from django.utils import timezone
 
 from shipping_portal.celery import publish_task
+from shipping_portal.db.planned_statements import Given, PlannedSelect
 from shipping_portal.http.database_outage import database_answers
 from shipping_portal.jobs.models import lease_time
 from shipping_portal.jobs.registry import JobKind, all_chores, all_kinds
@@ -175,9 +178,22 @@ def due_rows(
 
     `without` has rows to skip while their due time is unchanged.
     """
-    rows = kind.due(now).exclude(pk__in=without.keys(), due_at__in=set(without.values()))
+    if without:
+        skipped = {"pk__in": without.keys(), "due_at__in": set(without.values())}
+        rows: Iterable[Any] = _batch(kind, kind.due(now).exclude(**skipped))
+    else:
+        rows = _planned_batch(kind).rows(now=now)
+    return {row.pk: row.due_at for row in rows}
+
+
+@cache
+def _planned_batch(kind: JobKind) -> PlannedSelect:
+    return PlannedSelect(_batch(kind, kind.due(Given("now", DateTimeField()))))
+
+
+def _batch(kind: JobKind, rows: QuerySet[Any]) -> QuerySet[Any]:
     order = ["due_at"]
     if kind.lane:
         turn = Window(RowNumber(), partition_by=F(kind.lane), order_by=F("due_at").asc())
         rows, order = rows.annotate(turn=turn), ["turn", "due_at"]
-    return dict(rows.order_by(*order).values_list("pk", "due_at")[: kind.batch])
+    return rows.select_related(None).only("due_at").order_by(*order)[: kind.batch]

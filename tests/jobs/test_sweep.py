@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 from django.db import InterfaceError, OperationalError
+from django.db.models.sql.compiler import SQLCompiler
 from django.utils import timezone
 
 from orders.models import Order
@@ -77,6 +78,12 @@ def test_without_a_broker_a_booking_is_made_labelled_and_tracked_here(
     assert Parcel.objects.get().order == order
     assert order.labels.get(size="full").state == "stored"  # the size that is printed
     assert len(carrier.ledger("booked")) == 1
+
+
+def test_a_second_round_writes_no_sql(db: None, messages: list[Message], monkeypatch: pytest.MonkeyPatch) -> None:
+    Sweep().once()
+    monkeypatch.setattr(SQLCompiler, "as_sql", lambda *_, **__: pytest.fail("written again"))
+    assert Sweep().once() == {}
 
 
 def let_messages_end(*crew: Sweep) -> None:

@@ -94,7 +94,8 @@ def tidy(world: World) -> World:
     if made:
         named = {rows.key, rows.reference, *[key for _, key in late], *[one.key for one in workers]}
         made = frozenset([one for one in made if one[1] == "live" or one[0] in named])
-    return world._replace(workers=workers, made=made, late=late)
+    is_tidy = (workers, made, late) == (world.workers, world.made, world.late)
+    return world if is_tidy else world._replace(workers=workers, made=made, late=late)
 
 
 def _plain(worker: Worker) -> Worker:

@@ -123,7 +123,8 @@ def die(world: World, place: int) -> World:
 
 
 def write(world: World, place: int = -1, worker: Worker = IDLE, rows: Rows | None = None, **changes: Any) -> World:
-    old, new = world.rows, (rows or world.rows)._replace(**changes)
+    old, new = world.rows, rows or world.rows
+    new = new._replace(**changes) if changes else new
     lost = {"has_lease": False} if (old.status, old.due) != (new.status, new.due) else {}
     lost |= {"has_cancel": False} if old.cancel != new.cancel else {}
     others = [one._replace(**lost) for one in world.workers] if lost else world.workers

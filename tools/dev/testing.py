@@ -29,6 +29,7 @@ SIZES = {"": " and not (full or nightly)", "--full": " and not nightly", "--nigh
 # Tests of every case of something, and of the admin: `--full` runs them, `./dev test` alone does not. They are
 # marked "full" by tests/conftest.py. If you change one of these, run it by its name.
 LANDING_ONLY = (
+    "tests/api/test_schema.py",
     "tests/billing/test_interleavings.py",
     "tests/billing/test_month.py",
     "tests/billing/test_rewritten.py",
