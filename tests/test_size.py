@@ -25,7 +25,7 @@ BUDGETS = {
     "shipping_portal/ops": 3_445,
     "shipping_portal/jobs": 3_690,
     "shipping_portal/http": 1_170,
-    "shipping_portal/db": 1_962,
+    "shipping_portal/db": 2_052,
     "shipping_portal/formats": 72,
 }
 

@@ -19,6 +19,7 @@ from django.utils import timezone
 from orders.calling.contract import contract_of
 from orders.models.account import CarrierAccount, CarrierLine
 from shipping_portal.carrier.errors import Crowded
+from shipping_portal.db.planned_statements import planned_cursor
 from shipping_portal.jobs.registry import NotYet
 
 TRACKING = {"track": 0.8, "subscribe": 0.2}
@@ -205,7 +206,7 @@ def _reserve(
         "latest": now + BEGUN + 2 * gap,
     }
     for is_last in (False, False, True):
-        with connection.cursor() as cursor:
+        with planned_cursor(connection) as cursor:
             cursor.execute(TAKE[connection.vendor], values)
             taken = cursor.fetchone()
         if taken:

@@ -54,7 +54,7 @@ def create_due(
             receivers.count_use(order.sender, order.details().receiver, at=at)
 
 
-@transaction.atomic
+@transaction.atomic(savepoint=False)
 def move_to(
     order: Order, new: str, *, by: Any = None, reason: str, at: dt.datetime, **changes: Any
 ) -> None:
@@ -62,7 +62,7 @@ def move_to(
 
     `changes` are other fields written with it. Raises WrongStatus, leaving the row alone, if the
     change isn't in MOVES or another process changed the order since it was read; for `booking` also
-    LimitReached.
+    LimitReached. All that the caller's transaction wrote is then rolled back with it.
     """
     old, changes = order.status, {**Order.NOTHING_WENT_WRONG, **changes}
     if new not in MOVES[old]:

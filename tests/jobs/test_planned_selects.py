@@ -10,6 +10,7 @@ from django.utils import timezone
 from orders.models import Label, Order
 from orders.models.statuses import Status
 from shipping_portal.accounts.models import Sender, User
+from shipping_portal.db import planned_statements
 from shipping_portal.db.planned_statements import Given, PlannedSelect, PlannedUpdate, insert_row, update_row
 from shipping_portal.jobs.registry import JobKind, all_kinds
 from tests import factories
@@ -68,6 +69,17 @@ def test_an_update_is_written_once_and_changes_the_given_row(
     for order, tries in ((one, 3), (other, 7)):
         order.refresh_from_db()
         assert order.tries == tries
+
+
+@pytest.mark.parametrize(
+    ("statement", "numbered", "names"),
+    [
+        ("a = %s AND b LIKE '9%%' AND c IN (%s, %s)", b"a = $1 AND b LIKE '9%' AND c IN ($2, $3)", []),
+        ("a = %(one)s, b = %(two)s + %(one)s, c = '%%s'", b"a = $1, b = $2 + $1, c = '%s'", ["one", "two"]),
+    ],
+)
+def test_values_are_numbered_as_the_server_wants_them(statement: str, numbered: bytes, names: list[str]) -> None:
+    assert planned_statements._numbered(statement) == (numbered, names)
 
 
 def test_nothing_is_compared_with_a_value_that_is_none() -> None:

@@ -144,7 +144,7 @@ def test_a_transition_outside_the_table_is_refused(order: Order) -> None:
 def test_a_transition_from_an_outdated_copy_is_refused(order: Order) -> None:
     stale = Order.objects.get(pk=order.pk)
     move_to(order, "cancelling", reason="-", at=timezone.now())
-    with pytest.raises(Order.WrongStatus):
+    with pytest.raises(Order.WrongStatus), transaction.atomic():
         move_to(stale, "cancelling", reason="-", at=timezone.now())
     assert order.changes.count() == 1
 

@@ -81,6 +81,13 @@ def test_no_index_contains_a_job_column_and_orders_have_few_indexes() -> None:
         assert {index.name for index in model._meta.indexes} <= there
 
 
+@ON_POSTGRESQL
+@pytest.mark.django_db
+def test_an_attempt_has_room_for_its_answer_on_its_page() -> None:
+    """Then PostgreSQL logs only what differs, and not the request again."""
+    assert ask("SELECT reloptions FROM pg_class WHERE relname = 'orders_bookingattempt'") == (["fillfactor=50"],)
+
+
 @pytest.mark.django_db
 def test_the_flag_follows_every_write_of_due_at(quill: Sender, alice: User) -> None:
     """On PostgreSQL by a trigger, which also sees what an older release writes."""

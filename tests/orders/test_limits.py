@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
@@ -251,7 +251,7 @@ def test_an_order_resolved_twice_is_given_back_once(
     assert counters(quill)[0] == 1
     stale = Order.objects.get(pk=one.pk)
     stale.status = "booking"
-    with pytest.raises(Order.WrongStatus):
+    with pytest.raises(Order.WrongStatus), transaction.atomic():
         move_to(stale, "rejected", reason="-", at=timezone.now())
     assert counters(quill)[0] == 1
 

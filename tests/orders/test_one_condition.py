@@ -13,6 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from django.db import transaction
 from django.utils import timezone
 
 from orders.admin import _fetch_again
@@ -249,7 +250,8 @@ def test_a_withheld_label_is_shown_as_it_was(label: Label, sha256: str, state: s
 
 
 def test_an_order_whose_status_changed_stays_as_it_is(order: Order) -> None:
-    stays(order, {"status": "cancelling"}, lambda: move_to(order, "cancelling", reason="-", at=NOW))
+    move = transaction.atomic(lambda: move_to(order, "cancelling", reason="-", at=NOW))
+    stays(order, {"status": "cancelling"}, move)
     assert not order.changes.filter(at=NOW, new="cancelling").exists()
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from tests.ports import free_port
 from tools.bench.bookings import portal_env
+from tools.bench.pressing import SENDERS
 from tools.bench.ways import Database, Presser, Way
 from tools.dev.ports import is_open
 from tools.dev.processes import ChildProcesses
@@ -80,6 +81,7 @@ def measure(children: ChildProcesses, server: str, full: str) -> bool:
 def _round(way: Way, database: Database) -> dict[Figure, float]:
     """Press, let the workers run until nothing is due, and return what one parcel took."""
     looker = way.presser.looker
+    way.presser.ask("begin", PARCELS // SENDERS)
     cpu, wal, python = database.cpu(looker), database.wal(), way.cpu()
     presses = way.presser.ask("press", PARCELS)
     seconds = way.finish()
@@ -103,9 +105,11 @@ def _presses(way: Way, second: Presser, database: Database) -> list[float]:
 
 def _at_once(pressers: list[Presser], database: Database) -> tuple[float, float]:
     """Press in these processes at once. Return the presses a second, and the mean of the threads that wait."""
+    for presser in pressers:
+        presser.ask("begin", PARCELS // SENDERS)
     began, waits = time.perf_counter(), []
     for presser in pressers:
-        presser.send("press_at_once", PARCELS // 8)
+        presser.send("press_at_once", PARCELS // SENDERS)
     with ThreadPoolExecutor(1) as looking:
         answers = looking.submit(lambda: [presser.answer() for presser in pressers])
         while not answers.done():

@@ -11,6 +11,7 @@ from typing import Any
 import psycopg
 
 from tools.bench.bookings import cpu_of
+from tools.bench.pressing import SENDERS
 from tools.dev.processes import ChildProcesses
 from tools.dev.programs import WORKER, module
 
@@ -79,7 +80,8 @@ class Way:
         for worker in self.workers:
             children.start(worker, module(f"celery -q -A {APPS[name]} worker {WORKER}"), env=env)
         self.statements = int(self.presser.ask("statements"))
-        self.presser.ask("press", 8 * PROCESSES)
+        self.presser.ask("begin", PROCESSES)
+        self.presser.ask("press", SENDERS * PROCESSES)
         self.presser.ask("finish")  # until each worker process has loaded all its code
         self.signal(signal.SIGSTOP)
 

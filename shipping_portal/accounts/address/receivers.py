@@ -86,7 +86,7 @@ def store_receiver(receiver: Receiver, party: Party, **values: Any) -> None:
         _write_keys(receiver, party)
 
 
-@transaction.atomic
+@transaction.atomic(savepoint=False)
 def count_use(sender: Sender, party: Party, *, at: dt.datetime) -> None:
     """Count one more use of a receiver.
 
