@@ -11,11 +11,11 @@ from tools.count_nodes import function_lengths, nodes_by_room, product_files
 
 # Syntax nodes. A budget is at least what is there, and at most 2 % more: set it 1 % above.
 BUDGETS = {
-    "orders": 57_000,
-    "shipping_portal/importing": 29_250,
+    "orders": 57_100,
+    "shipping_portal/importing": 29_350,
     "shipping_portal/staff": 26_870,
-    "shipping_portal/accounts": 36_250,
-    "shipping_portal/billing": 24_020,
+    "shipping_portal/accounts": 36_300,
+    "shipping_portal/billing": 24_050,
     "shipping_portal/carrier": 19_850,
     "tracking": 14_120,
     "shipping_portal/reports": 9_700,
@@ -25,7 +25,7 @@ BUDGETS = {
     "shipping_portal/ops": 3_445,
     "shipping_portal/jobs": 3_690,
     "shipping_portal/http": 1_170,
-    "shipping_portal/db": 2_052,
+    "shipping_portal/db": 2_060,
     "shipping_portal/formats": 72,
 }
 
