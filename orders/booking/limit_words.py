@@ -97,7 +97,7 @@ class Usage:
     """One line for a page: the use of the operator's limit, and of the owner's own, if any."""
 
     name: str
-    count_used: str
+    used: str
     own: str = ""
 
 

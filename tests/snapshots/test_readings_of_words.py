@@ -107,7 +107,7 @@ def test_money_days_and_words_by_country_are_as_expected() -> None:
     compare(
         "reads-words",
         [
-            *lines(words.say, said),
+            *lines(words.local_word, said),
             *lines(lambda amount: [words.money(amount), words.money(amount, "aud"), words.money(amount, "eur"),
             words.money_in(amount, "USD"), words.money_in(amount, "EUR")], AMOUNTS,
             "money: none, aud, eur, in USD, in EUR"),

@@ -40,7 +40,7 @@ class Wait:
     term: dt.timedelta = DAY
 
     @property
-    def response_time_words(self) -> str:
+    def within(self) -> str:
         """Return how soon it should be done: "within 2 h"."""
         return response_time_words(self.term)
 
@@ -63,7 +63,7 @@ class Queue:
     urgency: str = ""
 
     @property
-    def response_time_words(self) -> str:
+    def within(self) -> str:
         """Return how soon it should be done: "within 2 h"."""
         return response_time_words(self.term)
 
