@@ -18,7 +18,7 @@ Visit = Callable[[User], Client]
 def test_an_operator_with_a_second_factor_sees_what_needs_attention(staff: Client) -> None:
     page = staff.get("/admin/")
     assert page.status_code == 200
-    assert "Someone’s on the phone?" in page.content.decode()
+    assert "Someone's on the phone?" in page.content.decode()
 
 
 def test_a_visitor_is_sent_to_the_portals_own_login_and_back(client: Client, db: None) -> None:
