@@ -14,7 +14,7 @@ BUDGETS = {
     "orders": 57_100,
     "shipping_portal/importing": 29_350,
     "shipping_portal/staff": 26_870,
-    "shipping_portal/accounts": 36_300,
+    "shipping_portal/accounts": 36_330,
     "shipping_portal/billing": 24_050,
     "shipping_portal/carrier": 19_850,
     "tracking": 14_120,

@@ -55,13 +55,13 @@ def press(quote: Quote, by: User) -> Order:
 def test_pressing_book_takes_few_statements(quote: Callable[..., Quote], alice: User) -> None:
     press(quote(), alice)  # the first booking of a day creates its row
     known = quote()
-    with at_most(7):
+    with at_most(8):
         press(known, alice)
     to_somebody_new = quote(name="Ira Webb")
-    with at_most(10):
+    with at_most(11):
         press(to_somebody_new, alice)
     with_another_phone = quote(phone="0491570156")
-    with at_most(11):
+    with at_most(12):
         press(with_another_phone, alice)
 
 

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from orders.calling import gateway
 from orders.cancelling import cancel_outcomes
-from orders.models import BookingAttempt, Label, Order, Restore
+from orders.models import BookingAttempt, Label, Order, OrderChange, Restore
 from orders.models.account import BOOKINGS
 from orders.models.statuses import HELD, Status
 from shipping_portal.accounts.models import User
@@ -32,7 +32,7 @@ class Operators:
     def __init__(self, world: World, carrier: Carrier) -> None:
         self.world, self.carrier = world, carrier
         self.sam = User.objects.get(email="sam@portal.example")
-        self.resumed: list[dt.datetime] = []  # the times when bookings resumed after a pause
+        self.resumed: list[tuple[int, dt.datetime]] = []  # an order's newest change then, and when
 
     def decide(self) -> None:
         """Resolve an order as the carrier says. Do nothing while a booking may still be made."""
@@ -66,7 +66,8 @@ class Operators:
 
     def resume(self) -> None:
         pausing.resume_account(gateway.current_account(), BOOKINGS, **self._why())
-        self.resumed.append(timezone.now())
+        newest = OrderChange.objects.order_by("pk").last()
+        self.resumed.append((newest.pk if newest else 0, timezone.now()))
 
     def let_dead_letters_go_on(self) -> None:
         for letter in DeadLetter.objects.all():

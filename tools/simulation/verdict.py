@@ -14,11 +14,12 @@ from shipping_portal.importing.models import ImportRow
 from tools.campaign import checker
 from tools.simulation.carrier import Carrier
 
+Resumed = list[tuple[int, dt.datetime]]  # the newest change of an order when bookings resumed, and the time
 A_DAY_BY_ANY_CLOCK = dt.timedelta(hours=22)  # for a clock that is an hour ahead, then an hour behind
 BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
 
 
-def broken(restored: int | None, resumed: list[dt.datetime], carrier: Carrier, state: Path, stranger: Client) -> str:
+def broken(restored: int | None, resumed: Resumed, carrier: Carrier, state: Path, stranger: Client) -> str:
     """Compare everything; return "" if all is well.
 
     After a restore, leave out what only the carrier knows about the gap. `restored` is how many lines the
@@ -57,14 +58,17 @@ def _replaced() -> Iterator[str]:
         yield f"order {order.pk} replaces one that is {order.replaces.status}"
 
 
-def _refused_early(resumed: list[dt.datetime]) -> Iterator[str]:
-    """Return the bookings that were given up although there was less than a day in which to send them."""
+def _refused_early(resumed: Resumed) -> Iterator[str]:
+    """Return the bookings that were given up although there was less than a day in which to send them.
+
+    What came first is decided by the changes' keys: the clock may have jumped back in between.
+    """
     given_up = OrderChange.objects.filter(new=Status.REJECTED, reason__contains="could not be sent for 24 hours")
     for change in given_up:
         pressed = (
             OrderChange.objects.filter(order=change.order_id, new=Status.BOOKING, pk__lt=change.pk).latest("pk").at
         )
-        since = max([pressed, *(at for at in resumed if at <= change.at)])
+        since = max([pressed, *(at for newest, at in resumed if newest < change.pk and at <= change.at)])
         if change.at - since < A_DAY_BY_ANY_CLOCK:
             yield f"order {change.order_id} was given up {change.at - since} after the last pause"
 

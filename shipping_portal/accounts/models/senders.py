@@ -3,6 +3,7 @@
 import datetime as dt
 import re
 from decimal import Decimal
+from functools import cache
 from typing import Any, Self, TypeVar
 from zoneinfo import ZoneInfo
 
@@ -13,6 +14,7 @@ from shipping_portal.accounts.models.audit import Audit
 from shipping_portal.accounts.models.users import User
 from shipping_portal.carrier.messages import Party
 from shipping_portal.concurrent_indexes import TrigramIndex
+from shipping_portal.db.planned_statements import Given, PlannedSelect
 from shipping_portal.refused import Refused
 
 FIRST_NUMBER = 1000  # of the A-numbers senders quote
@@ -204,7 +206,11 @@ class Sender(models.Model):
         return self.suspended_at is not None
 
     def pickup_address(self) -> "PickupAddress | None":
-        return self.pickup_addresses.order_by("-is_default", "pk").first()
+        """Return the default one, else the oldest, or None."""
+        address: PickupAddress | None = _default_address().first(sender=self.pk)
+        if address:
+            address.sender = self
+        return address
 
     def suspend(
         self,
@@ -319,3 +325,9 @@ class PickupAddress(models.Model):
         Its instructions are for the pickup driver.
         """
         return Party.of(self)
+
+
+@cache
+def _default_address() -> PlannedSelect:
+    of_sender = PickupAddress.objects.filter(sender=Given("sender", models.BigIntegerField()))
+    return PlannedSelect(of_sender.order_by("-is_default", "pk")[:1])
