@@ -215,9 +215,10 @@ def _record(endpoint: WebhookEndpoint, turn: Turn) -> None:
             **done, reply_status=status, tries=F("tries") + 1
         )
     if turn.delivered and endpoint.failing_since:
-        # A test event doesn't wait; once it is accepted, neither do the others.
+        # A test event doesn't wait; once it is accepted, neither do the others. Those that failed
+        # themselves have waits of their own.
         held = waiting_events(endpoint).filter(due_at__isnull=False, due_at=endpoint.held_until)
-        held.update(due_at=now)
+        held.filter(tries=0).update(due_at=now)
         endpoint.failing_since, endpoint.failures, endpoint.held_until = None, 0, None
         works = {"failing_since": None, "failures": 0, "held_until": None}
         # Its owner may have removed it by now.
