@@ -1,13 +1,19 @@
 """The simulation in the tests: a few seeds always, more before every merge, and verified by sabotage."""
 
+import datetime as dt
 import os
 import re
 import subprocess
 import sys
 
 import pytest
+from django.utils import timezone
 
+from orders.models import OrderChange
+from shipping_portal.accounts.models import Sender, User
+from tests import factories
 from tools.campaign.sabotage import ROOT, SABOTAGES, Sabotage, broken_copy
+from tools.simulation import verdict
 from tools.simulation.dice import Dice
 
 COMES_ABOUT = (
@@ -47,6 +53,21 @@ def test_more_seeds_keep_every_promise() -> None:
 def test_a_thousand_orders_keep_every_promise() -> None:
     code, said = simulated("--seed=1000", "--seeds=100", "--orders=10")
     assert code == 0, said
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("ended_before", "faults"), [(True, 1), (False, 0)])
+def test_only_a_pause_that_ended_before_a_booking_was_given_up_counts(
+    quill: Sender, alice: User, ended_before: bool, faults: int
+) -> None:
+    """The clock may jump back in between, so the time doesn't say what came first."""
+    order, now = factories.order(quill, alice, status="rejected"), timezone.now()
+    OrderChange.objects.filter(order=order).delete()
+    given_up = {"new": "rejected", "reason": "The booking could not be sent for 24 hours."}
+    for at, change in ((now - dt.timedelta(hours=25), {"new": "booking"}), (now, given_up)):
+        OrderChange.objects.create(order=order, at=at, **change)
+    newest = OrderChange.objects.latest("pk").pk - ended_before
+    assert len(list(verdict._refused_early([(newest, now - dt.timedelta(hours=1))]))) == faults
 
 
 def test_dice_repeat_their_script_and_then_use_defaults() -> None:
