@@ -283,10 +283,14 @@ def test_a_test_event_that_is_accepted_ends_the_wait_of_the_others(endpoint: Web
     WebhookEndpoint.objects.update(failing_since=now, failures=12, held_until=until)
     held = factories.webhook_event(endpoint, due_at=until)
     poor = factories.webhook_event(endpoint, due_at=until + dt.timedelta(minutes=5), about="poor")
+    # Its own wait happens to end with the endpoint's; it failed, so it keeps it.
+    refused = factories.webhook_event(endpoint, due_at=until, about="refused", tries=1)
     endpoint.refresh_from_db()
     endpoints.send_test(endpoint, now=now)
     send_due(endpoint)
-    assert states(endpoint) == [State.DELIVERED, State.WAITING, State.DELIVERED]
+    assert states(endpoint) == [State.DELIVERED, State.WAITING, State.WAITING, State.DELIVERED]
+    refused.refresh_from_db()
+    assert refused.due_at == until
     endpoint.refresh_from_db()
     assert (endpoint.failing_since, endpoint.held_until) == (None, None)
     assert held.pk < poor.pk
