@@ -1,5 +1,6 @@
 """Operators work with a second factor; sessions end on time."""
 
+import re
 import time
 from typing import Any
 
@@ -102,6 +103,20 @@ def test_an_operator_cannot_turn_the_second_factor_off_but_a_sender_can(oz: User
         browser.post("/accounts/2fa/totp/deactivate/")
     assert Authenticator.objects.filter(user=oz).exists()
     assert not Authenticator.objects.filter(user=alice).exists()
+
+
+def test_recovery_codes_can_be_seen_only_if_there_are_any(oz: User) -> None:
+    browser, _ = log_in(oz)
+    say_the_password_again(browser)
+    secret = browser.get("/accounts/2fa/totp/activate/").context["form"].secret
+    browser.post("/accounts/2fa/totp/activate/", {"code": code(secret)})
+    assert "/accounts/2fa/recovery-codes/" in links(browser)
+    Authenticator.objects.filter(user=oz, type="recovery_codes").delete()
+    assert "/accounts/2fa/recovery-codes/" not in links(browser)
+
+
+def links(browser: Client) -> list[str]:
+    return re.findall(r'href="([^"]+)"', browser.get("/accounts/2fa/").content.decode())
 
 
 def test_a_new_password_does_not_bypass_the_second_factor(oz: User) -> None:

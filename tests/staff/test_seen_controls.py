@@ -69,9 +69,13 @@ def _name(url: str) -> str:
 
 
 @pytest.fixture
-def pages(quill: Sender, alice: User) -> list[str]:
+def things(quill: Sender, alice: User) -> Any:
+    return things_of(quill, alice)
+
+
+@pytest.fixture
+def pages(quill: Sender, alice: User, things: Any) -> list[str]:
     """Every page open to an operator, for an account with one of everything and a parcel in every status."""
-    things = things_of(quill, alice)
     for status in {*MOVES, *(to for ways in MOVES.values() for to in ways)}:
         made = factories.order(quill, alice, status=status)
         factories.stored_label(made)
@@ -105,7 +109,20 @@ def test_no_control_of_an_empty_account_is_refused_either(operator: Any, quill: 
     assert [found for found in walk(browser, pages) if found[3] == 403] == []
 
 
-def test_the_owner_sees_all_controls(quill: Sender, alice: User, visit: Any, pages: list[str]) -> None:
+def test_the_owner_sees_all_controls_and_each_leads_somewhere(
+    alice: User, visit: Any, things: Any, pages: list[str]
+) -> None:
     """The same crawl finds what is closed to an operator."""
-    names = {_name(url) for at in pages for _, url in Controls(visit(alice).get(at), at).found}
+    browser, names, dead = visit(alice), set(), set()
+    for at in {*pages, *(address(route, things) for route, _ in MEMBERS)}:
+        page = browser.get(at)
+        if page.headers["Content-Type"].startswith("text/html") and not page.streaming:
+            found = {url for _, url in Controls(page, at).found}
+            names |= {_name(url) for url in found}
+            dead |= {(at, url) for url in found if not _leads_somewhere(url)}
     assert names >= {"label", "tracking_page", "printed", "pack_proof", "cancel", "new_parcel", "imports", "settings"}
+    assert dead == set()
+
+
+def _leads_somewhere(url: str) -> bool:
+    return not url.startswith("/") or url.startswith("/static/") or bool(_name(url))
