@@ -158,7 +158,6 @@ def pytest_collection() -> None:
 
 def pytest_collection_finish() -> None:
     """Keep the garbage collector from scanning the collected tests, which stay until the end."""
-    gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
     gc.enable()
