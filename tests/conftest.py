@@ -26,7 +26,7 @@ from tests.flushing import audit_triggers_step_aside_for_a_flush  # noqa: F401  
 from tests.recording import improper
 from tests.sandbox_carrier import SandboxCarrier
 from tests.template import begin_as_a_copy
-from tools.dev.testing import LANDING_ONLY
+from tools.dev.testing import LANDING_ONLY, LONGEST
 
 # A property is broken by what it finds, not by a busy machine that took longer over it than usual.
 hypothesis.settings.register_profile("patient", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
@@ -40,7 +40,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Run real processes (except smoke tests) and exhaustive tests only with `--full`.
 
     What needs no database runs beside SQLite only. A nightly test has more than the ten minutes after which
-    pytest-timeout ends a test and says where it stood.
+    pytest-timeout ends a test and says where it stood. The longest tests begin first.
     """
     for item in items:
         if item.get_closest_marker("nightly"):
@@ -52,6 +52,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if "postgresql" in settings.DATABASES["default"]["ENGINE"]:
         config.hook.pytest_deselected(items=[item for item in items if not _needs_a_database(item)])
         items[:] = filter(_needs_a_database, items)
+    items.sort(key=lambda item: not item.nodeid.startswith(LONGEST))
 
 
 def _needs_a_database(item: pytest.Item) -> bool:
@@ -157,7 +158,6 @@ def pytest_collection() -> None:
 
 def pytest_collection_finish() -> None:
     """Keep the garbage collector from scanning the collected tests, which stay until the end."""
-    gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
     gc.enable()

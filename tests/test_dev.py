@@ -450,9 +450,14 @@ def test_a_leg_reads_only_the_files_with_its_marks(marks: str, held: str, left_o
 
 
 def test_full_run_tests_exist_and_are_left_out_by_day() -> None:
-    assert [path for path in testing.LANDING_ONLY if not (ROOT / path).exists()] == []
+    assert [path for path in (*testing.LANDING_ONLY, *testing.LONGEST) if not (ROOT / path).exists()] == []
     by_day = testing.files_with(f"({testing.ON_SQLITE}) and not (full or nightly)")
     assert by_day[1:] == [f"--ignore={path}" for path in ("tests/browser", *testing.LANDING_ONLY)]
+
+
+def test_the_longest_tests_begin_first(request: pytest.FixtureRequest) -> None:
+    are_long = [item.nodeid.startswith(testing.LONGEST) for item in request.session.items]
+    assert are_long == sorted(are_long, reverse=True)
 
 
 def test_a_leg_without_marks_reads_everything_except_the_browser_tests() -> None:

@@ -6,6 +6,9 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.forms.utils import flatatt
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
 
 POUNDS = re.compile(
     r"(?:([0-9.]+) ?(?:lbs?\.?|pounds?))?,? ?(?:([0-9.]+) ?(?:oz\.?|ounces?))?",
@@ -127,8 +130,25 @@ def measure_fields(weight_unit: str, size_unit: str, *, of: int = 1) -> dict[str
     return fields
 
 
+class CountrySelect(forms.Select):
+    """Write the list of countries itself: Django renders two templates for each of 250."""
+
+    def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:
+        options = (
+            (code, SafeString(" selected" if code == value else ""), label)
+            for code, label in self.choices
+        )
+        return format_html(
+            "<select{}>\n{}\n</select>",
+            flatatt({"name": name} | self.build_attrs(self.attrs, attrs)),
+            format_html_join("\n", '  <option value="{}"{}>{}</option>', options),
+        )
+
+
 class CountryField(forms.ChoiceField):
     """Accept a country code in either case."""
+
+    widget = CountrySelect
 
     def to_python(self, value: Any) -> str:
         return super().to_python(value).strip().upper()

@@ -4,9 +4,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.forms import Select
 from django.test import Client
+from django.test.html import parse_html
 
 from orders.booking import bookings
+from orders.drafting.form_fields import CountrySelect
 from orders.drafting.receiver_form import reach_from
 from orders.models import Order, Quote
 from shipping_portal.accounts.address import countries
@@ -28,6 +31,14 @@ TO_NEW_ZEALAND = {
 }
 TO_LONDON = {**TO_NEW_ZEALAND, "receiver_country": "gb", "receiver_suburb": "London", "receiver_postcode": "sw1a 1aa"}
 TO_HONG_KONG = {**TO_NEW_ZEALAND, "receiver_country": "HK", "receiver_suburb": "Wan Chai", "receiver_postcode": ""}
+
+
+@pytest.mark.parametrize("chosen", [None, "", "NZ", "nz", '"><b>'])
+def test_the_list_of_countries_is_written_as_django_writes_it(chosen: str | None) -> None:
+    attrs = {"id": "id_country", "required": True, "autofocus": False, "aria-label": '"To" & from'}
+    choices = [*countries.country_choices(["NZ", "AU"]), ("<i>", "Not & a <b>country</b>")]
+    ours, djangos = (kind({"class": "w3"}, choices) for kind in (CountrySelect, Select))
+    assert parse_html(ours.render("to", chosen, attrs)) == parse_html(djangos.render("to", chosen, attrs))
 
 
 @pytest.fixture
