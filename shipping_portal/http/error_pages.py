@@ -10,9 +10,10 @@ from typing import Any
 
 import structlog
 from django.conf import settings
+from django.contrib.sessions.exceptions import SessionInterrupted
 from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.views.decorators.csrf import csrf_exempt
 
@@ -26,6 +27,9 @@ REPORTS_A_MINUTE = 20  # limit of each process; a broken extension sends thousan
 
 
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    # The person was logged out while the request ran; it may have done its work.
+    if isinstance(exception, SessionInterrupted):
+        return redirect(settings.LOGIN_URL)
     return HttpResponse(render_to_string("400.html"), status=400)
 
 
