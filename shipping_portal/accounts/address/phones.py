@@ -79,7 +79,7 @@ def _parse_number(typed: str, country: str) -> phonenumbers.PhoneNumber:
         )
         # Abroad 00 is written for the plus; no country's code begins with 0.
         spellings = plain, re.sub("^00", "+", plain), re.sub(r"^\+(?=0)", "", plain)
-        for spelled in dict.fromkeys(spellings):
+        for spelled in spellings:
             with suppress(NumberParseException):
                 number = phonenumbers.parse(EXTENSION.sub(" ext ", spelled), country)
                 # By the numbering plan, not only by length: a mobile number short of a digit is as
