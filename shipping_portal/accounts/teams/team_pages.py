@@ -59,8 +59,7 @@ class InviteForm(Plain):
     )
 
     def clean_email(self) -> str:
-        email: str = get_adapter().clean_email(self.cleaned_data["email"])
-        return email
+        return str(get_adapter().clean_email(self.cleaned_data["email"]))
 
 
 class JoinForm(Plain):
