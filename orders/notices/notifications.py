@@ -205,7 +205,7 @@ def progress_event(order: Order, progress: str, at: dt.datetime) -> Event | None
     All parcels of one failed visit share an email.
     """
     kind = "delivery"
-    key = f"{progress}:{order.pk}:{at:%Y-%m-%d}"
+    key = f"{progress}:{order.pk}:{at.astimezone(order.sender.tzinfo):%Y-%m-%d}"
     words = TROUBLES.get(progress)
     batch_key = ""
     if progress in PICKUPS:
