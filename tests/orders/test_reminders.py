@@ -51,6 +51,7 @@ def test_a_missed_pickup_is_reported_once_however_long_no_driver_comes(
         (6, "carrier_pickup_date", False, 0),
         (7, "carrier_pickup_date", False, 1),
         (7, "pickup_date", False, 1),
+        (7, "quoted_pickup_date", False, 1),
         (7, "carrier_pickup_date", True, 0),
         (8, "carrier_pickup_date", False, 1),
         (9, "carrier_pickup_date", False, 0),
