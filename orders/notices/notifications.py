@@ -196,7 +196,14 @@ def notify_replacement_end(replacement: Replacement, now: dt.datetime) -> None:
 
 
 def pickup_key(order: Order, progress: str, at: dt.datetime) -> str:
-    return f"{progress}:{order.pk}:{_pickup_day(order, at)}"
+    """Return the key of a failed pickup: a driver who didn't come is reported once a pickup day.
+
+    If no day is known, once altogether: otherwise each day without a driver would be another one.
+    """
+    is_missed = progress == Progress.PICKUP_MISSED
+    return (
+        f"{progress}:{order.pk}:{order.expected_pickup() if is_missed else _pickup_day(order, at)}"
+    )
 
 
 def progress_event(order: Order, progress: str, at: dt.datetime) -> Event | None:
@@ -205,7 +212,7 @@ def progress_event(order: Order, progress: str, at: dt.datetime) -> Event | None
     All parcels of one failed visit share an email.
     """
     kind = "delivery"
-    key = f"{progress}:{order.pk}:{at:%Y-%m-%d}"
+    key = f"{progress}:{order.pk}:{at.astimezone(order.sender.tzinfo):%Y-%m-%d}"
     words = TROUBLES.get(progress)
     batch_key = ""
     if progress in PICKUPS:

@@ -68,8 +68,9 @@ def _to_print(now: dt.datetime) -> Iterator[Reminder]:
 def _waiting_for_a_driver(
     days: list[dt.date], *also: Any, or_without_a_day: Q | None = None, **more: None
 ) -> Iterator[Order]:
-    """Find booked orders to be collected on these days, by the carrier's day or the one asked."""
-    wished = Q(pickup_date__in=days) | (or_without_a_day or Q(pk__in=[]))
+    """Find booked orders to be collected on these days: see `Order.expected_pickup`."""
+    quoted = Q(pickup_date=None, quoted_pickup_date__in=days)
+    wished = Q(pickup_date__in=days) | quoted | (or_without_a_day or Q(pk__in=[]))
     expected = Q(carrier_pickup_date__in=days) | Q(wished, carrier_pickup_date=None)
     waiting = Order.objects.filter(
         expected, *also, status=Status.BOOKED, progress=Progress.NONE, first_mile="pickup", **more

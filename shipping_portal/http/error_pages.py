@@ -10,9 +10,10 @@ from typing import Any
 
 import structlog
 from django.conf import settings
+from django.contrib.sessions.exceptions import SessionInterrupted
 from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.views.decorators.csrf import csrf_exempt
 
@@ -26,24 +27,36 @@ REPORTS_A_MINUTE = 20  # limit of each process; a broken extension sends thousan
 
 
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    # The person was logged out while the request ran; it may have done its work.
+    if isinstance(exception, SessionInterrupted):
+        return redirect(settings.LOGIN_URL)
     return HttpResponse(render_to_string("400.html"), status=400)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
     """Show the log's request id, to quote to the operator."""
-    context = {"request_id": getattr(request, "id", ""), "contact_email": settings.CONTACT_EMAIL}
-    return HttpResponse(render_to_string("500.html", context), status=500)
+    return HttpResponse(
+        render_to_string(
+            "500.html",
+            {"request_id": getattr(request, "id", ""), "contact_email": settings.CONTACT_EMAIL},
+        ),
+        status=500,
+    )
 
 
 def denied(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     security_events.record_event(
         "denied", request, user=_person_of(request), detail=request.path[:200]
     )
-    why = {
-        "is_from_elsewhere": isinstance(exception, FromElsewhere),
-        "only_looks": isinstance(exception, OnlyLooking),
-    }
-    return render(request, "403.html", why, status=403)
+    return render(
+        request,
+        "403.html",
+        {
+            "is_from_elsewhere": isinstance(exception, FromElsewhere),
+            "only_looks": isinstance(exception, OnlyLooking),
+        },
+        status=403,
+    )
 
 
 def too_many_requests(request: HttpRequest) -> HttpResponse:

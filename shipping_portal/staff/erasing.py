@@ -18,6 +18,7 @@ from orders.models import Draft, Order, Quote, searches
 from shipping_portal.accounts.address.phones import phone_spellings
 from shipping_portal.accounts.erasing import NOBODYS
 from shipping_portal.accounts.models import Audit, Receiver, Sender, User
+from shipping_portal.formats import admin_time
 from shipping_portal.importing.models import Import, ImportRow
 from shipping_portal.jobs import erased_keys, erasing
 from shipping_portal.jobs.erasing import Chosen, Keys
@@ -195,7 +196,7 @@ def _row_words(row: Any) -> str:
             if row.carrier_reference
             else f"Order {row.pk}"
         )
-        return f"{number}, {who}, {row.created_at:%-d %b %Y}"
+        return f"{number}, {who}, {admin_time(row.created_at)}"
     if isinstance(row, Receiver):
         return f"Address book entry of {masked_name(row.name)} in {row.postcode}"
     if isinstance(row, User):

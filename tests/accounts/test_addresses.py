@@ -221,9 +221,7 @@ def test_across_borders_a_phone_has_its_countrys_code(phone: str, country: str, 
     assert across_borders(phone, country) == dialled
 
 
-@pytest.mark.parametrize(
-    "typed", ["<script>", "1" * 40, "123", "12", "0412 345 67", "412 345 6", "０４９１５７０００６"]
-)
+@pytest.mark.parametrize("typed", ["<script>", "1" * 40, "123", "12", "0412 345 67", "412 345 6", "０４９１５７０００"])
 def test_an_invalid_phone_number_is_refused(typed: str) -> None:
     with pytest.raises(ValidationError, match="Check this phone number"):
         clean_phone(typed, "AU")

@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 
 from shipping_portal.accounts.login import sessions
 from shipping_portal.accounts.login.session_store import OLD_BACKEND
-from shipping_portal.accounts.models import Session, User
+from shipping_portal.accounts.models import Membership, Session, User
 from tests import factories
 from tests.pages.typed import text
 
@@ -131,3 +131,20 @@ def test_a_forged_or_old_cookie_logs_nobody_in(alice: User, cookie: str) -> None
 )
 def test_a_device_is_named_as_its_browser_says(says: str, kind: str) -> None:
     assert sessions.device_name(says) == kind
+
+
+def test_a_login_that_ends_during_its_own_request_leads_to_the_login_page(alice: User, ana: User, visit: Visit) -> None:
+    """Its first request writes to the session. Django calls this a bad request, and ours said that nothing was done."""
+    ana.membership.role = "owner"
+    ana.membership.save()
+    own = f"/settings/team/members/{alice.membership.pk}/"
+    answer = factories.gave_password(visit(alice), alice).post(own, {"remove": "1"})
+    assert (answer.status_code, answer["Location"]) == (302, "/accounts/login/")
+    assert not Membership.objects.filter(user=alice).exists()
+
+
+def test_an_operator_who_logs_out_everywhere_is_sent_to_the_login_page(sam: User, visit: Visit) -> None:
+    own = f"/admin/accounts/user/{sam.pk}/acts/log-out/"
+    answer = visit(sam).post(own, {"reason": "my laptop was stolen"})
+    assert (answer.status_code, answer["Location"]) == (302, "/accounts/login/")
+    assert not Session.objects.filter(whose=sam.pk).exists()

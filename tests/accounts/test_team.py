@@ -17,7 +17,7 @@ from shipping_portal.accounts.models import Audit, Invitation, Membership, Sende
 from shipping_portal.accounts.teams import people, team
 from shipping_portal.refused import Refused
 from tests import factories
-from tests.pages.typed import text
+from tests.pages.typed import messages_at, text, value_of
 
 pytestmark = pytest.mark.django_db
 
@@ -46,6 +46,14 @@ def test_somebody_new_joins_by_name_and_password(page: Client, quill: Sender) ->
     member = Membership.objects.get(user__email=NEW)
     assert (member.sender, member.role, member.user.name) == (quill, "shipper", "Wren Sato")
     assert browser.get("/parcels/").status_code == 200
+
+
+@pytest.mark.parametrize("email", ["wren@quіll.example", "no-reply@quill.example", "order-100@quill.example"])
+def test_an_address_that_could_not_sign_up_is_not_invited_either(page: Client, email: str) -> None:
+    answer = page.post(URL, {"email": email, "role": "shipper"})
+    assert (answer.status_code, value_of(answer, "email"), mail.outbox) == (422, email, [])
+    assert len(messages_at(answer, "email")) == 1
+    assert not Invitation.objects.exists()
 
 
 def test_an_operator_joins_no_account(page: Client, quill: Sender, sam: User) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import time_machine
 from django.db import DatabaseError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
@@ -167,6 +168,24 @@ def test_old_scans_and_scans_of_unbooked_parcels_write_no_notice(
 ) -> None:
     advance(factories.order(quill, alice, status=status), "held", at=timezone.now() - ago)
     assert lines() == []
+
+
+@pytest.mark.parametrize(
+    ("hours", "notices"),
+    [((4, 22.5), 2), ((-0.5, 2), 1)],
+    ids=["three o'clock, and half past nine the next day", "half past ten and one o'clock of one day"],
+)
+def test_a_failed_delivery_is_news_once_a_day_of_the_sender(
+    quill: Sender, alice: User, hours: tuple[float, float], notices: int
+) -> None:
+    """In Fitzroy a day in UTC begins at eleven in the morning."""
+    order = factories.order(quill, alice, status="booked")
+    for hour in hours:
+        at = dt.datetime(2026, 11, 23, tzinfo=dt.UTC) + dt.timedelta(hours=hour)
+        with time_machine.travel(at + dt.timedelta(minutes=5)):
+            advance(order, "in_transit", at=at - dt.timedelta(minutes=1))
+            advance(order, "delivery_attempted", at=at)
+    assert len(lines()) == notices
 
 
 def test_missed_parcels_of_one_pickup_share_an_email(quill: Sender, alice: User) -> None:

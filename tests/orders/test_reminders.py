@@ -37,12 +37,21 @@ def test_a_pickup_without_a_scan_is_missed_the_day_after(quill: Sender, alice: U
     assert Notification.objects.get().kind == "pickup"
 
 
+@pytest.mark.parametrize("field", ["carrier_pickup_date", "pickup_date", None])
+def test_a_missed_pickup_is_reported_once_however_long_no_driver_comes(
+    quill: Sender, alice: User, field: str | None
+) -> None:
+    waiting(quill, alice, TUESDAY, **({field: TUESDAY.date()} if field else {}))
+    assert [len(lines(TUESDAY + DAY * days)) for days in range(8)] == [0, 1, 1, 1, 1, 1, 1, 1]
+
+
 @pytest.mark.parametrize(
     ("hour", "field", "printed", "count"),
     [
         (6, "carrier_pickup_date", False, 0),
         (7, "carrier_pickup_date", False, 1),
         (7, "pickup_date", False, 1),
+        (7, "quoted_pickup_date", False, 1),
         (7, "carrier_pickup_date", True, 0),
         (8, "carrier_pickup_date", False, 1),
         (9, "carrier_pickup_date", False, 0),

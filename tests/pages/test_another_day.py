@@ -131,6 +131,25 @@ def test_without_a_link_a_futile_pickup_is_the_operators_job_until_a_later_day_i
     assert waiting_for_a_day() == []
 
 
+@pytest.mark.parametrize(
+    ("country", "futile_at"),
+    [("AU", dt.datetime(2026, 11, 23, 21, 30, tzinfo=dt.UTC)), ("US", dt.datetime(2026, 11, 25, 1, tzinfo=dt.UTC))],
+    ids=["half past eight in the morning in Fitzroy", "five in the afternoon in Portland"],
+)
+def test_a_day_is_later_by_the_calendar_at_the_pickup_address(
+    alice: User, country: str, futile_at: dt.datetime
+) -> None:
+    """Both drivers came on the 24th, which in UTC was the 23rd and the 25th."""
+    business = factories.sender(country=country)
+    factories.pickup_address(business, email=alice.email)
+    made = factories.order(business, alice, status="booked", progress="pickup_futile", progress_at=futile_at)
+    waits = {}
+    for day in (24, 25):
+        made.note_pickup_date(dt.date(2026, 11, day))
+        waits[day] = waiting_for_a_day() == [made]
+    assert waits == {24: True, 25: False}
+
+
 @pytest.fixture
 def linked(settings: Any, tmp_path: Path) -> CarrierAccount:
     """An older account with parcel tools, beside a new one without."""

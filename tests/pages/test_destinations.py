@@ -46,6 +46,14 @@ def page(localities: None, alice: User, visit: Callable[[User], Client]) -> Clie
     return visit(alice)
 
 
+@pytest.mark.parametrize("country", ["CW", "SX", "BQ", "GA", "TT", "PA", "SS"])
+def test_a_country_without_postcodes_asks_for_none(carrier: SandboxCarrier, page: Client, country: str) -> None:
+    answer = page.post(
+        "/parcels/new/", {**TO_HONG_KONG, "receiver_country": country, "receiver_phone": "+64 21 123 4567"}
+    )
+    assert "Enter the postcode." not in text(answer)
+
+
 @pytest.mark.parametrize(
     ("typed", "place"),
     [

@@ -12,9 +12,10 @@ from orders.models import Order
 from shipping_portal.accounts.adminkit.filters import on_day
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.formats import admin_time
-from shipping_portal.staff import queues
+from shipping_portal.staff import erasing
 from shipping_portal.staff.admin.orders import midnight
 from tests import factories
+from tests.pages.typed import text
 
 MELBOURNE = ZoneInfo("Australia/Melbourne")
 
@@ -46,13 +47,6 @@ def test_a_day_when_the_clocks_go_back_includes_the_repeated_hour(settings: Sett
     settings.TIME_ZONE = "America/Santiago"
     first, last = ends("2026-04-04")
     assert round((last - first).total_seconds() / 3600, 3) == 25
-
-
-def test_which_pickups_failed_does_not_depend_on_the_operators_zone(settings: Settings) -> None:
-    now = dt.datetime(2026, 11, 24, 13, 30, tzinfo=dt.UTC)
-    in_utc = str(Order.objects.filter(queues.futile_pickups(now)).query)
-    settings.TIME_ZONE = "Australia/Melbourne"
-    assert str(Order.objects.filter(queues.futile_pickups(now)).query) == in_utc
 
 
 @pytest.mark.usefixtures("melbourne")
@@ -94,3 +88,13 @@ def test_a_parcel_shows_the_operators_time_and_the_senders_beside_it(staff: Clie
     shown = staff.get(page).content.decode()
     assert "25 Nov 2026, 00:30:00 AEDT" in shown
     assert "In brackets" not in shown
+
+
+@pytest.mark.usefixtures("melbourne")
+def test_days_of_charges_and_of_found_orders_are_the_operators(staff: Client, quill: Sender, alice: User) -> None:
+    at = dt.datetime(2026, 11, 24, 13, 30, tzinfo=dt.UTC)
+    order = factories.order(quill, alice, status="booked", created_at=at)
+    factories.charge(order, report=factories.billing_report(ended_at=at))
+    assert "25 Nov 2026, 00:30 AEDT" in text(staff.get("/admin/billing/charge/"))
+    [found] = erasing.find_person(email=order.receiver_email)
+    assert found.words.endswith("25 Nov 2026, 00:30 AEDT")

@@ -25,10 +25,11 @@ PLAIN_NAMES = {
     "VI": "US Virgin Islands",
     "WS": "Samoa",
 }
-# By the Universal Postal Union, parcels to these countries need no postcode.
+# Addresses in these countries have no postcode, or are mostly written without one.
 WITHOUT_POSTCODES = word_set(
-    "AE AG AO AW BF BI BJ BO BS BW BZ CD CF CG CI CK CM DJ DM ER FJ GD GH GM GQ GY HK JM KI KM KN "
-    "KP ML MO MR MW NR NU QA RW SB SC SL SR ST SY TD TG TK TO TV UG VU YE ZW"
+    "AE AG AO AW BF BI BJ BO BQ BS BW BZ CD CF CG CI CK CM CW DJ DM ER FJ GA GD GH GM GQ GY HK JM "
+    "KI KM KN KP LC LY ML MO MR MS MW NR NU PA PS QA RW SB SC SL SR SS ST SX SY TD TG TK TL TO TT "
+    "TV UG VU WS YE ZW"
 )
 
 WITH_ARTICLE = word_set("AE BS CZ DO GB GM KM KY MH NL PH SB TC US VG VI")

@@ -1,6 +1,7 @@
 """Read phone numbers by country: local with area code, or international with a plus."""
 
 import re
+import unicodedata
 from contextlib import suppress
 
 import phonenumbers
@@ -71,10 +72,14 @@ def phone_spellings(typed: str) -> set[str]:
 
 
 def _parse_number(typed: str, country: str) -> phonenumbers.PhoneNumber:
-    if typed.isascii() and len(typed) <= LONGEST:
+    if len(typed) <= LONGEST:
+        # In Japan digits are often typed in full width, and Arabic has its own.
+        plain = phonenumbers.normalize_digits_only(
+            unicodedata.normalize("NFKC", typed), keep_non_digits=True
+        )
         # Abroad 00 is written for the plus; no country's code begins with 0.
-        spellings = typed, re.sub("^00", "+", typed), re.sub(r"^\+(?=0)", "", typed)
-        for spelled in dict.fromkeys(spellings):
+        spellings = plain, re.sub("^00", "+", plain), re.sub(r"^\+(?=0)", "", plain)
+        for spelled in spellings:
             with suppress(NumberParseException):
                 number = phonenumbers.parse(EXTENSION.sub(" ext ", spelled), country)
                 # By the numbering plan, not only by length: a mobile number short of a digit is as

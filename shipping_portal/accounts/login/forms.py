@@ -3,6 +3,7 @@
 from typing import Any
 
 from allauth.account import forms as account_forms
+from allauth.account.internal.userkit import filter_users_by_email
 from allauth.mfa.base import forms as mfa_forms
 from allauth.mfa.totp import forms as totp_forms
 from django import forms
@@ -148,7 +149,14 @@ class ChangePasswordForm(Plain, account_forms.ChangePasswordForm): ...
 class SetPasswordForm(Plain, account_forms.SetPasswordForm): ...
 
 
-class ResetPasswordForm(Plain, account_forms.ResetPasswordForm): ...
+class ResetPasswordForm(Plain, account_forms.ResetPasswordForm):
+    def clean_email(self) -> str:
+        """Accept every address: one that can't sign up today may still be somebody's login."""
+        email: str = self.cleaned_data["email"].lower()
+        self.users = filter_users_by_email(
+            email, is_active=True, prefer_verified=True, for_login=True
+        )
+        return email
 
 
 class ResetPasswordKeyForm(Plain, account_forms.ResetPasswordKeyForm): ...

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from allauth.account.adapter import get_adapter
 from allauth.account.decorators import reauthentication_required
 from allauth.account.models import EmailAddress
 from django import forms
@@ -16,7 +17,6 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_POST
 
-from shipping_portal.accounts import demo
 from shipping_portal.accounts.access import (
     OWNER,
     OWNERS,
@@ -59,9 +59,7 @@ class InviteForm(Plain):
     )
 
     def clean_email(self) -> str:
-        email: str = self.cleaned_data["email"]
-        demo.refuse_reserved(email)
-        return email
+        return str(get_adapter().clean_email(self.cleaned_data["email"]))
 
 
 class JoinForm(Plain):

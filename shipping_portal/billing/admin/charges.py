@@ -24,6 +24,7 @@ from shipping_portal.billing.charges import correcting, matching, reconciling
 from shipping_portal.billing.models import BillingReport, Charge, ChargeKind, Dispute, Hold
 from shipping_portal.billing.reports import posting
 from shipping_portal.billing.reports.balancing import HELD, LEFT_OUT
+from shipping_portal.formats import admin_time
 from shipping_portal.refused import Refused
 
 WEEKS = 26
@@ -316,8 +317,8 @@ class ChargeAdmin(ActionsAdmin):
 
     @admin.display(description="posted", ordering="posted_at")
     def posted(self, charge: Charge) -> str:
-        """Show the day from which the line counts."""
-        return f"{charge.posted_at:%-d %b %Y}" if charge.posted_at else "–"
+        """Show from when the line counts."""
+        return admin_time(charge.posted_at) if charge.posted_at else "–"
 
     # What was decided about a line on hold, or why it isn't counted yet.
     on_hold = column(
