@@ -7,6 +7,7 @@ import datetime as dt
 import sqlite3
 from collections.abc import Hashable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 from unittest import mock
@@ -19,7 +20,7 @@ from django.db.backends.sqlite3.operations import DatabaseOperations
 from django.db.models import Model, Value, lookups
 from django.db.models.base import ModelState
 from django.db.models.expressions import Col
-from django.db.models.fields.related_lookups import RelatedExact, RelatedIn, RelatedIsNull
+from django.db.models.fields.related_lookups import RelatedExact, RelatedIn
 from django.db.models.sql.compiler import SQLCompiler
 from django.db.models.sql.where import WhereNode
 from django.db.utils import ConnectionHandler
@@ -37,8 +38,19 @@ OTHERWISE = (
 )
 MANY = 2000  # SQLite keeps 128 statements prepared, and a seed has several hundred
 
-_write, _convert = SQLCompiler.as_sql, SQLiteCursorWrapper.convert_query
-_written: dict[Hashable, Any] = {}
+_write, _get_converters = SQLCompiler.as_sql, SQLCompiler.get_converters
+_convert = SQLiteCursorWrapper.convert_query
+_written: dict[Hashable, "Written | None"] = {}
+
+
+@dataclass
+class Written:
+    """The SQL of a query, the values in its columns, and what its compiler knows after it wrote the SQL."""
+
+    sql: str
+    before: tuple[Any, ...]
+    known: dict[str, Any]
+    converters: Any = None
 
 
 class NoKey(Exception):
@@ -57,6 +69,7 @@ def worked_out_once() -> Iterator[None]:
     with ExitStack() as stack:
         for place, name, instead in [
             (SQLCompiler, "as_sql", _as_sql),
+            (SQLCompiler, "get_converters", _converters_of),
             (SQLiteCursorWrapper, "convert_query", _convert_query),
             (DatabaseOperations, "convert_datetimefield_value", _in_utc),
             (Model, "from_db", classmethod(_from_db)),
@@ -105,16 +118,24 @@ def _as_sql(self: Any, with_limits: bool = True, with_col_aliases: bool = False)
         return _write(self)
     if key not in _written:
         sql, parameters = _write(self)
-        first = len(parameters) - len(values)  # those of the columns
-        is_known = list(parameters[first:]) == values
-        compiled = [getattr(self, name) for name in COMPILED]
-        _written[key] = (sql, parameters[:first], compiled) if is_known else None
+        before, given = parameters[: len(parameters) - len(values)], parameters[len(parameters) - len(values) :]
+        known = {name: getattr(self, name) for name in COMPILED}
+        _written[key] = Written(sql, before, known) if list(given) == values else None
         return sql, parameters
-    if _written[key] is None:
+    written = _written[key]
+    if written is None:
         return _write(self)
-    sql, before, compiled = _written[key]
-    vars(self).update(zip(COMPILED, compiled, strict=True))
-    return sql, (*before, *values)
+    vars(self).update(written.known, written=written)
+    return written.sql, (*written.before, *values)
+
+
+def _converters_of(self: Any, expressions: Any) -> Any:
+    written = getattr(self, "written", None)
+    if written is None:
+        return _get_converters(self, expressions)
+    if written.converters is None:
+        written.converters = _get_converters(self, expressions)
+    return written.converters
 
 
 def _key_of(compiler: Any, values: list[Any]) -> Hashable:
