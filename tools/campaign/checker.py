@@ -177,11 +177,22 @@ def _cancels(books: Books, orders: list[Order]) -> Iterator[str]:
     ours = {line["reference"] for line in books.cancelled if line["by"] != "carrier"}
     portal = {order.carrier_reference for order in orders if order.status == Status.CANCELLED}
     by_reference = {order.carrier_reference: order for order in orders}
-    for reference in (ours ^ portal) - books.uncancelled:
+    for reference in (ours ^ portal) - books.uncancelled - (_taken_back(orders) - set(by_reference)):
         yield f"{reference} is cancelled on one side only; here {_story(by_reference.get(reference))}"
     for order in orders:
         if sum(cancel.state == "done" for cancel in order.cancels.all()) != (order.status == Status.CANCELLED):
             yield f"{order.uuid} is {order.status} with cancels {[c.state for c in order.cancels.all()]}"
+
+
+def _taken_back(orders: list[Order]) -> set[str]:
+    """Return the references that an operator took back from orders that had asked to cancel them.
+
+    The network may carry out such a request afterwards. The order had to be decided again by then: as not booked, which
+    is true. The carrier holds nothing, and has given the money back. No order can say that the reference was cancelled.
+    """
+    reasons = (change.reason for order in orders if order.cancels.all() for change in order.changes.all())
+    found = (re.match(r"adoption (?:undone|contested) (\w+)", reason) for reason in reasons)
+    return {match[1] for match in found if match}
 
 
 def _story(order: Order | None) -> str:
