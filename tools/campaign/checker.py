@@ -17,6 +17,7 @@ from django.db.models import Q
 
 from orders.models import BookingAttempt, Label, Order
 from orders.models.statuses import HELD, Status
+from orders.status.progress import RANK
 from shipping_portal.billing.charges import week_sums
 from tests.billing import sums
 from tests.recording import improper
@@ -235,15 +236,28 @@ def _progress(books: Books, orders: list[Order]) -> Iterator[str]:
         missing = [scan for scan in scans if (scan["event_type"], scan["scan_time"]) not in known]
         yield from (f"{order.carrier_reference} lacks {one['event_type']} of {one['scan_time']}" for one in missing)
         telling = [scan for scan in scans if scan["progress"] and scan not in missing]
-        latest = max(telling, key=lambda scan: _happened_at(scan, known))["progress"] if telling else ""
+        latest = _latest_progress(telling, known)
         if order.progress != latest:
             yield f"{order.carrier_reference} shows {order.progress!r}, the carrier says {latest!r}"
 
 
-def _happened_at(scan: dict[str, Any], known: dict[tuple[str, str], dt.datetime]) -> tuple[dt.datetime, dt.datetime]:
-    """Sort a scan by its time, or by its receipt if the clock that dated it was far ahead (decision 0035)."""
-    dated, received_at = dt.datetime.fromisoformat(scan["scan_time"]), known[scan["event_type"], scan["scan_time"]]
-    return (received_at if dated - received_at > CLOCK_TOLERANCE else dated), dated
+def _latest_progress(scans: list[dict[str, Any]], known: dict[tuple[str, str], dt.datetime]) -> str:
+    """Return where a parcel is by its scans and their receipts.
+
+    Scans from a clock that is ahead count from their receipt, keep their order, and never move it back (decision 0035).
+    """
+    placed, ahead_until = [], None
+    for scan in sorted(scans, key=lambda scan: scan["scan_time"], reverse=True):
+        dated, received_at = dt.datetime.fromisoformat(scan["scan_time"]), known[scan["event_type"], scan["scan_time"]]
+        if is_ahead := dated - received_at > CLOCK_TOLERANCE:
+            ahead_until = min(received_at, ahead_until or received_at)
+        at = ahead_until if is_ahead and ahead_until else dated
+        placed.append((at, dated, RANK[scan["progress"]], scan["progress"], is_ahead))
+    latest, was_ahead = "", False
+    for _, _, rank, progress, is_ahead in sorted(placed):
+        if not is_ahead or was_ahead or rank >= RANK[latest]:
+            latest, was_ahead = progress, is_ahead
+    return latest
 
 
 def _instant(at: dt.datetime) -> str:
