@@ -178,12 +178,10 @@ def _condition(one: Any, compiler: Any, values: list[Any]) -> Hashable:
         parts = tuple(_condition(child, compiler, values) for child in one.children)
         return one.connector, one.negated, one.resolved, parts
     known = type(one), *_column(one.lhs)
-    if isinstance(one, lookups.IsNull):
+    if isinstance(one, lookups.IsNull) or isinstance(one.rhs, bool):  # words, not values, in the SQL
         return *known, one.rhs
     if not isinstance(one, COMPARED) or hasattr(one.rhs, "resolve_expression") or one.bilateral_transforms:
         raise NoKey
     sql, found = one.process_rhs(compiler, compiler.connection)
-    if one.rhs is True or one.rhs is False:  # some have no value in the SQL
-        raise NoKey
     values.extend(found)
     return *known, sql
