@@ -114,6 +114,7 @@ def _as_sql(self: Any, with_limits: bool = True, with_col_aliases: bool = False)
     values: list[Any] = []
     try:
         key = _key_of(self, values)
+        hash(key)
     except (NoKey, EmptyResultSet, FullResultSet, TypeError):
         return _write(self)
     if key not in _written:
@@ -177,7 +178,7 @@ def _condition(one: Any, compiler: Any, values: list[Any]) -> Hashable:
     if type(one) is WhereNode:
         parts = tuple(_condition(child, compiler, values) for child in one.children)
         return one.connector, one.negated, one.resolved, parts
-    known = type(one), *_column(one.lhs)
+    known = type(one), *_column(getattr(one, "lhs", None))
     if isinstance(one, lookups.IsNull) or isinstance(one.rhs, bool):  # words, not values, in the SQL
         return *known, one.rhs
     if not isinstance(one, COMPARED) or hasattr(one.rhs, "resolve_expression") or one.bilateral_transforms:
