@@ -131,7 +131,7 @@ def test_simultaneous_bookings_replies_cancellations_and_a_bill_never_deadlock(
     for order in orders[4:8]:
         move_to(order, "cancelling", reason="-", at=now)
         attempt = order.cancels.create(by=alice, why="-", asked_at=now)
-        answered.append(partial(cancel_outcomes.confirm, order.pk, attempt.pk, Cancelled("cancelled", "", 200, b"")))
+        answered.append(partial(cancel_outcomes.confirm, order, attempt.pk, Cancelled("cancelled", "", 200, b"")))
     attempts = [bookings._write_down(Order.objects.get(pk=order.pk), now) for order in orders[8:10]]
     gone = verdict.BackToDraft({"kind": "gone", "text": "-"})
     unsent = [Order.objects.get(pk=order.pk) for order in orders[10:]]

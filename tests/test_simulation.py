@@ -12,6 +12,7 @@ from django.utils import timezone
 from orders.models import OrderChange
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
+from tools.campaign import checker
 from tools.campaign.sabotage import ROOT, SABOTAGES, Sabotage, broken_copy
 from tools.simulation import verdict
 from tools.simulation.dice import Dice
@@ -68,6 +69,26 @@ def test_only_a_pause_that_ended_before_a_booking_was_given_up_counts(
         OrderChange.objects.create(order=order, at=at, **change)
     newest = OrderChange.objects.latest("pk").pk - ended_before
     assert len(list(verdict._refused_early([(newest, now - dt.timedelta(hours=1))]))) == faults
+
+
+@pytest.mark.parametrize(
+    ("scans", "progress"),
+    [
+        ([("in_transit", "02:30:16", "01:48:36"), ("delivered", "01:48:35", "01:48:36")], "delivered"),
+        ([("delivered", "02:30:16", "01:48:36"), ("in_transit", "01:48:35", "01:48:36")], "delivered"),
+        ([("in_transit", "02:30:16", "01:48:36"), ("delivered", "02:38:36", "01:38:41")], "delivered"),
+        ([("delivered", "01:30:16", "01:48:36"), ("in_transit", "01:40:16", "01:48:36")], "in_transit"),
+        ([], ""),
+    ],
+)
+def test_a_scan_from_a_clock_that_was_ahead_moves_no_parcel_back(
+    scans: list[tuple[str, str, str]], progress: str
+) -> None:
+    """The clock jumped an hour back between the scans. What the portal showed was right (seed 24 of 20 orders)."""
+    lines = [{"event_type": name, "progress": name, "scan_time": f"2026-11-19T{dated}Z"} for name, dated, _ in scans]
+    receipts = [dt.datetime.fromisoformat(f"2026-11-19T{received}Z") for *_, received in scans]
+    known = {(line["event_type"], line["scan_time"]): at for line, at in zip(lines, receipts, strict=True)}
+    assert checker._latest_progress(lines, known) == progress
 
 
 def test_dice_repeat_their_script_and_then_use_defaults() -> None:

@@ -74,7 +74,7 @@ def record(order: Order, attempt: CancelAttempt, outcome: Outcome) -> None:
                 **_reply(refusal),
             }
         case Confirmed(answer):
-            return recording.persist(partial(confirm, order.pk, attempt.pk, answer))
+            return recording.persist(partial(confirm, order, attempt.pk, answer))
     with transaction.atomic(durable=True):
         known = Order.locked(order.pk)
         if not attempt.change(**fields):
@@ -132,12 +132,17 @@ def _try_later(order: Order, found: Unresolved, now: dt.datetime) -> None:
         order.retry(now + backoff(order.tries + 1, first=2))
 
 
-def confirm(order_id: int, attempt_id: int, answer: Cancelled) -> None:
-    """Store a clear acceptance. It is a fact, whichever worker has the order by now."""
+def confirm(asked: Order, attempt_id: int, answer: Cancelled) -> None:
+    """Store a clear acceptance. It is a fact, whichever worker has the order by now.
+
+    `asked` is the order as it was when the carrier was asked.
+    """
     now = timezone.now()
     fields = _answer_fields(answer)
     with transaction.atomic(durable=True):
-        order = Order.locked(order_id)
+        order = Order.locked(asked.pk)
+        if not _is_same_booking(asked, order):
+            return
         attempt = order.cancels.filter(pk=attempt_id)
         # for this attempt, or a later one: it is cancelled either way
         if order.status in BEING_CANCELLED:
@@ -153,6 +158,14 @@ def confirm(order_id: int, attempt_id: int, answer: Cancelled) -> None:
             problem = {"kind": "unclear", "text": "The carrier said no, and yes after that"}
             # This one waits for an operator.
             move_to(order, Status.CANCEL_UNCONFIRMED, reason=reason, at=now, problem=problem)
+
+
+def _is_same_booking(asked: Order, known: Order) -> bool:
+    """Return whether an answer is about the booking that the order has by now.
+
+    An operator may have taken back the adoption of that one, and adopted the right one since.
+    """
+    return asked.carrier_order_id == known.carrier_order_id
 
 
 def _refused(order: Order, why: str, now: dt.datetime) -> Columns:
@@ -199,8 +212,8 @@ def record_carrier_cancel(order: Order, viewed: Booked, *, why: str, is_asked: b
     """
     now = timezone.now()
     with transaction.atomic(durable=True):
-        order = Order.locked(order.pk)
-        if not order.is_booked:
+        asked, order = order, Order.locked(order.pk)
+        if not order.is_booked or not _is_same_booking(asked, order):
             return
         CancelAttempt.objects.create(
             order=order,

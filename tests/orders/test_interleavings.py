@@ -1,6 +1,7 @@
 """Bugs found by the simulation and the protocol model, each reproduced in a few lines."""
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -8,13 +9,16 @@ from django.utils import timezone
 
 from orders.booking import bookings, recording, resolving
 from orders.calling import gateway
-from orders.cancelling import cancels
-from orders.models import Order
+from orders.cancelling import cancel_outcomes, cancels
+from orders.cancelling.cancel_verdict import Confirmed
+from orders.models import Order, OrderChange
 from shipping_portal.accounts.models import User
 from shipping_portal.carrier.client import Carrier
+from shipping_portal.carrier.messages import Cancelled
 from shipping_portal.refused import Refused
 from shipping_portal.staff.resolution import deciding, undoing
 from tests.sandbox_carrier import SandboxCarrier
+from tools.campaign import checker
 
 pytestmark = pytest.mark.django_db
 
@@ -180,3 +184,104 @@ def test_a_reply_that_comes_while_its_worker_is_given_up_counts(
     bookings.process_booking(order.pk)
     order.refresh_from_db()
     assert (order.status, order.failures, len(carrier.ledger("booked"))) == ("booked", 0, 1)
+
+
+def unclear(submitted: Submit, carrier: SandboxCarrier) -> dict[str, Any]:
+    """Make an order with an unclear booking, and return what the carrier booked for it."""
+    carrier.trouble("book", "commit-close")
+    bookings.process_booking(submitted().pk)
+    return carrier.ledger("booked")[-1]
+
+
+def adopted(submitted: Submit, carrier: SandboxCarrier, sam: User) -> Order:
+    """Return an order whose booking was unclear, and that an operator booked with its own reference."""
+    own = unclear(submitted, carrier)
+    return adopt(Order.objects.get().pk, own, sam)
+
+
+def adopt(pk: int, line: dict[str, Any], sam: User) -> Order:
+    decision = {"by": sam, "reason": REASON, "now": timezone.now()}
+    deciding.adopt_reference(Order.objects.get(pk=pk), line["reference"], carrier_order_id=line["order_id"], **decision)
+    return Order.objects.get(pk=pk)
+
+
+def cancel(order: Order) -> str:
+    Order.objects.filter(pk=order.pk).update(due_at=timezone.now())
+    cancels.process_cancel(order.pk)
+    return Order.objects.get(pk=order.pk).status
+
+
+def cancelled_on_one_side(carrier: SandboxCarrier) -> list[str]:
+    return list(checker._cancels(checker.Books.read(carrier.ledger()), list(Order.objects.all())))
+
+
+def test_a_cancellation_that_arrives_after_its_adoption_was_taken_back_leaves_nothing_booked(
+    submitted: Submit, carrier: SandboxCarrier, alice: User, sam: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order, send = adopted(submitted, carrier, sam), Carrier.cancel
+    decision = {"by": sam, "reason": REASON, "now": timezone.now()}
+    cancels.ask_to_cancel(order, by=alice, why="not sending it", now=timezone.now())
+
+    def held_up(self: Carrier, *what: Any, **how: Any) -> Any:
+        monkeypatch.setattr(Carrier, "cancel", send)
+        carrier.trouble("cancel", "422")
+        assert [cancel(order), cancel(order)] == ["cancel_unconfirmed", "booked"]
+        undoing.undo_adoption(Order.objects.get(pk=order.pk), **decision)
+        carrier.trouble("cancel", "commit-close")
+        return send(self, *what, **how)
+
+    monkeypatch.setattr(Carrier, "cancel", held_up)
+    assert cancel(order) == "unconfirmed"
+    deciding.not_booked(Order.objects.get(pk=order.pk), **decision)
+    order.refresh_from_db()
+    assert (order.status, order.carrier_reference, order.reserved_on) == ("not_booked", None, None)
+    assert [line["reference"] for line in carrier.ledger("cancelled")] == [carrier.ledger("booked")[0]["reference"]]
+    assert cancelled_on_one_side(carrier) == []
+    OrderChange.objects.filter(reason__startswith="adoption undone").update(reason="-")
+    assert len(cancelled_on_one_side(carrier)) == 1  # nobody took it back: a cancellation was lost
+
+
+@pytest.mark.parametrize(
+    ("is_asked_again", "status", "states"),
+    [(True, "cancelling", ["refused", "wanted"]), (False, "booked", ["refused"])],
+)
+def test_a_late_yes_about_a_reference_taken_back_cancels_no_other(
+    submitted: Submit, carrier: SandboxCarrier, contract: Any, alice: User, sam: User,
+    is_asked_again: bool, status: str, states: list[str],
+) -> None:  # fmt: skip
+    contract('view = ""')
+    order, stale = two_references(submitted, carrier, alice, sam)
+    if is_asked_again:
+        cancels.ask_to_cancel(order, by=alice, why="not sending it", now=timezone.now())
+    first = order.cancels.order_by("pk")[0]
+    cancel_outcomes.record(stale, first, Confirmed(Cancelled("Cancelled", "", 200, b"{}")))
+    order.refresh_from_db()
+    assert (order.status, [attempt.state for attempt in order.cancels.order_by("pk")]) == (status, states)
+    if is_asked_again:
+        assert cancel(order) == "cancelled"
+        assert [line["reference"] for line in carrier.ledger("cancelled")] == [order.carrier_reference]
+
+
+def test_a_cancelled_order_of_a_reference_taken_back_cancels_no_other(
+    submitted: Submit, carrier: SandboxCarrier, contract: Any, alice: User, sam: User
+) -> None:
+    contract('view = ""')
+    order, stale = two_references(submitted, carrier, alice, sam)
+    viewed: Any = SimpleNamespace(state="cancelled", status=200, body=b"{}")
+    cancel_outcomes.record_carrier_cancel(stale, viewed, why="-", is_asked=False)
+    order.refresh_from_db()
+    assert (order.status, order.cancels.count()) == ("booked", 1)
+
+
+def two_references(submitted: Submit, carrier: SandboxCarrier, alice: User, sam: User) -> tuple[Order, Order]:
+    """Return an order with its own reference, and as a late worker has it: with one that was taken back."""
+    own = unclear(submitted, carrier)
+    order = Order.objects.get()
+    wrong = {"reference": "SWRONG0001", "order_id": "OTHER-1"}
+    carrier.foreign(wrong["reference"])
+    stale = adopt(order.pk, wrong, sam)
+    carrier.trouble("cancel", "422")
+    cancels.ask_to_cancel(Order.objects.get(), by=alice, why="not sending it", now=timezone.now())
+    assert cancel(order) == "booked"
+    undoing.undo_adoption(Order.objects.get(), by=sam, reason=REASON, now=timezone.now())
+    return adopt(order.pk, own, sam), stale

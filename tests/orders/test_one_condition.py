@@ -171,7 +171,7 @@ def test_an_acceptance_ends_no_older_attempt_that_has_a_reply(order: Order, sam:
     newest = CancelAttempt.objects.create(order=order, by=sam, why="-", asked_at=NOW)
     Order.objects.filter(pk=order.pk).update(status="cancelling")
     answer = SimpleNamespace(status=200, body=b"{}", message="")
-    stays(older, {}, lambda: cancel_outcomes.confirm(order.pk, newest.pk, answer))  # type: ignore[arg-type]
+    stays(older, {}, lambda: cancel_outcomes.confirm(order, newest.pk, answer))  # type: ignore[arg-type]
     newest.refresh_from_db()
     assert newest.state == "done"
 

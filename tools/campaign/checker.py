@@ -17,6 +17,7 @@ from django.db.models import Q
 
 from orders.models import BookingAttempt, Label, Order
 from orders.models.statuses import HELD, Status
+from orders.status.progress import RANK
 from shipping_portal.billing.charges import week_sums
 from tests.billing import sums
 from tests.recording import improper
@@ -177,11 +178,22 @@ def _cancels(books: Books, orders: list[Order]) -> Iterator[str]:
     ours = {line["reference"] for line in books.cancelled if line["by"] != "carrier"}
     portal = {order.carrier_reference for order in orders if order.status == Status.CANCELLED}
     by_reference = {order.carrier_reference: order for order in orders}
-    for reference in (ours ^ portal) - books.uncancelled:
+    for reference in (ours ^ portal) - books.uncancelled - (_taken_back(orders) - set(by_reference)):
         yield f"{reference} is cancelled on one side only; here {_story(by_reference.get(reference))}"
     for order in orders:
         if sum(cancel.state == "done" for cancel in order.cancels.all()) != (order.status == Status.CANCELLED):
             yield f"{order.uuid} is {order.status} with cancels {[c.state for c in order.cancels.all()]}"
+
+
+def _taken_back(orders: list[Order]) -> set[str]:
+    """Return the references that an operator took back from orders that had asked to cancel them.
+
+    The network may carry out such a request afterwards. The order had to be decided again by then: as not booked, which
+    is true. The carrier holds nothing, and has given the money back. No order can say that the reference was cancelled.
+    """
+    reasons = (change.reason for order in orders if order.cancels.all() for change in order.changes.all())
+    found = (re.match(r"adoption (?:undone|contested) (\w+)", reason) for reason in reasons)
+    return {match[1] for match in found if match}
 
 
 def _story(order: Order | None) -> str:
@@ -224,15 +236,28 @@ def _progress(books: Books, orders: list[Order]) -> Iterator[str]:
         missing = [scan for scan in scans if (scan["event_type"], scan["scan_time"]) not in known]
         yield from (f"{order.carrier_reference} lacks {one['event_type']} of {one['scan_time']}" for one in missing)
         telling = [scan for scan in scans if scan["progress"] and scan not in missing]
-        latest = max(telling, key=lambda scan: _happened_at(scan, known))["progress"] if telling else ""
+        latest = _latest_progress(telling, known)
         if order.progress != latest:
             yield f"{order.carrier_reference} shows {order.progress!r}, the carrier says {latest!r}"
 
 
-def _happened_at(scan: dict[str, Any], known: dict[tuple[str, str], dt.datetime]) -> tuple[dt.datetime, dt.datetime]:
-    """Sort a scan by its time, or by its receipt if the clock that dated it was far ahead (decision 0035)."""
-    dated, received_at = dt.datetime.fromisoformat(scan["scan_time"]), known[scan["event_type"], scan["scan_time"]]
-    return (received_at if dated - received_at > CLOCK_TOLERANCE else dated), dated
+def _latest_progress(scans: list[dict[str, Any]], known: dict[tuple[str, str], dt.datetime]) -> str:
+    """Return where a parcel is by its scans and their receipts.
+
+    Scans from a clock that is ahead count from their receipt, keep their order, and never move it back (decision 0035).
+    """
+    placed, ahead_until = [], None
+    for scan in sorted(scans, key=lambda scan: scan["scan_time"], reverse=True):
+        dated, received_at = dt.datetime.fromisoformat(scan["scan_time"]), known[scan["event_type"], scan["scan_time"]]
+        if is_ahead := dated - received_at > CLOCK_TOLERANCE:
+            ahead_until = min(received_at, ahead_until or received_at)
+        at = ahead_until if is_ahead and ahead_until else dated
+        placed.append((at, dated, RANK[scan["progress"]], scan["progress"], is_ahead))
+    latest, was_ahead = "", False
+    for _, _, rank, progress, is_ahead in sorted(placed):
+        if not is_ahead or was_ahead or rank >= RANK[latest]:
+            latest, was_ahead = progress, is_ahead
+    return latest
 
 
 def _instant(at: dt.datetime) -> str:

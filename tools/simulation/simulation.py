@@ -30,9 +30,8 @@ from shipping_portal.refused import Refused
 from shipping_portal.sandbox.contract import Contract
 from tests import factories
 from tests.template import copy_of_template
-from tools.simulation import verdict
+from tools.simulation import quicker, verdict
 from tools.simulation.carrier import Carrier
-from tools.simulation.columns import worked_out_once
 from tools.simulation.dice import Dice
 from tools.simulation.invariants import OPEN, Invariants
 from tools.simulation.people import SWEPT, People
@@ -75,6 +74,7 @@ class Portal:
         self.folder = folder
         logging.disable(logging.CRITICAL)
         turns.APART = 0.0
+        quicker.prepare()
         connection.ensure_connection()
         with closing(sqlite3.connect(copy_of_template(folder / "migrated.sqlite3"))) as migrated:
             migrated.backup(connection.connection)
@@ -110,7 +110,7 @@ def simulate(portal: Portal, dice: Dice, orders: int) -> Outcome:
     world, broken = World(dice), ""
     contract = portal.afresh(dice.pick(CONTRACTS), dice.pick(CLIENTS))
     with ExitStack() as stack:
-        stack.enter_context(worked_out_once())
+        stack.enter_context(quicker.worked_out_once())
         stack.enter_context(world.installed())
         state, speed = portal.folder / "carrier", dice.pick([0.05, 0.0, 1.0])
         carrier = Carrier(world, state, contract=contract, speed=speed, seed=dice.seed)
