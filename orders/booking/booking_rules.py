@@ -79,14 +79,18 @@ def bookable_offer(
     if lacks_contents(quote):
         raise ContentsMissing
     details = ParcelDetails.from_json(quote.details)
-    if details != details.from_address(quote.sender.pickup_address()):
-        raise PickupMoved
+    refuse_moved_pickup(details, quote.sender)
     if pickup_date and offer["first_mile"] == "drop-off":
         raise PickupDayPassed(pickup_date.isoformat())
     if pickup_date:
         first = asking.first_pickup(offer)
         refuse_past_pickup(pickup_date, pickup_days(quote.sender, details.pickup, now, first=first))
     return offer
+
+
+def refuse_moved_pickup(details: ParcelDetails, sender: Sender) -> None:
+    if details != details.from_address(sender.pickup_address()):
+        raise PickupMoved
 
 
 def lacks_contents(quote: Quote) -> bool:

@@ -355,6 +355,17 @@ def test_a_changed_price_must_be_accepted(hers: Program, quill: Sender, alice: U
     assert problem(hers.post(f"{url}/confirm", {"amount": "13.20", "currency": "AUD"})) == (409, "state")
 
 
+def test_a_changed_price_from_an_earlier_pickup_address_is_not_booked(
+    hers: Program, quill: Sender, alice: User
+) -> None:
+    order = factories.order(quill, alice, status="not_booked")
+    PickupAddress.objects.update(line1="99 New Road")
+    answer = hers.post(f"/parcels/{order.uuid}/confirm", {"amount": "12.08", "currency": "AUD"})
+    assert problem(answer) == (409, "state")
+    assert answer.json()["detail"].startswith("Your pickup address has changed since this price. Nothing was booked.")
+    assert Order.objects.get().status == "not_booked"
+
+
 def test_sharing_a_parcel_with_its_receiver_can_be_turned_on_and_off(hers: Program, quill: Sender, alice: User) -> None:
     order = factories.order(quill, alice, status="booked")
     one = f"/parcels/{order.uuid}"
