@@ -11,8 +11,8 @@ from tools.count_nodes import function_lengths, nodes_by_room, product_files
 
 # Syntax nodes. A budget is at least what is there, and at most 2 % more: set it 1 % above.
 BUDGETS = {
-    "orders": 57_100,
-    "shipping_portal/importing": 29_350,
+    "orders": 57_600,
+    "shipping_portal/importing": 29_450,
     "shipping_portal/staff": 26_870,
     "shipping_portal/accounts": 36_330,
     "shipping_portal/billing": 24_050,

@@ -47,7 +47,10 @@ class CarrierChanged(ServiceNotOffered):
 
 
 class PickupMoved(ServiceNotOffered):
-    """Raised when the price is from an address that isn't the sender's pickup address any more."""
+    """Raised when the sender's pickup address has changed since the price.
+
+    The parcel would start there, or, as a return, end there.
+    """
 
 
 class PickupDayPassed(Exception):
@@ -79,18 +82,14 @@ def bookable_offer(
     if lacks_contents(quote):
         raise ContentsMissing
     details = ParcelDetails.from_json(quote.details)
-    refuse_moved_pickup(details, quote.sender)
+    if details.has_moved(quote.sender.pickup_address()):
+        raise PickupMoved
     if pickup_date and offer["first_mile"] == "drop-off":
         raise PickupDayPassed(pickup_date.isoformat())
     if pickup_date:
         first = asking.first_pickup(offer)
         refuse_past_pickup(pickup_date, pickup_days(quote.sender, details.pickup, now, first=first))
     return offer
-
-
-def refuse_moved_pickup(details: ParcelDetails, sender: Sender) -> None:
-    if details != details.from_address(sender.pickup_address()):
-        raise PickupMoved
 
 
 def lacks_contents(quote: Quote) -> bool:

@@ -101,7 +101,8 @@ def confirm(order: Order, *, by: User, now: dt.datetime, next_day: bool = False)
     if order.account != account:
         raise booking_rules.CarrierChanged
     details, changes = order.details(), dict[str, Any](problem={}, tries=0)
-    booking_rules.refuse_moved_pickup(details, order.sender)
+    if details.has_moved(order.sender.pickup_address()):
+        raise booking_rules.PickupMoved
     pickup = details.pickup
     if next_day and places.is_day_reached(order.pickup_date, pickup, now):
         changes["pickup_date"] = None

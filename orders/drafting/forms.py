@@ -4,7 +4,7 @@ import datetime as dt
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
@@ -267,7 +267,7 @@ class ParcelForm(ContentsForm):
     def details(self) -> ParcelDetails:
         """Return the parcel to quote and book."""
         cleaned = self.cleaned_data
-        return ParcelDetails(
+        details = ParcelDetails(
             pickup=self.address.party(),
             receiver=self.receiver(),
             measures=self._measures(1),
@@ -278,11 +278,15 @@ class ParcelForm(ContentsForm):
             customer_reference=cleaned["customer_reference"],
             size=self._size_entered(),
             returns=self.returns,
+            goes_home=bool(self.returns),
             more=tuple(
                 Box(self._measures(number), self._size_entered(number))
                 for number in self.further_numbers
             ),
         )
+        if details.returns and details.has_moved(self.sender.pickup_address()):
+            return replace(details, goes_home=False)  # to another place
+        return details
 
     def _measures(self, parcel: int) -> Measures:
         names = [self.weight_name, *self.size_names]

@@ -45,6 +45,7 @@ class ParcelDetails:
     customer_reference: str = ""
     size: str = ""  # uuid of the saved size that it was entered with
     returns: int | None = None  # key of the parcel that this one sends back
+    goes_home: bool = False  # a return to its sender's pickup address
     more: tuple[Box, ...] = ()
 
     def to_json(self) -> Plain:
@@ -64,6 +65,7 @@ class ParcelDetails:
             customer_reference=plain["customer_reference"],
             size=plain.get("size", ""),  # older entries have none
             returns=plain.get("returns"),
+            goes_home=plain.get("goes_home", False),
             more=tuple(
                 Box(measures_from(box["measures"]), box["size"]) for box in plain.get("more", [])
             ),
@@ -84,9 +86,21 @@ class ParcelDetails:
         """
         return replace(self, measures=replace(self.measures, weight=weight), size="")
 
-    def from_address(self, address: PickupAddress | None) -> Self:
-        """Return the same parcel from this pickup address. A return starts at its receiver's."""
-        return replace(self, pickup=address.party()) if address and not self.returns else self
+    def with_pickup(self, address: PickupAddress | None) -> Self:
+        """Return the same parcel with this pickup address, where it starts, or a return ends.
+
+        A return to another place stays as it is.
+        """
+        if address is None or (self.returns and not self.goes_home):
+            return self
+        home = address.party()
+        if not self.returns:
+            return replace(self, pickup=home)
+        return replace(self, receiver=replace(home, instructions=self.receiver.instructions))
+
+    def has_moved(self, address: PickupAddress | None) -> bool:
+        """Return whether the parcel was priced with another pickup address than this one."""
+        return self != self.with_pickup(address)
 
     def hash(self) -> str:
         """Return a hash of the inputs, so that changed ones never get an old price.
@@ -94,9 +108,11 @@ class ParcelDetails:
         A size's name isn't one of them.
         """
         inputs = {name: value for name, value in self.to_json().items() if name != "size"}
+        # as it was hashed before returns existed, and before they knew where they end
         if inputs["returns"] is None:
-            # as it was hashed before returns existed
             del inputs["returns"]
+        if not inputs["goes_home"]:
+            del inputs["goes_home"]
         # As it was hashed before a consignment could have several parcels.
         if more := inputs.pop("more"):
             inputs["more"] = [box["measures"] for box in more]
@@ -120,6 +136,7 @@ class ParcelDetails:
             description="",
             customer_reference="",
             returns=None if self.returns is None else 0,  # whichever parcel it is
+            goes_home=False,
         )
         return f"{'street' if by_street else 'place'}:{asked.hash()}"
 

@@ -466,6 +466,22 @@ def test_a_delivered_parcel_can_be_sent_back_with_an_ordinary_booking(
     assert hers.book(again, "other", another=True).status_code == 202
 
 
+def test_a_return_priced_before_the_pickup_address_changed_is_priced_again_to_the_new_one(
+    hers: Program, quill: Sender, alice: User, carrier: SandboxCarrier
+) -> None:
+    """Also when the same draft is asked about more than once."""
+    sent = factories.order(quill, alice, status="booked", progress="delivered", progress_at=timezone.now())
+    prices = hers.post(f"/parcels/{sent.uuid}/return", {}).json()
+    PickupAddress.objects.update(line1="99 New Road")
+    refused = hers.book(prices, "one")
+    assert problem(refused) == (422, "invalid")
+    assert "Your pickup address has changed" in refused.json()["errors"]["quote"][0]
+    for _ in range(2):
+        prices = hers.post(f"/drafts/{prices['draft']}/quotes", {}).json()
+    assert hers.book(prices, "two").status_code == 202
+    assert sent.sent_back.get().receiver_line1 == "99 New Road"
+
+
 def test_a_parcel_that_cannot_be_sent_back_is_a_state_problem(hers: Program, quill: Sender, alice: User) -> None:
     order = factories.order(quill, alice, status="booked")
     assert problem(hers.post(f"/parcels/{order.uuid}/return", {})) == (409, "state")
