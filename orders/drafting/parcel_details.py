@@ -49,8 +49,11 @@ class ParcelDetails:
     more: tuple[Box, ...] = ()
 
     def to_json(self) -> Plain:
-        """Return plain JSON; decimals become strings."""
-        return json.loads(json.dumps(asdict(self), default=str))
+        """Return plain JSON; decimals become strings. Only returns to a pickup address say so."""
+        plain: Plain = json.loads(json.dumps(asdict(self), default=str))
+        if not self.goes_home:
+            del plain["goes_home"]
+        return plain
 
     @classmethod
     def from_json(cls, plain: Plain) -> Self:
@@ -108,11 +111,9 @@ class ParcelDetails:
         A size's name isn't one of them.
         """
         inputs = {name: value for name, value in self.to_json().items() if name != "size"}
-        # as it was hashed before returns existed, and before they knew where they end
         if inputs["returns"] is None:
+            # as it was hashed before returns existed
             del inputs["returns"]
-        if not inputs["goes_home"]:
-            del inputs["goes_home"]
         # As it was hashed before a consignment could have several parcels.
         if more := inputs.pop("more"):
             inputs["more"] = [box["measures"] for box in more]
