@@ -33,9 +33,13 @@
     const isAbroad = field("receiver_country").value !== form.dataset.home;
     const optional = field("receiver_phone").labels[0].querySelector(".opt");
     if (optional) optional.hidden = isAbroad && "phoneAbroad" in form.dataset;
-    if (contents) Object.assign(contents, { open: isAbroad, hidden: !isAbroad });
+    if (!contents) return;
+    // Customs ask about some states at home, too. Other spellings of these are the server's to read.
+    const states = contents.dataset.states;
+    const isAsked = isAbroad || states.split("|").includes(field("receiver_state").value.trim().toLowerCase() || "-");
+    Object.assign(contents, { open: isAsked, hidden: !isAsked && !states });
   }
-  field("receiver_country").addEventListener("change", askForAbroad);
+  for (const name of ["receiver_country", "receiver_state"]) field(name).addEventListener("change", askForAbroad);
   askForAbroad();
 
   function fill(values) {

@@ -11,12 +11,12 @@ from tools.count_nodes import function_lengths, nodes_by_room, product_files
 
 # Syntax nodes. A budget is at least what is there, and at most 2 % more: set it 1 % above.
 BUDGETS = {
-    "orders": 57_100,
-    "shipping_portal/importing": 29_350,
+    "orders": 57_600,
+    "shipping_portal/importing": 29_550,
     "shipping_portal/staff": 26_870,
     "shipping_portal/accounts": 36_330,
     "shipping_portal/billing": 24_050,
-    "shipping_portal/carrier": 19_850,
+    "shipping_portal/carrier": 19_950,
     "tracking": 14_120,
     "shipping_portal/reports": 9_700,
     "shipping_portal/api": 8_230,

@@ -12,7 +12,7 @@ from django.db.models import Q
 
 from orders.booking.limits import refuse_unless_room
 from orders.calling import gateway
-from orders.calling.contract import current_contract
+from orders.calling.contract import current_contract, is_for_customs
 from orders.drafting.parcel_details import ParcelDetails, in_metric
 from orders.models import Order, Quote
 from orders.models.account import BOOKINGS, CarrierAccount
@@ -47,7 +47,10 @@ class CarrierChanged(ServiceNotOffered):
 
 
 class PickupMoved(ServiceNotOffered):
-    """Raised when the price is from an address that isn't the sender's pickup address any more."""
+    """Raised when the sender's pickup address has changed since the price.
+
+    The parcel would start there, or, as a return, end there.
+    """
 
 
 class PickupDayPassed(Exception):
@@ -76,10 +79,10 @@ def bookable_offer(
     # A price check has no receiver yet.
     if offer is None or not quote.details["receiver"]["name"]:
         raise ServiceNotOffered(code)
-    if lacks_contents(quote):
-        raise ContentsMissing
     details = ParcelDetails.from_json(quote.details)
-    if details != details.from_address(quote.sender.pickup_address()):
+    if lacks_contents(details):
+        raise ContentsMissing
+    if details.has_moved(quote.sender.pickup_address()):
         raise PickupMoved
     if pickup_date and offer["first_mile"] == "drop-off":
         raise PickupDayPassed(pickup_date.isoformat())
@@ -89,8 +92,11 @@ def bookable_offer(
     return offer
 
 
-def lacks_contents(quote: Quote) -> bool:
-    return current_contract().description_needed and not quote.details["description"]
+def lacks_contents(details: ParcelDetails) -> bool:
+    """Return whether the carrier or customs have to know what is inside, and nobody has said it."""
+    if not details.contents and is_for_customs(details.pickup, details.receiver):
+        return True
+    return current_contract().description_needed and not details.description
 
 
 def refuse_unless_booking_is_on(

@@ -61,7 +61,7 @@ def submit(
     A second return of the same parcel needs `is_another`, which says that it is intended.
 
     Raises TokenReused, Suspended, Paused, LimitReached, ServiceNotOffered, CarrierChanged,
-    PickupDayPassed or Order.SentBack; nothing is due then.
+    PickupMoved, PickupDayPassed or Order.SentBack; nothing is due then.
     """
     form_hash = hashlib.sha256(f"{quote.inputs_hash}|{code}|{pickup_date}".encode()).hexdigest()
     try:
@@ -93,13 +93,17 @@ def confirm(order: Order, *, by: User, now: dt.datetime, next_day: bool = False)
     its attempts stay with the carrier account they were made for. To use another account, the
     sender chooses an offer again, which makes a new order.
 
-    Raises Suspended, Paused, LimitReached, CarrierChanged, PickupDayPassed, Order.WrongStatus, or
-    Order.SentBack if there is another return of the parcel; nothing is due then.
+    Raises Suspended, Paused, LimitReached, CarrierChanged, PickupMoved, PickupDayPassed,
+    Order.WrongStatus, or Order.SentBack if there is another return of the parcel; nothing is due
+    then.
     """
     account = booking_rules.refuse_unless_booking_is_on(order.sender, now, account=order.account_id)
     if order.account != account:
         raise booking_rules.CarrierChanged
-    pickup, changes = order.details().pickup, dict[str, Any](problem={}, tries=0)
+    details, changes = order.details(), dict[str, Any](problem={}, tries=0)
+    if details.has_moved(order.sender.pickup_address()):
+        raise booking_rules.PickupMoved
+    pickup = details.pickup
     if next_day and places.is_day_reached(order.pickup_date, pickup, now):
         changes["pickup_date"] = None
     elif order.pickup_date:

@@ -20,6 +20,7 @@ from shipping_portal.carrier.errors import Rejected
 GIVE_UP_AFTER = dt.timedelta(hours=24)
 TURNED_OFF = "The login of the person who booked this was turned off before it was sent."
 CARRIER_CHANGED = "We send with another carrier now, so please choose again at its prices."
+PICKUP_MOVED = "Your pickup address has changed since you booked it."
 PICKUP_PASSED = "Its pickup day came before the booking could be sent."
 NOT_SENT_IN_TIME = "The booking could not be sent for 24 hours."
 

@@ -10,6 +10,7 @@ from orders.models.account import CarrierAccount
 from shipping_portal import VERSION
 from shipping_portal.carrier.client import Call, Carrier
 from shipping_portal.carrier.contract import Contract
+from shipping_portal.carrier.messages import Party
 
 
 def settings_of(account: CarrierAccount) -> carrier_settings.CarrierSettings | None:
@@ -55,6 +56,12 @@ def destinations() -> set[str]:
     """Return the countries that a carrier names as destinations. None means any."""
     named = [set(contract.destinations) for contract in contracts_for_new_orders()]
     return set().union(*named) if all(named) else set()
+
+
+def is_for_customs(start: Party, end: Party) -> bool:
+    """Return whether a carrier that takes new orders needs a list of the contents on this way."""
+    carriers = carrier_settings.settings_for_new_orders()
+    return any(configured.client_class.needs_customs(start, end) for configured in carriers)
 
 
 def cover_limit_from(origin: str) -> float | None:

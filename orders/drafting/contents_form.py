@@ -95,7 +95,7 @@ class ContentsForm(ReceiverForm):
     def clean(self) -> Cleaned:
         cleaned = super().clean()
         cleaned["items"] = ()
-        if not (self.is_abroad and exports_from(self.address.country)):
+        if not (self.needs_customs and exports_from(self.address.country)):
             cleaned["contents_type"] = ""
             return cleaned
         cleaned["contents_type"] = (
@@ -105,11 +105,20 @@ class ContentsForm(ReceiverForm):
         if not filled:
             self.add_error(
                 "item_1_description",
-                "List what's inside. Customs ask for it on every parcel abroad.",
+                f"List what's inside. Customs ask for it on every parcel {self._way}.",
             )
         items = [self._item(row, cleaned) for row in filled]
         cleaned["items"] = tuple(item for item in items if item)
         return cleaned
+
+    @property
+    def _way(self) -> str:
+        """Return where the parcel goes, for customs: abroad, or between two states."""
+        if self.is_abroad:
+            return "abroad"
+        ends = (self.address.state, self.cleaned_data.get("receiver_state", ""))
+        start, end = (countries.state_name(self.address.country, state) for state in ends)
+        return f"between {start} and {end}"
 
     def _is_filled(self, row: int) -> bool:
         return any(

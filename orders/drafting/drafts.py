@@ -20,7 +20,8 @@ from orders.drafting import further_parcels
 from orders.drafting.forms import ParcelForm, after_presses, initial_from
 from orders.drafting.further_parcels import Values
 from orders.drafting.parcel_details import ParcelDetails
-from orders.drafting.returning import form_start
+from orders.drafting.receiver_form import initial_of
+from orders.drafting.returning import form_start, with_current_end
 from orders.drafting.sizes import offered_sizes
 from orders.models import Draft, Order, PriceWait, Quote
 from orders.quoting import asking
@@ -58,6 +59,10 @@ def parcel_form(
     The sender needs a pickup address. The `draft` of a return starts elsewhere.
     """
     sent = None if data is None else after_presses(data)
+    if draft and draft.returns and draft.quote:
+        sent, initial = (
+            values and with_current_end(values, draft.quote, sender) for values in (sent, initial)
+        )
     start = draft.start if draft else None
     return ParcelForm(
         sent,
@@ -81,8 +86,10 @@ def begin(
     """Make a draft that nobody has typed into yet, from a parcel or from form values.
 
     `known` holds its `source` if it isn't a copy, its `origin` and its `quote`. The copy of a
-    return is a return of the same parcel.
+    return is a return of the same parcel, and ends at the pickup address as it is now.
     """
+    if isinstance(first, ParcelDetails) and first.goes_home:
+        first = first.with_pickup(sender.pickup_address())
     values = initial_from(first, sender) if isinstance(first, ParcelDetails) else first
     if isinstance(first, ParcelDetails) and first.returns and "source" not in known:
         known |= {"source": Draft.Source.RETURNED, "origin": Order.objects.get(pk=first.returns)}
@@ -174,6 +181,8 @@ def ask_prices(
     quote = asking.ask_for_prices(draft.sender, details, by=by, now=now, fresh=fresh)
     if quote.orders.exists():
         quote = asking.ask_for_prices(draft.sender, details, by=by, now=now, fresh=True)
+    if details.goes_home:
+        change(draft, initial_of(details.receiver))
     if draft.quote_id != quote.pk:
         Draft.objects.filter(pk=draft.pk).update(quote=quote)
         draft.quote = quote

@@ -4,7 +4,7 @@ import datetime as dt
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
@@ -37,8 +37,8 @@ from shipping_portal.carrier.messages import Measures
 UNITS = {"AU": ("kg", "cm"), "CA": ("kg", "cm"), "US": ("lb", "in")}
 SIZES = ("length", "width", "height")
 ONE_BY_ONE = (
-    "Book parcels to another country one by one: each needs a list of what is in it. Remove the"
-    " other parcels first."
+    "Book these parcels one by one: customs ask for a list of what is in each. Remove the other"
+    " parcels first."
 )
 EXTRAS = ("delivery_choice", "delivery_place", "receiver_instructions", "cover_amount")
 
@@ -237,10 +237,10 @@ class ParcelForm(ContentsForm):
         return json.dumps(list(contents_form.QUESTIONS.items()))
 
     def clean(self) -> dict[str, Any]:
-        cleaned, way_home = super().clean(), self.address.country
+        cleaned = super().clean()
         if not self.address.line1:
             self.add_error(None, "The address that it starts from was erased.")
-        if self.parcel_count > 1 and cleaned.get("receiver_country", way_home) != way_home:
+        if self.parcel_count > 1 and self.needs_customs:
             self.add_error(None, ONE_BY_ONE)
         cover, limit = cleaned.get("cover_amount"), cover_limit_from(self.address.country)
         contracts = contracts_for_new_orders()
@@ -267,7 +267,7 @@ class ParcelForm(ContentsForm):
     def details(self) -> ParcelDetails:
         """Return the parcel to quote and book."""
         cleaned = self.cleaned_data
-        return ParcelDetails(
+        details = ParcelDetails(
             pickup=self.address.party(),
             receiver=self.receiver(),
             measures=self._measures(1),
@@ -278,11 +278,15 @@ class ParcelForm(ContentsForm):
             customer_reference=cleaned["customer_reference"],
             size=self._size_entered(),
             returns=self.returns,
+            goes_home=bool(self.returns),
             more=tuple(
                 Box(self._measures(number), self._size_entered(number))
                 for number in self.further_numbers
             ),
         )
+        if details.returns and details.has_moved(self.sender.pickup_address()):
+            return replace(details, goes_home=False)  # to another place
+        return details
 
     def _measures(self, parcel: int) -> Measures:
         names = [self.weight_name, *self.size_names]

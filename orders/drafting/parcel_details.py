@@ -45,11 +45,15 @@ class ParcelDetails:
     customer_reference: str = ""
     size: str = ""  # uuid of the saved size that it was entered with
     returns: int | None = None  # key of the parcel that this one sends back
+    goes_home: bool = False  # a return to its sender's pickup address
     more: tuple[Box, ...] = ()
 
     def to_json(self) -> Plain:
-        """Return plain JSON; decimals become strings."""
-        return json.loads(json.dumps(asdict(self), default=str))
+        """Return plain JSON; decimals become strings. Only returns to a pickup address say so."""
+        plain: Plain = json.loads(json.dumps(asdict(self), default=str))
+        if not self.goes_home:
+            del plain["goes_home"]
+        return plain
 
     @classmethod
     def from_json(cls, plain: Plain) -> Self:
@@ -64,6 +68,7 @@ class ParcelDetails:
             customer_reference=plain["customer_reference"],
             size=plain.get("size", ""),  # older entries have none
             returns=plain.get("returns"),
+            goes_home=plain.get("goes_home", False),
             more=tuple(
                 Box(measures_from(box["measures"]), box["size"]) for box in plain.get("more", [])
             ),
@@ -84,9 +89,21 @@ class ParcelDetails:
         """
         return replace(self, measures=replace(self.measures, weight=weight), size="")
 
-    def from_address(self, address: PickupAddress | None) -> Self:
-        """Return the same parcel from this pickup address. A return starts at its receiver's."""
-        return replace(self, pickup=address.party()) if address and not self.returns else self
+    def with_pickup(self, address: PickupAddress | None) -> Self:
+        """Return the same parcel with this pickup address, where it starts, or a return ends.
+
+        A return to another place stays as it is.
+        """
+        if address is None or (self.returns and not self.goes_home):
+            return self
+        home = address.party()
+        if not self.returns:
+            return replace(self, pickup=home)
+        return replace(self, receiver=replace(home, instructions=self.receiver.instructions))
+
+    def has_moved(self, address: PickupAddress | None) -> bool:
+        """Return whether the parcel was priced with another pickup address than this one."""
+        return self != self.with_pickup(address)
 
     def hash(self) -> str:
         """Return a hash of the inputs, so that changed ones never get an old price.
@@ -120,6 +137,7 @@ class ParcelDetails:
             description="",
             customer_reference="",
             returns=None if self.returns is None else 0,  # whichever parcel it is
+            goes_home=False,
         )
         return f"{'street' if by_street else 'place'}:{asked.hash()}"
 

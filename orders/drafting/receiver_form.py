@@ -1,12 +1,13 @@
 """Validate the receiver by the rules of interface §2.1, each message at its control."""
 
 import json
+from functools import cached_property
 from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
 
-from orders.calling.contract import current_contract, reach_from
+from orders.calling.contract import current_contract, is_for_customs, reach_from
 from orders.drafting.form_fields import CountryField
 from shipping_portal.accounts.address import addresses, countries, places
 from shipping_portal.accounts.address.countries import STATES, state_code
@@ -206,6 +207,24 @@ class ReceiverForm(addresses.OnceOnly):
     def is_abroad(self) -> bool:
         """Return whether the parcel leaves the country."""
         return self._country != self.address.country
+
+    @property
+    def needs_customs(self) -> bool:
+        """Return whether customs ask what is inside: abroad, and in some places at home."""
+        typed = self["receiver_state"].value() or ""
+        state = getattr(self, "cleaned_data", {}).get("receiver_state", typed)
+        end = Party(country=self._country, state=state_code(self._country, state) or state)
+        return is_for_customs(self.address.party(), end)
+
+    @cached_property
+    def customs_states(self) -> list[tuple[str, str]]:
+        """Return the states at home about which customs ask, each with its code and name."""
+        home, start = self.address.country, self.address.party()
+        return [
+            (code, name)
+            for code, (name, _) in STATES.get(home, {}).items()
+            if is_for_customs(start, Party(country=home, state=code))
+        ]
 
     @property
     def needs_phone_abroad(self) -> bool:

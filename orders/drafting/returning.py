@@ -5,10 +5,12 @@ begins here, and `Order.returns` leads from it to the parcel that it sends back.
 """
 
 from dataclasses import replace
+from typing import Any
 
 from orders.calling.contract import contracts_for_new_orders, takes_parcel
 from orders.drafting.parcel_details import ParcelDetails
-from orders.models import Order
+from orders.drafting.receiver_form import RECEIVER_PARTS, initial_of
+from orders.models import Order, Quote
 from orders.models.statuses import Progress
 from shipping_portal.accounts.address.countries import country_name
 from shipping_portal.accounts.models import PickupAddress, Sender
@@ -50,7 +52,26 @@ def return_of(order: Order, sender: Sender) -> ParcelDetails:
         receiver=_without_instructions(home.party() if home else Party()),
         cover=None,
         returns=order.pk,
+        goes_home=True,
     )
+
+
+def with_current_end(values: Any, quote: Quote, sender: Sender) -> Any:
+    """Return a return's form values, with our address as it is now if they are to our earlier one.
+
+    `quote` is the draft's last price, which knows whether its end was ours. A receiver that was
+    typed since stays.
+    """
+    priced = ParcelDetails.from_json(quote.details)
+    now = priced.with_pickup(sender.pickup_address())
+    old, new = (initial_of(one.receiver) for one in (priced, now))
+    names = [f"receiver_{part}" for part in RECEIVER_PARTS]
+    if any(str(values.get(name) or "") != old[name] for name in names):
+        return values
+    changed = values.copy()
+    for name in names:
+        changed[name] = new[name]
+    return changed
 
 
 def form_start(end: Party) -> PickupAddress:

@@ -57,12 +57,14 @@ class ParcelFacts(ReceiverFacts):
     )
 
     returns_id: int | None
+    quote: Quote | None
 
     class Meta:
         abstract = True
 
     def details(self) -> ParcelDetails:
         """Return the parcel as typed. Its quote may be gone by now."""
+        quoted = self.quote.details if self.returns_id and self.quote else {}
         return ParcelDetails(
             pickup=Party(**self.pickup),
             receiver=self.receiver(),
@@ -74,6 +76,7 @@ class ParcelFacts(ReceiverFacts):
             customer_reference=self.customer_reference,
             size=str(self.size.uuid) if self.size else "",
             returns=self.returns_id,
+            goes_home=quoted.get("goes_home", False),
         )
 
     def customer(self) -> Party:

@@ -14,7 +14,7 @@ from django.db.models import Case, When
 from django.utils import timezone
 
 from orders.booking import answers, limits
-from orders.booking.verdict import BackToDraft, Go, PriceVerdict, Retry, StopAccount
+from orders.booking.verdict import PICKUP_MOVED, BackToDraft, Go, PriceVerdict, Retry, StopAccount
 from orders.calling import carrier_settings, gateway, turns, waiting
 from orders.calling.contract import contract_of, current_contract, takes_parcel
 from orders.drafting.parcel_details import ParcelDetails
@@ -308,10 +308,14 @@ def ask_again(order: Order, client: Carrier) -> PriceVerdict:
     """Check an old price; return whether the booking may go at the accepted one or less.
 
     An equal or lower price may go on; a higher or missing one goes back to the sender; an
-    unreachable carrier only postpones. Nothing was sent in any of these cases.
+    unreachable carrier only postpones. If the pickup address has changed, the sender chooses again.
+    Nothing was sent in any of these cases.
     """
+    details = order.details()
+    if details.has_moved(order.sender.pickup_address()):
+        return BackToDraft({"kind": "pickup_moved", "text": PICKUP_MOVED})
     try:
-        quoted = client.quote(order.details().shipment())
+        quoted = client.quote(details.shipment())
     except AccountStopped as error:
         return StopAccount(error.reason)
     except Rejected as error:
@@ -327,7 +331,7 @@ def ask_again(order: Order, client: Carrier) -> PriceVerdict:
         return Retry(error.retry_after)
     except CarrierError:  # a quote books nothing, so after an unclear answer we simply ask again
         return Retry()
-    offers = [offer_from(product, order.details(), order.account) for product in quoted.products]
+    offers = [offer_from(product, details, order.account) for product in quoted.products]
     offer = next((offer for offer in bookable(offers) if offer["code"] == order.product_code), None)
     if offer is None and quoted.unreadable:
         return Retry()  # it may be the one that we couldn't read

@@ -149,7 +149,7 @@ def for_page(quote: Quote, *, now: dt.datetime) -> QuotesPage:
         order=order,
         duplicate=duplicate,
         duplicate_seconds=int((now - duplicate.submitted_at).total_seconds()) if duplicate else 0,
-        lacks_contents=booking_rules.lacks_contents(quote),
+        lacks_contents=booking_rules.lacks_contents(details),
     )
 
 

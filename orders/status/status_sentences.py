@@ -23,7 +23,7 @@ NO_ANSWER = "We don't have the carrier's answer"
 CAN_CHANGE = "You may be able to change the delivery"
 NOT_CHARGED = "It isn't booked and you weren't charged."
 # problems of a draft after which its old choice is of no use
-CHOOSE_AGAIN = ("gone", "ours", "carrier_changed")
+CHOOSE_AGAIN = ("gone", "ours", "carrier_changed", "pickup_moved")
 OF_STATUS = {
     Status.NOT_BOOKED: "It wasn't booked and you weren't charged. You can book it now.",
     Status.CONFLICT: (

@@ -42,6 +42,11 @@ HELP = {
     ),
     **dict.fromkeys((Progress.DAMAGED, Progress.LOST, Progress.RETURNING), "us"),
 }
+CHOOSE_AGAIN = (
+    booking_rules.CarrierChanged,
+    booking_rules.PickupMoved,
+    booking_rules.PickupDayPassed,
+)
 POLL_MILLISECONDS = {"quick": 500, "slow": 3000}
 
 
@@ -258,7 +263,7 @@ def confirm_price(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
         return suspended_page(request, status=403)
     except (booking_rules.Paused, bookings.LimitReached) as error:
         messages.error(request, error_sentence(error, request.sender))
-    except (booking_rules.CarrierChanged, booking_rules.PickupDayPassed) as error:
+    except CHOOSE_AGAIN as error:
         # The sender chooses again, at current prices.
         messages.error(request, error_sentence(error, request.sender))
         return redirect(f"{reverse('new_parcel')}?again={found.uuid}")

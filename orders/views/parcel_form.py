@@ -27,8 +27,7 @@ from shipping_portal.accounts.access import MemberRequest
 from shipping_portal.accounts.templatetags.words import icon, local_time
 
 ONE_EACH = (
-    "To another country, book one parcel at a time: customs ask for a list of what is in each. No"
-    " parcel was added."
+    "Book one parcel at a time: customs ask for a list of what is in each. No parcel was added."
 )
 REFUSED = "The carrier refused this booking."
 ERROR = '<div class="err">{}{}</div>'  # as in _field.html
@@ -133,7 +132,7 @@ def _see_prices(request: MemberRequest, draft: Draft, form: ParcelForm) -> HttpR
 
 def _add_parcel(request: MemberRequest, draft: Draft, form: ParcelForm) -> HttpResponse:
     """Add a parcel of the saved size that was pressed, else one like the last; none abroad."""
-    if form.is_abroad and form.parcel_count == 1:
+    if form.needs_customs and form.parcel_count == 1:
         messages.warning(request, ONE_EACH)
         return redirect("draft", draft.uuid)
     size = next((one for one in form.sizes if str(one.uuid) == request.POST["add_parcel"]), None)

@@ -41,7 +41,7 @@ FIELD_OF: dict[type[Exception], str] = {
 
 MOVED = (
     "Your pickup address has changed since the price you saw, so nothing was booked or cancelled."
-    " These prices are from the new address."
+    " These are the prices with the new address."
 )
 
 
@@ -71,7 +71,7 @@ def _check_again(
 
     `why` is shown with them.
     """
-    details = details.from_address(request.sender.pickup_address())
+    details = details.with_pickup(request.sender.pickup_address())
     if draft.order_id:  # another parcel like it
         draft = begin_draft(request, details)
     measured = WeightForm(request.POST)

@@ -22,6 +22,7 @@ from orders.labels import fetching
 from orders.labels.originals import WORTHLESS
 from orders.models import Draft, Label, LabelBytes, Order, Quote
 from orders.models.statuses import BEING_CANCELLED, Status
+from orders.views.parcel import CHOOSE_AGAIN
 from orders.views.quotes import FIELD_OF, NO_BOOKING
 from orders.views.responses import error_sentence
 from shipping_portal.accounts.access import MemberRequest
@@ -253,7 +254,7 @@ def confirm_parcel(request: MemberRequest, parcel: uuid.UUID, chosen: schemas.Co
         raise ApiProblem("invalid", errors={"amount": [words]})
     try:
         bookings.confirm(found, by=request.user, now=now, next_day=chosen.next_day)
-    except (booking_rules.CarrierChanged, booking_rules.PickupDayPassed) as error:
+    except CHOOSE_AGAIN as error:
         raise ApiProblem("state", error_sentence(error, request.sender)) from error
     except (booking_rules.Suspended, booking_rules.Paused, bookings.LimitReached) as error:
         raise _booking_problem(error, request.sender, now) from error

@@ -26,6 +26,7 @@ from shipping_portal.carrier.messages import (
     Cancelled,
     LabelFile,
     LabelLink,
+    Party,
     Prepared,
     Quoted,
     Shipment,
@@ -97,6 +98,11 @@ class Carrier:
 
     def __repr__(self) -> str:
         return f"<Carrier at {self._base.host}>"
+
+    @staticmethod
+    def needs_customs(start: Party, end: Party) -> bool:
+        """Return whether customs ask what is in a parcel between these addresses."""
+        return start.country != end.country
 
     @classmethod
     def sign_webhook(cls, body: bytes, key: str) -> str:

@@ -41,6 +41,7 @@ class EasyPost(Carrier):
     prices_by_street = True
     replays_prepared = True
     signature_header = "X-Hmac-Signature"
+    needs_customs = staticmethod(easypost_writing.needs_customs)
 
     def __init__(self, *, account: str, key: str, **settings: Any) -> None:
         """Log in with the key as the user name and no password. `account` is only a name here."""

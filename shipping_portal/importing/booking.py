@@ -37,6 +37,7 @@ NO_BOOKING: dict[type[Exception], str] = {
     ),
     booking_rules.ServiceNotOffered: "No service is offered for this parcel any more.",
 }
+OF_THIS_ROW = (booking_rules.PickupDayPassed, booking_rules.PickupMoved)  # others may go on
 ALL_STOPPED = (
     booking_rules.Suspended,
     booking_rules.Paused,
@@ -136,17 +137,20 @@ def _submit(row: ImportRow, now: dt.datetime) -> Order:
 def book_next_day(file: Import, *, by: User, now: dt.datetime) -> int:
     """Book rows with a passed pickup day for the next business day, with consent; return how many.
 
-    Raises LimitReached, Paused, CarrierChanged or Suspended, only if nothing was booked.
+    Raises LimitReached, Paused, CarrierChanged, PickupMoved or Suspended, only if nothing was
+    booked.
     """
     stopped = progress.day_passed(file)
     booked = 0
-    paused = None
+    paused = moved = None
     for order in [row.order for row in stopped if row.order]:
         try:
             bookings.confirm(order, by=by, now=now, next_day=True)
             booked += 1
         except Order.WrongStatus:
             continue  # accepted in another tab
+        except booking_rules.PickupMoved as error:
+            moved = error
         except (*ALL_STOPPED, booking_rules.CarrierChanged) as error:
             if _is_of_one_carrier(error):
                 paused = error
@@ -172,6 +176,8 @@ def book_next_day(file: Import, *, by: User, now: dt.datetime) -> int:
                 begun_at=now, begun_by=by, looked_at=now, finished_at=None
             )
         checking.enqueue_first(file, "book-row", State.DUE)
+    if moved and not booked + due:
+        raise moved
     return booked + due
 
 
@@ -184,8 +190,8 @@ def agree(file: Import, prices: Mapping[str, str], *, by: User, now: dt.datetime
     """Book rows whose price increased, with their sender's consent; return how many.
 
     `prices` are the new ones by order key, as the sender saw them, such as "9.40 AUD": a price that
-    changed again needs consent again. Raises PickupDayPassed, LimitReached, Paused or Suspended,
-    only if nothing was booked.
+    changed again needs consent again. Raises PickupDayPassed, PickupMoved, LimitReached, Paused or
+    Suspended, only if nothing was booked.
     """
     drafts = Order.objects.filter(
         import_row__file=file, status=Status.DRAFT, problem__kind="price_rose"
@@ -200,7 +206,7 @@ def agree(file: Import, prices: Mapping[str, str], *, by: User, now: dt.datetime
             agreed += 1
         except (Order.WrongStatus, booking_rules.CarrierChanged):
             continue  # accepted in another tab, or chosen again one by one
-        except booking_rules.PickupDayPassed as error:  # concerns this row only
+        except OF_THIS_ROW as error:
             refusal = error
         except ALL_STOPPED as error:
             refusal = error

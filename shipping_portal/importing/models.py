@@ -2,6 +2,7 @@
 
 import datetime as dt
 import uuid
+from functools import cached_property
 from typing import Any
 
 from django.conf import settings
@@ -11,7 +12,7 @@ from django.db.models import Q
 from orders.models.order import Order
 from orders.models.quotes import Quote
 from shipping_portal.accounts.address.text import normalise_text
-from shipping_portal.accounts.models import OwnedQuerySet
+from shipping_portal.accounts.models import OwnedQuerySet, PickupAddress
 from shipping_portal.importing.encodings import CODE_PAGES
 from shipping_portal.jobs.models import Job
 
@@ -76,6 +77,11 @@ class Import(models.Model):
                 condition=Q(state="booking", finished_at=None),
             ),
         ]
+
+    @cached_property
+    def pickup_address(self) -> PickupAddress | None:
+        """The sender's pickup address, read once for all rows."""
+        return self.sender.pickup_address()
 
     def __str__(self) -> str:
         return self.file_name

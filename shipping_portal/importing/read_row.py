@@ -47,7 +47,7 @@ class ReadRow:
 def read_row(row: ImportRow) -> ReadRow | None:
     """Read a row and those joined to it, or return None if the sender has no pickup address."""
     file = row.file
-    address = file.sender.pickup_address()
+    address = file.pickup_address
     if address is None:
         return None
     size, lines = chosen_size(file), cells.read_lines(row, file)

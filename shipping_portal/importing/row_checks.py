@@ -56,7 +56,7 @@ def _find_numbers_that_a_spreadsheet_changed(read: ReadRow) -> Problems:
 
 def _find_gaps_for_customs(read: ReadRow) -> Problems:
     """Return problems that only files have: a value without a quantity, and too many items."""
-    if not read.form.is_abroad:
+    if not read.form.needs_customs:
         return {}
     uncounted = items.uncounted(read.form.data)
     found = {name: ["Enter how many, 1 or more."] for name in uncounted if name in read.form.fields}
@@ -137,7 +137,9 @@ def _find_unread_cells(read: ReadRow) -> Problems:
     """Return cells that no field reads: the row waits until its sender says they don't matter."""
     if read.corrected.get(unread.SEEN):
         return {}
-    return unread.find_unread(read.rows, read.file, read.form.data, is_abroad=read.form.is_abroad)
+    return unread.find_unread(
+        read.rows, read.file, read.form.data, for_customs=read.form.needs_customs
+    )
 
 
 def _find_no_pickup_day(read: ReadRow) -> Problems:

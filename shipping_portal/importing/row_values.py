@@ -4,15 +4,17 @@ That includes its cells, the values for all rows, and a saved size.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from orders.calling.contract import is_for_customs
 from orders.drafting.contents_form import CURRENCY as OWN_CURRENCY
 from orders.drafting.forms import UNITS
 from orders.drafting.receiver_form import AUTHORITY, SIGNATURE
 from shipping_portal.accounts.address import countries
 from shipping_portal.accounts.address.text import normalise_name
 from shipping_portal.accounts.models import ParcelSize
+from shipping_portal.carrier.messages import Party
 from shipping_portal.importing import cells, currencies, items, units
 from shipping_portal.importing.columns import (
     AUTHORITY_COLUMN,
@@ -35,11 +37,15 @@ SHORT_ZIP = re.compile("[0-9]{3,4}(-[0-9]{4})?", re.ASCII)
 
 @dataclass(frozen=True)
 class ParcelValues:
-    """A parcel that is being read: `values` has the parcel form's, without their units."""
+    """A parcel that is being read: `values` has the parcel form's, without their units.
+
+    `corrected` has what its sender wrote instead, by control.
+    """
 
     file: Import
     home: str
     values: dict[str, str]
+    corrected: Mapping[str, str]
 
     def get(self, name: str) -> str:
         """Return the value of a field so far, or "" for none."""
@@ -65,7 +71,7 @@ def read_values(
         of_size = {name: text for name, text in of_size.items() if name not in SIZES}
     joined = items.joined(lines, of_size | constants, are_weights_of_one=is_of_one)
     values = of_size | units.in_the_forms(constants, joined, row, file)
-    parcel = ParcelValues(file, country, values)
+    parcel = ParcelValues(file, country, values, row.corrected)
     for read in STEPS:
         read(parcel)
     return {form_name(name, country): text for name, text in values.items()} | row.corrected
@@ -134,16 +140,30 @@ def _join_lines(parcel: ParcelValues) -> None:
 def _convert_amounts(parcel: ParcelValues) -> None:
     """Convert amounts to our currency.
 
-    At home, customs don't need a value, so its currency doesn't matter.
+    Where customs don't need a value, its currency doesn't matter.
     """
     own, rates = OWN_CURRENCY[parcel.home], parcel.file.constants.get(RATES, {})
-    is_abroad = parcel.get("receiver_country") != parcel.home
-    for name in [name for name in parcel.values if is_amount(name)]:
+    amounts = [name for name in parcel.values if is_amount(name)]
+    for_customs = bool(amounts) and _goes_through_customs(parcel)
+    for name in amounts:
         text = currencies.converted(parcel.values[name], own, rates)
-        is_wanted = is_abroad or name == "cover_amount"
+        is_wanted = for_customs or name == "cover_amount"
         parcel.values[name] = text if is_wanted else currencies.read(text)[0]
-        if not is_abroad and currencies.is_unsure(text):
+        if not for_customs and currencies.is_unsure(text):
             del parcel.values[name]
+
+
+def _goes_through_customs(parcel: ParcelValues) -> bool:
+    """Return whether customs ask what is in this parcel, where it goes after any correction."""
+    country, state = (
+        parcel.corrected.get(name, parcel.get(name))
+        for name in ("receiver_country", "receiver_state")
+    )
+    country, state = countries.at_home(parcel.home, country, state)
+    address = parcel.file.pickup_address
+    start = address.party() if address else Party(country=parcel.home)
+    end = Party(country=country, state=countries.state_code(country, state))
+    return is_for_customs(start, end)
 
 
 def is_amount(name: str) -> bool:

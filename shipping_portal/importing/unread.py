@@ -163,19 +163,19 @@ def waiting(rows: Iterable[ImportRow]) -> Counter[int]:
 
 
 def find_unread(
-    rows: Iterable[ImportRow], file: Import, values: Mapping[str, Any], *, is_abroad: bool
+    rows: Iterable[ImportRow], file: Import, values: Mapping[str, Any], *, for_customs: bool
 ) -> dict[str, list[str]]:
     """Return what no field reads in the rows of one parcel, by column."""
     found: dict[str, list[str]] = {}
     for row in rows:
-        for place, cell in _unread(row, file, values, is_abroad=is_abroad):
+        for place, cell in _unread(row, file, values, for_customs=for_customs):
             text = f"“{file.header[place]}” says “{cell[:60]}”, and no field takes it."
             found.setdefault(f"{KEY}{place}", []).append(text)
     return {key: list(dict.fromkeys(texts)) for key, texts in found.items()}
 
 
 def _unread(
-    row: ImportRow, file: Import, values: Mapping[str, Any], *, is_abroad: bool
+    row: ImportRow, file: Import, values: Mapping[str, Any], *, for_customs: bool
 ) -> Iterator[tuple[int, str]]:
     """Yield the place and text of every filled cell that matters."""
     cells = [
@@ -190,7 +190,9 @@ def _unread(
             continue
         if is_read and not _says_more(name, text, file.header):
             continue
-        if not is_read and (_is_repeated(text, words) or (not is_abroad and _is_for_customs(name))):
+        if not is_read and (
+            _is_repeated(text, words) or (not for_customs and _is_for_customs(name))
+        ):
             continue
         if COUNT.fullmatch(name) and re.fullmatch(r"1(?:\.0+)?", cell.strip(), re.ASCII):
             continue

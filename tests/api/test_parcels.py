@@ -355,6 +355,17 @@ def test_a_changed_price_must_be_accepted(hers: Program, quill: Sender, alice: U
     assert problem(hers.post(f"{url}/confirm", {"amount": "13.20", "currency": "AUD"})) == (409, "state")
 
 
+def test_a_changed_price_from_an_earlier_pickup_address_is_not_booked(
+    hers: Program, quill: Sender, alice: User
+) -> None:
+    order = factories.order(quill, alice, status="not_booked")
+    PickupAddress.objects.update(line1="99 New Road")
+    answer = hers.post(f"/parcels/{order.uuid}/confirm", {"amount": "12.08", "currency": "AUD"})
+    assert problem(answer) == (409, "state")
+    assert answer.json()["detail"].startswith("Your pickup address has changed since this price. Nothing was booked.")
+    assert Order.objects.get().status == "not_booked"
+
+
 def test_sharing_a_parcel_with_its_receiver_can_be_turned_on_and_off(hers: Program, quill: Sender, alice: User) -> None:
     order = factories.order(quill, alice, status="booked")
     one = f"/parcels/{order.uuid}"
@@ -453,6 +464,22 @@ def test_a_delivered_parcel_can_be_sent_back_with_an_ordinary_booking(
     again = hers.post(f"/parcels/{sent.uuid}/return", {}).json()
     assert problem(hers.book(again, "other")) == (409, "duplicate")
     assert hers.book(again, "other", another=True).status_code == 202
+
+
+def test_a_return_priced_before_the_pickup_address_changed_is_priced_again_to_the_new_one(
+    hers: Program, quill: Sender, alice: User, carrier: SandboxCarrier
+) -> None:
+    """Also when the same draft is asked about more than once."""
+    sent = factories.order(quill, alice, status="booked", progress="delivered", progress_at=timezone.now())
+    prices = hers.post(f"/parcels/{sent.uuid}/return", {}).json()
+    PickupAddress.objects.update(line1="99 New Road")
+    refused = hers.book(prices, "one")
+    assert problem(refused) == (422, "invalid")
+    assert "Your pickup address has changed" in refused.json()["errors"]["quote"][0]
+    for _ in range(2):
+        prices = hers.post(f"/drafts/{prices['draft']}/quotes", {}).json()
+    assert hers.book(prices, "two").status_code == 202
+    assert sent.sent_back.get().receiver_line1 == "99 New Road"
 
 
 def test_a_parcel_that_cannot_be_sent_back_is_a_state_problem(hers: Program, quill: Sender, alice: User) -> None:

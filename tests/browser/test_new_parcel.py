@@ -117,6 +117,19 @@ def test_the_form_with_its_prices_is_accessible_and_fits_a_small_phone(log_in: O
     assert not has_sideways_scroll(page)
 
 
+def test_contents_are_asked_for_where_customs_ask_within_a_country(log_in: Open) -> None:
+    page = log_in("sender")
+    page.goto("/parcels/new/")
+    contents, state = page.locator("#contents"), page.locator("[name=receiver_state]")
+    expect(contents).to_be_hidden()
+    contents.evaluate("contents => contents.dataset.states = 'tas|tasmania|'")
+    for typed, is_open in (("TAS", True), ("VIC", False), ("Tasmania", True), ("", False)):
+        state.fill(typed)
+        state.blur()
+        expect(contents).to_be_visible()  # other spellings of a state are the server's to read
+        expect(contents).to_have_js_property("open", is_open)
+
+
 def test_a_shortcut_key_typed_into_a_field_is_a_letter(log_in: Open) -> None:
     page = log_in("sender")
     page.goto("/parcels/")

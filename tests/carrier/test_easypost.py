@@ -10,12 +10,14 @@ import hashlib
 import hmac
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 import pytest
 from django.utils import timezone
 
+from shipping_portal.carrier.client import Carrier
 from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.easypost import EasyPost
 from shipping_portal.carrier.errors import AccountStopped, NotSent, OperationOff, OutcomeUnknown, Rejected
@@ -543,6 +545,35 @@ def test_customs_have_each_items_value_and_weight_and_a_signer(easypost, far_sid
     assert (customs["contents_type"], customs["contents_explanation"]) == ("returned_goods", "Boxed ceramic mugs")
     assert {"customs_signer", "customs_certify"} & quoted.keys() == set()
     assert quoted["customs_items"] == customs["customs_items"]
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "is_declared"),
+    [
+        *(("OR", state, True) for state in ("AA", "AE", "AP", "AS", "GU", "MP")),
+        ("GU", "OR", True),
+        ("GU", "MP", True),
+        ("AE", "AE", True),
+        *(("OR", state, False) for state in ("OR", "HI", "AK", "PR", "VI")),
+        ("PR", "OR", False),
+        ("GU", "GU", False),
+    ],
+)
+def test_customs_are_told_within_the_usa_where_the_post_office_asks(easypost, far_side, start, end, is_declared):
+    """At military posts and in the Pacific territories, but not in Puerto Rico or the US Virgin Islands."""
+    sender, receiver = replace(OF_US, state=start), replace(TO_US, state=end)
+    assert EasyPost.needs_customs(sender, receiver) is is_declared
+    assert not Carrier.needs_customs(sender, receiver)
+    client, there = easypost(made.shipment()), parcel(sender=sender, receiver=receiver, contents=(MUG,))
+    client.quote(there)
+    client.prepare(there)
+    for asked in far_side.asked:
+        assert ("customs_info" in asked.json["shipment"]) is is_declared
+
+
+def test_a_state_of_another_country_is_no_military_post(easypost):
+    here, there = replace(OF_US, country="AU", state="SA"), replace(TO_US, country="AU", state="AP")
+    assert not EasyPost.needs_customs(here, there)
 
 
 @pytest.mark.parametrize(

@@ -34,11 +34,11 @@ def wanted() -> list[columns.Field]:
     return [*columns.fields(Sender(country="AU"), PickupAddress(country="AU")), *columns.FILE_ONLY]
 
 
-def waits(header: list[str], cells: list[str], *, is_abroad: bool = True) -> set[str]:
+def waits(header: list[str], cells: list[str], *, for_customs: bool = True) -> set[str]:
     """Return the columns that such a row waits for, with columns matched by name."""
     sender = Sender(country="AU")
     file = Import(sender=sender, header=header, columns=guessing.guess_columns(header, wanted()), constants={})
-    found = unread._unread(ImportRow(file=file, cells=cells), file, {}, is_abroad=is_abroad)
+    found = unread._unread(ImportRow(file=file, cells=cells), file, {}, for_customs=for_customs)
     return {header[place] for place, _ in found}
 
 
@@ -82,10 +82,12 @@ def test_a_cell_with_a_word_for_nothing_does_not_wait(cell: str) -> None:
     assert waits(["Name", "Zorble"], ["Ada Alder", cell]) == set()
 
 
-@pytest.mark.parametrize(("name", "is_abroad"), [("Customs office", True), ("Tariff note", True), ("Commodity", True)])
-def test_customs_columns_matter_only_abroad(name: str, is_abroad: bool) -> None:
-    assert waits(["Name", name], ["Ada Alder", SAID], is_abroad=is_abroad) == {name}
-    assert waits(["Name", name], ["Ada Alder", SAID], is_abroad=False) == set()
+@pytest.mark.parametrize(
+    ("name", "for_customs"), [("Customs office", True), ("Tariff note", True), ("Commodity", True)]
+)
+def test_customs_columns_matter_only_abroad(name: str, for_customs: bool) -> None:
+    assert waits(["Name", name], ["Ada Alder", SAID], for_customs=for_customs) == {name}
+    assert waits(["Name", name], ["Ada Alder", SAID], for_customs=False) == set()
 
 
 @pytest.mark.parametrize("street", ["Billing Address 1", "Shipping Address 1"])
@@ -94,7 +96,7 @@ def test_the_billing_address_is_unimportant_next_to_the_receivers(street: str) -
     sender = Sender(country="AU")
     file = Import(sender=sender, header=header, columns={"receiver_name": 0, "receiver_line1": 1}, constants={})
     row = ImportRow(file=file, cells=["Ada Alder", "3 Sampling Street", SAID])
-    found = list(unread._unread(row, file, {}, is_abroad=False))
+    found = list(unread._unread(row, file, {}, for_customs=False))
     assert bool(found) == (street == "Billing Address 1")
 
 

@@ -23,7 +23,8 @@ from orders.labels import fetching
 from orders.models import BookingAttempt, CarrierAccount, Label, Order
 from orders.quoting import asking
 from orders.status import transitions
-from shipping_portal.accounts.models import Sender, User
+from orders.status.status_sentences import status_sentence
+from shipping_portal.accounts.models import PickupAddress, Sender, User
 from shipping_portal.carrier.errors import NotSent, OutcomeUnknown
 from shipping_portal.carrier.messages import Booked, Money
 from shipping_portal.refused import Refused
@@ -269,6 +270,22 @@ def test_an_old_quote_is_checked_again_and_books_at_the_same_price(submitted: Su
     Order.objects.filter(pk=order.pk).update(quoted_at=timezone.now() - dt.timedelta(minutes=4))
     assert work(order).status == "booked"
     assert sum(r["path"].startswith("/products") for r in carrier.requests()) == 2
+
+
+def test_a_booking_that_waited_until_the_pickup_address_changed_goes_back_to_its_sender(
+    submitted: Submit, carrier: SandboxCarrier
+) -> None:
+    """Such as after a pause of a day. Its price is asked for again then, from an address where nobody is."""
+    order = submitted()
+    Order.objects.filter(pk=order.pk).update(quoted_at=timezone.now() - dt.timedelta(minutes=4))
+    PickupAddress.objects.update(line1="99 New Road")
+    order = work(order)
+    assert (order.status, order.problem["kind"], order.due_at) == ("draft", "pickup_moved", None)
+    sentence = status_sentence(order, timezone.now(), sees_contact=True)
+    assert sentence.startswith("Your pickup address has changed since you booked it. It isn't booked and you weren't")
+    assert "Open it to choose again" in sentence
+    assert not order.attempts.exists()
+    assert sum(r["path"].startswith("/products") for r in carrier.requests()) == 1
 
 
 def test_a_higher_price_is_booked_only_after_the_sender_agrees(

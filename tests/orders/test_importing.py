@@ -316,6 +316,34 @@ def test_a_pickup_day_that_has_passed_stops_only_its_own_row(
         importing.agree(file, seen, by=alice, now=timezone.now())
 
 
+@pytest.mark.parametrize("moved", [0, 1, 2])
+def test_a_row_from_an_earlier_pickup_address_isnt_agreed_to_and_stops_no_other(
+    shop: SandboxCarrier, quill: Sender, alice: User, moved: int
+) -> None:
+    file, orders = risen(shop, quill, alice)
+    Order.objects.filter(pk=orders[moved].pk).update(pickup=orders[moved].pickup | {"line1": "1 Old Road"})
+    seen = {str(order.uuid): str(order.price_to_confirm) for order in orders}
+    assert importing.agree(file, seen, by=alice, now=timezone.now()) == 2
+    assert Order.objects.get(status="draft") == orders[moved]
+    with pytest.raises(booking_rules.PickupMoved):
+        importing.agree(file, seen, by=alice, now=timezone.now())
+
+
+@pytest.mark.parametrize("moved", [0, 1, 2])
+def test_a_row_from_an_earlier_pickup_address_stops_no_other_from_the_next_day(
+    shop: SandboxCarrier, quill: Sender, alice: User, moved: int
+) -> None:
+    """One that is refused each time must not keep the others from being booked."""
+    file, orders = risen(shop, quill, alice)
+    Order.objects.update(problem={"kind": "pickup_passed", "text": "-"}, pickup_date=dt.date(2026, 1, 5))
+    Order.objects.filter(pk=orders[moved].pk).update(pickup=orders[moved].pickup | {"line1": "1 Old Road"})
+    assert importing.book_next_day(file, by=alice, now=timezone.now()) == 2
+    assert Order.objects.get(status="draft") == orders[moved]
+    with pytest.raises(booking_rules.PickupMoved):
+        importing.book_next_day(file, by=alice, now=timezone.now())
+    assert shop.ledger("booked") == []
+
+
 @pytest.mark.parametrize("stop", [booking_rules.Paused, booking_rules.Suspended])
 def test_rows_booked_before_all_bookings_stopped_are_counted(
     shop: SandboxCarrier, quill: Sender, alice: User, stop: type[Exception], monkeypatch: pytest.MonkeyPatch

@@ -94,7 +94,9 @@ def test_our_days_follow_the_carriers_day_and_each_can_be_booked(
 def test_a_carrier_that_starts_later_than_our_calendar_decides(
     thursday_evening: None, rain: tuple[Sender, User]
 ) -> None:
-    quote = factories.quote(*rain, pickup=TUESDAY.isoformat())
+    receiver = factories.receiver(**factories.ADDRESSES["US"], country="US")
+    parcel = factories.details(rain[0], receiver=receiver)
+    quote = factories.quote(*rain, parcel=parcel, pickup=TUESDAY.isoformat())
     pickup = Party(**quote.details["pickup"])
     assert booking_rules.pickup_days(rain[0], pickup, timezone.now(), first=TUESDAY) == [TUESDAY, WEDNESDAY]
     with pytest.raises(booking_rules.PickupDayPassed):

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from orders.models import Order
 from orders.status.transitions import move_to
-from shipping_portal.accounts.models import Sender, User
+from shipping_portal.accounts.models import PickupAddress, Sender, User
 from tests import factories
 from tests.pages.typed import text
 
@@ -115,6 +115,24 @@ def test_agreeing_after_the_pickup_day_leads_to_another_day(page: Client, order:
         page.get(answer["Location"], follow=True)
     )
     assert Order.objects.get().status == "draft"
+
+
+@pytest.mark.parametrize(
+    ("status", "problem", "agreed"), [("draft", ROSE, "9.40 AUD"), ("not_booked", {}, "12.08 AUD")]
+)
+def test_agreeing_after_the_pickup_address_changed_leads_to_prices_from_there(
+    page: Client, order: Callable[..., Order], status: str, problem: dict[str, str], agreed: str
+) -> None:
+    """Otherwise the driver goes to where the business was when the parcel was made."""
+    made = order(status=status, problem=problem)
+    PickupAddress.objects.update(line1="99 New Road")
+    answer = page.post(f"/parcels/{made.uuid}/confirm/", {"agreed": agreed})
+    assert answer["Location"] == f"/parcels/new/?again={made.uuid}"
+    form = text(page.get(answer["Location"], follow=True))
+    assert "Your pickup address has changed since this price. Nothing was booked. Check prices again." in form
+    assert "From: 99 New Road" in form
+    made.refresh_from_db()
+    assert (made.status, made.due_at) == (status, None)
 
 
 PICKUP_PASSED = {"kind": "pickup_passed", "text": "Its pickup day came before the booking could be sent."}

@@ -294,6 +294,28 @@ def test_agreeing_that_books_only_some_says_what_to_do_about_the_others(
     assert sorted(Order.objects.values_list("status", flat=True)) == ["booking", "draft"]
 
 
+@pytest.mark.parametrize(("act", "moved"), [("agree", 1), ("agree", 2), ("next_day", 1), ("next_day", 2)])
+def test_rows_from_an_earlier_pickup_address_arent_booked_and_the_page_says_what_to_do(
+    quill: Sender, alice: User, visit: Visit, act: str, moved: int
+) -> None:
+    file = factories.import_file(quill, alice, state="booking")
+    offer = {**factories.OFFER, "amount": "99.00"}
+    rose = {"kind": "price_rose", "old": "12.08", "new": "99.00", "offer": offer}
+    problem = {"agree": rose, "next_day": {"kind": "pickup_passed", "text": "Its pickup day came."}}[act]
+    for _ in range(2):
+        order = factories.order(quill, alice, problem=problem)
+        factories.import_row(quill, alice, file=file, state="booked", problems={}, order=order)
+    Order.objects.filter(pk__in=list(Order.objects.values_list("pk", flat=True)[:moved])).update(
+        pickup=order.pickup | {"line1": "1 Old Road"}
+    )
+    seen = {"act": act, "price": [f"{one.uuid}|99.00 AUD" for one in Order.objects.all()]}
+    said = text(visit(alice).post(reverse("import", args=[file.uuid]), seen, follow=True))
+    assert "your pickup address has changed" in said.lower()
+    assert "Nothing was booked" in said
+    assert "Open one of them to" in said
+    assert Order.objects.filter(status="draft").count() == moved
+
+
 def test_rows_appear_and_count_as_they_are_checked(listed: Client, quill: Sender, alice: User) -> None:
     file = factories.import_file(quill, alice)
     ready_rows(file, "12.08")

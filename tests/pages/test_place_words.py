@@ -149,8 +149,9 @@ SAID = ["Postal code: is unknown.", "Province: is none.", "Pickup address, Postc
 def test_a_refusal_names_each_end_in_the_words_of_its_own_country(
     line: Meddler, quill: Sender, alice: User, refuses: str
 ) -> None:
+    parcel = factories.abroad(quill, receiver=factories.receiver(**IN_OTTAWA))
     order = bookings.submit(
-        quote=factories.quote(quill, alice, parcel=to_ottawa(quill)), code="STANDARD-PICKUP", by=alice,
+        quote=factories.quote(quill, alice, parcel=parcel), code="STANDARD-PICKUP", by=alice,
         form_token=uuid.uuid4(), pickup_date=None, now=timezone.now(),
     )  # fmt: skip
     if refuses == "quote":

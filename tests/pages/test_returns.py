@@ -12,7 +12,7 @@ from django.utils import timezone
 from orders.booking import bookings
 from orders.drafting import drafts, returning
 from orders.models import BookingAttempt, Draft, Order, Quote
-from shipping_portal.accounts.models import Receiver, Sender, User
+from shipping_portal.accounts.models import PickupAddress, Receiver, Sender, User
 from tests import factories
 from tests.pages.typed import text
 from tests.sandbox_carrier import SandboxCarrier
@@ -256,3 +256,94 @@ def test_a_viewer_and_a_bookkeeper_see_a_return_without_its_senders_contact(
         body = visit(person).get(f"/parcels/{made.uuid}/").content.decode()
         assert not re.search("noor.tamsin@|4 Sample Street|0491 570 156", body), person
     assert "Noor Tamsin" not in visit(bea).get(f"/parcels/{made.uuid}/").content.decode()
+
+
+# -- The pickup address changes, which is where a return ends -----------------------------------------
+
+
+def move() -> None:
+    PickupAddress.objects.update(line1="99 New Road")
+
+
+def draft_at(prices: str) -> Draft:
+    return Draft.objects.get(uuid=prices.split("/")[3])
+
+
+def test_a_return_priced_before_the_pickup_address_changed_is_priced_to_the_new_one(
+    page: Client, delivered: Order
+) -> None:
+    prices = press(page, delivered)
+    move()
+    assert book(page, prices)["Location"] == prices
+    assert "Your pickup address has changed since the price you saw" in text(page.get(prices))
+    assert not delivered.sent_back.exists()
+    book(page, prices)
+    assert delivered.sent_back.get().receiver_line1 == "99 New Road"
+    draft = draft_at(press(page, delivered))
+    assert draft.values["receiver_line1"] == "99 New Road"
+
+
+def test_a_return_is_booked_at_the_price_shown_while_the_pickup_address_stays(page: Client, delivered: Order) -> None:
+    """Also one with words for the driver, which the pickup address doesn't have."""
+    draft = draft_at(press(page, delivered))
+    typed = draft.values | {"delivery_choice": "signature", "delivery_place": "back door"}
+    answer = page.post(f"/parcels/drafts/{draft.uuid}/", {name: str(value) for name, value in typed.items()})
+    made = returned_from(page, answer["Location"])
+    assert (made.receiver_line1, made.receiver_instructions[-9:]) == ("12 Example Lane", "back door")
+
+
+def test_a_return_to_another_place_doesnt_follow_the_pickup_address(page: Client, delivered: Order) -> None:
+    draft = draft_at(press(page, delivered))
+    typed = {name: str(value) for name, value in draft.values.items()} | {"receiver_line1": "8 Repair Street"}
+    prices = page.post(f"/parcels/drafts/{draft.uuid}/", typed)["Location"]
+    move()
+    assert returned_from(page, prices).receiver_line1 == "8 Repair Street"
+
+
+def test_the_form_of_a_return_left_open_follows_the_pickup_address(page: Client, delivered: Order) -> None:
+    draft = draft_at(press(page, delivered))
+    typed = {name: str(value) for name, value in draft.values.items()} | {"weight_kg": "3"}
+    move()
+    assert "99 New Road" in page.get(f"/parcels/drafts/{draft.uuid}/").content.decode()
+    prices = page.post(f"/parcels/drafts/{draft.uuid}/", typed)["Location"]
+    assert returned_from(page, prices).receiver_line1 == "99 New Road"
+
+
+def test_a_return_goes_to_an_earlier_address_if_its_sender_insists(page: Client, delivered: Order) -> None:
+    draft = draft_at(press(page, delivered))
+    typed = {name: str(value) for name, value in draft.values.items()}
+    move()
+    for _ in range(2):  # the first post may be of a page from before the change
+        prices = page.post(f"/parcels/drafts/{draft.uuid}/", typed)["Location"]
+    assert returned_from(page, prices).receiver_line1 == "12 Example Lane"
+
+
+@pytest.mark.parametrize("status", ["draft", "not_booked"])
+def test_agreeing_to_a_return_that_would_end_at_an_earlier_address_begins_it_again(
+    page: Client, delivered: Order, status: str
+) -> None:
+    made = returned_from(page, press(page, delivered))
+    not_booked = {"status": status, "due_at": None, "reserved_on": None, "reserved": 0, "unbilled": 0}
+    Order.objects.filter(pk=made.pk).update(**not_booked)
+    agreed = {"agreed": str(made.price_to_confirm)}
+    move()
+    answer = page.post(f"/parcels/{made.uuid}/confirm/", agreed)
+    assert answer["Location"] == f"/parcels/new/?again={made.uuid}"
+    assert Order.objects.get(pk=made.pk).status == status
+    page.get(answer["Location"])
+    assert Draft.objects.latest("pk").values["receiver_line1"] == "99 New Road"
+    PickupAddress.objects.update(line1="12 Example Lane")
+    page.post(f"/parcels/{made.uuid}/confirm/", agreed)
+    assert Order.objects.get(pk=made.pk).status == "booking"
+
+
+def test_the_correction_of_a_return_ends_at_the_pickup_address_as_it_is_now(page: Client, delivered: Order) -> None:
+    made = returned(page, delivered)
+    move()
+    page.get(f"/parcels/{made.uuid}/replace/")
+    draft = Draft.objects.get(source="corrected")
+    assert draft.values["receiver_line1"] == "99 New Road"
+    typed = {name: str(value) for name, value in draft.values.items()}
+    prices = page.post(f"/parcels/drafts/{draft.uuid}/", typed)["Location"]
+    assert "12 Example Lane" in text(page.get(prices))
+    assert "99 New Road" in text(page.get(prices))

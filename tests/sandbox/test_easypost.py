@@ -174,6 +174,15 @@ def test_there_are_no_rates_abroad_without_customs(easypost):
     assert easypost.create(to_address=abroad, customs_info={"customs_items": [item]})["rates"] != []
 
 
+@pytest.mark.parametrize(("state", "is_sold"), [("AE", False), ("GU", False), ("PR", True), ("NY", True)])
+def test_a_label_to_a_military_post_or_the_pacific_is_not_sold_without_customs(easypost, state, is_sold):
+    there = {"name": "Noor Tamsin", **HOME, "state": state}
+    assert (easypost.buy(easypost.create(to_address=there)).status == 200) is is_sold
+    item = {"description": "Mug", "quantity": 1, "value": 9.5, "weight": 20}
+    declared = easypost.create(to_address=there, customs_info={"customs_items": [item]})
+    assert easypost.buy(declared).status == 200
+
+
 @pytest.mark.parametrize(
     ("body", "fields"),
     [

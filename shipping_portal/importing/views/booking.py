@@ -16,6 +16,7 @@ from orders.models.account import BOOKINGS
 from orders.views.responses import error_sentence, suspended_page
 from shipping_portal import sheets
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience, require_get_or_post
+from shipping_portal.accounts.models import Sender
 from shipping_portal.importing import booking as importing
 from shipping_portal.importing import checking, progress, shipped, shops, submitting
 from shipping_portal.importing.forms import BookAllForm
@@ -31,6 +32,16 @@ SOME_LEFT = (
 MOVED = (
     "Your pickup address has changed since these rows were checked. Rows checked again: {}. Nothing"
     " is booked yet."
+)
+OPEN_ONE = "Open one of them to book it at today's price, or on another day."
+OTHERS_LEFT = (
+    f"your pickup address has changed, or booking stopped before it came to them. {OPEN_ONE}"
+)
+REFUSED = (
+    booking_rules.Suspended,
+    booking_rules.Paused,
+    bookings.LimitReached,
+    booking_rules.PickupMoved,
 )
 
 
@@ -173,13 +184,11 @@ def _act(request: MemberRequest, file: Import) -> HttpResponse:
 def _book_next_day(request: MemberRequest, file: Import) -> None:
     try:
         importing.book_next_day(file, by=request.user, now=timezone.now())
-    except (
-        booking_rules.Suspended,
-        booking_rules.Paused,
-        bookings.LimitReached,
-        booking_rules.CarrierChanged,
-    ) as error:
-        messages.error(request, error_sentence(error, request.sender))
+    except (*REFUSED, booking_rules.CarrierChanged) as error:
+        messages.error(request, _refusal(error, request.sender))
+    else:
+        if left := progress.day_passed(file).count():
+            messages.info(request, f"Nothing was booked for {left} of them: {OTHERS_LEFT}")
 
 
 def _agree(request: MemberRequest, file: Import) -> None:
@@ -187,18 +196,19 @@ def _agree(request: MemberRequest, file: Import) -> None:
     prices = {order: price for order, _, price in pairs}
     try:
         agreed = importing.agree(file, prices, by=request.user, now=timezone.now())
-    except (
-        booking_rules.Suspended,
-        booking_rules.Paused,
-        bookings.LimitReached,
-        booking_rules.PickupDayPassed,
-    ) as error:
-        messages.error(request, error_sentence(error, request.sender))
+    except (*REFUSED, booking_rules.PickupDayPassed) as error:
+        messages.error(request, _refusal(error, request.sender))
     else:
         if agreed < len(prices):
             messages.info(
                 request,
                 f"{agreed} of {len(prices)} were booked by this. Nothing was booked for the others:"
-                " they changed meanwhile, their pickup day has passed, or booking stopped on the"
-                " way. Open one of them to book it at today's price, or on another day.",
+                f" they changed, their pickup day has passed, {OTHERS_LEFT}",
             )
+
+
+def _refusal(error: Exception, sender: Sender) -> str:
+    if isinstance(error, booking_rules.PickupMoved):
+        moved = "Your pickup address has changed since these were priced. Nothing was booked."
+        return f"{moved} {OPEN_ONE}"
+    return error_sentence(error, sender)

@@ -5,6 +5,7 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 CENT = Decimal("0.01")
+CUSTOMS_AT_HOME = ("AA", "AE", "AP", "AS", "GU", "MP")
 COMPLETE = ("street1", "city", "zip", "country")
 
 
@@ -70,6 +71,13 @@ def lacks_customs(body: dict[str, Any]) -> bool:
     """Return whether the shipment crosses a border without a list of its contents."""
     countries = {_object(body, name).get("country") for name in ("from_address", "to_address")}
     return len(countries) > 1 and not _object(body, "customs_info").get("customs_items")
+
+
+def lacks_customs_at_home(body: dict[str, Any]) -> bool:
+    """Return whether a parcel to or from a US military post or the Pacific has no contents."""
+    states = {_object(body, name).get("state") for name in ("from_address", "to_address")}
+    is_asked = len(states) > 1 and any(state in CUSTOMS_AT_HOME for state in states)
+    return is_asked and not _object(body, "customs_info").get("customs_items")
 
 
 def _object(body: dict[str, Any], name: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import Any
 
 from shipping_portal.sandbox.easypost.config import Config, Settings
-from shipping_portal.sandbox.easypost.rates import rates_for
+from shipping_portal.sandbox.easypost.rates import lacks_customs_at_home, rates_for
 from shipping_portal.sandbox.easypost.wire import Refusal, not_found
 from shipping_portal.sandbox.ledger import Ledger
 
@@ -176,6 +176,11 @@ class Shipments:
             errors = (("to_address.name", "or company is required"),)
             raise Refusal(
                 422, "SHIPMENT.MISSING_INFORMATION", "Address information is missing.", errors
+            )
+        if lacks_customs_at_home(shipment.body):
+            errors = (("customs_info", "is required"),)
+            raise Refusal(
+                422, "SHIPMENT.POSTAGE.FAILURE", "Customs information is required.", errors
             )
         return rate
 
