@@ -11,10 +11,10 @@ from tools.count_nodes import function_lengths, nodes_by_room, product_files
 
 # Syntax nodes. A budget is at least what is there, and at most 2 % more: set it 1 % above.
 BUDGETS = {
-    "orders": 57_600,
+    "orders": 57_650,
     "shipping_portal/importing": 29_550,
-    "shipping_portal/staff": 26_870,
-    "shipping_portal/accounts": 36_330,
+    "shipping_portal/staff": 26_900,
+    "shipping_portal/accounts": 36_350,
     "shipping_portal/billing": 24_050,
     "shipping_portal/carrier": 19_950,
     "tracking": 14_120,
@@ -24,7 +24,7 @@ BUDGETS = {
     "shipping_portal": 3_330,
     "shipping_portal/ops": 3_445,
     "shipping_portal/jobs": 3_690,
-    "shipping_portal/http": 1_170,
+    "shipping_portal/http": 1_185,
     "shipping_portal/db": 2_060,
     "shipping_portal/formats": 72,
 }

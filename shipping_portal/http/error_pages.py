@@ -35,28 +35,19 @@ def bad_request(request: HttpRequest, exception: Exception | None = None) -> Htt
 
 def server_error(request: HttpRequest) -> HttpResponse:
     """Show the log's request id, to quote to the operator."""
-    return HttpResponse(
-        render_to_string(
-            "500.html",
-            {"request_id": getattr(request, "id", ""), "contact_email": settings.CONTACT_EMAIL},
-        ),
-        status=500,
-    )
+    context = {"request_id": getattr(request, "id", ""), "contact_email": settings.CONTACT_EMAIL}
+    return HttpResponse(render_to_string("500.html", context), status=500)
 
 
 def denied(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     security_events.record_event(
         "denied", request, user=_person_of(request), detail=request.path[:200]
     )
-    return render(
-        request,
-        "403.html",
-        {
-            "is_from_elsewhere": isinstance(exception, FromElsewhere),
-            "only_looks": isinstance(exception, OnlyLooking),
-        },
-        status=403,
-    )
+    why = {
+        "is_from_elsewhere": isinstance(exception, FromElsewhere),
+        "only_looks": isinstance(exception, OnlyLooking),
+    }
+    return render(request, "403.html", why, status=403)
 
 
 def too_many_requests(request: HttpRequest) -> HttpResponse:

@@ -12,7 +12,7 @@ from orders.models import Order
 from shipping_portal.accounts.adminkit.filters import on_day
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.formats import admin_time
-from shipping_portal.staff import erasing
+from shipping_portal.staff import erasing, queues
 from shipping_portal.staff.admin.orders import midnight
 from tests import factories
 from tests.pages.typed import text
@@ -47,6 +47,13 @@ def test_a_day_when_the_clocks_go_back_includes_the_repeated_hour(settings: Sett
     settings.TIME_ZONE = "America/Santiago"
     first, last = ends("2026-04-04")
     assert round((last - first).total_seconds() / 3600, 3) == 25
+
+
+def test_which_pickups_failed_does_not_depend_on_the_operators_zone(settings: Settings) -> None:
+    now = dt.datetime(2026, 11, 24, 13, 30, tzinfo=dt.UTC)
+    in_utc = str(Order.objects.filter(queues.futile_pickups(now)).query)
+    settings.TIME_ZONE = "Australia/Melbourne"
+    assert str(Order.objects.filter(queues.futile_pickups(now)).query) == in_utc
 
 
 @pytest.mark.usefixtures("melbourne")

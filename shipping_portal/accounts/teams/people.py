@@ -67,9 +67,8 @@ def move_person(
 ) -> None:
     """Move a person to the business with this number. Sign-on never does this by itself."""
     _refuse_beyond_reach(person, by)
-    target = Sender.objects.filter(
-        pk=Sender.pk_of(number) or 0, closed_at=None, erased_at=None
-    ).first()
+    key = Sender.pk_of(number) or 0
+    target = Sender.objects.filter(pk=key, closed_at=None, erased_at=None).first()
     if target is None:
         raise Refused("No open account has this number.")
     if person.is_staff:
