@@ -66,8 +66,8 @@ def test_a_database_lost_before_any_view_gives_503_too(
     assert client.get("/admin/").status_code == 503
 
 
-@pytest.mark.parametrize(("error", "status"), [(OperationalError, 503), (InterfaceError, 503), (DatabaseError, 400)])
-def test_a_database_lost_while_saving_the_session_gives_503_and_a_deleted_session_400(
+@pytest.mark.parametrize(("error", "status"), [(OperationalError, 503), (InterfaceError, 503), (DatabaseError, 302)])
+def test_a_database_lost_while_saving_the_session_gives_503_and_a_deleted_session_the_login_page(
     client: Client, db: None, monkeypatch: pytest.MonkeyPatch, error: type[DatabaseError], status: int
 ) -> None:
     client.raise_request_exception = False
