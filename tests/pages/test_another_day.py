@@ -120,9 +120,9 @@ def waiting_for_a_day() -> list[Order]:
 
 
 def test_without_a_link_a_futile_pickup_is_the_operators_job_until_a_later_day_is_known(
-    order: Callable[..., Order],
+    quill: Sender, order: Callable[..., Order]
 ) -> None:
-    today = timezone.now().date()
+    today = timezone.now().astimezone(quill.tzinfo).date()
     made = order("pickup_futile", carrier_pickup_date=today)
     order("pickup_missed")
     order("in_transit")
