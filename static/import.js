@@ -4,6 +4,8 @@
 const upload = document.querySelector("form[enctype] input[type=file]");
 const grid = document.getElementById("grid");
 const EVERY = 2000;
+// The page that refuses Book or a rate has their address, which can't be asked again.
+if (grid && !window.location.pathname.endsWith("/check/")) window.history.replaceState(null, "", "../check/");
 
 if (upload) {
   const drop = upload.closest(".drop");

@@ -94,8 +94,10 @@ class ListQuery:
         return listing.narrow_orders(orders, self.filters)
 
     def link(self, **changes: str | None) -> str:
-        """Return this list's address with changes. None removes a key."""
+        """Return this list's address with changes. None removes a key and closes the saved view."""
         query = self.query.copy()
+        if self.kept and None not in changes.values():
+            query["view"] = self.kept.slug
         for name, value in changes.items():
             query.pop(name, None)
             if value is not None:
@@ -166,7 +168,7 @@ LINKS: dict[str, dict[str, str | None]] = {
     "all": {"select": "all"},
     "none": {},
     "unfiltered": dict.fromkeys(("q", *listing.FILTERS)),
-    **{sort: {"sort": None if sort == "newest" else sort} for sort in listing.SORTS},
+    **{sort: {"sort": sort} for sort in listing.SORTS},
 }
 
 

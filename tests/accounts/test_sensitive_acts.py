@@ -79,6 +79,15 @@ def test_right_after_the_password_an_action_does_not_need_it_again(
     assert not answer.get("Location", "").startswith("/accounts/reauthenticate/"), act
 
 
+def test_an_error_shown_after_the_password_keeps_the_pages_links(things: dict[str, Any], alice: User) -> None:
+    browser = browser_of(alice, minutes=50)
+    asked = browser.post("/settings/team/", {"email": "no address", "role": "owner"})
+    shown = browser.post(asked["Location"], {"password": factories.PASSWORD})
+    assert (shown.status_code, "All activity" in shown.content.decode()) == (422, True)
+    assert shown.request["PATH_INFO"] == "/accounts/reauthenticate/"
+    assert 'href="/settings/team/?activity=all#activity-title"' in shown.content.decode()
+
+
 def test_the_typed_action_is_done_after_the_password_is_given(
     things: dict[str, Any], alice: User, quill: Sender
 ) -> None:

@@ -176,6 +176,15 @@ def test_a_row_that_could_not_be_saved_is_sent_again_when_it_is_left_again(log_i
     expect(page.get_by_role("button", name=re.compile("^Book 1 parcel"))).to_be_visible()
 
 
+def test_a_refused_booking_stays_at_the_address_of_the_check(log_in: Open, file: Path) -> None:
+    page = log_in("sender")
+    checked(page, file, numbered("refused", 1))
+    page.locator("#book-all [name=rule]").evaluate("rule => { rule.value = 'none'; }")
+    page.get_by_role("button", name="Book 1 parcel").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("orders.csv")
+    expect(page).to_have_url(re.compile(r"/check/$"))
+
+
 def test_one_place_is_applied_to_rows_like_it(log_in: Open, file: Path) -> None:
     page = log_in("sender", width=360)
     checked(page, file, numbered("PLACE", 3, postcode="3056"))

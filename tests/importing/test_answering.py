@@ -13,7 +13,7 @@ from shipping_portal.importing.models import ColumnMapping, Import, ImportRow
 from tests import factories
 from tests.orders.test_importing import GOOD, HEADER, work_off
 from tests.pages.test_imports import check_page
-from tests.pages.typed import text
+from tests.pages.typed import dead_links, text
 from tests.sandbox_carrier import SandboxCarrier
 
 pytestmark = pytest.mark.django_db
@@ -165,8 +165,10 @@ def test_an_invalid_rate_is_refused_at_its_field(
 ) -> None:
     header, row = ABROAD_HEADER, ABROAD
     file = take(header, row.format(number="1", value="USD 100.00"))
-    answer = visit(alice).post(reverse("answer_import", args=[file.uuid]), {"code": "USD", "rate": rate})
+    page = visit(alice)
+    answer = page.post(reverse("answer_import", args=[file.uuid]), {"code": "USD", "rate": rate})
     assert answer.status_code == 422
+    assert dead_links(page, answer) == []
     assert 'id="rate-USD_error"' in answer.content.decode()
     assert states(file) == ["fix"]
 

@@ -3,9 +3,12 @@
 import csv
 import datetime as dt
 import io
+import re
 from collections.abc import Callable
+from html import unescape
 from itertools import pairwise
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
 from django.test import Client
@@ -221,6 +224,20 @@ def test_a_view_is_saved_for_yourself_or_for_the_team(
     assert visit(bob).post("/parcels/views/late-2/delete/").status_code == 404
     page.post("/parcels/views/late-2/delete/")
     assert not SavedView.objects.exists()
+
+
+def test_a_saved_view_stays_open_when_it_is_paged_sorted_or_selected(page: Client, order: Callable[..., Order]) -> None:
+    for _ in range(51):
+        order(printed_at=timezone.now())
+    order()
+    page.post("/parcels/views/", {"name": "Mine", "query": "printed=yes"})
+    first = page.get("/parcels/?view=mine").content.decode()
+    for words in ("Older", "Select all 51", "Reference"):
+        link = re.search(rf'href="([^"]+)"[^>]*>\s*{words}', first)
+        assert link, words
+        shown = page.get(f"/parcels/{unescape(link[1])}")
+        assert "Delete the view “Mine”" in text(shown), words
+        assert (shown.context["count"], shown.context["list_query"].filters) == (51, {"printed": ANY}), words
 
 
 def test_a_view_saved_twice_is_stored_once(page: Client, order: Callable[..., Order]) -> None:

@@ -3,6 +3,7 @@
 import re
 from html import unescape
 from typing import Any
+from urllib.parse import urljoin
 
 from django.http import HttpResponse
 from django.test import Client
@@ -88,3 +89,12 @@ def value_of(answer: HttpResponse, name: str) -> str:
 def beside(page: Client, values: dict[str, Any]) -> HttpResponse:
     """Return the prices column beside the form, as the page's script gets it."""
     return HttpResponse(page.post("/parcels/new/", values, headers=BY_SCRIPT).json()["html"])
+
+
+def dead_links(client: Client, answer: Any) -> list[str]:
+    """Return the page's relative links, and its searches without an address, that lead nowhere from where it is."""
+    page = answer.content.decode()
+    links = re.findall(r'<a\b[^>]*\bhref="([?.][^"]*)"', page)
+    links += ["" for form in re.findall(r"<form\b[^>]*>", page) if 'method="get"' in form and "action=" not in form]
+    addresses = {urljoin(answer.request["PATH_INFO"], unescape(link)) for link in links}
+    return sorted(address for address in addresses if client.get(address).status_code >= 400)

@@ -12,6 +12,7 @@ from shipping_portal.accounts.login.encryption import decrypt
 from shipping_portal.accounts.models import Audit, Sender, User, WebhookEndpoint, WebhookEvent
 from shipping_portal.accounts.webhooks.endpoints import MOST
 from tests import factories
+from tests.pages.typed import dead_links
 
 pytestmark = pytest.mark.django_db
 Visit = Callable[[User], Client]
@@ -86,6 +87,14 @@ def test_a_new_secret_is_shown_once_and_the_old_one_ends_a_day_later(owner: Clie
     assert decrypt(endpoint.old_secret) == endpoint.text
     assert dt.timedelta(hours=23) < endpoint.old_secret_ends_at - timezone.now() <= dt.timedelta(hours=24)
     assert Audit.objects.filter(action="webhook secret rotated").count() == 1
+
+
+def test_the_log_can_be_paged_from_the_page_with_a_new_secret(owner: Client, endpoint: WebhookEndpoint) -> None:
+    for _ in range(51):
+        done(endpoint)
+    page = owner.post(f"{PAGE}{endpoint.pk}/secret/")
+    assert "Older" in page.content.decode()
+    assert dead_links(owner, page) == []
 
 
 def test_buttons_pause_resume_test_and_remove_an_endpoint(owner: Client, endpoint: WebhookEndpoint) -> None:
