@@ -1,6 +1,7 @@
 """The ZIP of originals: the carrier's exact bytes, what it contains and leaves out, and who downloaded it."""
 
 import csv
+import datetime as dt
 import io
 import logging
 import subprocess
@@ -136,6 +137,23 @@ def test_chosen_parcels_without_a_label_are_named_with_the_reason(
     assert "SGONE1: Cancelling." in left_out
     assert "SBARE1: The carrier hasn't given us its label yet." in left_out
     assert "SOLD11: Its label was kept for as long as we keep labels" in left_out
+
+
+@pytest.mark.parametrize(
+    ("asked", "missing"), [("both", ["cropped"]), ("cropped", ["cropped"]), ("full", []), ("", [])]
+)
+def test_a_missing_size_is_named_and_fetched_soon(
+    order: Order, alice: User, visit: Visit, asked: str, missing: list[str]
+) -> None:
+    later = timezone.now() + dt.timedelta(minutes=5)
+    Label.objects.create(order=order, size="cropped", is_spare=True, due_at=later)
+    found = archive(visit(alice).get(f"{ZIP}?size={asked}"))
+    assert [n for n in found.namelist() if n.endswith(".pdf")] == ["full-page/01_S7K2QX_NAIR_3056.pdf"]
+    named = found.read("NOT-INCLUDED.txt").decode() if "NOT-INCLUDED.txt" in found.namelist() else ""
+    assert named.splitlines() == [
+        f"S7K2QX {size}: The carrier hasn't given us this size. The other one is included." for size in missing
+    ]
+    assert Label.objects.filter(is_spare=False, due_at__lt=later).exists() == bool(missing)
 
 
 def test_a_parcel_cancelled_while_the_zip_is_written_is_left_out(
