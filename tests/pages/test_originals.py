@@ -8,6 +8,7 @@ import subprocess
 import tracemalloc
 import zipfile
 from collections.abc import Callable
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -195,6 +196,23 @@ def test_nothing_to_download_leads_to_the_bench_and_says_so(alice: User, visit: 
     answer = visit(alice).get(ZIP, follow=True)
     assert answer.redirect_chain == [("/parcels/print/", 302)]
     assert "There is no label to download here" in answer.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"state": "withheld"}, "We are asking the carrier whether it is still booked."),
+        ({"is_worthless": True}, "Its label is worthless"),
+        ({"purged_at": timezone.now()}, "Its label was kept for as long as we keep labels, and is gone."),
+        ({"state": "pending"}, "The carrier hasn't given us its label yet."),
+    ],
+)
+def test_a_parcel_without_a_label_to_download_says_why(
+    order: Order, alice: User, visit: Visit, changes: dict[str, object], why: str
+) -> None:
+    Label.objects.update(**changes)
+    page = visit(alice).get(f"{ZIP}?order={order.uuid}", follow=True).content.decode()
+    assert f"There is no label to download here. {why}" in unescape(page)
 
 
 @pytest.mark.parametrize("who", ["bea", "vic", "bob"])
