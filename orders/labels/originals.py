@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import IO
 
 from orders.labels.fetching import want_spare
+from orders.labels.printing import has_worthless_label
 from orders.models import Label, LabelBytes, Order
 from shipping_portal import sheets
 from shipping_portal.accounts.models import Audit, User
@@ -117,7 +118,7 @@ def _wanted_labels(
 def why_none(order: Order) -> str:
     if not order.is_booked:
         return f"{order.get_status_display()}. It has no label to use."
-    if any(label.is_worthless for label in order.labels.all()):
+    if has_worthless_label(order):
         return WORTHLESS
     if any(label.state == Label.State.WITHHELD for label in order.labels.all()):
         return (
@@ -137,21 +138,17 @@ def serve_label(label: Label, order: Order, contents: Contents, *, at: dt.dateti
         return label.serve(at=at)
     except LabelBytes.DoesNotExist:
         # It was cancelled, purged or withdrawn while the others were being sent.
-        contents.missing.append(
-            f"{order} {FOLDERS[label.size]}: It is no longer booked, or its label is gone."
-        )
+        why = "It is no longer booked, or its label is gone."
     except OutOfReach:
         log.warning("label %s of order %s can't be read now", label.size, label.order_id)
-        contents.missing.append(
-            f"{order} {FOLDERS[label.size]}: We couldn't read the file right now. Download it again"
-            " in a few minutes."
-        )
+        why = "We couldn't read the file right now. Download it again in a few minutes."
     except Label.Damaged:
         log.error("label %s of order %s does not match its sha256", label.size, label.order_id)
-        contents.missing.append(
-            f"{order} {FOLDERS[label.size]}: The file no longer matches the carrier's original, so"
-            " it is left out. Contact us and quote the reference."
+        why = (
+            "The file no longer matches the carrier's original, so it is left out. Contact us and"
+            " quote the reference."
         )
+    contents.missing.append(f"{order} {FOLDERS[label.size]}: {why}")
     return None
 
 
