@@ -291,7 +291,7 @@ def trouble_of(error: urllib.error.HTTPError) -> Trouble:
     """Return what an error of the portal means."""
     try:
         words = str(json.loads(error.read(10_000))["detail"])
-    except (ValueError, KeyError, TypeError, OSError):
+    except (ValueError, KeyError, TypeError, OSError, http.client.HTTPException):
         words = f"It answered {error.code}."
     if error.code in {401, 403}:
         return Refused(f"The portal refuses: {words}")
@@ -455,7 +455,10 @@ def ipp(server: str, operation: int, attributes: list[Any]) -> list[dict[str, An
     body = struct.pack(">BBHI", 2, 0, operation, 1) + b"\x01"
     body += b"".join(written(*one) for one in first + attributes) + b"\x03"
     host = "localhost" if server.startswith("/") else server
-    connection = http.client.HTTPConnection(host, timeout=TIMEOUT)
+    try:
+        connection = http.client.HTTPConnection(host, timeout=TIMEOUT)
+    except http.client.InvalidURL:
+        raise Trouble(f"CUPS can't be reached: its server is called {server!r}.") from None
     try:
         if server.startswith("/"):
             connection.sock = socket.socket(socket.AF_UNIX)
@@ -475,7 +478,7 @@ def ipp(server: str, operation: int, attributes: list[Any]) -> list[dict[str, An
         if answer.status != 200 or status >= 0x0400:
             raise Trouble(f"CUPS refused to answer ({answer.status}, {status:#06x}).")
         return objects_in(content)
-    except (struct.error, IndexError, UnicodeError):
+    except (struct.error, IndexError, KeyError, UnicodeError):
         raise Trouble("CUPS sent an answer that can't be read.") from None
 
 

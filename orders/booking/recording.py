@@ -125,7 +125,7 @@ def accept(attempt: BookingAttempt, booked: Booked, *, at: dt.datetime) -> None:
         order.account.stop(ONLY_A_TEST, at)
     elif is_awaited:
         order.account.note_answer(at)
-    elif order.is_held and order.carrier_reference != booked.reference:
+    elif order.is_held and not is_same(order.carrier_reference or "", booked.reference):
         # One key got two references, so this carrier's repeats can't be trusted.
         CarrierAccount.objects.filter(pk=order.account_id, replays_off_at=None).update(
             replays_off_at=at

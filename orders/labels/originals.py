@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import IO
 
+from orders.labels.fetching import want_spare
+from orders.labels.printing import has_worthless_label
 from orders.models import Label, LabelBytes, Order
 from shipping_portal import sheets
 from shipping_portal.accounts.models import Audit, User
@@ -20,6 +22,7 @@ log = logging.getLogger(__name__)
 
 FOLDERS = {"full": "full-page", "cropped": "cropped"}
 WORTHLESS = "Its label is worthless: it was made with a test key, and no carrier takes it."
+OTHER_SIZE = "The carrier hasn't given us this size. The other one is included."
 HEADS = (
     "No",
     "File",
@@ -78,7 +81,7 @@ def _label_files(
 ) -> Iterator[tuple[str, Label, bytes]]:
     for number, order in enumerate(orders, 1):
         name = file_name(order, number, of=len(orders))
-        for label in _wanted_labels(order, sizes, contents):
+        for label in _wanted_labels(order, sizes, contents, at=at):
             content = serve_label(label, order, contents, at=at)
             if content is not None:
                 path = f"{FOLDERS[label.size]}/{name}"
@@ -98,20 +101,24 @@ def _audit_label(label: Label, *, by: User, at: dt.datetime) -> None:
     )
 
 
-def _wanted_labels(order: Order, sizes: tuple[str, ...], contents: Contents) -> list[Label]:
-    """Return the stored labels of these sizes, or else of any size."""
-    ready = [label for label in order.labels.all() if label.is_printable]
-    found = [label for size in sizes for label in ready if label.size == size] or ready[:1]
-    if not order.is_booked or not found:
+def _wanted_labels(
+    order: Order, sizes: tuple[str, ...], contents: Contents, *, at: dt.datetime
+) -> list[Label]:
+    """Return the stored labels of these sizes, or else of any size. A missing size is fetched."""
+    ready = {label.size: label for label in order.labels.all() if label.is_printable}
+    if not order.is_booked or not ready:
         contents.missing.append(f"{order}: {why_none(order)}")
         return []
-    return found
+    if missing := [FOLDERS[size] for size in sizes if size not in ready]:
+        contents.missing.append(f"{order} {missing[0]}: {OTHER_SIZE}")
+        want_spare(order, at)
+    return [ready[size] for size in sizes if size in ready] or list(ready.values())
 
 
 def why_none(order: Order) -> str:
     if not order.is_booked:
         return f"{order.get_status_display()}. It has no label to use."
-    if any(label.is_worthless for label in order.labels.all()):
+    if has_worthless_label(order):
         return WORTHLESS
     if any(label.state == Label.State.WITHHELD for label in order.labels.all()):
         return (
@@ -131,21 +138,17 @@ def serve_label(label: Label, order: Order, contents: Contents, *, at: dt.dateti
         return label.serve(at=at)
     except LabelBytes.DoesNotExist:
         # It was cancelled, purged or withdrawn while the others were being sent.
-        contents.missing.append(
-            f"{order} {FOLDERS[label.size]}: It is no longer booked, or its label is gone."
-        )
+        why = "It is no longer booked, or its label is gone."
     except OutOfReach:
         log.warning("label %s of order %s can't be read now", label.size, label.order_id)
-        contents.missing.append(
-            f"{order} {FOLDERS[label.size]}: We couldn't read the file right now. Download it again"
-            " in a few minutes."
-        )
+        why = "We couldn't read the file right now. Download it again in a few minutes."
     except Label.Damaged:
         log.error("label %s of order %s does not match its sha256", label.size, label.order_id)
-        contents.missing.append(
-            f"{order} {FOLDERS[label.size]}: The file no longer matches the carrier's original, so"
-            " it is left out. Contact us and quote the reference."
+        why = (
+            "The file no longer matches the carrier's original, so it is left out. Contact us and"
+            " quote the reference."
         )
+    contents.missing.append(f"{order} {FOLDERS[label.size]}: {why}")
     return None
 
 

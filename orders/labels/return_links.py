@@ -12,8 +12,9 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.urls import reverse
 
+from orders.labels.originals import why_none
 from orders.labels.printing import WITH_THE_SENDER, label_of
-from orders.models import Order, ReturnLink
+from orders.models import LabelBytes, Order, ReturnLink
 from orders.models.statuses import Status
 from shipping_portal.accounts.models import Audit, User
 from shipping_portal.accounts.teams.team import token_hash
@@ -62,7 +63,7 @@ def why_no_link(order: Order) -> str:
         return "Only a return's label can be given away."
     if not order.is_booked or order.progress not in WITH_THE_SENDER:
         return "Its label isn't needed any more."
-    return "" if label_of(order) else "The carrier is still making its label."
+    return "" if label_of(order) else why_none(order)
 
 
 def find_return_link(token: str, now: dt.datetime) -> ReturnLink | None:
@@ -76,9 +77,9 @@ def use_return_link(link: ReturnLink, now: dt.datetime) -> bytes | None:
     Raises what Label.serve raises; the link then stays good.
     """
     label = label_of(link.order)
-    content = label.serve(at=now) if label else None
-    if content is None:
-        return None
+    if label is None:  # withheld after a restore
+        raise LabelBytes.DoesNotExist
+    content = label.serve(at=now)
     with transaction.atomic():
         # The condition joins the order, so PostgreSQL wouldn't reread the link after waiting.
         order = Order.locked(link.order_id)

@@ -259,9 +259,8 @@ def originals_zip(request: MemberRequest) -> HttpResponse | StreamingHttpRespons
         return too_many_labels(request)
     orders = _in_order(_chosen_labels(request, query), query)
     if not any(printing.label_of(order) for order in orders):
-        messages.info(
-            request, "There is no label to download here. The carrier may still be making it."
-        )
+        why = sorted({originals.why_none(order) for order in orders})
+        messages.info(request, " ".join(["There is no label to download here.", *why]))
         return redirect("print_queue")
     now = timezone.now()
     sizes = SIZES.get(query.get("size", ""), SIZES[request.sender.label_size])

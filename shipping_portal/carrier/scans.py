@@ -129,7 +129,8 @@ def _is_place(value: object, contract: Contract) -> bool:
 
 
 def _read_reference(value: object, contract: Contract) -> str:
-    reference = contract.reference_in(value)
+    """Return the reference, without blanks around it. Its case is the carrier's: polls use it."""
+    reference = contract.reference_in(value.strip() if isinstance(value, str) else value)
     if value is not None and not reference:
         raise BadScan("the reference has another shape than the contract's")
     return reference

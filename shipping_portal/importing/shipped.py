@@ -31,7 +31,9 @@ EBAY = {
 
 
 class Upload(NamedTuple):
-    """One shop's upload columns: text, facts of the parcel in braces, our columns in brackets.
+    """One shop's upload columns: text, facts in braces, the file's columns in brackets.
+
+    The file's are named, or numbered from 0: two may have the same name.
 
     `item`: the upload needs a line for each row with something in this column of its file, or for
     every row (""), or for each parcel (None).
@@ -81,7 +83,7 @@ UPLOADS = {
 
 def upload_of(file: Import) -> Upload:
     """Return the columns for this file's shop, or the file's own with three more."""
-    own = {name: f"[{normalise_name(name)}]" for name in file.header}
+    own = {name: f"[{place}]" for place, name in enumerate(file.header)}
     return UPLOADS.get(shops.find_shop(file.header)) or Upload(own | MORE, item="")
 
 
@@ -98,12 +100,13 @@ def lines(file: Import, upload: Upload) -> Iterator[list[str]]:
 def _lines(head: ImportRow, order: Order, file: Import, upload: Upload) -> Iterator[list[str]]:
     rows = [
         dict(zip(map(normalise_name, file.header), row.cells, strict=False))
+        | {str(place): cell for place, cell in enumerate(row.cells)}
         for row in head.of_parcel
     ]
     wanted = (
         rows[:1]
         if upload.item is None
-        else [cells for cells in rows if cells.get(upload.item, "x")]
+        else [cells for cells in rows if not upload.item or cells.get(upload.item, "x")]
     )
     facts = _facts(order)
     for cells in wanted or rows[:1]:

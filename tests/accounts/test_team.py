@@ -131,7 +131,7 @@ def test_somebody_with_a_login_logs_in_first(page: Client, visit: Callable[[User
 def test_an_invitation_is_for_its_own_address_only(page: Client, visit: Callable[[User], Client]) -> None:
     answer = visit(factories.user("other@quill.example")).post(invite(page))
     assert answer.status_code == 409
-    assert "This invitation is for wren@quill.example." in text(answer)
+    assert "This invitation is for wren@quill.example. Log out, then open its link again." in text(answer)
 
 
 def test_one_person_belongs_to_one_account(page: Client, bob: User, visit: Callable[[User], Client]) -> None:

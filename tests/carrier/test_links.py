@@ -63,6 +63,12 @@ def test_a_link_in_the_reply_is_fetched_each_time(client, far_side):
     assert far_side.asked[0].target == f"/api/orders/{ORDER_ID}"
 
 
+def test_a_reply_may_spell_the_reference_in_another_case(client, far_side):
+    url = f"{far_side.url}/page?ref=Sq7k2m&token=abc"
+    far_side.answers(reply(200, order(carrier_reference="Sq7k2m", authorised_tracking_url=url)))
+    assert ask(client({"link": "response"})) == url
+
+
 def test_a_link_to_a_host_in_the_contract_is_allowed(client, far_side):
     url = "https://track.carrier.example/?token=abc"
     far_side.answers(reply(200, order(authorised_tracking_url=url)))

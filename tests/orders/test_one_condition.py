@@ -36,7 +36,7 @@ from orders.restoring import comparing
 from orders.status.transitions import move_to
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier.errors import AccountStopped, NotSent, Rejected
-from shipping_portal.carrier.messages import LabelFile
+from shipping_portal.carrier.messages import Booked, LabelFile
 from shipping_portal.jobs import dead_letters
 from shipping_portal.jobs.models import UNDER_WAY, DeadLetter
 from tests import factories
@@ -199,6 +199,25 @@ def test_the_time_replays_were_first_turned_off_is_kept(order: Order, at: dt.dat
         stays(order.account, {"replays_off_at": at}, lambda: recording.accept(attempt, booked, at=NOW))  # type: ignore[arg-type]
     order.account.refresh_from_db()
     assert order.account.replays_off_at == at
+
+
+@pytest.mark.parametrize(("reference", "are_off"), [("sq7k2m", False), ("SQ7K2M", False), ("SQ7K2N", True)])
+def test_only_another_reference_turns_replays_off(order: Order, reference: str, are_off: bool) -> None:
+    Order.objects.filter(pk=order.pk).update(carrier_reference="SQ7K2M")
+    attempt = BookingAttempt.objects.create(
+        order=order,
+        generation=1,
+        key=uuid.uuid4(),
+        body=b"{}",
+        body_sha256="0" * 64,
+        sent_at=NOW,
+        lease_until=NOW,
+        state="accepted",
+    )
+    booked = Booked("id-1", reference, "Booked", (), None, None, (), "", "", 200, b"{}")
+    recording.accept(attempt, booked, at=NOW)
+    order.account.refresh_from_db()
+    assert (order.account.replays_off_at is not None) == are_off
 
 
 def test_a_replacement_that_ended_is_not_ended_again(order: Order, alice: User) -> None:

@@ -122,6 +122,10 @@ def test_a_label_being_checked_after_a_restore_is_not_served(label: Label, alice
     answer = visit(alice).get(address(label))
     assert answer.status_code == 404
     assert b"%PDF" not in answer.content
+    assert "asking the carrier whether this parcel is still booked" in text(answer)
+    assert "Don't use a label you printed before, and don't book it again." in text(answer)
+    assert "The parcel is booked" not in text(answer)
+    assert "is making it" not in text(answer)
 
 
 @pytest.mark.parametrize("size", ["a5", "full.pdf", "cropped"])

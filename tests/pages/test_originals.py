@@ -1,12 +1,14 @@
 """The ZIP of originals: the carrier's exact bytes, what it contains and leaves out, and who downloaded it."""
 
 import csv
+import datetime as dt
 import io
 import logging
 import subprocess
 import tracemalloc
 import zipfile
 from collections.abc import Callable
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -138,6 +140,23 @@ def test_chosen_parcels_without_a_label_are_named_with_the_reason(
     assert "SOLD11: Its label was kept for as long as we keep labels" in left_out
 
 
+@pytest.mark.parametrize(
+    ("asked", "missing"), [("both", ["cropped"]), ("cropped", ["cropped"]), ("full", []), ("", [])]
+)
+def test_a_missing_size_is_named_and_fetched_soon(
+    order: Order, alice: User, visit: Visit, asked: str, missing: list[str]
+) -> None:
+    later = timezone.now() + dt.timedelta(minutes=5)
+    Label.objects.create(order=order, size="cropped", is_spare=True, due_at=later)
+    found = archive(visit(alice).get(f"{ZIP}?size={asked}"))
+    assert [n for n in found.namelist() if n.endswith(".pdf")] == ["full-page/01_S7K2QX_NAIR_3056.pdf"]
+    named = found.read("NOT-INCLUDED.txt").decode() if "NOT-INCLUDED.txt" in found.namelist() else ""
+    assert named.splitlines() == [
+        f"S7K2QX {size}: The carrier hasn't given us this size. The other one is included." for size in missing
+    ]
+    assert Label.objects.filter(is_spare=False, due_at__lt=later).exists() == bool(missing)
+
+
 def test_a_parcel_cancelled_while_the_zip_is_written_is_left_out(
     order: Order, quill: Sender, alice: User, visit: Visit
 ) -> None:
@@ -177,6 +196,23 @@ def test_nothing_to_download_leads_to_the_bench_and_says_so(alice: User, visit: 
     answer = visit(alice).get(ZIP, follow=True)
     assert answer.redirect_chain == [("/parcels/print/", 302)]
     assert "There is no label to download here" in answer.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"state": "withheld"}, "We are asking the carrier whether it is still booked."),
+        ({"is_worthless": True}, "Its label is worthless"),
+        ({"purged_at": timezone.now()}, "Its label was kept for as long as we keep labels, and is gone."),
+        ({"state": "pending"}, "The carrier hasn't given us its label yet."),
+    ],
+)
+def test_a_parcel_without_a_label_to_download_says_why(
+    order: Order, alice: User, visit: Visit, changes: dict[str, object], why: str
+) -> None:
+    Label.objects.update(**changes)
+    page = visit(alice).get(f"{ZIP}?order={order.uuid}", follow=True).content.decode()
+    assert f"There is no label to download here. {why}" in unescape(page)
 
 
 @pytest.mark.parametrize("who", ["bea", "vic", "bob"])

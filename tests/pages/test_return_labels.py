@@ -129,6 +129,19 @@ def test_a_label_that_cannot_be_read_does_not_use_up_the_link(link: str, made: O
     assert ReturnLink.objects.get().taken_at is None
 
 
+def test_a_label_checked_after_a_restore_does_not_use_up_the_link(
+    link: str, made: Order, alice: User, visit: Visit
+) -> None:
+    made.labels.update(state="withheld")
+    answer = Client().post(link)
+    assert (answer.status_code, "Your link stays good" in text(answer)) == (503, True)
+    assert ReturnLink.objects.get().taken_at is None
+    told = text(visit(alice).post(f"/parcels/{made.uuid}/return/label/", {"need": "make"}, follow=True))
+    assert "We are asking the carrier whether it is still booked. Its label comes back after that." in told
+    made.labels.update(state="stored")
+    assert Client().post(link).status_code == 200
+
+
 def test_only_a_returns_label_is_given(quill: Sender, alice: User, visit: Visit) -> None:
     order = factories.order(quill, alice, status="booked")
     factories.stored_label(order)

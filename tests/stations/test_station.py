@@ -2,11 +2,16 @@
 
 import ast
 import hashlib
+import http.client
+import http.server
 import json
 import os
 import pathlib
 import sys
+import threading
+import urllib.error
 from collections.abc import Callable
+from email.message import Message
 from typing import Any
 
 import pytest
@@ -97,6 +102,23 @@ def test_an_unreadable_reply_is_logged_without_a_file_name(monkeypatch: pytest.M
     monkeypatch.setattr(portal, "_call", lambda *_: (200, {}, body))
     with pytest.raises(program.Away, match="can't be read"):
         portal.take()
+
+
+class BrokenError:
+    """The body of an error, of which a chunk is missing."""
+
+    def read(self, *_: int) -> bytes:
+        raise http.client.IncompleteRead(b"4\r\n{")
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+@pytest.mark.parametrize(("status", "kind"), [(503, "Away"), (401, "Refused"), (404, "Unwanted")])
+def test_an_error_whose_body_breaks_off_means_what_its_status_says(status: int, kind: str) -> None:
+    error = urllib.error.HTTPError("https://portal.example", status, "", Message(), BrokenError())  # type: ignore[arg-type]
+    trouble = program.trouble_of(error)
+    assert (type(trouble).__name__, f"answered {status}" in str(trouble)) == (kind, True)
 
 
 def test_a_second_installation_ends_with_a_message(start: Start, staff: Desk, queue: Queue) -> None:
@@ -250,6 +272,42 @@ def test_the_printers_own_trouble_is_reported_to_the_portal(start: Start, staff:
     start(staff, broken).run(once=True)
     assert staff.reports[next(iter(staff.labels))][:3] == [("stuck", "lp: The printer does not exist.")] * 3
     assert queue.paper == list(staff.labels.values())
+
+
+HEAD = b"\x02\x00\x00\x00\x00\x00\x00\x01"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        HEAD,
+        HEAD + b"\x02\x21\x00\x06job-id",
+        HEAD + b"\x02\x21\x00\x06job-id\x00\x01\x07\x03",
+        HEAD + b"\x02\x44\x00\x00\x00\x04none\x03",  # another value of a name that wasn't given
+        HEAD + b"\x02\x44\x00\x02\xff\xff\x00\x00\x03",
+    ],
+)
+def test_a_broken_answer_of_the_printers_queue_is_a_sentence(body: bytes) -> None:
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Print nothing."""
+
+    with http.server.HTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.handle_request, daemon=True).start()
+        with pytest.raises(program.Trouble, match="can't be read"):
+            program.ipp(f"127.0.0.1:{server.server_port}", program.GET_JOB, [])
+
+
+def test_a_misspelt_address_of_the_printers_queue_is_a_sentence() -> None:
+    with pytest.raises(program.Trouble, match="can't be reached"):
+        program.ipp("printserver:ipp", program.GET_JOB, [])
 
 
 def test_a_missing_or_damaged_label_holds_up_no_other(start: Start, staff: Desk, queue: Queue) -> None:

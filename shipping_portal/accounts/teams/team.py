@@ -114,7 +114,9 @@ def with_address(email: str) -> QuerySet[User]:
 def accept_invitation(invitation: Invitation, user: User, *, now: dt.datetime) -> Membership:
     """Accept an invitation, once. One person belongs to one account."""
     if user not in with_address(invitation.email):
-        raise Refused(f"This invitation is for {invitation.email}.")
+        raise Refused(
+            f"This invitation is for {invitation.email}. Log out, then open its link again."
+        )
     if Membership.objects.filter(user=user).exists() or user.is_staff:
         raise Refused(ELSEWHERE)
     with transaction.atomic():
