@@ -28,9 +28,7 @@ _BOOKING = _ROWS.filter(
     state=ImportRow.State.BOOKED, order__status=Status.BOOKING, order__parked_at=None
 )
 DONE = PlannedSelect(
-    Import.objects.filter(
-        state=Import.State.BOOKING, finished_at=None, begun_at__isnull=False
-    )
+    Import.objects.filter(state=Import.State.BOOKING, finished_at=None, begun_at__isnull=False)
     .filter(~Exists(_DUE), ~Exists(_BOOKING))
     .select_related("sender")
 )
