@@ -21,7 +21,7 @@ BUDGETS = {
     "shipping_portal/reports": 9_700,
     "shipping_portal/api": 8_230,
     "shipping_portal/exporting": 4_470,
-    "shipping_portal": 3_330,
+    "shipping_portal": 3_340,
     "shipping_portal/ops": 3_445,
     "shipping_portal/jobs": 3_690,
     "shipping_portal/http": 1_185,

@@ -12,6 +12,7 @@ from orders.models.statuses import Status
 from orders.notices.notifications import cut_words
 from shipping_portal.accounts.mail import outbox
 from shipping_portal.accounts.mail.outbox import Event
+from shipping_portal.db.planned_statements import PlannedSelect
 from shipping_portal.importing import progress
 from shipping_portal.importing.models import Import, ImportRow
 from shipping_portal.jobs.registry import chore
@@ -21,18 +22,22 @@ LEFT_AFTER = dt.timedelta(seconds=30)  # an open page refreshes every two to ten
 NEWS_FOR = dt.timedelta(days=2)
 
 
+_ROWS = ImportRow.objects.filter(file=OuterRef("pk"))
+_DUE = _ROWS.filter(state=ImportRow.State.DUE, parked_at=None)
+_BOOKING = _ROWS.filter(
+    state=ImportRow.State.BOOKED, order__status=Status.BOOKING, order__parked_at=None
+)
+DONE = PlannedSelect(
+    Import.objects.filter(state=Import.State.BOOKING, finished_at=None, begun_at__isnull=False)
+    .filter(~Exists(_DUE), ~Exists(_BOOKING))
+    .select_related("sender")
+)
+
+
 @chore("imports")
 def finish_done_imports(now: dt.datetime) -> None:
     """Finish every import with nothing left to book or send. Dead letters may remain."""
-    rows = ImportRow.objects.filter(file=OuterRef("pk"))
-    due = Exists(rows.filter(state=ImportRow.State.DUE, parked_at=None))
-    booking = rows.filter(
-        state=ImportRow.State.BOOKED, order__status=Status.BOOKING, order__parked_at=None
-    )
-    under_way = Import.objects.filter(
-        state=Import.State.BOOKING, finished_at=None, begun_at__isnull=False
-    )
-    for file in under_way.filter(~due, ~Exists(booking)).select_related("sender"):
+    for file in DONE.rows():
         _finish(file, now)
 
 

@@ -17,7 +17,7 @@ from tests.savepoints import undone
 pytestmark = [pytest.mark.django_db, pytest.mark.full]
 # Drawn calls of each operation, other ones each time, after those at the bounds of each field, about a hundred, which are
 # always made. A night has 100,000 calls.
-EXAMPLES = int(os.environ.get("API_EXAMPLES", "60"))
+EXAMPLES = int(os.environ.get("API_EXAMPLES", "25"))
 schema = schemathesis.openapi.from_dict(openapi())
 schema.app = WSGIHandler()
 

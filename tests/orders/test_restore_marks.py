@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from celery.signals import worker_init
+from django.apps import apps
 from django.core.management import CommandError, call_command
 from django.db import OperationalError, connection
 from django.utils import timezone
@@ -179,6 +180,15 @@ STARTS = {
 def test_objects_loaded_at_start_are_frozen_for_the_garbage_collector() -> None:
     gc.unfreeze()  # the collected tests: see `pytest_collection_finish`
     starting.begin_work()  # as all three of STARTS do
+    assert gc.get_freeze_count() > 100_000
+
+
+def test_no_garbage_is_collected_while_the_apps_load() -> None:
+    gc.unfreeze()
+    importlib.reload(importlib.import_module("shipping_portal.apps"))
+    assert not gc.isenabled()
+    apps.get_app_config("shipping_portal").ready()
+    assert gc.isenabled()
     assert gc.get_freeze_count() > 100_000
 
 

@@ -19,6 +19,7 @@ from tests import factories
 from tests.protocol import exploring, model
 from tests.protocol.exploring import Worlds
 from tests.protocol.model import ANOTHERS, IDLE, Rows, World
+from tests.savepoints import undone
 
 pytestmark = pytest.mark.xdist_group("the protocol")  # results of explored models are kept
 CONTRACTS = {"keeps no keys": (False, False), "keeps keys": (True, True)}
@@ -90,7 +91,7 @@ def test_nothing_is_booked_twice_or_gets_stuck_if_bookings_can_be_looked_up(repl
         (False, True, 1),
         pytest.param(True, False, 1, marks=pytest.mark.full),
         pytest.param(False, False, 2, marks=pytest.mark.full),
-        pytest.param(False, True, 2, marks=pytest.mark.full),
+        pytest.param(False, True, 2, marks=pytest.mark.nightly),
         pytest.param(True, False, 2, marks=pytest.mark.nightly),
     ],
 )
@@ -214,9 +215,9 @@ def test_a_reply_changes_the_rows_as_the_model_says(
     different = [
         f"{rows}: {answer} to {key}: {found}, and not {expected}"
         for rows in all_rows(replays, repeatable)
+        for order in [put(rows)]
         for answer in ANSWERS
         for key in model.KEYS
-        for order in [put(rows)]
         for found in [_resolved(order, key, answer)]
         for expected in [plain(model.resolve(rows, key, answer, replays=replays))]
         if found != (expected if expected.attempt else expected._replace(key=0))
@@ -225,5 +226,8 @@ def test_a_reply_changes_the_rows_as_the_model_says(
 
 
 def _resolved(order: Order, key: int, answer: str) -> Rows:
-    recording.record_outcome(order.attempts.get(generation=key), ANSWERS[answer](reference_of(order, key)))
-    return read(order)
+    """Return what the answer makes of the order, which stays as it was."""
+    with undone():
+        attempt = BookingAttempt.objects.get(order=order.pk, generation=key)
+        recording.record_outcome(attempt, ANSWERS[answer](reference_of(order, key)))
+        return read(order)

@@ -195,7 +195,7 @@ def one_press(orders: list[Order], *benches: Bench, by: User) -> None:
         assert stations.request_prints(mine, bench.station, by=by, now=timezone.now()) == len(mine)
 
 
-@pytest.mark.parametrize("count", [40, pytest.param(200, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("count", [15, pytest.param(200, marks=pytest.mark.nightly)])
 def test_one_click_prints_every_label_byte_for_byte(
     printers: Printers, bench: Callable[..., Bench], quill: Sender, alice: User, count: int, say: Callable[[str], None]
 ) -> None:
@@ -208,7 +208,7 @@ def test_one_click_prints_every_label_byte_for_byte(
     assert station.station.text not in said  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("count", [40, pytest.param(200, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("count", [25, pytest.param(200, marks=pytest.mark.nightly)])
 def test_no_label_is_lost_or_printed_twice_if_the_station_is_killed_ten_times(
     printers: Printers, bench: Callable[..., Bench], quill: Sender, alice: User, count: int
 ) -> None:

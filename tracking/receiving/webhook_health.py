@@ -11,13 +11,14 @@ import threading
 from typing import Self
 
 from django.conf import settings
-from django.db import InterfaceError, OperationalError, connection, transaction
+from django.db import InterfaceError, OperationalError, connection, models, transaction
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from orders.calling import gateway
 from orders.calling.contract import contract_of
 from orders.models import CarrierAccount
+from shipping_portal.db.planned_statements import Given, PlannedSelect
 from shipping_portal.jobs.models import UNDER_WAY
 from shipping_portal.jobs.registry import chore
 from tracking.models import LastTime, Parcel, Poll, TrackingEvent, WebhookDelivery
@@ -160,13 +161,24 @@ def silent_since(account: CarrierAccount, now: dt.datetime) -> dt.datetime | Non
     return None if pushed.exists() else last[-1]
 
 
+FOUND_FIRST = PlannedSelect(
+    missing_webhooks()
+    .filter(
+        POLLED_FIRST,
+        received_at__gt=Given("since", models.DateTimeField()),
+        received_at__lte=Given("now", models.DateTimeField()),
+        account=Given("account", models.BigIntegerField()),
+    )
+    .only("pk")[:ALARM]
+)
+
+
 def is_alarmed(account: CarrierAccount, now: dt.datetime) -> bool:
     """Return whether this account's deliveries are being lost, even if other accounts' arrive.
 
     One query on the index of what polling found first; it stops counting at the alarm.
     """
-    found = found_first_by_polling(now).filter(account=account)
-    return len(found.values_list("pk", flat=True)[:ALARM]) == ALARM
+    return len(FOUND_FIRST.rows(since=now - WINDOW, now=now, account=account.pk)) == ALARM
 
 
 @chore("webhook proof", every=60)

@@ -2,6 +2,7 @@
 
 import datetime as dt
 from collections.abc import Collection
+from functools import cache
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q
@@ -17,6 +18,7 @@ from shipping_portal.billing.models import REFUNDS, Charge, ChargeKind, ChargeQu
 from shipping_portal.billing.pages import notifications
 from shipping_portal.billing.reports import kinds, posting
 from shipping_portal.billing.reports.reading import other_spellings
+from shipping_portal.db.planned_statements import PlannedSelect
 from shipping_portal.jobs.registry import chore
 from shipping_portal.refused import Refused
 
@@ -104,14 +106,20 @@ def _of_customer_references(account: int, lines: list[Charge], sender: Sender) -
     return {name: orders[0] for name, orders in found.items() if len(orders) == 1}
 
 
-def match_late() -> int:
-    """Assign lines without an owner to the order that now has their reference; return how many."""
+@cache
+def _with_an_order() -> PlannedSelect:
+    """Return the lines without an owner whose order is known: planned after apps have loaded."""
     theirs = Order.objects.filter(
         account=OuterRef("account"), carrier_reference__upper=Upper(OuterRef("reference"))
     )
     waiting = Charge.objects.unmatched().exclude(reference="").filter(Exists(theirs))
+    return PlannedSelect(waiting.order_by("pk")[:500])
+
+
+def match_late() -> int:
+    """Assign lines without an owner to the order that now has their reference; return how many."""
     matched = 0
-    for charge in waiting.order_by("pk")[:500]:
+    for charge in _with_an_order().rows():
         order = orders_of(charge.account_id, [charge.reference]).get(charge.reference.upper())
         matched += order is not None and _attach_charge(charge, order.sender, order)
     return matched
