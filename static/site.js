@@ -55,6 +55,20 @@ document.addEventListener("htmx:load", ({ target }) => {
   }
 });
 
+// A menu closes once something in it is chosen, at a press beside it, and on Escape.
+document.addEventListener("click", ({ target }) => {
+  closeMenus(target.closest("a, button") ? null : target.closest("details.menu"));
+});
+document.addEventListener("keydown", ({ key, target }) => {
+  if (key !== "Escape") return;
+  target.closest("details.menu[open]")?.querySelector("summary").focus();
+  closeMenus();
+});
+
+function closeMenus(except = null) {
+  for (const menu of document.querySelectorAll("details.menu[open]")) if (menu !== except) menu.open = false;
+}
+
 // Single keys that work on every page: `/` goes to the search, `c` copies, `p` opens the label, `n` begins a parcel,
 // `q` checks a price.
 // Never while somebody types.

@@ -136,10 +136,12 @@ def main() -> None:
     import django  # noqa: PLC0415
     from django.conf import settings  # noqa: PLC0415
     from django.core.management import call_command  # noqa: PLC0415
+    from django.db import connections  # noqa: PLC0415
 
     django.setup()
     call_command("migrate", verbosity=0)
     call_command("database_roles", stdout=io.StringIO())
+    connections.close_all()  # SQLite then writes everything into the one file that is copied
     sys.stdout.write(f"{settings.DATABASES['default']['NAME']}\n")
 
 

@@ -93,11 +93,17 @@ class ListQuery:
         orders = listing.search_orders(orders, self.q, self.request.membership.role)
         return listing.narrow_orders(orders, self.filters)
 
+    @property
+    def open_query(self) -> QueryDict:
+        """Return the keys of this list's address, with its saved view."""
+        query = self.query.copy()
+        if self.kept:
+            query["view"] = self.kept.slug
+        return query
+
     def link(self, **changes: str | None) -> str:
         """Return this list's address with changes. None removes a key and closes the saved view."""
-        query = self.query.copy()
-        if self.kept and None not in changes.values():
-            query["view"] = self.kept.slug
+        query = self.query.copy() if None in changes.values() else self.open_query
         for name, value in changes.items():
             query.pop(name, None)
             if value is not None:

@@ -145,6 +145,27 @@ def test_a_question_mark_lists_the_keys_but_not_while_somebody_types(walk_in: Op
         expect(page.locator(".keys kbd", has_text=re.compile(f"^{key}$")).first).to_be_visible()
 
 
+def test_a_menu_closes_on_escape_beside_it_and_once_something_is_chosen(walk_in: Open) -> None:
+    page = walk_in()
+    page.goto("/parcels/")
+    menu = page.locator("details.columns")
+    for close in (
+        lambda: page.keyboard.press("Escape"),
+        lambda: page.get_by_role("heading", level=1).click(),
+        lambda: menu.get_by_role("button", name="Show these").click(),
+    ):
+        menu.locator("summary").click()
+        menu.get_by_role("checkbox").first.focus()
+        expect(menu).to_have_attribute("open", "")
+        close()
+        expect(menu).not_to_have_attribute("open", "")
+    menu.locator("summary").focus()
+    page.keyboard.press("Enter")
+    menu.get_by_role("checkbox").first.focus()
+    page.keyboard.press("Escape")
+    expect(menu.locator("summary")).to_be_focused()
+
+
 def test_a_password_can_be_shown_and_is_hidden_again_when_sent(open_browser: Open) -> None:
     page = open_browser()
     page.goto("/accounts/login/")

@@ -240,6 +240,16 @@ def test_a_saved_view_stays_open_when_it_is_paged_sorted_or_selected(page: Clien
         assert (shown.context["count"], shown.context["list_query"].filters) == (51, {"printed": ANY}), words
 
 
+def test_a_saved_view_stays_open_after_an_action(page: Client, order: Callable[..., Order]) -> None:
+    made = order()
+    page.post("/parcels/views/", {"name": "Mine", "query": "printed=no"})
+    fields = re.findall(r'name="query" value="([^"]*)"', page.get("/parcels/?view=mine").content.decode())
+    sent = {"order": made.uuid, "note": "Gift"}
+    for address, query in zip(("/parcels/columns/", "/parcels/note/"), fields, strict=True):
+        answer = page.post(address, {"query": unescape(query), **sent}, follow=True)
+        assert "Delete the view “Mine”" in text(answer), address
+
+
 def test_a_view_saved_twice_is_stored_once(page: Client, order: Callable[..., Order]) -> None:
     for query in ("printed=no", "printed=yes"):
         page.post("/parcels/views/", {"name": "Mine", "query": query})
