@@ -73,11 +73,11 @@ class Leg(NamedTuple):
 
 # Races and constraints run on PostgreSQL; each night everything runs on both databases. One leg has the machine to
 # itself: next to another leg, a test that waits for a thread or a browser would depend on what else runs. A test with
-# a browser often waits, so a third and a fourth worker find the two cores idle.
+# a browser often waits, so a third worker finds the two cores idle. A fourth gains nothing.
 LEGS = (
     Leg("In process, SQLite", "sqlite", (ON_SQLITE, ON_SQLITE, IN_PROCESS), 2),
     Leg("In process, PostgreSQL", "postgres", (RACES, RACES, IN_PROCESS), 2),
-    Leg("Browser", "sqlite", ("browser", "browser", "browser"), 4),
+    Leg("Browser", "sqlite", ("browser", "browser", "browser"), 3),
     Leg("Processes and campaigns", "postgres", ("", PROCESSES, PROCESSES), 2),
     Leg("Processes, SQLite", "sqlite", ("", "", "processes and not browser"), 2),
     Leg("Sabotages", "postgres", ("", "", "sabotage"), 2),
