@@ -88,7 +88,7 @@ def begin(
     `known` holds its `source` if it isn't a copy, its `origin` and its `quote`. The copy of a
     return is a return of the same parcel, and ends at the pickup address as it is now.
     """
-    if isinstance(first, ParcelDetails) and first.goes_home:
+    if isinstance(first, ParcelDetails) and first.ends_at_pickup:
         first = first.with_pickup(sender.pickup_address())
     values = initial_from(first, sender) if isinstance(first, ParcelDetails) else first
     if isinstance(first, ParcelDetails) and first.returns and "source" not in known:
@@ -181,7 +181,7 @@ def ask_prices(
     quote = asking.ask_for_prices(draft.sender, details, by=by, now=now, fresh=fresh)
     if quote.orders.exists():
         quote = asking.ask_for_prices(draft.sender, details, by=by, now=now, fresh=True)
-    if details.goes_home:
+    if details.ends_at_pickup:
         change(draft, initial_of(details.receiver))
     if draft.quote_id != quote.pk:
         Draft.objects.filter(pk=draft.pk).update(quote=quote)

@@ -278,14 +278,14 @@ class ParcelForm(ContentsForm):
             customer_reference=cleaned["customer_reference"],
             size=self._size_entered(),
             returns=self.returns,
-            goes_home=bool(self.returns),
+            ends_at_pickup=bool(self.returns),
             more=tuple(
                 Box(self._measures(number), self._size_entered(number))
                 for number in self.further_numbers
             ),
         )
         if details.returns and details.has_moved(self.sender.pickup_address()):
-            return replace(details, goes_home=False)  # to another place
+            return replace(details, ends_at_pickup=False)  # to another place
         return details
 
     def _measures(self, parcel: int) -> Measures:

@@ -45,14 +45,14 @@ class ParcelDetails:
     customer_reference: str = ""
     size: str = ""  # uuid of the saved size that it was entered with
     returns: int | None = None  # key of the parcel that this one sends back
-    goes_home: bool = False  # a return to its sender's pickup address
+    ends_at_pickup: bool = False  # a return to its sender's pickup address
     more: tuple[Box, ...] = ()
 
     def to_json(self) -> Plain:
         """Return plain JSON; decimals become strings. Only returns to a pickup address say so."""
         plain: Plain = json.loads(json.dumps(asdict(self), default=str))
-        if not self.goes_home:
-            del plain["goes_home"]
+        if not self.ends_at_pickup:
+            del plain["ends_at_pickup"]
         return plain
 
     @classmethod
@@ -68,7 +68,7 @@ class ParcelDetails:
             customer_reference=plain["customer_reference"],
             size=plain.get("size", ""),  # older entries have none
             returns=plain.get("returns"),
-            goes_home=plain.get("goes_home", False),
+            ends_at_pickup=plain.get("ends_at_pickup", False),
             more=tuple(
                 Box(measures_from(box["measures"]), box["size"]) for box in plain.get("more", [])
             ),
@@ -94,7 +94,7 @@ class ParcelDetails:
 
         A return to another place stays as it is.
         """
-        if address is None or (self.returns and not self.goes_home):
+        if address is None or (self.returns and not self.ends_at_pickup):
             return self
         home = address.party()
         if not self.returns:
@@ -137,7 +137,7 @@ class ParcelDetails:
             description="",
             customer_reference="",
             returns=None if self.returns is None else 0,  # whichever parcel it is
-            goes_home=False,
+            ends_at_pickup=False,
         )
         return f"{'street' if by_street else 'place'}:{asked.hash()}"
 

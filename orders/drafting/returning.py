@@ -52,7 +52,7 @@ def return_of(order: Order, sender: Sender) -> ParcelDetails:
         receiver=_without_instructions(home.party() if home else Party()),
         cover=None,
         returns=order.pk,
-        goes_home=True,
+        ends_at_pickup=True,
     )
 
 

@@ -76,7 +76,7 @@ class ParcelFacts(ReceiverFacts):
             customer_reference=self.customer_reference,
             size=str(self.size.uuid) if self.size else "",
             returns=self.returns_id,
-            goes_home=quoted.get("goes_home", False),
+            ends_at_pickup=quoted.get("ends_at_pickup", False),
         )
 
     def customer(self) -> Party:

@@ -18,9 +18,8 @@ from orders.labels import fetching
 from orders.models import CarrierAccount, Order
 from orders.quoting import asking
 from shipping_portal.accounts.models import Membership, Notification, Sender, User
-from shipping_portal.sandbox.easypost.config import Config
-from shipping_portal.sandbox.easypost.server import start
 from tests import factories
+from tests.easypost_account import at_easypost
 from tests.orders.due_work import cancel, work
 from tests.sandbox.client import Client
 from tracking import polling
@@ -31,13 +30,8 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def easypost(tmp_path: Path, settings: Any) -> Iterator[Client]:
-    """Let the account that takes new orders be at a sandbox EasyPost."""
-    running = start(Config(state=tmp_path / "easypost"))
-    settings.CARRIER_CLIENT = "shipping_portal.carrier.easypost.EasyPost"
-    settings.CARRIER_BASE_URL, settings.CARRIER_ACCOUNT = running.url, "easypost-test"
-    settings.CARRIER_KEY, settings.CARRIER_CONTRACT = Config.key, ""
-    yield Client(running.url)
-    running.stop()
+    with at_easypost(settings, tmp_path) as address:
+        yield Client(address)
 
 
 @pytest.fixture

@@ -302,30 +302,33 @@ def risen(shop: SandboxCarrier, quill: Sender, alice: User) -> tuple[Import, lis
     return file, list(Order.objects.order_by("pk"))
 
 
-@pytest.mark.parametrize("late", [0, 1, 2])
-def test_a_pickup_day_that_has_passed_stops_only_its_own_row(
-    shop: SandboxCarrier, quill: Sender, alice: User, late: int
-) -> None:
-    file, orders = risen(shop, quill, alice)
-    Order.objects.filter(pk=orders[late].pk).update(pickup_date=dt.date(2026, 1, 5))
-    seen = {str(order.uuid): str(order.price_to_confirm) for order in orders}
-    assert importing.agree(file, seen, by=alice, now=timezone.now()) == 2
-    left = Order.objects.get(status="draft")
-    assert left == orders[late]
-    with pytest.raises(booking_rules.PickupDayPassed):
-        importing.agree(file, seen, by=alice, now=timezone.now())
+def from_an_earlier_address(order: Order) -> dict[str, Any]:
+    return {"pickup": order.pickup | {"line1": "1 Old Road"}}
 
 
-@pytest.mark.parametrize("moved", [0, 1, 2])
-def test_a_row_from_an_earlier_pickup_address_isnt_agreed_to_and_stops_no_other(
-    shop: SandboxCarrier, quill: Sender, alice: User, moved: int
+@pytest.mark.parametrize("refused", [0, 1, 2])
+@pytest.mark.parametrize(
+    ("changes", "error"),
+    [
+        (lambda _: {"pickup_date": dt.date(2026, 1, 5)}, booking_rules.PickupDayPassed),
+        (from_an_earlier_address, booking_rules.PickupMoved),
+    ],
+    ids=["a pickup day that has passed", "an earlier pickup address"],
+)
+def test_a_row_that_cannot_be_agreed_to_stops_no_other(
+    shop: SandboxCarrier,
+    quill: Sender,
+    alice: User,
+    refused: int,
+    changes: Callable[[Order], dict[str, Any]],
+    error: type[Exception],
 ) -> None:
     file, orders = risen(shop, quill, alice)
-    Order.objects.filter(pk=orders[moved].pk).update(pickup=orders[moved].pickup | {"line1": "1 Old Road"})
+    Order.objects.filter(pk=orders[refused].pk).update(**changes(orders[refused]))
     seen = {str(order.uuid): str(order.price_to_confirm) for order in orders}
     assert importing.agree(file, seen, by=alice, now=timezone.now()) == 2
-    assert Order.objects.get(status="draft") == orders[moved]
-    with pytest.raises(booking_rules.PickupMoved):
+    assert Order.objects.get(status="draft") == orders[refused]
+    with pytest.raises(error):
         importing.agree(file, seen, by=alice, now=timezone.now())
 
 
@@ -336,7 +339,7 @@ def test_a_row_from_an_earlier_pickup_address_stops_no_other_from_the_next_day(
     """One that is refused each time must not keep the others from being booked."""
     file, orders = risen(shop, quill, alice)
     Order.objects.update(problem={"kind": "pickup_passed", "text": "-"}, pickup_date=dt.date(2026, 1, 5))
-    Order.objects.filter(pk=orders[moved].pk).update(pickup=orders[moved].pickup | {"line1": "1 Old Road"})
+    Order.objects.filter(pk=orders[moved].pk).update(**from_an_earlier_address(orders[moved]))
     assert importing.book_next_day(file, by=alice, now=timezone.now()) == 2
     assert Order.objects.get(status="draft") == orders[moved]
     with pytest.raises(booking_rules.PickupMoved):

@@ -182,9 +182,9 @@ def test_money_that_was_given_back_is_not_given_back_again(order: Order) -> None
     assert stays(order, {"reserved_on": None}, lambda: limits._locked_counts(order)) is None
 
 
-@pytest.mark.parametrize("at", [NOW - SECOND, NOW + SECOND])
-def test_the_time_replays_were_first_turned_off_is_kept(order: Order, at: dt.datetime) -> None:
-    attempt = BookingAttempt.objects.create(
+@pytest.fixture
+def accepted(order: Order) -> BookingAttempt:
+    return BookingAttempt.objects.create(
         order=order,
         generation=1,
         key=uuid.uuid4(),
@@ -194,28 +194,26 @@ def test_the_time_replays_were_first_turned_off_is_kept(order: Order, at: dt.dat
         lease_until=NOW,
         state="accepted",
     )
+
+
+@pytest.mark.parametrize("at", [NOW - SECOND, NOW + SECOND])
+def test_the_time_replays_were_first_turned_off_is_kept(
+    order: Order, accepted: BookingAttempt, at: dt.datetime
+) -> None:
     booked = SimpleNamespace(status=200, body=b"{}", reference="SANOTHER01", message="")
     with suppress(AttributeError):  # the result is another test's subject
-        stays(order.account, {"replays_off_at": at}, lambda: recording.accept(attempt, booked, at=NOW))  # type: ignore[arg-type]
+        stays(order.account, {"replays_off_at": at}, lambda: recording.accept(accepted, booked, at=NOW))  # type: ignore[arg-type]
     order.account.refresh_from_db()
     assert order.account.replays_off_at == at
 
 
 @pytest.mark.parametrize(("reference", "are_off"), [("sq7k2m", False), ("SQ7K2M", False), ("SQ7K2N", True)])
-def test_only_another_reference_turns_replays_off(order: Order, reference: str, are_off: bool) -> None:
+def test_only_another_reference_turns_replays_off(
+    order: Order, accepted: BookingAttempt, reference: str, are_off: bool
+) -> None:
     Order.objects.filter(pk=order.pk).update(carrier_reference="SQ7K2M")
-    attempt = BookingAttempt.objects.create(
-        order=order,
-        generation=1,
-        key=uuid.uuid4(),
-        body=b"{}",
-        body_sha256="0" * 64,
-        sent_at=NOW,
-        lease_until=NOW,
-        state="accepted",
-    )
     booked = Booked("id-1", reference, "Booked", (), None, None, (), "", "", 200, b"{}")
-    recording.accept(attempt, booked, at=NOW)
+    recording.accept(accepted, booked, at=NOW)
     order.account.refresh_from_db()
     assert (order.account.replays_off_at is not None) == are_off
 

@@ -15,10 +15,9 @@ from orders.quoting import asking
 from shipping_portal.accounts.models import PickupAddress, Sender, User
 from shipping_portal.importing import checking
 from shipping_portal.importing.models import Import
-from shipping_portal.sandbox.easypost.config import Config
-from shipping_portal.sandbox.easypost.server import start
 from tests import factories
 from tests.api.conftest import Program
+from tests.easypost_account import at_easypost
 from tests.orders.due_work import work
 from tests.pages.typed import FROM_OHIO, messages_at, text
 from tests.sandbox.client import Client as SandboxClient
@@ -36,13 +35,8 @@ ASKED = "List what's inside. Customs ask for it on every parcel between Oregon a
 
 @pytest.fixture
 def easypost(tmp_path: Path, settings: Any) -> Iterator[SandboxClient]:
-    """Let the account that takes new orders be at a sandbox EasyPost."""
-    running = start(Config(state=tmp_path / "easypost"))
-    settings.CARRIER_CLIENT = "shipping_portal.carrier.easypost.EasyPost"
-    settings.CARRIER_BASE_URL, settings.CARRIER_ACCOUNT = running.url, "easypost-test"
-    settings.CARRIER_KEY, settings.CARRIER_CONTRACT = Config.key, ""
-    yield SandboxClient(running.url)
-    running.stop()
+    with at_easypost(settings, tmp_path) as address:
+        yield SandboxClient(address)
 
 
 @pytest.fixture

@@ -19,10 +19,9 @@ from shipping_portal.carrier.contract import Contract, ContractError
 from shipping_portal.carrier.easypost import EasyPost
 from shipping_portal.jobs.erasing import MARK
 from shipping_portal.jobs.models import UNDER_WAY
-from shipping_portal.sandbox.easypost.config import Config
-from shipping_portal.sandbox.easypost.server import start
 from tests import factories
 from tests.catalogue.pushing import URL, by_its_address, by_the_short_cut
+from tests.easypost_account import at_easypost
 from tests.sandbox.test_easypost import EasyPostClient
 from tracking import erasing, polling, queues
 from tracking.models import Parcel, Poll, TrackingEvent, WebhookDelivery, WebhookTally
@@ -39,13 +38,9 @@ WAYS = [by_its_address, by_the_short_cut]
 
 @pytest.fixture
 def easypost(tmp_path: Path, settings: Any) -> Iterator[EasyPostClient]:
-    """Let the account that takes new orders be at a sandbox EasyPost."""
-    running = start(Config(state=tmp_path / "easypost"))
-    settings.CARRIER_CLIENT = "shipping_portal.carrier.easypost.EasyPost"
-    settings.CARRIER_BASE_URL, settings.CARRIER_ACCOUNT = running.url, "easypost-live"
-    settings.CARRIER_KEY, settings.CARRIER_CONTRACT, settings.CARRIER_WEBHOOK_KEY = Config.key, "", KEY
-    yield EasyPostClient(running.url)
-    running.stop()
+    with at_easypost(settings, tmp_path, account="easypost-live") as address:
+        settings.CARRIER_WEBHOOK_KEY = KEY
+        yield EasyPostClient(address)
 
 
 @pytest.fixture
