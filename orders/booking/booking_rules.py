@@ -12,7 +12,7 @@ from django.db.models import Q
 
 from orders.booking.limits import refuse_unless_room
 from orders.calling import gateway
-from orders.calling.contract import current_contract, needs_customs
+from orders.calling.contract import current_contract, customs_apply
 from orders.drafting.parcel_details import ParcelDetails, in_metric
 from orders.models import Order, Quote
 from orders.models.account import BOOKINGS, CarrierAccount
@@ -94,7 +94,7 @@ def bookable_offer(
 
 def lacks_contents(details: ParcelDetails) -> bool:
     """Return whether the carrier or customs have to know what is inside, and nobody has said it."""
-    if not details.contents and needs_customs(details.pickup, details.receiver):
+    if not details.contents and customs_apply(details.pickup, details.receiver):
         return True
     return current_contract().description_needed and not details.description
 

@@ -58,7 +58,7 @@ def destinations() -> set[str]:
     return set().union(*named) if all(named) else set()
 
 
-def needs_customs(start: Party, end: Party) -> bool:
+def customs_apply(start: Party, end: Party) -> bool:
     """Return whether a carrier that takes new orders needs a list of the contents on this way."""
     carriers = carrier_settings.settings_for_new_orders()
     return any(configured.client_class.needs_customs(start, end) for configured in carriers)

@@ -7,7 +7,7 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
-from orders.calling.contract import current_contract, needs_customs, reach_from
+from orders.calling.contract import current_contract, customs_apply, reach_from
 from orders.drafting.form_fields import CountryField
 from shipping_portal.accounts.address import addresses, countries, places
 from shipping_portal.accounts.address.countries import STATES, state_code
@@ -214,7 +214,7 @@ class ReceiverForm(addresses.OnceOnly):
         typed = self["receiver_state"].value() or ""
         state = getattr(self, "cleaned_data", {}).get("receiver_state", typed)
         end = Party(country=self._country, state=state_code(self._country, state) or state)
-        return needs_customs(self.address.party(), end)
+        return customs_apply(self.address.party(), end)
 
     @cached_property
     def customs_states(self) -> list[tuple[str, str]]:
@@ -223,7 +223,7 @@ class ReceiverForm(addresses.OnceOnly):
         return [
             (code, name)
             for code, (name, _) in STATES.get(home, {}).items()
-            if needs_customs(start, Party(country=home, state=code))
+            if customs_apply(start, Party(country=home, state=code))
         ]
 
     @property

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from orders.calling.contract import needs_customs
+from orders.calling.contract import customs_apply
 from orders.drafting.contents_form import CURRENCY as OWN_CURRENCY
 from orders.drafting.forms import UNITS
 from orders.drafting.receiver_form import AUTHORITY, SIGNATURE
@@ -163,7 +163,7 @@ def _goes_through_customs(parcel: ParcelValues) -> bool:
     address = parcel.file.pickup_address
     start = address.party() if address else Party(country=parcel.home)
     end = Party(country=country, state=countries.state_code(country, state))
-    return needs_customs(start, end)
+    return customs_apply(start, end)
 
 
 def is_amount(name: str) -> bool:
