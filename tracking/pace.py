@@ -106,18 +106,20 @@ def _pickup_day(parcel: Parcel) -> dt.datetime | None:
 def _next_check(parcel: Parcel, *, polled_at: dt.datetime | None, now: dt.datetime) -> Due | None:
     """Return when its silence becomes unusual; sooner if the parcel is drawn as a sample.
 
-    Returns None at the journey's end, which is checked once.
+    It is never within an hour of the last poll. Returns None at the journey's end, which is checked
+    once.
     """
     check = _silent_too_long_at(parcel)
     if polled_at and polled_at >= check:
         if parcel.progress in TERMINAL:
             return None
         check = polled_at + _hours(USUAL)
+    earliest = polled_at + _hours(HOURLY) if polled_at else now
     sample = now + _hours(_random_wait())
     awake = now + _hours(AWAKE * _random_jitter())
     if sample < min(check, awake):
-        return Due(sample)
-    return Due(min(check, awake), is_optional=True)
+        return Due(max(sample, earliest))
+    return Due(max(min(check, awake), earliest), is_optional=True)
 
 
 def _silent_too_long_at(parcel: Parcel) -> dt.datetime:

@@ -133,10 +133,13 @@ def test_without_a_proven_webhook_a_parcel_is_polled_hourly_from_its_pickup_day(
     assert polls_so_far() == 11
 
 
+@pytest.mark.parametrize("seed", range(3))
 def test_with_a_dead_webhook_every_scan_is_found_within_two_hours(
-    known: Callable[..., Parcel], carrier: SandboxCarrier, clock: Any
+    known: Callable[..., Parcel], carrier: SandboxCarrier, clock: Any, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """From minute 90, deliveries stop for all parcels at once, with no other sign."""
+    dice = random.Random(seed)  # noqa: S311  (no secret)
+    monkeypatch.setattr(pace, "_random_wait", lambda: dice.expovariate(1 / pace.SAMPLE))
     parcels = [known(number) for number in range(20)]
     at_all = [NOW + 12 * minute * MINUTE for minute in range(1, 24)]
     dies_at, ends_at = NOW + 90 * MINUTE, NOW + 7 * HOUR
@@ -278,6 +281,27 @@ def test_four_parcels_in_a_hundred_are_polled_each_hour_in_any_case(
     monkeypatch.undo()
     drawn = sorted(pace._random_wait() for _ in range(5000))
     assert 15 < drawn[2500] < 20  # the median of four in a hundred an hour is 17.3 hours
+
+
+def test_a_sample_or_a_silence_within_an_hour_of_a_poll_waits_until_that_hour_is_over(
+    known: Callable[..., Parcel], clock: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No carrier wants to be asked about one parcel more often."""
+    sampled, silent = known(), known(1)
+    proven()
+    for parcel in (sampled, silent):
+        parcel.account.refresh_from_db()
+        parcel.progress, parcel.last_scan_at = "in_transit", NOW
+    monkeypatch.setattr(pace, "_random_wait", lambda: 0.2)
+    assert pace.next_poll(sampled, now=NOW) == pace.Due(NOW + HOUR)
+    monkeypatch.setattr(pace, "_random_wait", lambda: 700.0)
+    silent.last_scan_at = NOW - 24 * HOUR + 10 * MINUTE
+    assert pace.next_poll(silent, now=NOW) == pace.Due(NOW + HOUR, is_optional=True)
+    poll = Poll.objects.select_related("parcel__order", "parcel__account").get(parcel=silent)
+    poll.parcel.progress, poll.parcel.last_scan_at = "in_transit", silent.last_scan_at
+    poll.polled_at = NOW - 30 * MINUTE
+    assert pace.postponed_until(poll, now=NOW + 10 * MINUTE) == pace.Due(NOW + 30 * MINUTE, is_optional=True)
+    assert pace.postponed_until(poll, now=NOW + 30 * MINUTE) is None
 
 
 def test_an_optional_poll_is_skipped_while_webhooks_work_but_a_requested_one_is_not(
