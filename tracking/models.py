@@ -27,7 +27,7 @@ class ParcelQuerySet(models.QuerySet["Parcel"]):
 class Parcel(Job):
     """One reference of one carrier account: ours, watched, or not known yet.
 
-    Its progress is the fold of its events, which is due while `due_at` is set.
+    Its progress is projected from its events; that is due while `due_at` is set.
     """
 
     class Subscription(models.TextChoices):

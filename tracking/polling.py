@@ -81,7 +81,7 @@ def _open_parcel_of(due: Order, now: dt.datetime) -> None:
         parcel = scans.parcel_for(order.carrier_reference, account=order.account, at=now)
         # Otherwise polls are scheduled separately.
         if parcel.order_id is None or not _is_polled(parcel):
-            # Make the fold of existing scans due, in case this process ends before it folds them.
+            # Projecting existing scans is due now, in case this process ends before it does so.
             Parcel.objects.filter(pk=parcel.pk).update(order=order, due_at=now, **Parcel.AFRESH)
             Poll.schedule(parcel, now + pace.first_wait(), is_optional=True)
         # Its page has to show scans that were never pushed, too.

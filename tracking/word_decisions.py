@@ -1,4 +1,4 @@
-"""Decide what a carrier's word means; parcels scanned with it are folded again."""
+"""Decide what a carrier's word means; parcels scanned with it are projected again."""
 
 import datetime as dt
 from collections.abc import Iterable
@@ -94,7 +94,7 @@ def decide_word(word: EventWord, progress: str, *, by: Any, reason: str, now: dt
 
 
 def _schedule_projections(parcels: QuerySet[Parcel], now: dt.datetime) -> int:
-    """Schedule folds in batches, each due after the previous one. An earlier due time stays."""
+    """Schedule projections in batches, each due after the one before. An earlier due time stays."""
     keys = list(parcels.order_by("-pk").values_list("pk", flat=True))
     for start in range(0, len(keys), BATCH):
         due_at = now + dt.timedelta(seconds=start / PROJECTIONS_A_SECOND)

@@ -104,7 +104,7 @@ class Control:
         self.journeys.start(parcel)
 
     def driver(self, *, missed: bool = False) -> dict[str, int]:
-        """Send a driver to all waiting parcels, or let nobody come; return how many."""
+        """Collect all waiting parcels, or make their pickup fail; return how many."""
         return self._take(missed=missed, is_pickup=True)
 
     def drop_off(self) -> dict[str, int]:

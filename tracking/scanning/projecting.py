@@ -38,7 +38,7 @@ def project_parcels(*parcels: int) -> None:
 
 @job("fold", queue=Parcel.objects.all(), lane="order__sender", order=80)
 def project_due_parcel(parcel: Parcel) -> None:
-    """Project a parcel again: words changed meaning, or a worker died before folding."""
+    """Project a parcel again: words changed meaning, or a worker died before doing it."""
     project_parcels(parcel.pk)
 
 

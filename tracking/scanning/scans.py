@@ -111,8 +111,8 @@ def lock_parcels(parcels: Collection[int]) -> Held:
 
     Only then may their scans be written: an insert takes a shared lock on the parcel, and two
     transactions that share it and then want more would deadlock. On PostgreSQL row locks, orders
-    first, make folds run one after the other; on SQLite BEGIN IMMEDIATE does. The later fold sees
-    every scan.
+    first, make projections run one after the other; on SQLite BEGIN IMMEDIATE does. The later one
+    sees every scan.
     """
     locked = _orders_of(parcels)
     # Not its key: a process that stored the same scan holds its id and needs the parcel's key to
@@ -124,7 +124,7 @@ def lock_parcels(parcels: Collection[int]) -> Held:
     )
     held = {parcel.pk: parcel for parcel in rows.filter(pk__in=parcels)}
     # A parcel that was lost while we waited is left out; an order that it gained in that time isn't
-    # locked: see folding.
+    # locked: see projecting.
     owners = {
         pk: locked[parcel.order_id] for pk, parcel in held.items() if parcel.order_id in locked
     }

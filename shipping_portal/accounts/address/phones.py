@@ -55,7 +55,7 @@ def across_borders(phone: str, country: str) -> str:
 
 
 def phone_spellings(typed: str) -> set[str]:
-    """Return how a number that somebody says may be stored: locally, or with a plus.
+    """Return the forms in which a number may be stored: the local one, and that with a plus.
 
     `0491570156`, `+61491570156` and `0491 570 156` are one number. Other text gives nothing.
     """
