@@ -21,7 +21,7 @@ UNREAD = WebhookDelivery.objects.filter(
 
 @eraser("order", "scans and webhooks")
 def erase_scans(orders: Keys) -> int:
-    """Reduce scans to what, when, and which state and country, which its progress and reports need."""
+    """Reduce scans to what, when, and which state and country, as progress and reports need."""
     references = Parcel.objects.filter(order__in=orders).values_list("reference", flat=True)
     count = erase_bytes(
         WebhookDelivery.objects.filter(pk__in=webhooks_naming(references)), "body"
