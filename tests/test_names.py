@@ -18,6 +18,8 @@ IDENTIFIER = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*(?:\(\))?")
 ENDINGS = "py|md|html|toml|yml|yaml|sh|conf|ini|js|css|svg|json"
 PLACE = re.compile(rf"([\w.-]+(?:/[\w.-]+)*(?:\.(?:{ENDINGS})|/))(?:: (\w+))?")
 WORD = re.compile(r"[a-z]+")
+STEP = re.compile(r"^([a-z_]+) +\((?:web|worker|admin)\)", re.MULTILINE)
+DOTTED = re.compile(r"(?<![\w./`@=])([a-z_]+)\.([a-z_]+)(?![\w./])")
 
 # Names defined by other programs: the ends of our settings' names, PgBouncer's command, CUPS, Linux and Python.
 OTHERS = {"id_token_hint", "_LINK_KEY", "RECONNECT", "SO_REUSEPORT", "PreserveJobHistory", "setswitchinterval"}
@@ -88,4 +90,18 @@ def missing_names(path: Path) -> list[str]:
     tree = ast.parse(path.read_text())
     own = words_of(tree) | PLAIN
     quoted = [one for text in docstrings(tree) for one in QUOTED.findall(text)]
-    return [one for one in quoted if is_missing(one, own if WORD.fullmatch(one) else words_of_the_tree())]
+    missing = [one for one in quoted if is_missing(one, own if WORD.fullmatch(one) else words_of_the_tree())]
+    steps = STEP.findall(ast.get_docstring(tree) or "")
+    return missing + [one for one in steps if one not in own] + missing_members(path, tree)
+
+
+def missing_members(path: Path, tree: ast.AST) -> list[str]:
+    """Return names such as `module.function` of our modules, quoted or not, that don't exist."""
+    comments = [line for line in path.read_text().splitlines() if line.lstrip().startswith("#")]
+    found = [pair for text in (*docstrings(tree), *comments) for pair in DOTTED.findall(text)]
+    return [".".join(pair) for pair in found if not exists(*pair)]
+
+
+def exists(module: str, name: str) -> bool:
+    files = [ROOT / one for one in tracked() if one.endswith(f"/{module}.py") and not one.startswith("tests/")]
+    return not files or name == "py" or any(re.search(rf"\b{name}\b", file.read_text()) for file in files)

@@ -1,9 +1,10 @@
 """Booking, where money moves: each attempt is stored before it is sent; unclear is a state.
 
-submit  (web)     order `booking`, due now; nothing sent
-work    (worker)  checked after every wait; attempt written down and committed → one call → record
-                  a carrier that takes two calls prepares it before the attempt, for nothing
-record  (worker)  accepted | rejected | not sent | account stopped | unknown
+submit           (web)     order `booking`, due now; nothing sent
+process_booking  (worker)  checked after every wait; attempt written down and committed → one call →
+                           recorded: accepted | rejected | not sent | account stopped | unknown
+
+A carrier that takes two calls prepares a booking before the attempt, for nothing.
 """
 
 import datetime as dt

@@ -1,7 +1,7 @@
 """Cancel a parcel: ask once, by the interface's rules, and never guess the outcome.
 
-ask   (web)     the cancellation is due; nothing is sent yet
-work  (worker)  the newest scans, then one call → cancel_outcomes.record
+ask_to_cancel   (web)     the cancellation is due; nothing is sent yet
+process_cancel  (worker)  the newest scans, then one call → cancel_outcomes.record
 """
 
 import datetime as dt

@@ -1,8 +1,8 @@
 """Correct a booked parcel: cancel it, then book it again, once.
 
-ask   (web)     the cancellation is due, the replacement stored; nothing new is booked
-work  (worker)  the carrier cancelled it, or noted the request for a refund → the new order is due;
-                it refused → the replacement ends with a reason
+ask_to_replace      (web)     the cancellation is due, the replacement stored; nothing new is booked
+replace_due_parcel  (worker)  the carrier cancelled it, or noted the request for a refund → the new
+                              order is due; it refused → the replacement ends with a reason
 """
 
 import datetime as dt
@@ -55,8 +55,8 @@ def ask_to_replace(
 
     A form that is sent again counts once.
 
-    Raises OldPrice and what cancelling.ask and booking_rules.bookable_offer raise. Nothing is then
-    cancelled or booked.
+    Raises OldPrice and what cancels.ask_to_cancel and booking_rules.bookable_offer raise. Nothing
+    is cancelled or booked then.
     """
     same_form = asked_by_form(order, form_token).filter(problem="")
     if same_form.exists():

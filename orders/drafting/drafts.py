@@ -175,7 +175,7 @@ def ask_prices(
     """Return the prices to book from, and keep them in the draft.
 
     A quote that was already booked would lead to its order, so ask for another. Raises what
-    quoting.ask and booking_rules.refuse_unless_booking_is_on raise.
+    asking.ask_for_prices and booking_rules.refuse_unless_booking_is_on raise.
     """
     booking_rules.refuse_unless_booking_is_on(draft.sender, now, is_booking=False)
     quote = asking.ask_for_prices(draft.sender, details, by=by, now=now, fresh=fresh)
@@ -196,7 +196,7 @@ def submit(
 
     `chosen` are the pickup_date, the form_token, and `is_another` for a second return.
 
-    Raises what booking.submit raises, and ValueError for a correction, whose old parcel would
+    Raises what bookings.submit raises, and ValueError for a correction, whose old parcel would
     stay booked.
     """
     if draft.corrects:

@@ -1,7 +1,7 @@
 """Check a report: read and match every line and decide its kind. Nothing counts before posting.
 
-work   (worker)  1,000 lines at a time, each batch with its progress → checked, or damaged
-again  (admin)   the same from the first line, after a decision on a term or the profile
+read_due_report    (worker)  a thousand lines at a time, each batch with its progress
+read_report_again  (admin)   the same from the first line, after a decision on a term or the profile
 """
 
 import datetime as dt
