@@ -36,12 +36,15 @@ class Due:
     is_optional: bool = False
 
 
-def next_poll(parcel: Parcel, *, now: dt.datetime) -> Due | None:
-    """Return when to poll a parcel again after a poll, or None at its journey's end."""
+def next_poll(parcel: Parcel, *, now: dt.datetime, is_answered: bool = True) -> Due | None:
+    """Return when to poll a parcel again after a poll, or None at its journey's end.
+
+    After a poll without an answer, webhooks don't postpone the next one.
+    """
     factor = poll_interval(parcel, now=now)
     if factor is None:
         return None
-    if relies_on_webhook(parcel):
+    if is_answered and relies_on_webhook(parcel):
         return _next_check(parcel, polled_at=now, now=now)
     return Due(now + _hours(factor * _random_jitter()))
 

@@ -2,7 +2,6 @@
 
 import datetime as dt
 import hashlib
-from contextlib import suppress
 
 from django.db import transaction
 from django.db.models import Q
@@ -16,7 +15,7 @@ from orders.models.statuses import Status
 from orders.status.references import is_same
 from shipping_portal import VERSION
 from shipping_portal.carrier.client import Carrier
-from shipping_portal.carrier.errors import CarrierError, Rejected
+from shipping_portal.carrier.errors import AccountStopped, CarrierError, NotSent, Rejected
 from shipping_portal.carrier.messages import Tracked
 from shipping_portal.db.planned_statements import insert_row
 from shipping_portal.jobs.models import backoff
@@ -127,13 +126,15 @@ def poll_due_parcel(poll: Poll) -> None:
         return
     parcel = poll.parcel
     account = parcel.account
-    tracked = None
+    tracked, was_refused = None, False
     is_reachable = gateway.is_reachable(account)
     if is_reachable:
-        with suppress(CarrierError):
+        try:
             tracked = _ask_carrier(
                 poll, gateway.carrier_client(account, parcel.order, first="track")
             )
+        except CarrierError as error:
+            was_refused = _is_refusal(error)
     known, digest = None, ""
     if tracked:
         now = timezone.now()
@@ -150,10 +151,18 @@ def poll_due_parcel(poll: Poll) -> None:
     _schedule_next(
         poll,
         is_answered=is_answered,
+        has_reply=was_refused or tracked is not None,
         first=30.0 if is_reachable else LONGEST_REST,
         digest=digest,
         known=known,
     )
+
+
+def _is_refusal(error: CarrierError) -> bool:
+    """Return whether the carrier said no, instead of being out of reach or out of order."""
+    if isinstance(error, NotSent):
+        return error.status is not None
+    return isinstance(error, Rejected | AccountStopped)
 
 
 def _digest(tracked: Tracked, account: CarrierAccount) -> str:
@@ -242,23 +251,33 @@ def _quarantine_scan(parcel: Parcel, raw: object, reason: str, *, now: dt.dateti
 
 
 def _schedule_next(
-    poll: Poll, *, is_answered: bool, first: float, digest: str = "", known: Parcel | None = None
+    poll: Poll,
+    *,
+    is_answered: bool,
+    has_reply: bool,
+    first: float,
+    digest: str = "",
+    known: Parcel | None = None,
 ) -> None:
     """Schedule the next poll, whatever this one found, unless the journey is over.
 
-    Right after a booking, 404 means "not yet"; like any error it is retried after a back-off. The
-    log of calls has the reply. `subscription_text` is the carrier's refusal, which the sender
-    reads. `known` is the parcel if this poll changed nothing about it.
+    Right after a booking, 404 means "not yet": after any reply, even a refusal or a part, the
+    carrier is asked again in an hour at the earliest, unless a webhook wants it sooner. Without a
+    reply, the poll is retried after a back-off that begins at `first` seconds. The log of calls has
+    the reply. `subscription_text` is the carrier's refusal, which the sender reads. `known` is the
+    parcel if this poll changed nothing about it.
     """
     now = timezone.now()
     parcel = known or Parcel.objects.select_related("order", "account").get(pk=poll.parcel_id)
-    due = pace.next_poll(parcel, now=now)
+    due = pace.next_poll(parcel, now=now, is_answered=is_answered)
     is_poll_unanswered = not is_answered and looks.is_poll_unanswered(poll, now=now)
     answer = {"polled_at": now, "reply_sha256": digest} if is_answered else {}
     if due is None and not is_poll_unanswered:
         poll.finish(**answer)
     elif due is not None and is_answered:
         poll.postpone(due.at, tries=0, is_optional=due.is_optional, **answer)
+    elif due is not None and has_reply and not is_poll_unanswered:
+        poll.retry(due.at, is_optional=False)
     else:
         wait = backoff(poll.tries + 1, first=first, cap=LONGEST_REST)
         poll.retry(now + wait, is_optional=False)

@@ -15,7 +15,7 @@ from orders.calling.contract import contract_of, current_contract
 from orders.calling.turns import APART
 from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.carrier.errors import OutcomeUnknown, Rejected
+from shipping_portal.carrier.errors import AccountStopped, CarrierError, Crowded, NotSent, OutcomeUnknown, Rejected
 from shipping_portal.carrier.messages import Tracked
 from shipping_portal.carrier.scans import read_scan
 from shipping_portal.refused import Refused
@@ -105,6 +105,33 @@ def test_an_unknown_reference_is_polled_again(carrier: SandboxCarrier, quill: Se
     parcel = poll(watched.parcel)
     assert parcel.poll.tries == 1
     assert parcel.poll.due_at > timezone.now()
+
+
+@pytest.mark.parametrize(
+    ("error", "least", "most"),
+    [
+        (Rejected(404, text="Unknown reference."), 3600, 3780),
+        (NotSent("the carrier asks us to slow down", 2, 429), 3600, 3780),
+        (AccountStopped(402, "no payment method"), 3600, 3780),
+        (OutcomeUnknown("503"), 6, 60),
+        (NotSent("no connection"), 6, 60),
+        (Crowded(1.0), 6, 60),
+    ],
+    ids=repr,
+)
+def test_a_carrier_that_said_no_is_asked_again_in_an_hour_at_the_earliest(
+    parcel: Parcel, monkeypatch: pytest.MonkeyPatch, error: CarrierError, least: int, most: int
+) -> None:
+    def fail(poll: Poll, client: object) -> None:
+        raise error
+
+    monkeypatch.setattr(polling, "_ask_carrier", fail)
+    with time_machine.travel(timezone.now(), tick=False):
+        wait = (poll(parcel).poll.due_at - timezone.now()).total_seconds()
+        assert least <= wait <= most
+        # A webhook has said that there is news, so the carrier is asked again soon.
+        Poll.objects.update(look_due_at=timezone.now(), tries=0)
+        assert 6 <= (poll(parcel).poll.due_at - timezone.now()).total_seconds() <= 60
 
 
 @pytest.mark.parametrize("story", ["watched 400 days ago", "cancelled 300 days ago"])
@@ -240,7 +267,7 @@ def test_a_finished_parcels_last_poll_is_dated_only_if_it_was_answered(
     order = factories.order(quill, alice, status="cancelled", cancelled_at=long_ago)
     last = factories.parcel(order, poll_due_at=timezone.now()).poll
     assert last.claim()
-    polling._schedule_next(last, is_answered=is_answered, first=30.0)
+    polling._schedule_next(last, is_answered=is_answered, has_reply=False, first=30.0)
     last.refresh_from_db()
     assert last.due_at is None
     assert (last.polled_at is not None) is is_answered
@@ -347,13 +374,16 @@ def test_a_scan_with_the_reference_in_another_case_is_stored(parcel: Parcel, car
     assert not WebhookDelivery.objects.exists()
 
 
-def test_a_parcel_with_incomplete_scans_is_polled_again_soon(parcel: Parcel, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_parcel_with_incomplete_scans_is_polled_again_in_an_hour(
+    parcel: Parcel, monkeypatch: pytest.MonkeyPatch
+) -> None:
     row = {"event_type": "Pickup", "scan_time": timezone.now().isoformat()}
     part = Tracked("", (read_scan(row, current_contract()),), (), None, b"", is_whole=False)
     monkeypatch.setattr(polling, "_ask_carrier", lambda poll, client: part)
     poll(parcel)
     assert parcel.events.get().event_type == "Pickup"
     assert (parcel.poll.tries, parcel.poll.polled_at) == (1, None)
+    assert parcel.poll.due_at > timezone.now() + dt.timedelta(minutes=59)
 
 
 def test_watches_are_limited(quill: Sender, alice: User, monkeypatch: Any) -> None:
