@@ -17,7 +17,7 @@ BUDGETS = {
     "shipping_portal/accounts": 36_350,
     "shipping_portal/billing": 24_050,
     "shipping_portal/carrier": 19_950,
-    "tracking": 14_120,
+    "tracking": 14_180,
     "shipping_portal/reports": 9_700,
     "shipping_portal/api": 8_230,
     "shipping_portal/exporting": 4_470,
