@@ -74,10 +74,9 @@ def move_to(
         changes |= counted
         # The same status can come back with a later booking, which this move knows nothing about.
         seen = {"status": old, "generation": order.generation}
-        if not update_row(order, seen, {"status": new, **changes}):
-            raise Order.WrongStatus(f"{order} is no longer {old}")
         change = OrderChange(order=order, old=old, new=new, by=by, reason=reason[:500], at=at)
-        insert_row(change)
+        if not update_row(order, seen, {"status": new, **changes}, change):
+            raise Order.WrongStatus(f"{order} is no longer {old}")
         # The start of a booking causes no notification.
         if old != Status.BOOKING:
             # Following a stale "Book it now" after the parcel was booked would charge for it twice.
