@@ -37,14 +37,13 @@ def create_due(
     due = {"status": Status.BOOKING, "submitted_at": at, "due_at": at}
     # this locks the sender: simultaneous presses go one after the other
     with limits.counting(order, Status.BOOKING, {}, at) as counted:
-        # Not left to the database's constraint: its log would quote the receiver.
-        if OF_FORM.first(sender=order.sender_id, token=order.form_token):
-            raise Order.SameForm
         if order.returns_id and not is_another and order.other_returns().exists():
             raise Order.SentBack
         for name, value in {**due, **counted}.items():
             setattr(order, name, value)
-        insert_row(order)
+        # Not left to the constraint's error: the database's log would quote the receiver.
+        if not insert_row(order, conflict="ON CONFLICT (sender_id, form_token) DO NOTHING"):
+            raise Order.SameForm
         change = OrderChange(
             order=order, old=Status.DRAFT, new=Status.BOOKING, by=by, reason=reason, at=at
         )
