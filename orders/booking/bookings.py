@@ -313,7 +313,8 @@ def _write_down(order: Order, now: dt.datetime, prepared: bytes = b"") -> Bookin
         pass  # Raises an error if what follows would be committed by somebody else, later.
     end_if_restored()
     try:
-        # The lease and the attempt are one statement, which is committed by itself.
+        # The lease and the attempt are one statement, which is committed by itself. It looks for
+        # the lease that this worker has just written, which no backup has.
         is_written = order.status == Status.BOOKING and order.renew(until, attempt, failures=1)
     except IntegrityError:  # one live attempt per order
         return None
