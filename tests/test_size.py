@@ -23,9 +23,9 @@ BUDGETS = {
     "shipping_portal/exporting": 4_470,
     "shipping_portal": 3_340,
     "shipping_portal/ops": 3_445,
-    "shipping_portal/jobs": 3_690,
+    "shipping_portal/jobs": 3_710,
     "shipping_portal/http": 1_185,
-    "shipping_portal/db": 2_060,
+    "shipping_portal/db": 2_200,
     "shipping_portal/formats": 72,
 }
 

@@ -29,7 +29,7 @@ from shipping_portal.accounts.address import places
 from shipping_portal.accounts.models import User
 from shipping_portal.carrier.client import Carrier
 from shipping_portal.carrier.errors import CarrierError
-from shipping_portal.db.planned_statements import Given, PlannedSelect, insert_row
+from shipping_portal.db.planned_statements import Given, PlannedSelect
 from shipping_portal.jobs.models import lease_time
 from shipping_portal.jobs.registry import enqueue, job
 from shipping_portal.ops.starting import end_if_restored
@@ -301,24 +301,25 @@ def _write_down(order: Order, now: dt.datetime, prepared: bytes = b"") -> Bookin
     """Write the attempt with its exact bytes, committed before the first byte leaves."""
     body = prepared or gateway.carrier_of(order).booking_body(preparing.shipment_of(order))
     until = now + lease_time()
+    attempt = BookingAttempt(
+        order=order,
+        generation=order.generation,
+        body=body,
+        body_sha256=hashlib.sha256(body).hexdigest(),
+        state=BookingAttempt.State.IN_FLIGHT,
+        lease_until=until,
+        sent_at=now,
+    )
+    with transaction.atomic(durable=True):
+        pass  # Raises an error if what follows would be committed by somebody else, later.
+    end_if_restored()
     try:
-        with transaction.atomic(durable=True):
-            end_if_restored()
-            if order.status != Status.BOOKING or not order.renew(until, failures=1):
-                return None
-            attempt = BookingAttempt(
-                order=order,
-                generation=order.generation,
-                body=body,
-                body_sha256=hashlib.sha256(body).hexdigest(),
-                state=BookingAttempt.State.IN_FLIGHT,
-                lease_until=until,
-                sent_at=now,
-            )
-            insert_row(attempt)
-            return attempt
+        # The lease and the attempt are one statement, which is committed by itself. It looks for
+        # the lease that this worker has just written, which no backup has.
+        is_written = order.status == Status.BOOKING and order.renew(until, attempt, failures=1)
     except IntegrityError:  # one live attempt per order
         return None
+    return attempt if is_written else None
 
 
 def _same_form(order: Order, form_hash: str) -> Order:

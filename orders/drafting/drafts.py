@@ -27,7 +27,7 @@ from orders.models import Draft, Order, PriceWait, Quote
 from orders.quoting import asking
 from shipping_portal.accounts.address.text import one_line
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.db.planned_statements import Given, PlannedUpdate
+from shipping_portal.db.planned_statements import Given, PlannedSelect, PlannedUpdate
 
 MOST = 50  # the saved drafts of an account, and the untouched ones of a person
 DAYS = 30  # since the last change; a draft holds addresses
@@ -38,6 +38,7 @@ END = PlannedUpdate(
     order=Given("order", BigIntegerField()),
     values={},
 )
+WAITS = PlannedSelect(PriceWait.objects.filter(draft=Given("draft", BigIntegerField())))
 FULL = f"{MOST} drafts are kept already, so this one wasn't. Delete one first."
 
 
@@ -202,9 +203,9 @@ def submit(
     if draft.corrects:
         raise ValueError(f"{draft} is booked once {draft.corrects} is cancelled")
     order = bookings.submit(quote=quote, code=product, by=by, now=now, **chosen)
-    with transaction.atomic():
+    if WAITS.rows(draft=draft.pk):
         PriceWait.objects.filter(draft=draft).delete()
-        END.run(draft=draft.pk, order=order.pk)
+    END.run(draft=draft.pk, order=order.pk)
     return order
 
 

@@ -2,6 +2,7 @@
 
 import datetime as dt
 from collections.abc import Collection
+from contextlib import nullcontext
 
 from django.conf import settings
 from django.db import transaction
@@ -271,19 +272,23 @@ def store(label: Label, file: LabelFile, *, at: dt.datetime) -> None:
     Raises OutOfReach.
     """
     uploaded = files.upload(file.content, file.sha256)
-    with transaction.atomic(durable=True):
-        stored = {
-            "state": Label.State.STORED,
-            "sha256": file.sha256,
-            "length": len(file.content),
-            "stored_at": at,
-            "address": "",
-            "problem": "",
-            "due_at": None,
-            **Label.AFRESH,
-        }
-        if update_row(label, {"purged_at": None, "state": UNSTORED}, stored):
-            files.keep(label, file.content, uploaded)
+    stored = {
+        "state": Label.State.STORED,
+        "sha256": file.sha256,
+        "length": len(file.content),
+        "stored_at": at,
+        "address": "",
+        "problem": "",
+        "due_at": None,
+        **Label.AFRESH,
+    }
+    kept = files.bytes_of(label, file.content, uploaded)
+    # Without a file or an event there is one statement, which is committed by itself.
+    is_alone = uploaded is None and not label.order.sender.has_webhooks
+    with nullcontext() if is_alone else transaction.atomic(durable=True):
+        if update_row(label, {"purged_at": None, "state": UNSTORED}, stored, kept):
+            if uploaded:
+                files.name_file(uploaded)
             parcel_events.note_label(label, at)
 
 

@@ -14,7 +14,6 @@ from django.utils import timezone
 from orders.models import BucketFile, Label, LabelBytes
 from shipping_portal.db import bucket
 from shipping_portal.db.bucket import OutOfReach
-from shipping_portal.db.planned_statements import insert_row
 from shipping_portal.jobs.models import lease_time
 from shipping_portal.jobs.registry import job
 
@@ -23,7 +22,7 @@ ANNOUNCED = dt.timedelta(seconds=600 * settings.TIME_SCALE)
 
 
 def upload(content: bytes, sha256: str) -> BucketFile | None:
-    """Write a file to the bucket, if there is one, for `keep`. Raises OutOfReach."""
+    """Write a file to the bucket, if there is one. Raises OutOfReach."""
     if not settings.LABEL_BUCKET:
         return None
     file = _announce(f"{settings.LABEL_BUCKET_PREFIX}/{sha256}")
@@ -42,13 +41,11 @@ def _announce(key: str) -> BucketFile:
     return file
 
 
-def keep(label: Label, content: bytes, file: BucketFile | None) -> None:
-    """Attach this file to the label, in the caller's transaction. Raises OutOfReach."""
+def bytes_of(label: Label, content: bytes, file: BucketFile | None) -> LabelBytes:
+    """Return the row for a label's bytes. If they are in a `file`, its transaction names that."""
     if file is None:
-        insert_row(LabelBytes(label=label, content=content))
-    else:
-        name_file(file)
-        insert_row(LabelBytes(label=label, content=b"", address=file.key))
+        return LabelBytes(label=label, content=content)
+    return LabelBytes(label=label, content=b"", address=file.key)
 
 
 def name_file(file: BucketFile) -> None:

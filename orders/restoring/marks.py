@@ -19,6 +19,7 @@ from django.db.models.expressions import RawSQL
 from django.utils import timezone
 
 from orders.models.restores import DatabaseMark
+from shipping_portal.db.planned_statements import PlannedSelect
 
 ASKED = {
     "table_oid": "SELECT 'orders_databasemark'::regclass::oid::bigint",
@@ -71,13 +72,11 @@ def require_unrestored(*, now: dt.datetime) -> None:
 def require_in_use() -> None:
     """Check that this is still the database last in use, by one statement and one small file.
 
-    Used in transactions that record costs, as a restore may happen while a process runs. Raises
+    Used just before costs are recorded, as a restore may happen while a process runs. Raises
     Restored.
     """
-    # Our own words.
-    asked = {f"now_{name}": RawSQL(ASKED[name], ()) for name in _known_signs()}  # noqa: S611
     try:
-        mark = DatabaseMark.objects.annotate(**asked).first()
+        mark = _mark_with_signs().first()
     except ProgrammingError as error:
         # There is no such table: a restore is in progress.
         raise Restored(MEANT["table_oid"]) from error
@@ -91,6 +90,14 @@ def require_in_use() -> None:
     ):
         # Check again as at start-up, which waits for a stamp that is just being written.
         require_unrestored(now=timezone.now())
+
+
+@cache
+def _mark_with_signs() -> PlannedSelect:
+    """Return the mark beside each sign as it is now. PostgreSQL plans it again for a new table."""
+    # Our own words.
+    asked = {f"now_{name}": RawSQL(ASKED[name], ()) for name in _known_signs()}  # noqa: S611
+    return PlannedSelect(DatabaseMark.objects.annotate(**asked).order_by("pk")[:1])
 
 
 @cache

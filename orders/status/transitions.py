@@ -37,14 +37,13 @@ def create_due(
     due = {"status": Status.BOOKING, "submitted_at": at, "due_at": at}
     # this locks the sender: simultaneous presses go one after the other
     with limits.counting(order, Status.BOOKING, {}, at) as counted:
-        # Not left to the database's constraint: its log would quote the receiver.
-        if OF_FORM.first(sender=order.sender_id, token=order.form_token):
-            raise Order.SameForm
         if order.returns_id and not is_another and order.other_returns().exists():
             raise Order.SentBack
         for name, value in {**due, **counted}.items():
             setattr(order, name, value)
-        insert_row(order)
+        # Not left to the constraint's error: the database's log would quote the receiver.
+        if not insert_row(order, conflict="ON CONFLICT (sender_id, form_token) DO NOTHING"):
+            raise Order.SameForm
         change = OrderChange(
             order=order, old=Status.DRAFT, new=Status.BOOKING, by=by, reason=reason, at=at
         )
@@ -74,10 +73,9 @@ def move_to(
         changes |= counted
         # The same status can come back with a later booking, which this move knows nothing about.
         seen = {"status": old, "generation": order.generation}
-        if not update_row(order, seen, {"status": new, **changes}):
-            raise Order.WrongStatus(f"{order} is no longer {old}")
         change = OrderChange(order=order, old=old, new=new, by=by, reason=reason[:500], at=at)
-        insert_row(change)
+        if not update_row(order, seen, {"status": new, **changes}, change):
+            raise Order.WrongStatus(f"{order} is no longer {old}")
         # The start of a booking causes no notification.
         if old != Status.BOOKING:
             # Following a stale "Book it now" after the parcel was booked would charge for it twice.

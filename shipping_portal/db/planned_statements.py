@@ -3,11 +3,11 @@
 import itertools
 import re
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, partial
 from typing import Any
 
-from django.db import connections, models
+from django.db import connections, models, transaction
 from django.db.models.expressions import SQLiteNumericMixin
 from django.db.models.query import get_related_populators
 from django.db.models.sql import UpdateQuery
@@ -21,6 +21,13 @@ def insert_row(*rows: models.Model, conflict: str = "") -> bool:
     nothing was inserted, which is for a single row.
     """
     statement, fields = _insert_statement(type(rows[0]), len(rows), conflict)
+    return _insert(rows, statement, fields)
+
+
+def _insert(
+    rows: Sequence[models.Model], statement: str, fields: list[Any], before: Sequence[Any] = ()
+) -> bool:
+    """Run an INSERT of these rows, in which the values `before` come before their own."""
     database = connections["default"]
     values = [
         field.get_db_prep_save(getattr(row, field.attname), database)
@@ -28,19 +35,40 @@ def insert_row(*rows: models.Model, conflict: str = "") -> bool:
         for field in fields
     ]
     with planned_cursor(database) as cursor:
-        cursor.execute(statement, values)
+        cursor.execute(statement, [*before, *values])
         keys = cursor.fetchall()
     for row, (key,) in zip(rows, keys, strict=False):
         row.pk, row._state.adding, row._state.db = key, False, "default"
     return bool(keys)
 
 
-def update_row(row: models.Model, seen: dict[str, Any], changes: dict[str, Any]) -> bool:
+def update_row(
+    row: models.Model,
+    seen: dict[str, Any],
+    changes: dict[str, Any],
+    added: models.Model | None = None,
+) -> bool:
     """Write `changes` to a row if its columns are as `seen`, at a third of a queryset's cost.
 
     A tuple in `seen` has several values: the column must have one of them. The changes are plain
-    values, and the row's attributes stay as they are. Returns False if nothing was written.
+    values, and the row's attributes stay as they are. `added` is a new row that is inserted only
+    with the change, in the same statement. Returns False if nothing was written.
     """
+    statement, values = _update_statement(row, seen, changes)
+    if added is None:
+        with planned_cursor(connections["default"]) as cursor:
+            cursor.execute(statement, values)
+            return bool(cursor.rowcount)
+    if connections["default"].vendor == "sqlite":  # has no such statement
+        with transaction.atomic():
+            return update_row(row, seen, changes) and insert_row(added)
+    insert, fields = _insert_statement(type(added), 1, is_with_change=True)
+    return _insert([added], f"WITH changed AS ({statement} RETURNING 1) {insert}", fields, values)
+
+
+def _update_statement(
+    row: models.Model, seen: dict[str, Any], changes: dict[str, Any]
+) -> tuple[str, list[Any]]:
     database, meta, values = connections["default"], row._meta, list[Any]()
 
     def written(name: str, words: str, *given: Any) -> str:
@@ -57,15 +85,12 @@ def update_row(row: models.Model, seen: dict[str, Any], changes: dict[str, Any])
     known = {meta.pk.name: row.pk, **seen}
     conditions = " AND ".join(condition(name, value) for name, value in known.items())
     # Only our own names are written into the SQL.
-    statement = f'UPDATE "{meta.db_table}" SET {sets} WHERE {conditions}'  # noqa: S608
-    with planned_cursor(database) as cursor:
-        cursor.execute(statement, values)
-        return bool(cursor.rowcount)
+    return f'UPDATE "{meta.db_table}" SET {sets} WHERE {conditions}', values  # noqa: S608
 
 
 @cache
 def _insert_statement(
-    model: type[models.Model], count: int, conflict: str
+    model: type[models.Model], count: int, conflict: str = "", *, is_with_change: bool = False
 ) -> tuple[str, list[Any]]:
     fields = [
         field
@@ -73,9 +98,11 @@ def _insert_statement(
         if field.remote_field or not (field.primary_key or field.generated)
     ]
     columns = ", ".join(f'"{field.column}"' for field in fields)
-    values = ", ".join([f"({', '.join(['%s'] * len(fields))})"] * count)
+    one = ", ".join(["%s"] * len(fields))
+    every = "VALUES " + ", ".join([f"({one})"] * count)
     # Only our own names are written into the SQL.
-    insert = f'INSERT INTO "{model._meta.db_table}" ({columns}) VALUES {values} {conflict}'  # noqa: S608
+    values = f"SELECT {one} FROM changed" if is_with_change else every  # noqa: S608
+    insert = f'INSERT INTO "{model._meta.db_table}" ({columns}) {values} {conflict}'
     return f'{insert} RETURNING "{model._meta.pk.column}"', fields
 
 

@@ -17,6 +17,7 @@ from orders.booking import booking_rules, bookings, limit_words
 from orders.calling import gateway, turns
 from orders.models import CarrierAccount, Order
 from orders.models.statuses import Status
+from orders.status.transitions import OF_FORM
 from shipping_portal.accounts.models import User
 from shipping_portal.importing import checking, duplicates, finishing, progress
 from shipping_portal.importing.models import Import, ImportRow
@@ -106,7 +107,7 @@ def book_row(row: ImportRow) -> None:
 
 
 def _made_before(row: ImportRow) -> Order | None:
-    return Order.objects.filter(sender=row.file.sender, form_token=row.token).first()
+    return OF_FORM.first(sender=row.file.sender_id, token=row.token)
 
 
 def _submit(row: ImportRow, now: dt.datetime) -> Order:

@@ -79,9 +79,11 @@ class Job(models.Model):
         self._held |= {self.due_at}
         return True
 
-    def renew(self, until: dt.datetime | None = None, **changes: Any) -> bool:
-        """Renew the lease, and write `changes` with it."""
-        return self.change(due_at=until or timezone.now() + lease_time(), **changes)
+    def renew(
+        self, until: dt.datetime | None = None, added: models.Model | None = None, /, **changes: Any
+    ) -> bool:
+        """Renew the lease, and write `changes` and an `added` row with it."""
+        return self.change(added, due_at=until or timezone.now() + lease_time(), **changes)
 
     def finish(self, **changes: Any) -> bool:
         """End the job, and write `changes` with it."""
@@ -130,10 +132,10 @@ class Job(models.Model):
         """Park the row: nobody works on it until a person retries it (see dead_letters)."""
         return self.change(parked_at=timezone.now())
 
-    def change(self, **changes: Any) -> bool:
-        """Write `changes` if the row is as this worker last saw it."""
+    def change(self, added: models.Model | None = None, /, **changes: Any) -> bool:
+        """Write `changes`, and an `added` row, if this one is as this worker last saw it."""
         seen = {name: getattr(self, name) for name in ("due_at", *self.FENCE)}
-        if not update_row(self, seen, changes):
+        if not update_row(self, seen, changes, added):
             return False
         for name, value in changes.items():
             setattr(self, name, value)

@@ -252,7 +252,7 @@ def test_no_label_can_refer_to_a_file_that_is_being_deleted(
 
     def first(key: str) -> None:
         with pytest.raises(bucket.OutOfReach):
-            files.keep(label, CONTENT, uploaded)
+            files.name_file(uploaded)
         with pytest.raises(bucket.OutOfReach):
             files.upload(CONTENT, SHA256)
         delete(key)
@@ -261,7 +261,7 @@ def test_no_label_can_refer_to_a_file_that_is_being_deleted(
     sweep()
     assert not LabelBytes.objects.exists()
     with pytest.raises(bucket.OutOfReach):
-        files.keep(label, CONTENT, uploaded)
+        files.name_file(uploaded)
     assert stored(label).intact_bytes() == CONTENT
 
 
@@ -269,10 +269,10 @@ def test_a_file_that_a_label_has_just_referred_to_is_not_deleted(
     order: Order, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     uploaded = files.upload(CONTENT, SHA256)
-    label, renew = due(order), BucketFile.renew
+    renew = BucketFile.renew
 
     def named_first(self: BucketFile, *words: Any, **changes: Any) -> bool:
-        files.keep(label, CONTENT, uploaded)
+        files.name_file(uploaded)
         return renew(self, *words, **changes)
 
     monkeypatch.setattr(BucketFile, "renew", named_first)

@@ -4,7 +4,7 @@ import datetime as dt
 from typing import Any
 
 import pytest
-from django.db import connection, models, transaction
+from django.db import IntegrityError, connection, models, transaction
 from django.utils import timezone
 
 from orders.models import Label, Order
@@ -124,6 +124,25 @@ def test_an_update_touches_no_other_row(quill: Sender, alice: User) -> None:
     assert update_row(one, {"tries": 2}, {"sender": other.sender, "tries": 4})
     other.refresh_from_db()
     assert other.tries == 2
+
+
+def test_a_row_is_added_only_with_the_change(quill: Sender, alice: User) -> None:
+    order = factories.order(quill, alice, tries=2)
+    label = Label(order=order, size="full")
+    assert not update_row(order, {"tries": 3}, {"tries": 4}, label)
+    assert not Label.objects.exists()
+    assert update_row(order, {"tries": 2}, {"tries": 3}, label)
+    order.refresh_from_db()
+    assert (order.tries, list(Label.objects.all()), label._state.adding) == (3, [label], False)
+
+
+def test_nothing_is_changed_if_the_added_row_breaks_a_constraint(quill: Sender, alice: User) -> None:
+    order = factories.order(quill, alice, tries=2)
+    Label.objects.create(order=order, size="full")
+    with pytest.raises(IntegrityError), transaction.atomic():
+        update_row(order, {"tries": 2}, {"tries": 3}, Label(order=order, size="full"))
+    order.refresh_from_db()
+    assert (order.tries, Label.objects.count()) == (2, 1)
 
 
 def test_several_rows_are_inserted_with_their_keys_and_a_known_one_is_not(quill: Sender, alice: User) -> None:

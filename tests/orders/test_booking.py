@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from django.db import IntegrityError, connection
+from django.db import IntegrityError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from time_machine import TimeMachineFixture
@@ -452,6 +452,36 @@ def test_bookings_resume_when_the_hold_ends(submitted: Submit, carrier: SandboxC
     order = submitted()
     CarrierAccount.objects.update(resting_until=timezone.now() - dt.timedelta(seconds=1))
     assert work(order).status == "booked"
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.postgres
+def test_an_attempt_is_committed_with_its_lease_by_itself(submitted: Submit) -> None:
+    """Inside another transaction it would be sent before it is committed."""
+    order = submitted()
+    before = order.due_at
+    with pytest.raises(RuntimeError, match="durable"), transaction.atomic():
+        bookings._write_down(order, timezone.now())
+    assert not BookingAttempt.objects.exists()
+    with CaptureQueriesContext(connection) as queries:
+        attempt = bookings._write_down(order, timezone.now())
+    assert attempt
+    if connection.vendor == "postgresql":
+        begin, commit, _ = sql_of(queries)  # an empty transaction, then one statement
+        assert (begin, commit) == ("BEGIN", "COMMIT")
+    order.refresh_from_db()
+    assert order.due_at == attempt.lease_until > before
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.postgres
+def test_a_second_live_attempt_takes_no_lease(submitted: Submit) -> None:
+    order = submitted()
+    attempt = bookings._write_down(order, timezone.now())
+    assert attempt
+    assert bookings._write_down(order, timezone.now() + dt.timedelta(hours=1)) is None
+    order.refresh_from_db()
+    assert (order.due_at, list(order.attempts.all())) == (attempt.lease_until, [attempt])
 
 
 def test_a_reply_with_another_orders_reference_is_a_conflict(submitted: Submit, carrier: SandboxCarrier) -> None:

@@ -24,6 +24,7 @@ from shipping_portal.jobs.sweep import Sweep
 from shipping_portal.ops import starting
 from tests import factories
 from tests.sandbox_carrier import SandboxCarrier
+from tests.template import owner_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("as_the_owner")]
 
@@ -57,6 +58,12 @@ def recreate_the_tables() -> None:
 
 def lose_the_mark() -> None:
     DatabaseMark.objects.all().delete()
+
+
+def by_the_owner(statements: str) -> None:
+    """Run statements in a connection that doesn't know what was planned in ours."""
+    with owner_of(connection.settings_dict["NAME"]) as owner:
+        owner.execute(statements)
 
 
 RESTORES = {"snapshot": restore_an_old_snapshot, "no mark": lose_the_mark}
@@ -168,6 +175,23 @@ def test_recreated_tables_are_recognised_too(submitted: Callable[[], Order], car
     assert carrier.ledger("booked") == []
 
 
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_a_new_table_is_recognised_by_a_check_that_was_planned_before() -> None:
+    if connection.vendor != "postgresql":
+        pytest.skip("SQLite has no oid")
+    starting.end_if_restored()
+    by_the_owner("CREATE SCHEMA older; ALTER TABLE orders_databasemark SET SCHEMA older")
+    by_the_owner("CREATE TABLE orders_databasemark AS SELECT * FROM older.orders_databasemark")
+    try:
+        with pytest.raises(Ended):
+            starting.end_if_restored()
+    finally:
+        by_the_owner("DROP TABLE orders_databasemark; ALTER TABLE older.orders_databasemark SET SCHEMA public")
+        by_the_owner("DROP SCHEMA older")
+    starting.end_if_restored()
+
+
 def test_stamping_a_backup_while_running_is_not_a_restore(
     submitted: Callable[[], Order], carrier: SandboxCarrier
 ) -> None:
@@ -199,3 +223,12 @@ def test_the_check_takes_one_statement(submitted: Callable[[], Order]) -> None:
     with CaptureQueriesContext(connection) as seen:
         starting.end_if_restored()
     assert len(seen) == 1
+
+
+@pytest.mark.postgres
+@pytest.mark.skipif("connection.vendor == 'sqlite'", reason="SQLite plans nothing ahead")
+def test_the_check_is_a_planned_statement() -> None:
+    starting.end_if_restored()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE '%now_table_oid%'")
+        assert cursor.fetchone() == (1,)
