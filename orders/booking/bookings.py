@@ -310,13 +310,10 @@ def _write_down(order: Order, now: dt.datetime, prepared: bytes = b"") -> Bookin
         lease_until=until,
         sent_at=now,
     )
-    with transaction.atomic(durable=True):
-        pass  # Raises an error if what follows would be committed by somebody else, later.
-    end_if_restored()
     try:
-        # The lease and the attempt are one statement, which is committed by itself. It looks for
-        # the lease that this worker has just written, which no backup has.
-        is_written = order.status == Status.BOOKING and order.renew(until, attempt, failures=1)
+        with transaction.atomic(durable=True):
+            end_if_restored()
+            is_written = order.status == Status.BOOKING and order.renew(until, attempt, failures=1)
     except IntegrityError:  # one live attempt per order
         return None
     return attempt if is_written else None

@@ -2,7 +2,6 @@
 
 import datetime as dt
 from collections.abc import Collection
-from contextlib import nullcontext
 
 from django.conf import settings
 from django.db import transaction
@@ -283,9 +282,7 @@ def store(label: Label, file: LabelFile, *, at: dt.datetime) -> None:
         **Label.AFRESH,
     }
     kept = files.bytes_of(label, file.content, uploaded)
-    # Without a file or an event there is one statement, which is committed by itself.
-    is_alone = uploaded is None and not label.order.sender.has_webhooks
-    with nullcontext() if is_alone else transaction.atomic(durable=True):
+    with transaction.atomic(durable=True):
         if update_row(label, {"purged_at": None, "state": UNSTORED}, stored, kept):
             if uploaded:
                 files.name_file(uploaded)

@@ -72,7 +72,7 @@ def require_unrestored(*, now: dt.datetime) -> None:
 def require_in_use() -> None:
     """Check that this is still the database last in use, by one statement and one small file.
 
-    Used just before costs are recorded, as a restore may happen while a process runs. Raises
+    Used in transactions that record costs, as a restore may happen while a process runs. Raises
     Restored.
     """
     try:

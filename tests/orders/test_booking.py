@@ -456,7 +456,7 @@ def test_bookings_resume_when_the_hold_ends(submitted: Submit, carrier: SandboxC
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.postgres
-def test_an_attempt_is_committed_with_its_lease_by_itself(submitted: Submit) -> None:
+def test_an_attempt_is_committed_with_its_lease(submitted: Submit) -> None:
     """Inside another transaction it would be sent before it is committed."""
     order = submitted()
     before = order.due_at
@@ -467,7 +467,7 @@ def test_an_attempt_is_committed_with_its_lease_by_itself(submitted: Submit) -> 
         attempt = bookings._write_down(order, timezone.now())
     assert attempt
     if connection.vendor == "postgresql":
-        begin, commit, _ = sql_of(queries)  # an empty transaction, then one statement
+        begin, _, commit = sql_of(queries)
         assert (begin, commit) == ("BEGIN", "COMMIT")
     order.refresh_from_db()
     assert order.due_at == attempt.lease_until > before
