@@ -164,12 +164,12 @@ def test_a_workbook_that_takes_too_much_is_refused(what: str, data: Callable[[],
 
 
 @pytest.mark.parametrize("blank", ["", " "])
-def test_a_text_in_every_cell_of_the_header_is_cut_where_no_cell_is_longer(blank: str) -> None:
+def test_a_text_in_every_cell_of_a_workbook_is_cut_where_no_cell_is_longer(blank: str) -> None:
     """Otherwise each of the cells would be as long as the largest part of a workbook."""
-    names = "<row>" + '<c t="s"><v>0</v></c>' * 200 + "</row>" + row(2, "Mia")
     text = f"<si><t>{blank}{'x' * 2_000_000}{blank}</t></si>"
-    sheet = reading.read(sheet_with(names, strings=text))
-    assert {*sheet.header} == {"x" * (workbooks.LONGEST_CELL + 1)}
+    data = sheet_with("<row>" + '<c t="s"><v>0</v></c>' * 200 + "</row>", strings=text)
+    ((_, cells),) = workbooks.read(data, reading.MOST_COLUMNS, reading.MOST_ROWS).lines
+    assert {*cells.values()} == {"x" * (workbooks.LONGEST_CELL + 1)}
 
 
 @pytest.mark.parametrize("cell", ['<c t="s"><v>0</v></c>', '<c t="inlineStr"><is><t>{}</t></is></c>'])
