@@ -14,7 +14,7 @@ BUDGETS = {
     "orders": 57_700,
     "shipping_portal/importing": 29_650,
     "shipping_portal/staff": 26_900,
-    "shipping_portal/accounts": 36_350,
+    "shipping_portal/accounts": 36_400,
     "shipping_portal/billing": 24_050,
     "shipping_portal/carrier": 19_950,
     "tracking": 14_120,

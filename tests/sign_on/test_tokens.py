@@ -134,6 +134,14 @@ def test_fetched_information_vouches_only_for_the_email_of_the_token(
     assert (found.email, found.is_verified) == ("mia@marlow.example", is_verified)
 
 
+@pytest.mark.parametrize("stated", [False, "false"])
+def test_what_an_issuer_says_is_unconfirmed_stays_so(stated: object, settings: Any) -> None:
+    settings.SSO_TRUSTS_EMAILS = True
+    fetched = {"sub": "mia", "email": "eve@evil.example", "email_verified": stated}
+    joined = openid.join_claims({"sub": "mia", "email": "mia@marlow.example"}, fetched)
+    assert not claims.read_claims(joined).is_verified
+
+
 @pytest.mark.parametrize(
     "changes",
     [

@@ -258,7 +258,8 @@ def _read_userinfo(token: str, subject: str) -> Document:
 
 def join_claims(signed: Document, fetched: Document) -> Document:
     """Return both. Signed values win; a fetched email vouches for no other one."""
-    if "email" in signed and fetched.get("email", signed["email"]) != signed["email"]:
+    is_other = "email" in signed and fetched.get("email", signed["email"]) != signed["email"]
+    if is_other and fetched.get("email_verified") in (True, "true"):
         fetched = {**fetched, "email_verified": None}
     return {**fetched, **signed}
 
