@@ -12,9 +12,9 @@ from tools.count_nodes import function_lengths, nodes_by_room, product_files
 # Syntax nodes. A budget is at least what is there, and at most 2 % more: set it 1 % above.
 BUDGETS = {
     "orders": 57_700,
-    "shipping_portal/importing": 29_550,
+    "shipping_portal/importing": 29_650,
     "shipping_portal/staff": 26_900,
-    "shipping_portal/accounts": 36_350,
+    "shipping_portal/accounts": 36_400,
     "shipping_portal/billing": 24_050,
     "shipping_portal/carrier": 19_950,
     "tracking": 14_180,

@@ -8,6 +8,7 @@ agree     (web)     the sender's yes to the rows whose price went up
 """
 
 import datetime as dt
+import uuid
 from collections.abc import Mapping
 
 from django.db import transaction
@@ -187,7 +188,7 @@ def _is_of_one_carrier(error: Exception) -> bool:
     return isinstance(error, booking_rules.Paused) and gateway.second_account() is not None
 
 
-def agree(file: Import, prices: Mapping[str, str], *, by: User, now: dt.datetime) -> int:
+def agree(file: Import, prices: Mapping[uuid.UUID, str], *, by: User, now: dt.datetime) -> int:
     """Book rows whose price increased, with their sender's consent; return how many.
 
     `prices` are the new ones by order key, as the sender saw them, such as "9.40 AUD": a price that
@@ -200,7 +201,7 @@ def agree(file: Import, prices: Mapping[str, str], *, by: User, now: dt.datetime
     agreed = 0
     refusal: Exception | None = None
     for order in drafts.filter(uuid__in=list(prices)).select_related("sender"):
-        if prices[str(order.uuid)] != str(order.price_to_confirm):
+        if prices[order.uuid] != str(order.price_to_confirm):
             continue
         try:
             bookings.confirm(order, by=by, now=now)

@@ -30,10 +30,15 @@ MOST_ROWS = 2000
 MARKED = ("=", "'")  # how a cell begins if a spreadsheet is kept from calculating its text
 MOST_COUNTED = 20_000  # how many rows there are beyond this doesn't matter
 MOST_COLUMNS = 200
+LONGEST_NAME = 300  # characters of a column's name, which the next page shows for each field
 MOST_BEYOND = 20  # cells beyond the header's; any further ones count as one more
 MOST_BYTES = 2 * 1024 * 1024  # bytes, for a packed workbook too
 REASON = "Reason"  # the last column of failed rows that are uploaded again
 TOO_LARGE = "This file is larger than 2 MB. Split it and import the parts one after the other."
+NAME_TOO_LONG = (
+    f"The name of a column has more than {LONGEST_NAME} characters. The first line has to name the"
+    " columns: shorten their names, or add that line."
+)
 SAVE_AS = "In your spreadsheet choose Save as, then CSV, and upload that file."
 NO_TABLES = {
     b"\xd0\xcf\x11\xe0": f"This is an old Excel workbook, or one with a password. {SAVE_AS}",
@@ -121,6 +126,8 @@ def read(data: bytes) -> Sheet:
     lines, encoding, delimiter = _table(data, notes)
     dropped: list[str] = []
     names, lines = _header(lines, dropped)
+    if max(map(len, names), default=0) > LONGEST_NAME:
+        raise UnreadableFile(NAME_TOO_LONG)
     names, lines = _with_units(names, lines, dropped)
     if not names:
         raise UnreadableFile("This file is empty.")

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from xml.parsers import expat
 
 from shipping_portal.importing.currencies import CODES, SIGNS
+from shipping_portal.importing.delimited import LONGEST_CELL
 from shipping_portal.importing.units import UNIT_OF
 
 Attributes = dict[str, str]  # of an XML element
@@ -28,6 +29,9 @@ MOST_UNPACKED = 20 * 1024 * 1024
 # 2,000 rows of 70 columns have 282,000, and two more for each separate text
 MOST_ELEMENTS = 450_000
 MOST_ATTRIBUTES = 1_000_000  # these have 430,000
+MOST_FORMATS = 1_000  # number formats; Excel takes 250 of one's own
+# A text that is stored once may be shown in every cell.
+MOST_SHOWN = 8_000_000  # characters; 2,000 rows of 70 columns have two million
 MOST_SHEETS = 5  # sheets read to find the first that isn't empty
 LAST_ROW = 1_048_576  # rows of Excel's sheets
 DAY = "day"
@@ -75,8 +79,8 @@ class Table:
 
     lines: list[tuple[int, dict[int, str]]] = field(default_factory=list)
     hidden: set[int] = field(default_factory=set)
-    # the first and last of each run
-    hidden_columns: list[tuple[int, int]] = field(default_factory=list)
+    # the last of each run by its first
+    hidden_columns: dict[int, int] = field(default_factory=dict)
     other_sheets: int = 0  # further visible ones that aren't empty
 
     def rows(self) -> Iterator[tuple[int, list[str]]]:
@@ -90,7 +94,7 @@ class Table:
             yield number, [cells.get(at, "") for at in range(1, max(width, last) + 1)]
 
     def is_hidden_column(self, column: int) -> bool:
-        return any(first <= column <= last for first, last in self.hidden_columns)
+        return any(first <= column <= last for first, last in self.hidden_columns.items())
 
 
 def read(data: bytes, widest: int, most: int) -> Table:
@@ -128,6 +132,7 @@ class _Parts:
     def __init__(self, archive: zipfile.ZipFile) -> None:
         self.archive, self.names = archive, set(archive.namelist())
         self.elements, self.attributes = MOST_ELEMENTS, MOST_ATTRIBUTES
+        self.bytes = MOST_UNPACKED  # a workbook may list one sheet several times
         # zipfile reads no more of a file than the directory's size, whatever is packed behind it.
         if sum(member.file_size for member in archive.infolist()) > MOST_UNPACKED:
             raise BadWorkbook(TOO_MUCH)
@@ -143,7 +148,8 @@ class _Parts:
         xml = self.archive.read(name)
         self.elements -= xml.count(b"<") - xml.count(b"</")
         self.attributes -= xml.count(b"=")
-        if self.elements < 0 or self.attributes < 0:
+        self.bytes -= len(xml)
+        if min(self.elements, self.attributes, self.bytes) < 0:
             raise BadWorkbook(TOO_MUCH)
         # without namespaces: a long one would be copied for each element
         parser = expat.ParserCreate()
@@ -237,7 +243,7 @@ def _strings(parts: _Parts, name: str) -> list[str]:
     def end(tag: str) -> None:
         nonlocal spoken
         if tag == "si":
-            found.append(_unescaped("".join(pieces)))
+            found.append(_shorten(_unescaped("".join(pieces))))
         spoken -= tag == "rPh"
 
     def text(piece: str) -> None:
@@ -250,6 +256,11 @@ def _strings(parts: _Parts, name: str) -> list[str]:
 
 def _unescaped(text: str) -> str:
     return ESCAPED.sub(lambda found: chr(int(found[1], 16)), text) if "_x" in text else text
+
+
+def _shorten(text: str) -> str:
+    """Return a text that is too long for a cell just long enough to be refused."""
+    return text if len(text) <= LONGEST_CELL else text.strip()[: LONGEST_CELL + 1]
 
 
 def _formats(parts: _Parts, name: str) -> list[Form]:
@@ -268,6 +279,8 @@ def _formats(parts: _Parts, name: str) -> list[Form]:
             is_of_cells = tag == "cellXfs"
 
     parts.walk(name, start)
+    if len(codes) > MOST_FORMATS:
+        raise BadWorkbook(TOO_MUCH)
     plain = {
         number: _plain(code[:LONGEST_FORMAT], numbers.is_date_format)
         for number, code in codes.items()
@@ -332,6 +345,7 @@ class _Sheet:
         self.cells: dict[int, str] = {}
         self.pieces: list[str] = []
         self.reads, self.spoken = False, 0
+        self.left = MOST_SHOWN
         self.is_uncomputed = False
 
     def start(self, tag: str, given: Attributes) -> None:
@@ -351,10 +365,16 @@ class _Sheet:
             if given.get("hidden") in YES or given.get("ht") == "0":
                 self.table.hidden.add(self.number)
         elif tag == "col" and (given.get("hidden") in YES or given.get("width") == "0"):
-            self.table.hidden_columns.append((int(given["min"]), int(given["max"])))
+            self.hide(int(given["min"]), int(given["max"]))
         elif tag == "rPh":  # phonetic text
             self.spoken += 1
         self.reads = tag in ("v", "t") and not self.spoken
+
+    def hide(self, first: int, last: int) -> None:
+        """Store a run of hidden columns, if an import could read its first one."""
+        if 0 < first <= self.widest:
+            runs = self.table.hidden_columns
+            runs[first] = max(last, runs.get(first, 0))
 
     def text(self, piece: str) -> None:
         if self.reads:
@@ -365,11 +385,14 @@ class _Sheet:
         if tag == "c" and self.pieces:
             if (shown := self.shown("".join(self.pieces))).strip():
                 self.cells[min(self.column, self.widest + 1)] = shown
+                self.left -= len(shown)
         elif tag == "c" and self.is_uncomputed:
             self.cells[min(self.column, self.widest + 1)] = UNCOMPUTED
         elif tag == "rPh":
             self.spoken -= 1
         elif tag == "row" and self.cells:
+            if self.left < 0:
+                raise BadWorkbook(TOO_MUCH)
             self.table.lines.append((self.number, self.cells))
             if len(self.table.lines) == self.most:
                 raise _Enough
@@ -386,7 +409,7 @@ class _Sheet:
         if self.kind == "d":
             return _of_moment(dt.datetime.fromisoformat(text))
         if self.kind != "n":
-            return _unescaped(text)
+            return _shorten(_unescaped(text))
         form = self.formats[int(self.style)] if self.style else Form()
         if form.code == DAY:
             return _of_day(float(text), is_1904=self.is_1904)

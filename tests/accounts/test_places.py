@@ -82,6 +82,14 @@ def test_a_leading_zero_is_part_of_a_postcode() -> None:
 
 
 @pytest.mark.usefixtures("listed")
+@pytest.mark.parametrize("sign", ["²", "①", "௩", "٣"], ids=ascii)
+@pytest.mark.parametrize("suburb", ["Brunswick", "Brunswik"])
+def test_a_postcode_with_other_digits_gets_suggestions_too(suburb: str, sign: str) -> None:
+    """Some of them, such as ², are digits to Python, but no number."""
+    assert "Brunswick VIC 3056" in names(places.check_pair("AU", suburb, f"305{sign}").near)
+
+
+@pytest.mark.usefixtures("listed")
 def test_without_an_active_list_there_is_no_message() -> None:
     Locality.objects.all().delete()
     LocalityList.objects.filter(country="US").update(is_active=False)

@@ -140,6 +140,18 @@ def test_signs_that_a_shop_wrote_for_a_web_page_are_read_as_people_see_them(writ
     assert sheet.rows == {2: ["1", seen, seen, seen]}
 
 
+@pytest.mark.parametrize("between", [",", "\t"])
+@pytest.mark.parametrize(("length", "is_read"), [(300, True), (301, False), (600_000, False)])
+def test_a_column_with_a_name_of_a_page_is_refused(between: str, length: int, is_read: bool) -> None:
+    """Each name is compared with all fields, and shown at each of them: two megabytes became sixty."""
+    data = between.join(["Name", *["ﷺ" * min(length, 40_000)] * (1 + length // 40_000)]) + f"\nMia{between}1\n"
+    if is_read:
+        assert reading.read(data.encode()).header == ["Name", "ﷺ" * length]
+        return
+    with pytest.raises(reading.UnreadableFile, match="The name of a column has more than 300 characters"):
+        reading.read(data.encode())
+
+
 def test_a_column_name_has_no_signs_of_a_web_page() -> None:
     assert reading.read(b"Order,Name &amp; company\n1,Ada\n").header == ["Order", "Name & company"]
 

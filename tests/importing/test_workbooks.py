@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from shipping_portal.importing import reading, workbooks
-from tests.importing.workbooks import MAIN, SHEET, sheet_of, with_part, with_parts, workbook
+from tests.importing.workbooks import MAIN, SHEET, sheet_of, sheet_with, with_part, with_parts, workbook
 
 
 @pytest.mark.parametrize(
@@ -126,6 +126,7 @@ def test_too_many_rows_or_columns_are_refused_as_in_any_other_file() -> None:
 ENTITY = '<!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/hostname">]>'
 LAUGHS = '<!DOCTYPE x [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;">]>'
 NAMED = '<row r="1"><c r="A1" t="inlineStr"><is><t>{}</t></is></c></row>'
+SHOWN = "<row>" + '<c t="s"><v>0</v></c>' * 3 + "</row>"
 REFUSED: list[tuple[str, Callable[[], bytes], str]] = [
     ("unpacks to a gigabyte", lambda: with_part(workbook(["Name"]), SHEET, b" " * 200_000_000), workbooks.TOO_MUCH),
     ("holds a second file that does", lambda: with_part(workbook(["Name"]), "docProps/app.xml", b" " * 30_000_000),
@@ -135,6 +136,11 @@ REFUSED: list[tuple[str, Callable[[], bytes], str]] = [
     ("has a thousand files", lambda: with_parts(workbook(["Name"]), {f"x{at}": b"" for at in range(1000)}),
      workbooks.TOO_MUCH),
     ("has millions of cells", lambda: sheet_of("<row><c/><c/></row>" * 600_000), workbooks.TOO_MUCH),
+    ("lists a sheet again and again", lambda: sheet_with(" \n" * 8_000_000, listed=5), workbooks.TOO_MUCH),
+    ("has a thousand formats", lambda: sheet_with("", styles="".join(
+        f'<numFmt numFmtId="{at}" formatCode="0"/>' for at in range(200, 1_200))), workbooks.TOO_MUCH),
+    ("shows one text everywhere", lambda: sheet_with(SHOWN * 2_000, strings=f"<si><t>{'x' * 2_000}</t></si>"),
+     workbooks.TOO_MUCH),
     ("has a row below the last", lambda: sheet_of(NAMED.format("Name") + '<row r="1048577"><c/></row>'),
      workbooks.DAMAGED),
     ("reads a file of ours", lambda: sheet_of(NAMED.format("&e;"), above=ENTITY), workbooks.DAMAGED),
@@ -155,6 +161,23 @@ def test_a_workbook_that_takes_too_much_is_refused(what: str, data: Callable[[],
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert (str(refusal.value), most < 60 * 1024 * 1024) == (why, True), f"{what}: {most:,} bytes"
+
+
+@pytest.mark.parametrize("blank", ["", " "])
+def test_a_text_in_every_cell_of_a_workbook_is_cut_where_no_cell_is_longer(blank: str) -> None:
+    """Otherwise each of the cells would be as long as the largest part of a workbook."""
+    text = f"<si><t>{blank}{'x' * 2_000_000}{blank}</t></si>"
+    data = sheet_with("<row>" + '<c t="s"><v>0</v></c>' * 200 + "</row>", strings=text)
+    ((_, cells),) = workbooks.read(data, reading.MOST_COLUMNS, reading.MOST_ROWS).lines
+    assert {*cells.values()} == {"x" * (workbooks.LONGEST_CELL + 1)}
+
+
+@pytest.mark.parametrize("cell", ['<c t="s"><v>0</v></c>', '<c t="inlineStr"><is><t>{}</t></is></c>'])
+def test_a_cell_that_is_too_long_is_refused_however_many_blanks_it_begins_with(cell: str) -> None:
+    text = " " * 3_000 + "x" * 2_001
+    rows = row(1, "Name") + f"<row>{cell.format(text)}</row>"
+    with pytest.raises(reading.UnreadableFile, match="A cell on row 2 has more than 2,000 characters"):
+        reading.read(sheet_with(rows, strings=f"<si><t>{text}</t></si>"))
 
 
 def test_a_part_larger_than_its_stated_size_is_refused() -> None:
@@ -203,6 +226,17 @@ def test_hidden_columns_are_read_and_noted(prefix: str) -> None:
     )
     sheet = reading.read(with_part(workbook(["Name"]), SHEET, text.encode()))
     assert (sheet.rows, sheet.notes["hidden_columns"]) == ({2: ["Mia", "2"]}, [1])
+
+
+def test_a_column_that_is_hidden_again_and_again_is_kept_once() -> None:
+    again = '<cols><col min="2" max="2" hidden="1"/>' + "".join(
+        f'<col min="{at}" max="{at}" hidden="1"/>' for at in (2, 2, -1, 0, *range(202, 9_000))
+    ) + '<col min="2" max="3" hidden="1"/></cols>'  # fmt: skip
+    data = sheet_of(f"<sheetData>{row(1, 'Name') + row(2, 'Mia')}</sheetData>", above="")
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        text = archive.read(SHEET).replace(b"<sheetData>", again.encode() + b"<sheetData>", 1)
+    table = workbooks.read(with_part(data, SHEET, text), reading.MOST_COLUMNS, reading.MOST_ROWS)
+    assert table.hidden_columns == {2: 3}
 
 
 def test_phonetic_text_is_ignored() -> None:

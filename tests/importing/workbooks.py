@@ -46,3 +46,27 @@ MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 def sheet_of(rows: str, *, above: str = "") -> bytes:
     text = f'<?xml version="1.0"?>{above}<worksheet xmlns="{MAIN}"><sheetData>{rows}</sheetData></worksheet>'
     return with_part(workbook(["Name"]), SHEET, text.encode())
+
+
+RELATIONS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+
+
+def sheet_with(rows: str, *, strings: str = "", styles: str = "", listed: int = 1) -> bytes:
+    """Return a workbook of one sheet, shared strings and styles, which lists the sheet this often."""
+    begin, sheets = '<?xml version="1.0"?>', '<sheet name="A" sheetId="1" r:id="sheet"/>' * listed
+    kinds = {
+        "sheet": ("worksheet", "worksheets/sheet1"),
+        "strings": ("sharedStrings", "strings"),
+        "styles": ("styles",) * 2,
+    }
+    links = "".join(
+        f'<Relationship Id="{key}" Type="{RELATIONS}/{kind}" Target="{name}.xml"/>'
+        for key, (kind, name) in kinds.items()
+    )
+    parts = {
+        "xl/workbook.xml": f'<workbook xmlns="{MAIN}" xmlns:r="{RELATIONS}"><sheets>{sheets}</sheets></workbook>',
+        "xl/_rels/workbook.xml.rels": f"<Relationships>{links}</Relationships>",
+        "xl/strings.xml": f"<sst>{strings}</sst>",
+        "xl/styles.xml": f"<styleSheet>{styles}</styleSheet>",
+    }
+    return with_parts(sheet_of(rows), {name: (begin + text).encode() for name, text in parts.items()})

@@ -266,4 +266,4 @@ def test_an_import_shows_a_new_price_in_its_own_currency(
 def test_agreeing_for_rows_names_the_amount_and_the_currency(
     file: Import, repriced: Order, alice: User, agreed: str, count: int
 ) -> None:
-    assert importing.agree(file, {str(repriced.uuid): agreed}, by=alice, now=timezone.now()) == count
+    assert importing.agree(file, {repriced.uuid: agreed}, by=alice, now=timezone.now()) == count

@@ -269,8 +269,8 @@ def test_a_row_whose_price_rose_waits_for_consent_and_is_booked_once(
     book(file)
     assert progress.counts(file).price_increased == 1
     order = Order.objects.get()
-    assert importing.agree(file, {str(order.uuid): "1.00"}, by=alice, now=timezone.now()) == 0
-    seen = {str(order.uuid): str(order.price_to_confirm)}
+    assert importing.agree(file, {order.uuid: "1.00"}, by=alice, now=timezone.now()) == 0
+    seen = {order.uuid: str(order.price_to_confirm)}
     assert importing.agree(file, seen, by=alice, now=timezone.now()) == 1
     assert importing.agree(file, seen, by=alice, now=timezone.now()) == 0
     work_off(file)
@@ -285,7 +285,7 @@ def test_a_limit_reached_while_agreeing_to_new_prices_leaves_the_rest_waiting(
     Quote.objects.update(made_at=timezone.now() - timezone.timedelta(hours=1))
     shop.prices(20)
     book(file)
-    seen = {str(order.uuid): str(order.price_to_confirm) for order in Order.objects.all()}
+    seen = {order.uuid: str(order.price_to_confirm) for order in Order.objects.all()}
     Sender.objects.update(bookings_a_day=1)
     assert importing.agree(file, seen, by=alice, now=timezone.now()) == 1
     assert sorted(Order.objects.values_list("status", flat=True)) == ["booking", "draft"]
@@ -325,7 +325,7 @@ def test_a_row_that_cannot_be_agreed_to_stops_no_other(
 ) -> None:
     file, orders = risen(shop, quill, alice)
     Order.objects.filter(pk=orders[refused].pk).update(**changes(orders[refused]))
-    seen = {str(order.uuid): str(order.price_to_confirm) for order in orders}
+    seen = {order.uuid: str(order.price_to_confirm) for order in orders}
     assert importing.agree(file, seen, by=alice, now=timezone.now()) == 2
     assert Order.objects.get(status="draft") == orders[refused]
     with pytest.raises(error):
@@ -361,7 +361,7 @@ def test_rows_booked_before_all_bookings_stopped_are_counted(
         confirm(order, **press)
 
     monkeypatch.setattr(bookings, "confirm", stopped_after_one)
-    seen = {str(order.uuid): str(order.price_to_confirm) for order in orders}
+    seen = {order.uuid: str(order.price_to_confirm) for order in orders}
     assert importing.agree(file, seen, by=alice, now=timezone.now()) == 1
     assert len(asked) == 2  # every row after it would get the same reply
     with pytest.raises(stop):

@@ -294,6 +294,26 @@ def test_agreeing_that_books_only_some_says_what_to_do_about_the_others(
     assert sorted(Order.objects.values_list("status", flat=True)) == ["booking", "draft"]
 
 
+@pytest.mark.parametrize(
+    ("written", "status"),
+    [("{}|99.00 AUD", "booking"), ("{0.hex}|99.00 AUD", "booking"), ("{}|1.00 AUD", "draft"), ("{0}7|99.00 AUD", "draft"),
+     ("|99.00 AUD", "draft"), ("", "draft"), ("7\0|99.00 AUD", "draft")],
+)  # fmt: skip
+def test_a_price_is_agreed_to_only_with_the_key_of_its_parcel(
+    quill: Sender, alice: User, visit: Visit, written: str, status: str
+) -> None:
+    offer = {**factories.OFFER, "amount": "99.00"}
+    order = factories.order(
+        quill, alice, problem={"kind": "price_rose", "old": "12.08", "new": "99.00", "offer": offer}
+    )
+    row = factories.import_row(quill, alice, state="booked", problems={}, order=order)
+    row.file.state = "booking"
+    row.file.save()
+    sent = {"act": "agree", "price": written.format(order.uuid)}
+    assert visit(alice).post(reverse("import", args=[row.file.uuid]), sent).status_code == 302
+    assert Order.objects.get().status == status
+
+
 @pytest.mark.parametrize(("act", "moved"), [("agree", 1), ("agree", 2), ("next_day", 1), ("next_day", 2)])
 def test_rows_from_an_earlier_pickup_address_arent_booked_and_the_page_says_what_to_do(
     quill: Sender, alice: User, visit: Visit, act: str, moved: int

@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from jwt.algorithms import RSAAlgorithm
 
-from shipping_portal.accounts.login import openid
+from shipping_portal.accounts.login import claims, openid
 
 ISSUER = "https://login.saltbush.example/o"
 OURS = rsa.generate_private_key(public_exponent=65537, key_size=2048)
@@ -115,6 +115,31 @@ def test_user_information_about_somebody_else_is_refused(answers: Any) -> None:
     answers[f"{ISSUER}/me"] = {"sub": "eve", "email": "mia@marlow.example", "email_verified": True}
     with pytest.raises(openid.NotProven):
         openid._read_userinfo("a-token", "mia")
+
+
+@pytest.mark.parametrize(
+    ("fetched", "is_verified"),
+    [
+        ({"email": "mia@marlow.example", "email_verified": True}, True),
+        ({"email_verified": True}, True),
+        ({"email": "eve@evil.example", "email_verified": True}, False),
+        ({"email": None, "email_verified": True}, False),
+    ],
+)
+def test_fetched_information_vouches_only_for_the_email_of_the_token(
+    fetched: dict[str, Any], is_verified: bool
+) -> None:
+    joined = openid.join_claims({"sub": "mia", "email": "mia@marlow.example"}, {"sub": "mia", **fetched})
+    found = claims.read_claims(joined)
+    assert (found.email, found.is_verified) == ("mia@marlow.example", is_verified)
+
+
+@pytest.mark.parametrize("stated", [False, "false"])
+def test_what_an_issuer_says_is_unconfirmed_stays_so(stated: object, settings: Any) -> None:
+    settings.SSO_TRUSTS_EMAILS = True
+    fetched = {"sub": "mia", "email": "eve@evil.example", "email_verified": stated}
+    joined = openid.join_claims({"sub": "mia", "email": "mia@marlow.example"}, fetched)
+    assert not claims.read_claims(joined).is_verified
 
 
 @pytest.mark.parametrize(

@@ -301,6 +301,12 @@ def test_one_webhook_links_to_replaying_it(staff: Client, db: None) -> None:
     assert chosen_on(staff.get(URL, {"ids": str(delivery.pk)}))["chosen"] == str(delivery.pk)
 
 
+@pytest.mark.parametrize("more", ["9" * 19, "9" * 5000, "²", "-1", ""], ids=len)
+def test_a_number_that_is_no_webhooks_is_left_out(staff: Client, db: None, more: str) -> None:
+    delivery = kept(body())
+    assert chosen_on(staff.get(URL, {"ids": f"{more},{delivery.pk}"}))["chosen"] == str(delivery.pk)
+
+
 def test_a_webhook_without_a_scan_is_found_by_its_own_text(staff: Client, db: None) -> None:
     said = json.loads(body("Sfound0001"))
     factories.deliver(json.dumps(said | {"event_type": 7}).encode())

@@ -199,7 +199,7 @@ def replay_page(request: HttpRequest, context: Context) -> HttpResponse:
         ids = form.cleaned_data.get("chosen", [])
         return show_preview(request, context, ids, form=form)
     if "ids" in request.GET:
-        ids = [int(pk) for pk in request.GET["ids"].split(",") if pk.isdecimal()]
+        ids = [int(pk) for pk in request.GET["ids"].split(",") if pk.isdecimal() and len(pk) < 19]
         return show_preview(request, context, ids)
     choice = ChoiceForm(request.GET or None)
     if not choice.is_valid():

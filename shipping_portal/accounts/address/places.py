@@ -289,7 +289,7 @@ def _nearest_first(code: str, state: str) -> Callable[[Locality], tuple[bool, fl
     """Return a sort key: the state, then the distance to this postcode."""
 
     def distance(place: Locality) -> tuple[bool, float]:
-        if code.isdigit() and place.postcode.isdigit():
+        if code.isdecimal() and place.postcode.isdecimal():
             return place.state != state, abs(int(code) - int(place.postcode))
         return place.state != state, -difflib.SequenceMatcher(a=code, b=place.postcode).ratio()
 

@@ -256,6 +256,14 @@ def _read_userinfo(token: str, subject: str) -> Document:
     return found
 
 
+def join_claims(signed: Document, fetched: Document) -> Document:
+    """Return both. Signed values win; a fetched email vouches for no other one."""
+    is_other = "email" in signed and fetched.get("email", signed["email"]) != signed["email"]
+    if is_other and fetched.get("email_verified") in (True, "true"):
+        fetched = {**fetched, "email_verified": None}
+    return {**fetched, **signed}
+
+
 def account_id(claims: Document) -> str:
     """Return a digest of issuer and subject: another issuer's subject is another person."""
     return hashlib.sha256(f"{claims['iss']}\n{claims['sub']}".encode()).hexdigest()
@@ -307,10 +315,10 @@ class OpenIdExchange(OAuth2Adapter):
     def complete_login(
         self, request: HttpRequest, app: SocialApp, token: Any, **kwargs: Any
     ) -> SocialLogin:
-        """Return the login. Signed values win over fetched ones."""
+        """Return the login, with what the token and the user information say."""
         claims = read_id_token(kwargs["response"].get("id_token"))
-        claims = {**_read_userinfo(token.token, claims["sub"]), **claims}
-        return SignOn(claims, self.get_provider())
+        fetched = _read_userinfo(token.token, claims["sub"])
+        return SignOn(join_claims(claims, fetched), self.get_provider())
 
 
 class OpenId(OAuth2Provider):

@@ -13,6 +13,7 @@ from orders.booking import booking_rules, bookings
 from orders.calling import gateway
 from orders.labels import printing
 from orders.models.account import BOOKINGS
+from orders.views.chosen import read_uuid
 from orders.views.responses import error_sentence, suspended_page
 from shipping_portal import sheets
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience, require_get_or_post
@@ -193,7 +194,7 @@ def _book_next_day(request: MemberRequest, file: Import) -> None:
 
 def _agree(request: MemberRequest, file: Import) -> None:
     pairs = [one.partition("|") for one in request.POST.getlist("price")]
-    prices = {order: price for order, _, price in pairs}
+    prices = {key: price for text, _, price in pairs if (key := read_uuid(text))}
     try:
         agreed = importing.agree(file, prices, by=request.user, now=timezone.now())
     except (*REFUSED, booking_rules.PickupDayPassed) as error:
