@@ -15,6 +15,7 @@ from django.contrib.auth.hashers import Argon2PasswordHasher
 from django.db import connection
 from django.template import Context, Template
 from django.test import Client
+from pytest_django.live_server_helper import LiveServer
 
 from orders.calling import turns
 from shipping_portal.accounts.models import Role, Sender, User
@@ -88,6 +89,12 @@ def django_db_modify_db_settings(
 def django_db_setup(django_db_setup: None) -> None:
     """Work as the portal's own role. The owner has created the test database and has nothing more to do."""
     _work_as(settings.APP_DATABASE)
+
+
+@pytest.fixture(scope="session")
+def live_server(django_db_setup: None, live_server: LiveServer) -> LiveServer:
+    """Start the server after the test database is chosen. It would share one connection with a database in memory."""
+    return live_server
 
 
 @pytest.fixture(scope="module")

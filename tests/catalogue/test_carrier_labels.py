@@ -170,9 +170,10 @@ def test_a_bad_label_is_tried_again_then_a_case_and_finally_fetched(
 ) -> None:
     order = book_unlabelled()
     line.says("file", answer)
-    label = fetch(order)
-    assert (label.state, label.tries, label.problem) == ("pending", 1, problem)
-    assert label.due_at > timezone.now()
+    with time_machine.travel(timezone.now(), tick=False):
+        label = fetch(order)
+        assert (label.state, label.tries, label.problem) == ("pending", 1, problem)
+        assert label.due_at > timezone.now()
     assert "The carrier is making the label." in reads(order)
 
     Label.objects.filter(pk=label.pk).update(tries=fetching.ALARM_AFTER_TRIES)

@@ -84,7 +84,7 @@ def test_the_file_is_sent_as_packed_never_cached_and_audited(order: Order, alice
     assert zipfile.ZipFile(io.BytesIO(content)).read("labels/full-page/S7K2QX.pdf") == (
         order.labels.get().intact_bytes()
     )
-    kept = Audit.objects.filter(subject=f"order {order.pk}").values_list("action", "actor__email")
+    kept = Audit.objects.filter(subject=f"order {order.pk}").order_by("pk").values_list("action", "actor__email")
     assert list(kept) == [("proof pack asked for", alice.email), ("proof pack downloaded", alice.email)]
 
 

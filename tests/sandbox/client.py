@@ -4,6 +4,8 @@ import base64
 import copy
 import http.client
 import json
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -65,7 +67,7 @@ class Answer:
 class Client:
     """Calls one carrier."""
 
-    def __init__(self, url: str, timeout: float = 5.0) -> None:
+    def __init__(self, url: str, timeout: float = 30.0) -> None:
         self.url, self.timeout = url, timeout
 
     def call(self, method: str, target: str, body: Any = None, headers: dict[str, str] | None = None) -> Answer:
@@ -98,6 +100,14 @@ class Client:
 
     def effects(self, effect: str) -> list[dict[str, Any]]:
         return [line for line in self.read("ledger") if line["effect"] == effect]
+
+
+def until(is_so: Callable[[], Any]) -> None:
+    """Wait until it is so. A busy machine may take long; what never comes fails after a minute."""
+    ends = time.monotonic() + 60
+    while not is_so():
+        assert time.monotonic() < ends
+        time.sleep(0.01)
 
 
 def an_order(**changes: Any) -> dict[str, Any]:

@@ -4,13 +4,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from tests.certificates import own_certificate
-from tests.sandbox.client import Client
+from tests.sandbox.client import Client, until
 
 PACKAGE = Path("shipping_portal/sandbox")
 COMMAND = [sys.executable, "-m", "shipping_portal.sandbox", "--port", "0", "--speed", "0"]
@@ -39,7 +38,7 @@ def test_it_prints_its_address_and_ends_on_a_signal(tmp_path, number, started):
         assert Client(line.split()[-1]).book().status == 201
     finally:
         process.send_signal(number)
-    assert process.wait(5) == 0
+    assert process.wait(60) == 0
     assert process.stderr.read() == ""
 
 
@@ -48,7 +47,7 @@ def test_it_ends_with_its_parent(tmp_path, started):
     process, _ = started("--state", str(tmp_path), "--parent", str(parent.pid))
     parent.communicate(b"\n")
     try:
-        assert process.wait(5) == 0
+        assert process.wait(60) == 0
     finally:
         process.kill()
 
@@ -57,13 +56,13 @@ def test_a_killed_carrier_keeps_every_order_it_confirmed(tmp_path, started):
     process, line = started("--state", str(tmp_path), "--replays", "on")
     order = Client(line.split()[-1]).book(key="k1").json
     os.kill(process.pid, signal.SIGKILL)
-    process.wait(5)
+    process.wait(60)
     process, line = started("--state", str(tmp_path), "--replays", "on")
     try:
         again = Client(line.split()[-1]).book(key="k1").json
     finally:
         process.terminate()
-        process.wait(5)
+        process.wait(60)
     assert again == order
 
 
@@ -71,7 +70,7 @@ def test_it_refuses_to_start_with_an_invalid_contract(tmp_path, started):
     contract = tmp_path / "contract.toml"
     contract.write_text('colour = "red"')
     process, line = started("--state", str(tmp_path), "--contract", str(contract))
-    assert (process.wait(5), line) == (2, "")
+    assert (process.wait(60), line) == (2, "")
     assert "unknown key: colour" in process.stderr.read()
 
 
@@ -79,7 +78,7 @@ def test_a_port_that_is_taken_is_named(tmp_path, started):
     _, line = started("--state", str(tmp_path / "first"))
     port = line.strip().rpartition(":")[2]
     process, _ = started("--state", str(tmp_path / "second"), "--port", port)
-    assert process.wait(5) == 2
+    assert process.wait(60) == 2
     assert f"port {port} is in use" in process.stderr.read()
 
 
@@ -89,13 +88,13 @@ def test_with_a_certificate_it_listens_over_tls(tmp_path, started):
     process, line = started("--state", str(tmp_path), *files)
     process.terminate()
     assert line.startswith("sandbox ready https://127.0.0.1:")
-    assert process.wait(5) == 0
+    assert process.wait(60) == 0
 
 
 def test_it_refuses_to_start_without_the_certificates_key(tmp_path, started):
     certificate = own_certificate(tmp_path)
     process, line = started("--state", str(tmp_path), "--certificate", str(certificate.bundle))
-    assert (process.wait(5), line) == (2, "")
+    assert (process.wait(60), line) == (2, "")
     assert "cannot start" in process.stderr.read()
 
 
@@ -104,13 +103,10 @@ def test_a_demo_parcel_moves_within_seconds(tmp_path, started):
     try:
         client = Client(line.split()[-1])
         reference = client.book().json["carrier_reference"]
-        until = time.monotonic() + 20
-        while not client.call("GET", f"/tracking/{reference}").json["tracking_events"]:
-            assert time.monotonic() < until
-            time.sleep(0.02)
+        until(lambda: client.call("GET", f"/tracking/{reference}").json["tracking_events"])
     finally:
         process.terminate()
-        process.wait(5)
+        process.wait(60)
 
 
 def test_a_newcomers_first_parcel_is_billed_with_a_size_charge(tmp_path, started):
@@ -122,7 +118,7 @@ def test_a_newcomers_first_parcel_is_billed_with_a_size_charge(tmp_path, started
     process.kill()
     process.wait()
     writer, path = started("--state", str(tmp_path), "--size-charges", "0.25", "--report")
-    assert writer.wait(5) == 0
+    assert writer.wait(60) == 0
     assert "Adjustment: Incorrect size declared" in Path(path.strip()).read_text()
 
 

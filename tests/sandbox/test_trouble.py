@@ -61,7 +61,8 @@ def test_every_status_is_sent_as_requested(carrier, verb):
     ],
 )
 def test_the_connection_breaks_in_the_requested_way(carrier, verb, seen):
-    carrier.timeout = 0.3
+    if seen == {"TimeoutError"}:
+        carrier.timeout = 0.3
     carrier.control("trouble", operation="book", verb=verb)
     found = outcome(carrier.book)
     assert (found if isinstance(found, str) else type(found).__name__) in seen
