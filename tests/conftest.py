@@ -4,6 +4,7 @@ import datetime as dt
 import gc
 import socket
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -41,7 +42,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Run real processes (except smoke tests) and exhaustive tests only with `--full`.
 
     What needs no database runs beside SQLite only. A nightly test has more than the ten minutes after which
-    pytest-timeout ends a test and says where it stood. The longest tests begin first.
+    pytest-timeout ends a test and says where it stood. The longest tests begin first, then the largest groups.
     """
     for item in items:
         if item.get_closest_marker("nightly"):
@@ -53,7 +54,24 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if "postgresql" in settings.DATABASES["default"]["ENGINE"]:
         config.hook.pytest_deselected(items=[item for item in items if not _needs_a_database(item)])
         items[:] = filter(_needs_a_database, items)
-    items.sort(key=lambda item: not item.nodeid.startswith(LONGEST))
+    items[:] = longest_first(items)
+
+
+def longest_first(items: list[pytest.Item]) -> list[pytest.Item]:
+    """Return the longest tests first, then the largest groups."""
+    sizes = Counter(map(_group, items))
+    return sorted(items, key=lambda item: (_place(item), -sizes[_group(item)]))
+
+
+def _place(item: pytest.Item) -> int:
+    """Return a test's place among the longest, or the last place."""
+    return next((at for at, path in enumerate(LONGEST) if item.nodeid.startswith(path)), len(LONGEST))
+
+
+def _group(item: pytest.Item) -> str:
+    """Return the name of the tests that one worker runs, or the test's own."""
+    mark = item.get_closest_marker("xdist_group")
+    return str(mark.args[0]) if mark else item.nodeid
 
 
 def _needs_a_database(item: pytest.Item) -> bool:

@@ -85,14 +85,11 @@ SMALL = ["--orders=40"]  # every kind of fault once
 LONG = [["--seed=1", "--orders=400"], ["--seed=90210", "--orders=1000"]]
 
 
-# The groups with the most tests begin first, and these two tests take longest.
-@pytest.mark.xdist_group("sockets")
 @pytest.mark.campaign
 def test_a_small_campaign_of_faults_loses_no_parcel() -> None:
     holds(campaign("--seed=1", *SMALL))
 
 
-@pytest.mark.xdist_group("listener")
 @pytest.mark.campaign
 def test_a_small_campaign_with_easypost_loses_no_parcel() -> None:
     holds(campaign("--seed=1", "--orders=20", "--carrier=easypost"))

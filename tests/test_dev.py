@@ -11,12 +11,15 @@ import time
 import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 from _pytest.mark.expression import Expression
 from packaging.requirements import Requirement
 
+from tests.conftest import longest_first
 from tests.sandbox_carrier import SandboxCarrier
 from tools.dev import commands, demo, demo_database, demo_settings, ports, sandboxes, testing
 from tools.dev.processes import ChildProcesses
@@ -458,6 +461,17 @@ def test_full_run_tests_exist_and_are_left_out_by_day() -> None:
 def test_the_longest_tests_begin_first(request: pytest.FixtureRequest) -> None:
     are_long = [item.nodeid.startswith(testing.LONGEST) for item in request.session.items]
     assert are_long == sorted(are_long, reverse=True)
+
+
+def test_the_largest_groups_begin_after_the_longest_tests() -> None:
+    def item(nodeid: str, group: str = "") -> Any:
+        mark = pytest.mark.xdist_group(group).mark if group else None
+        return SimpleNamespace(nodeid=nodeid, get_closest_marker=lambda _: mark)
+
+    small, large = [item("b", "two"), item("c", "two")], [item(name, "three") for name in "def"]
+    second, first = (item(f"{testing.LONGEST[place]}::test") for place in (1, 0))
+    alone = item("a")
+    assert longest_first([alone, *small, second, *large, first]) == [first, second, *large, *small, alone]
 
 
 def test_a_leg_without_marks_reads_everything_except_the_browser_tests() -> None:

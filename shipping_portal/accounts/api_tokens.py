@@ -10,11 +10,12 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import CharField, F, Q
 
 from shipping_portal.accounts.access import BOOKERS, EVERY_MEMBER, SEE_MONEY
 from shipping_portal.accounts.models import ApiToken, Audit, Membership, User
 from shipping_portal.accounts.teams.team import token_hash
+from shipping_portal.db.planned_statements import Given, PlannedSelect
 from shipping_portal.refused import Refused
 
 PREFIX = "portal_"  # tells our tokens apart, for scanners of leaked secrets and for our own log
@@ -23,6 +24,20 @@ MOST = 20  # the most valid tokens of one member
 DAYS = (30, 90, 365)
 NOTED_EVERY = dt.timedelta(minutes=1)  # a use is noted at most this often, as each note is a write
 KEPT_DAYS = 30  # how long a token is kept after it ended
+# Each call reads one or both of these.
+TOKEN = PlannedSelect(
+    ApiToken.objects.select_related("user__membership__sender").filter(
+        token_hash=Given("token_hash", CharField())
+    )
+)
+NAMED = PlannedSelect(
+    Membership.objects.select_related("sender", "user").filter(
+        user__email=Given("email", CharField()),
+        user__is_active=True,
+        user__emailaddress__email=F("user__email"),
+        user__emailaddress__verified=True,
+    )
+)
 
 
 MEMBERS, PARTNERS, STATIONS = "members", "partners", "stations"  # who holds a token
@@ -97,7 +112,7 @@ def make_token(
     Raises Refused.
     """
     text = PREFIX + secrets.token_urlsafe(32)
-    holder = holder_of(scopes, is_partners=member is None)
+    holder = holder_of(scopes, is_partners=not member)
     if member:
         User.objects.select_for_update(no_key=True).get(pk=member.user_id)
         valid = ApiToken.objects.filter(user=member.user_id, revoked_at=None, ends_at__gt=now)
@@ -128,11 +143,9 @@ def revoke_token(token: ApiToken, *, by: User, now: dt.datetime, reason: str = "
 
 def find_caller(text: str, acts_for: str, *, now: dt.datetime) -> Caller:
     """Return who a token acts for, and note its use. Raises NotAccepted or NobodyNamed."""
-    known = ApiToken.objects.select_related("user__membership__sender")
-    try:
-        token = known.get(token_hash=token_hash(text))
-    except ApiToken.DoesNotExist:
-        raise NotAccepted("This token is unknown.") from None
+    token = TOKEN.first(token_hash=token_hash(text))
+    if not token:
+        raise NotAccepted("This token is unknown.")
     if why := token.why_ended(now):
         raise NotAccepted(why)
     member = _named_member(acts_for) if token.is_partners else _own_member(token, acts_for)
@@ -142,7 +155,7 @@ def find_caller(text: str, acts_for: str, *, now: dt.datetime) -> Caller:
 
 def _own_member(token: ApiToken, acts_for: str) -> Membership:
     member = getattr(token.user, "membership", None)
-    if member is None or member.sender_id != token.sender_id or not member.user.is_active:
+    if not member or member.sender_id != token.sender_id or not member.user.is_active:
         raise NotAccepted("The person this token acts for has left the account.")
     if acts_for:
         raise NobodyNamed("This token acts for its own member. Leave out the header Acts-For.")
@@ -153,19 +166,14 @@ def _named_member(email: str) -> Membership:
     """Return the member with this login address, which they have confirmed."""
     if not email.strip():
         raise NobodyNamed("Name the member by the email they log in with, in the header Acts-For.")
-    found = Membership.objects.select_related("sender", "user").filter(
-        user__email=email.strip().lower(),
-        user__is_active=True,
-        user__emailaddress__email=F("user__email"),
-        user__emailaddress__verified=True,
-    )
-    if member := found.first():
+    member: Membership | None = NAMED.first(email=email.strip().lower())
+    if member:
         return member
     raise NobodyNamed("No member logs in with the email in the header Acts-For.")
 
 
 def _note_use(token: ApiToken, now: dt.datetime) -> None:
     before = now - NOTED_EVERY
-    if token.used_at is None or token.used_at < before:
+    if not token.used_at or token.used_at < before:
         stale = Q(used_at=None) | Q(used_at__lt=before)
         ApiToken.objects.filter(stale, pk=token.pk).update(used_at=now)

@@ -35,8 +35,9 @@ WIDE = """() => document.documentElement.scrollWidth > document.documentElement.
         table.scrollWidth > table.parentElement.clientWidth + 1 && !table.parentElement.matches(".scroll"))"""
 
 
+@pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups in a hook of its own
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Make each file a group unless it names one. Two workers share the groups, and each has its own portal."""
+    """Make each file a group unless it names one. The workers share the groups, and each has its own portal."""
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):
             item.add_marker(pytest.mark.browser)
@@ -224,7 +225,7 @@ def staff(log_in: Open, clicks: list[str]) -> Page:
 
 @pytest.fixture(scope="session")
 def gallery(stack: Stack) -> Any:
-    """Who sees which addresses: {room: {cookie, pages: {name: address}}}. Built once for the group "every page"."""
+    """Who sees which addresses: {room: {cookie, pages: {name: address}}}. Built once in each worker that needs it."""
     command = [sys.executable, "-m", "tests.browser.gallery"]
     done = subprocess.run(
         command, cwd=ROOT, env=stack.portal.env, capture_output=True, text=True, check=False, timeout=180

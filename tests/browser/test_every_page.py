@@ -15,7 +15,6 @@ from playwright.sync_api import Page, Response
 
 from tests.browser.conftest import Open, Stack, has_sideways_scroll, violations, widest
 
-pytestmark = pytest.mark.xdist_group("every page")  # next to the other browser tests, with its own portal
 SHOTS = os.environ.get("SCREENSHOTS", "")
 # This is Django admin's own markup for inlines; we add nothing to it.
 DJANGO_ADMINS = frozenset({"empty-table-header"})
@@ -29,9 +28,14 @@ LANDING = {
     "operator": (1280, "light"),
     "onlooker": (360, "dark"),
 }
+# The typical room takes as long as all others, so another worker visits it, in its own portal.
+GROUPS = {room: pytest.mark.xdist_group("typical" if room == "typical" else "every page") for room in LANDING}
 ROOMS = [
-    *(pytest.param(room, [look], id=room) for room, look in LANDING.items()),
-    *(pytest.param(room, LOOKS, id=f"{room} in every look", marks=pytest.mark.nightly) for room in LANDING),
+    *(pytest.param(room, [look], id=room, marks=GROUPS[room]) for room, look in LANDING.items()),
+    *(
+        pytest.param(room, LOOKS, id=f"{room} in every look", marks=[GROUPS[room], pytest.mark.nightly])
+        for room in LANDING
+    ),
 ]
 FILL = """([address, fields]) => { const form = document.querySelector(".rail .me form");
     fields.forEach(([name, value]) => form.append(Object.assign(document.createElement("input"), {name, value})));

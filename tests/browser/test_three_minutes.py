@@ -1,5 +1,6 @@
 """README's "What to try in three minutes", word for word, in a demo that `./dev run` started."""
 
+import os
 import re
 import uuid
 from collections.abc import Iterator
@@ -50,6 +51,11 @@ def book(page: Page, to: str = "") -> str:
     paste(page, to or found[1])
     book_by_keys(page)
     return page.url
+
+
+@pytest.mark.skipif("PYTEST_XDIST_WORKER" not in os.environ, reason="one process runs everything")
+def test_the_tests_of_a_file_stay_in_one_process_and_share_its_demo(request: pytest.FixtureRequest) -> None:
+    assert request.node.nodeid.endswith("@test_three_minutes")  # by which pytest-xdist keeps them so
 
 
 def test_the_three_minutes(page: Page, demo: str) -> None:

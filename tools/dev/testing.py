@@ -49,14 +49,16 @@ LANDING_ONLY = (
     "tests/test_query_counts.py",
     "tests/test_simulation.py",
 )
-# Each has a test that takes ten seconds or more. One that began last would run alone, next to an idle core. None of
-# them empties its database: tests that do come after the others.
+# Each has a test that takes ten seconds or more; the longest come first. One that began last would run alone, next to
+# an idle core. None of them empties its database: tests that do come after the others.
 LONGEST = (
-    "tests/api/test_schema.py",
-    "tests/billing/test_interleavings.py",
-    "tests/processes/test_database_away.py",
+    "tests/browser/test_every_page.py",
+    "tests/test_campaign.py",
     "tests/processes/test_demo.py",
     "tests/processes/test_restoring.py",
+    "tests/processes/test_database_away.py",
+    "tests/api/test_schema.py",
+    "tests/billing/test_interleavings.py",
     "tests/security/test_requirements.py",
     "tests/test_simulation.py",
 )
@@ -172,7 +174,9 @@ def run_leg(children: ChildProcesses, leg: Leg, marks: str, rest: list[str]) -> 
     """Run the tests with those marks. Return the line that gives the result."""
     print(f"\n{leg.name}", flush=True)
     report, began_at = children.logs / "report.xml", time.monotonic()
-    pytest = [PYTHON, "-m", "pytest", "-n", str(leg.workers), "--dist=loadgroup", "-m", marks]
+    # In the order of tests/conftest.py: by the number of its tests, a long test without a group would begin last.
+    order = ["--dist=loadgroup", "--no-loadscope-reorder"]
+    pytest = [PYTHON, "-m", "pytest", "-n", str(leg.workers), *order, "-m", marks]
     files = [] if names_a_file(rest) else files_with(marks)
     pytest += ["--durations=10", f"--junit-xml={report}", *rest, *files]
     code = children.run("pytest", pytest, stdin=None, stdout=None, stderr=None)

@@ -6,6 +6,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
+from django.db.models import BooleanField, ExpressionWrapper
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
@@ -17,7 +18,8 @@ from orders.models import Order
 from orders.quoting.offers import money_lines
 from shipping_portal.accounts.address import countries
 from shipping_portal.accounts.adminkit.facts import Context
-from shipping_portal.accounts.adminkit.queues import Queue, counted, queue
+from shipping_portal.accounts.adminkit.filters import now_of
+from shipping_portal.accounts.adminkit.queues import Queue, queue
 from shipping_portal.accounts.models import User
 from shipping_portal.billing import queues as billing_queues
 from shipping_portal.staff import casework, queues
@@ -27,11 +29,9 @@ from shipping_portal.staff.resolution import case
 from tracking import timeline
 
 MOST = 50  # rows of each kind
-ELSEWHERE = {
-    "missed-twice",
-    "second-order",
-    "left-behind",
-}  # rules that read a list; the parcel's page has the first two itself
+# The first three read a list, and the parcel's page has the first two itself; the last is part of
+# another queue.
+ELSEWHERE = {"missed-twice", "second-order", "left-behind", "unconfirmed-long"}
 
 
 class AssignForm(forms.Form):
@@ -108,15 +108,22 @@ def _if_seen(by: Any, model: str, rows: Any) -> Any:
 
 
 def _waits(order: Order, now: dt.datetime) -> list[Queue]:
-    """Return the queues that the order is in, each with its next step."""
-    rules = {**queues.ORDERS, **billing_queues.OF_ONE}
-    rules = {name: wait for name, wait in rules.items() if name not in ELSEWHERE}
-    rows = Order.objects.filter(pk=order.pk).annotate(since=queues.undecided_since())
-    found = [it for it in counted(rows, rules, now) if it.count]
+    """Return the queues that the order is in, each with its next step, in one query."""
+    waits = {**queues.ORDERS, **billing_queues.OF_ONE}
+    rules = {
+        name: ExpressionWrapper(now_of(wait.rule, now), BooleanField())
+        for name, wait in waits.items()
+        if name not in ELSEWHERE
+    }
+    rows = Order.objects.filter(pk=order.pk)
+    names = [
+        name
+        for name, is_in in zip(rules, rows.values_list(*rules.values())[0], strict=True)
+        if is_in
+    ]
     if order.missed_twice(now):
-        missed = queues.ORDERS["missed-twice"]
-        found.append(queue(rows, "missed-twice", missed, 1, None, now, "?needs=missed-twice"))
-    return found
+        names.append("missed-twice")
+    return [queue(rows, name, waits[name], 1, None, now, f"?needs={name}") for name in names]
 
 
 @require_POST
@@ -135,7 +142,7 @@ def give_case(request: HttpRequest, order: Order, context: Context) -> HttpRespo
 
 def mail_page(request: HttpRequest, order: Order, context: Context) -> HttpResponse:
     """Show a prepared text to edit, and queue the email."""
-    about = request.GET.get("about", "")
+    about = request.GET.get("about")
     about = about if about in SenderMail.About.values else SenderMail.About.OTHER
     start = {
         "about": about,
