@@ -112,7 +112,7 @@ def make_token(
     Raises Refused.
     """
     text = PREFIX + secrets.token_urlsafe(32)
-    holder = holder_of(scopes, is_partners=not member)
+    holder = holder_of(scopes, is_partners=member is None)
     if member:
         User.objects.select_for_update(no_key=True).get(pk=member.user_id)
         valid = ApiToken.objects.filter(user=member.user_id, revoked_at=None, ends_at__gt=now)
@@ -144,7 +144,7 @@ def revoke_token(token: ApiToken, *, by: User, now: dt.datetime, reason: str = "
 def find_caller(text: str, acts_for: str, *, now: dt.datetime) -> Caller:
     """Return who a token acts for, and note its use. Raises NotAccepted or NobodyNamed."""
     token = TOKEN.first(token_hash=token_hash(text))
-    if not token:
+    if token is None:
         raise NotAccepted("This token is unknown.")
     if why := token.why_ended(now):
         raise NotAccepted(why)
@@ -155,7 +155,7 @@ def find_caller(text: str, acts_for: str, *, now: dt.datetime) -> Caller:
 
 def _own_member(token: ApiToken, acts_for: str) -> Membership:
     member = getattr(token.user, "membership", None)
-    if not member or member.sender_id != token.sender_id or not member.user.is_active:
+    if member is None or member.sender_id != token.sender_id or not member.user.is_active:
         raise NotAccepted("The person this token acts for has left the account.")
     if acts_for:
         raise NobodyNamed("This token acts for its own member. Leave out the header Acts-For.")
@@ -174,6 +174,6 @@ def _named_member(email: str) -> Membership:
 
 def _note_use(token: ApiToken, now: dt.datetime) -> None:
     before = now - NOTED_EVERY
-    if not token.used_at or token.used_at < before:
+    if token.used_at is None or token.used_at < before:
         stale = Q(used_at=None) | Q(used_at__lt=before)
         ApiToken.objects.filter(stale, pk=token.pk).update(used_at=now)

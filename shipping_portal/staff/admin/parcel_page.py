@@ -29,9 +29,8 @@ from shipping_portal.staff.resolution import case
 from tracking import timeline
 
 MOST = 50  # rows of each kind
-# The first three read a list, and the parcel's page has the first two itself; the last is part of
-# another queue.
-ELSEWHERE = {"missed-twice", "second-order", "left-behind", "unconfirmed-long"}
+# Rules that read a list. The parcel's page has the first two itself.
+ELSEWHERE = {"missed-twice", "second-order", "left-behind"}
 
 
 class AssignForm(forms.Form):
@@ -113,12 +112,13 @@ def _waits(order: Order, now: dt.datetime) -> list[Queue]:
     rules = {
         name: ExpressionWrapper(now_of(wait.rule, now), BooleanField())
         for name, wait in waits.items()
-        if name not in ELSEWHERE
+        if wait.next_step and name not in ELSEWHERE
     }
     rows = Order.objects.filter(pk=order.pk)
     names = [
         name
-        for name, is_in in zip(rules, rows.values_list(*rules.values())[0], strict=True)
+        for found in rows.values_list(*rules.values())
+        for name, is_in in zip(rules, found, strict=True)
         if is_in
     ]
     if order.missed_twice(now):
@@ -142,7 +142,7 @@ def give_case(request: HttpRequest, order: Order, context: Context) -> HttpRespo
 
 def mail_page(request: HttpRequest, order: Order, context: Context) -> HttpResponse:
     """Show a prepared text to edit, and queue the email."""
-    about = request.GET.get("about")
+    about = request.GET.get("about", "")
     about = about if about in SenderMail.About.values else SenderMail.About.OTHER
     start = {
         "about": about,
