@@ -29,7 +29,7 @@ def typed(**changes: object) -> dict[str, object]:
 
 def test_a_token_is_shown_once_and_kept_as_a_hash(visit: Visit, alice: User) -> None:
     client = browser(visit, alice)
-    page = client.post(PAGE, typed())
+    page = client.post(PAGE, typed(), follow=True)
     text = page.context["token"]
     made = ApiToken.objects.get()
     assert text.startswith("portal_")
@@ -44,6 +44,16 @@ def test_a_token_is_shown_once_and_kept_as_a_hash(visit: Visit, alice: User) -> 
     row = Audit.objects.get(action="API token made")
     assert (row.actor, row.sender, row.reason) == (alice, made.sender, "parcels:read; 90 days")
     assert page["Cache-Control"] == "private, no-store"
+
+
+def test_until_its_page_is_opened_a_new_token_is_encrypted_and_on_no_other_page(visit: Visit, alice: User) -> None:
+    client = browser(visit, alice)
+    assert client.post(PAGE, typed())["Location"] == PAGE
+    assert api_tokens.PREFIX not in str(dict(client.session))
+    assert client.get("/settings/webhooks/").context["secret"] == ""
+    shown = [client.get(PAGE).context["token"] for _ in range(2)]
+    assert (shown[0][:7], shown[1]) == (api_tokens.PREFIX, "")
+    assert ApiToken.objects.count() == 1
 
 
 def test_a_role_gets_no_scope_beyond_its_pages(visit: Visit, vic: User) -> None:
@@ -69,7 +79,7 @@ def test_a_member_has_at_most_twenty_valid_tokens(visit: Visit, alice: User) -> 
         factories.api_token(alice)
     factories.api_token(alice, revoked_at=timezone.now())
     client = browser(visit, alice)
-    assert client.post(PAGE, typed()).status_code == 200
+    assert client.post(PAGE, typed())["Location"] == PAGE
     page = client.post(PAGE, typed())
     assert page.context["form"].non_field_errors() == ["You have 20 valid tokens. Revoke one first."]
 
@@ -165,9 +175,10 @@ def test_an_operator_makes_a_partners_token_with_a_reason(visit: Visit, sam: Use
     assert client.get(url).status_code == 200
     refused = client.post(url, typed(reason="-"))
     assert refused.status_code == 422
-    page = client.post(url, typed(reason="Asked for by the partner."))
+    page = client.post(url, typed(reason="Asked for by the partner."), follow=True)
     made = ApiToken.objects.get()
     assert made.is_partners
+    assert page.redirect_chain == [(url, 302)]
     assert page.content.decode().count(page.context["token"]) == 1
     assert Audit.objects.get().reason == "parcels:read; 90 days. Asked for by the partner."
     assert client.get("/admin/accounts/apitoken/").context["title"] == "API tokens"

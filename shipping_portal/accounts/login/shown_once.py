@@ -1,0 +1,27 @@
+"""Show a new secret once, after a redirect: a reload makes no other one.
+
+Until then it is in the session, encrypted, because a copy of the database must open nothing.
+"""
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, resolve_url
+
+from shipping_portal.accounts.login.encryption import decrypt, encrypt
+
+SECRET = "shown_once"  # in the session: the address of the page that shows it, and the secret
+
+
+def show_once(request: HttpRequest, secret: str, page: str, *args: object) -> HttpResponse:
+    """Redirect to the page that shows this secret."""
+    address = resolve_url(page, *args)
+    request.session[SECRET] = [address, encrypt(secret)]
+    return redirect(address)
+
+
+def take_secret(request: HttpRequest) -> str:
+    """Return the secret that this page shows now, or "", and forget it."""
+    address, secret = request.session.get(SECRET) or ("", "")
+    if address != request.path:
+        return ""
+    del request.session[SECRET]
+    return decrypt(secret)
