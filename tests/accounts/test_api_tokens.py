@@ -10,6 +10,7 @@ from django.utils import timezone
 from shipping_portal.accounts import api_tokens
 from shipping_portal.accounts.api_tokens import MOST, NobodyNamed, NotAccepted, find_caller
 from shipping_portal.accounts.erasing import purge_api_tokens
+from shipping_portal.accounts.login import sessions
 from shipping_portal.accounts.models import ApiToken, Audit, User
 from shipping_portal.accounts.teams import team
 from tests import factories
@@ -141,11 +142,22 @@ def test_a_token_ends_when_its_person_leaves_the_account(alice: User, ana: User,
         found(other.text)
 
 
+def test_a_token_goes_on_after_a_change_of_password_and_the_end_of_all_logins(alice: User) -> None:
+    """docs/api.md says so: a shop's program isn't stopped by a person's new password."""
+    made = factories.api_token(alice)
+    alice.set_password("another-long-passphrase")
+    alice.save()
+    sessions.end_all(alice)
+    assert found(made.text) == alice
+
+
 def test_a_person_who_may_not_log_in_has_no_token_that_works(alice: User) -> None:
     made = factories.api_token(alice)
     User.objects.filter(pk=alice.pk).update(is_active=False)
     with pytest.raises(NotAccepted):
         found(made.text)
+    User.objects.filter(pk=alice.pk).update(is_active=True)
+    assert found(made.text)
 
 
 def test_a_partners_token_acts_for_the_member_it_names(alice: User, bob: User) -> None:

@@ -8,20 +8,20 @@ from django.shortcuts import redirect, resolve_url
 
 from shipping_portal.accounts.login.encryption import decrypt, encrypt
 
-SECRET = "shown_once"  # in the session: the address of the page that shows it, and the secret
+WAITING = "shown_once"  # in the session: the address of the page that shows it, and the secret
 
 
 def show_once(request: HttpRequest, secret: str, page: str, *args: object) -> HttpResponse:
     """Redirect to the page that shows this secret."""
     address = resolve_url(page, *args)
-    request.session[SECRET] = [address, encrypt(secret)]
+    request.session[WAITING] = [address, encrypt(secret)]
     return redirect(address)
 
 
 def take_secret(request: HttpRequest) -> str:
     """Return the secret that this page shows now, or "", and forget it."""
-    address, secret = request.session.get(SECRET) or ("", "")
+    address, secret = request.session.get(WAITING) or ("", "")
     if address != request.path:
         return ""
-    del request.session[SECRET]
+    del request.session[WAITING]
     return decrypt(secret)
