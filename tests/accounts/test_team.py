@@ -128,7 +128,7 @@ def test_sending_again_twice_at_once_sends_one_link(quill: Sender, alice: User) 
     now = timezone.now()
     first = team.invite_person(quill, NEW, "viewer", by=alice, now=now)
     # Both requests have found the first one open.
-    made = [team.invite_person(quill, NEW, "viewer", by=alice, now=now, replaces=first) for _ in range(2)]
+    made = [team.invite_person(quill, NEW, "viewer", by=alice, now=now, replaces=first.pk) for _ in range(2)]
     assert (made[0], len(mail.outbox)) == (made[1], 2)
     assert made[0] != first
 

@@ -104,8 +104,10 @@ def test_a_label_in_an_unreachable_bucket_is_reported_as_late(hers: Program, qui
         ("absent", "The carrier has no label of this size for this parcel.", None),
         (
             "withheld",
-            "After a fault on our side we're asking the carrier whether this parcel is still booked."
-            " Don't use a label you printed before, and don't book it again.",
+            (
+                "After a fault on our side we're asking the carrier whether this parcel is still booked."
+                " Don't use a label you printed before, and don't book it again."
+            ),
             None,
         ),
     ],

@@ -52,12 +52,12 @@ def invite_person(
     *,
     by: User,
     now: dt.datetime,
-    replaces: Invitation | None = None,
+    replaces: int = 0,
 ) -> Invitation:
     """Send somebody a link.
 
     It replaces an open invitation of the address, so that one link works. A second press sends
-    nothing; `replaces` is the invitation to send again even if it is that new.
+    nothing; `replaces` is the key of one to send again even if it is that new.
     """
     token, email = secrets.token_urlsafe(32), email.strip().lower()
     with transaction.atomic():
@@ -65,7 +65,7 @@ def invite_person(
         Sender.locked(sender.pk)
         open_ones = sender.invitations.good(now).filter(email=email, role=role)
         new_ones = open_ones.filter(created_at__gt=now - SAME_PRESS)
-        if same := new_ones.exclude(pk=replaces and replaces.pk).first():
+        if same := new_ones.exclude(pk=replaces).first():
             return same
         made = _create_invitation(sender, email, role, token_hash(token), by=by, now=now)
     _send_invitation(made, token)
