@@ -64,11 +64,11 @@ def expired(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 
 def _typed_texts(request: HttpRequest) -> str:
-    """Return the form's values, one a line, without passwords and the keys that forms carry."""
+    """Return the form's values, one a line, without passwords, codes and keys."""
     return "\n".join(
         value.strip()
         for name, values in request.POST.lists()
-        if name != "csrfmiddlewaretoken" and "password" not in name
+        if name not in {"csrfmiddlewaretoken", "code"} and "password" not in name
         for value in values
         if value.strip() and not KEY.fullmatch(value)
     )

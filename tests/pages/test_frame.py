@@ -109,7 +109,7 @@ def test_a_forged_post_gets_a_page_in_our_words(alice: User, db: None) -> None:
 def test_a_form_sent_after_its_login_ended_gives_back_what_was_typed(site: str, db: None) -> None:
     typed = {
         "csrfmiddlewaretoken": "c5rf", "text": "I weighed it:\n<b>1 kg", "receiver_name": "Noor Tamsin", "name": "",
-        "password": "hush-hush", "draft": "3b66e5bd-f2aa-4afb-b4ab-8c82903510d2",
+        "password": "hush-hush", "code": "123456", "draft": "3b66e5bd-f2aa-4afb-b4ab-8c82903510d2",
     }  # fmt: skip
     headers = {"Sec-Fetch-Site": site, "Referer": "http://testserver/billing/charges/wrong/?line=7"}
     answer = Client(enforce_csrf_checks=True).post("/billing/charges/wrong/?line=7", typed, headers=headers)
