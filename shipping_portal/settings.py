@@ -418,6 +418,7 @@ SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE
 SESSION_COOKIE_NAME = "__Host-session" if SECURE else "session"
 KNOWN_BROWSER_COOKIE = "__Host-known" if SECURE else "known"
 CSRF_USE_SESSIONS = True
+CSRF_FAILURE_VIEW = "shipping_portal.http.error_pages.expired"
 SESSION_COOKIE_SAMESITE = "Lax"
 SECURE_HSTS_SECONDS = env.int("HSTS_SECONDS", default=31_536_000) if SECURE else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE and env.bool("HSTS_SUBDOMAINS", default=True)

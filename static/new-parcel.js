@@ -38,6 +38,10 @@
     const states = contents.dataset.states;
     const isAsked = isAbroad || states.split("|").includes(field("receiver_state").value.trim().toLowerCase() || "-");
     Object.assign(contents, { open: isAsked, hidden: !isAsked && !states });
+    const oneAtATime = document.getElementById("one-at-a-time");
+    if (!oneAtATime) return;
+    oneAtATime.hidden = !isAsked;
+    oneAtATime.nextElementSibling.hidden = isAsked; // the button for another parcel
   }
   for (const name of ["receiver_country", "receiver_state"]) field(name).addEventListener("change", askForAbroad);
   askForAbroad();

@@ -13,6 +13,14 @@ document.addEventListener("submit", (event) => {
   button.textContent = button.dataset.busy;
 });
 
+// A double click is one press: the second could make something twice, or find what the first has removed.
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  if (event.defaultPrevented || form.method !== "post") return;
+  if (event.timeStamp - form.dataset.sentAt < 1000) event.preventDefault();
+  else form.dataset.sentAt = event.timeStamp;
+});
+
 // Say that a file is too big before it is sent: the server would refuse it with all that was typed.
 for (const name of ["change", "submit"]) {
   document.addEventListener(name, (event) => {

@@ -21,6 +21,7 @@ from shipping_portal.accounts.access import (
     require_get_or_post,
     same_origin,
 )
+from shipping_portal.accounts.login.shown_once import show_once, take_secret
 from shipping_portal.db.bucket import OutOfReach
 from shipping_portal.refused import Refused
 from tracking.receiver_views import HEADERS, POLICY, guarded, render_without_request
@@ -72,11 +73,11 @@ def _take(link: ReturnLink) -> HttpResponse:
 @same_origin
 @require_get_or_post
 def return_link(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
-    """Make the link to a return's label, which is shown only now, or withdraw it."""
+    """Make the link to a return's label, which is shown once, or withdraw it."""
     found = get_object_or_404(
         Order.objects.for_user(request.user).select_related("sender"), uuid=order
     )
-    now, made = timezone.now(), ""
+    now = timezone.now()
     if request.method == "POST" and request.POST.get("need") == "withdraw":
         return_links.withdraw_link(found, by=request.user, now=now)
         messages.success(request, "Withdrawn. The link opens nothing any more.")
@@ -87,9 +88,10 @@ def return_link(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
         except Refused as error:
             messages.error(request, str(error))
             return redirect("return_link", found.uuid)
+        return show_once(request, made, "return_link", found.uuid)
     context = {
         "order": found,
-        "made": made,
+        "made": take_secret(request),
         "link": ReturnLink.objects.filter(order=found).first(),
         "now": now,
         "why_not": return_links.why_no_link(found),

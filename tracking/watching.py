@@ -32,7 +32,7 @@ def reference_in(text: str) -> str:
     The case is kept as typed, as interface §2.2 only says letters and digits, unless its references
     have another shape.
     """
-    text = text.strip()
+    text = text.strip().removeprefix("#")
     for configured in carrier_settings.all_settings():
         with suppress(NotAReference):
             return _reference_of(configured.contract, text)

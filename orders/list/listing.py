@@ -17,6 +17,7 @@ from orders.folding import fold
 from orders.list.system_views import BY_DRIVER, PICKUP_DAY, SenderScope
 from orders.models import Order, searches
 from orders.models.order import DAY, NO_DAY
+from orders.status.references import without_sign
 from orders.status.status_labels import GROUPS
 from shipping_portal.accounts.access import VIEWER
 from shipping_portal.accounts.address import countries
@@ -87,7 +88,7 @@ def search_orders(orders: QuerySet[Order], q: str, role: str) -> QuerySet[Order]
 
     Roles without contact details can't search those.
     """
-    for word in fold(q).split():
+    for word in map(without_sign, fold(q).split()):
         if sees_contact(role):
             orders = orders.filter(searches.of_sender(word))
         else:

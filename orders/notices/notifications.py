@@ -25,7 +25,7 @@ REFUSED_US = (
     "The parcel to {name} wasn't booked and you weren't charged. {why} Book it again later."
 )
 NOT_OFFERED = "The parcel to {name} isn't booked and you weren't charged: {why}"
-NEEDS_YES = "The parcel to {name} needs your yes. It isn't booked; you weren't charged."
+NEEDS_YES = "The parcel to {name} needs your yes: it isn't booked and you weren't charged. {why}"
 STAYS_BOOKED = "{order} to {name} wasn't cancelled: {why} It stays booked and its label is good."
 CANCELLED = "{order} to {name} is cancelled; we had to check with the carrier. Destroy its label."
 REFUNDED = "{order} to {name} is cancelled: the carrier gives the money back."

@@ -22,12 +22,19 @@ def is_same(one: str, other: str) -> bool:
 
 def with_reference(orders: QuerySet[Order], typed: str) -> QuerySet[Order]:
     """Return the orders with this reference, newest first: at most one per account."""
+    typed = without_sign(typed)
     if not _may_be_one(typed):
         return orders.none()
     # By key: with a sender added, SQLite would read all of that sender's orders instead of the
     # index.
     named = Order.objects.filter(carrier_reference__upper=typed.upper())
     return orders.filter(pk__in=named.values("pk")).order_by("-pk")
+
+
+def without_sign(typed: str) -> str:
+    """Return a reference typed as `#S12345` without the sign, and other text as it is."""
+    bare = typed.removeprefix("#")
+    return bare if _may_be_one(bare) else typed
 
 
 def _may_be_one(typed: str) -> bool:

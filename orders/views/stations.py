@@ -27,6 +27,7 @@ from shipping_portal.accounts.access import (
 )
 from shipping_portal.accounts.address.addresses import LineField
 from shipping_portal.accounts.login.forms import Plain
+from shipping_portal.accounts.login.shown_once import show_once, take_secret
 from shipping_portal.http.forms import refusals_at, render_form
 
 PROGRAM = Path(settings.BASE_DIR) / "tools" / "print_station.py"
@@ -49,17 +50,16 @@ class StationForm(Plain):
 @reauthentication_required(allow_get=True)
 def print_stations(request: MemberRequest) -> HttpResponse:
     """Show the stations and how to start one; posting adds one, whose token is shown once."""
-    form, made, text = StationForm(request.POST or None), None, ""
+    form = StationForm(request.POST or None)
     if form.is_valid():
         with refusals_at(form):
-            made, text = stations.add_station(
+            _, text = stations.add_station(
                 form.cleaned_data["name"], member=request.membership, now=timezone.now()
             )
-            form = StationForm()
+            return show_once(request, text, "print_stations")
     context = {
         "form": form,
-        "made": made,
-        "token": text,
+        "token": take_secret(request),
         "site": settings.SITE_URL,
         **station_context(request),
     }

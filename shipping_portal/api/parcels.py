@@ -50,6 +50,17 @@ NOT_OF_KIN = [
     if field.name not in {"id", "uuid"}
 ]
 LOOK_AGAIN = {"Retry-After": "2"}  # seconds to wait while a parcel or label is on its way
+NO_LABEL: dict[str, str] = {
+    Label.State.PENDING: "The carrier is making it.",
+    Label.State.ABSENT: "The carrier has no label of this size for this parcel.",
+    Label.State.FAILED: (
+        "The carrier hasn't given us this label yet. The parcel is booked; don't book it again."
+    ),
+    Label.State.WITHHELD: (
+        "After a fault on our side we're asking the carrier whether this parcel is still booked."
+        " Don't use a label you printed before, and don't book it again."
+    ),
+}
 Key = Annotated[str, Header(alias="Idempotency-Key", min_length=1, max_length=255)]
 
 
@@ -312,9 +323,8 @@ def get_label(
     if not found.is_ready:
         fetching.want_spare(order, now)
         late = found.state == Label.State.PENDING
-        raise ApiProblem(
-            "label-late", found.get_state_display(), headers=LOOK_AGAIN if late else None
-        )
+        text = NO_LABEL[found.state]
+        raise ApiProblem("label-late", text, headers=LOOK_AGAIN if late else None)
     if found.is_worthless and not worthless:
         raise ApiProblem("worthless", WORTHLESS)
     return shown.label_file(found, label_bytes(found, request, now))

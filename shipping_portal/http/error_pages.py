@@ -5,6 +5,7 @@ request fails early.
 """
 
 import json
+import re
 import time
 from typing import Any
 
@@ -15,12 +16,14 @@ from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
+from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 
 from shipping_portal.accounts.access import FromElsewhere, public
 from shipping_portal.accounts.login import security_events
 from shipping_portal.accounts.login.seeing_as import OnlyLooking
 
+KEY = re.compile(r"[0-9a-f-]{36}")  # of a draft or an order, as forms carry it
 logger = structlog.get_logger("security")
 LARGEST_REPORT = 8 * 1024
 REPORTS_A_MINUTE = 20  # limit of each process; a broken extension sends thousands
@@ -48,6 +51,27 @@ def denied(request: HttpRequest, exception: Exception | None = None) -> HttpResp
         "only_looks": isinstance(exception, OnlyLooking),
     }
     return render(request, "403.html", why, status=403)
+
+
+@never_cache
+def expired(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """Answer a form whose login has ended, and give back what was typed: nothing has stored it."""
+    # Another site could have us show its own text.
+    is_ours = request.headers.get("Sec-Fetch-Site") == "same-origin"
+    _, _, page = request.headers.get("Referer", "").partition(f"//{request.get_host()}")
+    context = {"typed": _typed_texts(request), "back": page} if is_ours else {}
+    return render(request, "403_csrf.html", context, status=403)
+
+
+def _typed_texts(request: HttpRequest) -> str:
+    """Return the form's values, one a line, without passwords, codes and keys."""
+    return "\n".join(
+        value.strip()
+        for name, values in request.POST.lists()
+        if name not in {"csrfmiddlewaretoken", "code"} and "password" not in name
+        for value in values
+        if value.strip() and not KEY.fullmatch(value)
+    )
 
 
 def too_many_requests(request: HttpRequest) -> HttpResponse:

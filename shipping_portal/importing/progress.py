@@ -98,6 +98,7 @@ class Counts:
             (self.unclear, "being checked"),
             (self.needs_yes, "waiting for your approval"),
             (self.waiting, "to go"),
+            (self.bookable, "ready to book"),
         )
         return (
             ", ".join(

@@ -4,7 +4,7 @@ The columns are those of the shop's own upload, or of the tool that its sellers 
 sender's own columns plus three. No signed link is among them: the tracking page is the public one.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from django.conf import settings
@@ -27,11 +27,11 @@ EBAY = {
     "Transaction ID": "[transaction id]",
     "Shipping Carrier Used": CARRIER,
     "Tracking Number": TRACKING,
-}
+}.items()
 
 
 class Upload(NamedTuple):
-    """One shop's upload columns: text, facts in braces, the file's columns in brackets.
+    """One shop's upload columns, by name: text, facts in braces, the file's columns in brackets.
 
     The file's are named, or numbered from 0: two may have the same name.
 
@@ -39,7 +39,7 @@ class Upload(NamedTuple):
     every row (""), or for each parcel (None).
     """
 
-    columns: dict[str, str]
+    columns: Collection[tuple[str, str]]
     item: str | None = None
     delimiter: str = ","
 
@@ -53,7 +53,7 @@ UPLOADS = {
             "Fulfillment: Tracking Company": CARRIER,
             "Fulfillment: Tracking Number": TRACKING,
             "Fulfillment: Tracking URL": PAGE,
-        }
+        }.items()
     ),
     "WooCommerce": Upload(
         {  # Advanced Shipment Tracking's
@@ -62,7 +62,7 @@ UPLOADS = {
             "tracking_number": TRACKING,
             "date_shipped": DAY_FIRST,
             "status_shipped": "1",
-        }
+        }.items()
     ),
     "Amazon": Upload(
         {
@@ -74,7 +74,7 @@ UPLOADS = {
             "carrier-name": CARRIER,
             "tracking-number": TRACKING,
             "ship-method": "{service}",
-        },
+        }.items(),
         item="order item id",
         delimiter="\t",
     ),
@@ -83,8 +83,9 @@ UPLOADS = {
 
 def upload_of(file: Import) -> Upload:
     """Return the columns for this file's shop, or the file's own with three more."""
-    own = {name: f"[{place}]" for place, name in enumerate(file.header)}
-    return UPLOADS.get(shops.find_shop(file.header)) or Upload(own | MORE, item="")
+    own = [(name, MORE.get(name, f"[{place}]")) for place, name in enumerate(file.header)]
+    more = [(name, source) for name, source in MORE.items() if name not in file.header]
+    return UPLOADS.get(shops.find_shop(file.header)) or Upload([*own, *more], item="")
 
 
 def lines(file: Import, upload: Upload) -> Iterator[list[str]]:
@@ -111,7 +112,7 @@ def _lines(head: ImportRow, order: Order, file: Import, upload: Upload) -> Itera
     facts = _facts(order)
     for cells in wanted or rows[:1]:
         cells["order"] = cells.get("order id") or cells.get("order number", "")
-        yield [_value(source, cells, facts) for source in upload.columns.values()]
+        yield [_value(source, cells, facts) for _, source in upload.columns]
 
 
 def _facts(order: Order) -> dict[str, object]:

@@ -22,6 +22,7 @@ from orders.folding import fold
 from orders.list.listing import clean_search
 from orders.masking import without_emails
 from orders.models import Order, searches
+from orders.status.references import without_sign
 from orders.views.chosen import read_uuid
 from shipping_portal.accounts.address.phones import phone_spellings
 from shipping_portal.accounts.login.security_events import hash_of
@@ -204,8 +205,9 @@ def _exact_match(user: Any, asked: str) -> str:
         return reverse("admin:accounts_sender_change", args=[number])
     if not user.has_perm("orders.view_order"):
         return ""
+    reference = without_sign(asked).upper()
     found = list(
-        Order.objects.filter(Q(uuid=key) if key else Q(carrier_reference__upper=asked.upper()))[:2]
+        Order.objects.filter(Q(uuid=key) if key else Q(carrier_reference__upper=reference))[:2]
     )
     return reverse("admin:orders_order_change", args=[found[0].pk]) if len(found) == 1 else ""
 

@@ -2,6 +2,7 @@
 
 import datetime as dt
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -10,6 +11,7 @@ from django.utils import timezone
 from shipping_portal.accounts import api_tokens
 from shipping_portal.accounts.api_tokens import MOST, NobodyNamed, NotAccepted, find_caller
 from shipping_portal.accounts.erasing import purge_api_tokens
+from shipping_portal.accounts.login import sessions
 from shipping_portal.accounts.models import ApiToken, Audit, User
 from shipping_portal.accounts.teams import team
 from tests import factories
@@ -29,7 +31,7 @@ def typed(**changes: object) -> dict[str, object]:
 
 def test_a_token_is_shown_once_and_kept_as_a_hash(visit: Visit, alice: User) -> None:
     client = browser(visit, alice)
-    page = client.post(PAGE, typed())
+    page = client.post(PAGE, typed(), follow=True)
     text = page.context["token"]
     made = ApiToken.objects.get()
     assert text.startswith("portal_")
@@ -44,6 +46,24 @@ def test_a_token_is_shown_once_and_kept_as_a_hash(visit: Visit, alice: User) -> 
     row = Audit.objects.get(action="API token made")
     assert (row.actor, row.sender, row.reason) == (alice, made.sender, "parcels:read; 90 days")
     assert page["Cache-Control"] == "private, no-store"
+
+
+def test_until_its_page_is_opened_a_new_token_is_encrypted_and_on_no_other_page(visit: Visit, alice: User) -> None:
+    client = browser(visit, alice)
+    assert client.post(PAGE, typed())["Location"] == PAGE
+    assert api_tokens.PREFIX not in str(dict(client.session))
+    assert client.get("/settings/webhooks/").context["secret"] == ""
+    shown = [client.get(PAGE).context["token"] for _ in range(2)]
+    assert (shown[0][:7], shown[1]) == (api_tokens.PREFIX, "")
+    assert ApiToken.objects.count() == 1
+
+
+def test_a_new_token_that_no_key_reads_any_more_is_left_out(visit: Visit, alice: User, settings: Any) -> None:
+    client = browser(visit, alice)
+    client.post(PAGE, typed())
+    settings.ENCRYPTION_KEYS = ["another-key-of-the-partner-after-a-change"]
+    page = client.get(PAGE)
+    assert (page.status_code, page.context["token"]) == (200, "")
 
 
 def test_a_role_gets_no_scope_beyond_its_pages(visit: Visit, vic: User) -> None:
@@ -69,7 +89,7 @@ def test_a_member_has_at_most_twenty_valid_tokens(visit: Visit, alice: User) -> 
         factories.api_token(alice)
     factories.api_token(alice, revoked_at=timezone.now())
     client = browser(visit, alice)
-    assert client.post(PAGE, typed()).status_code == 200
+    assert client.post(PAGE, typed())["Location"] == PAGE
     page = client.post(PAGE, typed())
     assert page.context["form"].non_field_errors() == ["You have 20 valid tokens. Revoke one first."]
 
@@ -131,11 +151,22 @@ def test_a_token_ends_when_its_person_leaves_the_account(alice: User, ana: User,
         found(other.text)
 
 
+def test_a_token_goes_on_after_a_change_of_password_and_the_end_of_all_logins(alice: User) -> None:
+    """docs/api.md says so: a shop's program isn't stopped by a person's new password."""
+    made = factories.api_token(alice)
+    alice.set_password("another-long-passphrase")
+    alice.save()
+    sessions.end_all(alice)
+    assert found(made.text) == alice
+
+
 def test_a_person_who_may_not_log_in_has_no_token_that_works(alice: User) -> None:
     made = factories.api_token(alice)
     User.objects.filter(pk=alice.pk).update(is_active=False)
     with pytest.raises(NotAccepted):
         found(made.text)
+    User.objects.filter(pk=alice.pk).update(is_active=True)
+    assert found(made.text)
 
 
 def test_a_partners_token_acts_for_the_member_it_names(alice: User, bob: User) -> None:
@@ -165,9 +196,10 @@ def test_an_operator_makes_a_partners_token_with_a_reason(visit: Visit, sam: Use
     assert client.get(url).status_code == 200
     refused = client.post(url, typed(reason="-"))
     assert refused.status_code == 422
-    page = client.post(url, typed(reason="Asked for by the partner."))
+    page = client.post(url, typed(reason="Asked for by the partner."), follow=True)
     made = ApiToken.objects.get()
     assert made.is_partners
+    assert page.redirect_chain == [(url, 302)]
     assert page.content.decode().count(page.context["token"]) == 1
     assert Audit.objects.get().reason == "parcels:read; 90 days. Asked for by the partner."
     assert client.get("/admin/accounts/apitoken/").context["title"] == "API tokens"

@@ -113,6 +113,26 @@ def test_sending_again_makes_a_new_link_and_ends_the_old_one(page: Client) -> No
     assert Invitation.objects.filter(accepted_at=None, revoked_at=None).count() == 1
 
 
+def test_a_second_press_sends_no_second_link(page: Client) -> None:
+    link = invite(page)
+    assert page.post(URL, {"email": NEW, "role": "shipper"})["Location"] == URL
+    assert (Client().get(link).status_code, len(mail.outbox)) == (200, 1)
+    assert Invitation.objects.count() == 1
+    invite(page, role="viewer")  # another role is meant
+    Invitation.objects.update(created_at=timezone.now() - team.SAME_PRESS)
+    invite(page, role="viewer")
+    assert len(mail.outbox) == 3
+
+
+def test_sending_again_twice_at_once_sends_one_link(quill: Sender, alice: User) -> None:
+    now = timezone.now()
+    first = team.invite_person(quill, NEW, "viewer", by=alice, now=now)
+    # Both requests have found the first one open.
+    made = [team.invite_person(quill, NEW, "viewer", by=alice, now=now, replaces=first.pk) for _ in range(2)]
+    assert (made[0], len(mail.outbox)) == (made[1], 2)
+    assert made[0] != first
+
+
 def test_a_weak_password_is_refused_at_the_field(page: Client) -> None:
     answer = Client().post(invite(page), {"name": "Wren", "password": "short"})
     assert answer.status_code == 422
@@ -346,8 +366,8 @@ def test_nobody_is_flooded_with_invitations(
     page: Client, quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(team, "MOST_A_DAY", 2)
-    for _ in range(2):
-        team.invite_person(quill, NEW, "viewer", by=alice, now=timezone.now())
+    for role in ("viewer", "shipper"):
+        team.invite_person(quill, NEW, role, by=alice, now=timezone.now())
     assert "2 invitations were sent within 24 hours." in text(page.post(URL, {"email": NEW, "role": "viewer"}))
     assert len(mail.outbox) == 2
     team.invite_person(quill, NEW, "viewer", by=alice, now=timezone.now() + dt.timedelta(hours=25))
@@ -434,3 +454,6 @@ def test_an_email_that_cannot_be_sent_is_reported(page: Client, monkeypatch: Any
 
     monkeypatch.setattr(team, "send_mail", fails)
     assert "couldn't be sent" in text(page.post(URL, {"email": NEW, "role": "viewer"}))
+    monkeypatch.undo()
+    assert page.post(URL, {"email": NEW, "role": "viewer"}).status_code == 302  # at once
+    assert len(mail.outbox) == 1

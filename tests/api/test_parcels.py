@@ -96,6 +96,32 @@ def test_a_label_in_an_unreachable_bucket_is_reported_as_late(hers: Program, qui
     assert answer["Retry-After"]
 
 
+@pytest.mark.parametrize(
+    ("state", "words", "again"),
+    [
+        ("pending", "The carrier is making it.", "2"),
+        ("failed", "The carrier hasn't given us this label yet. The parcel is booked; don't book it again.", None),
+        ("absent", "The carrier has no label of this size for this parcel.", None),
+        (
+            "withheld",
+            (
+                "After a fault on our side we're asking the carrier whether this parcel is still booked."
+                " Don't use a label you printed before, and don't book it again."
+            ),
+            None,
+        ),
+    ],
+)
+def test_a_label_that_isnt_there_says_what_happened_and_what_to_do(
+    hers: Program, quill: Sender, alice: User, state: str, words: str, again: str | None
+) -> None:
+    order = factories.order(quill, alice, status="booked", carrier_reference="STEST1")
+    Label.objects.create(order=order, size="full", state=state)
+    answer = hers.get(f"/parcels/{order.uuid}/label?size=full")
+    assert (problem(answer), answer.json()["detail"]) == ((409, "label-late"), words)
+    assert answer.get("Retry-After") == again
+
+
 def test_prices_are_the_same_as_on_the_page_and_make_a_draft(
     carrier: SandboxCarrier, hers: Program, alice: User
 ) -> None:

@@ -55,3 +55,13 @@ def test_the_script_sends_nothing_after_a_button_that_changes_the_form(log_in: O
     expect(page.locator("[name=parcels]")).to_have_value("2")
     pressed = next(n for n, body in enumerate(posts) if "add_parcel" in body)
     assert [body for body in posts[pressed + 1 :] if 'name="parcels"\r\n\r\n1' in body] == []
+
+
+def test_another_parcel_is_not_offered_once_customs_ask_what_is_inside(log_in: Open) -> None:
+    page = log_in("sender")
+    page.goto("/parcels/new/")
+    button, why = page.get_by_role("button", name="Another parcel"), page.get_by_text("One at a time: customs ask")
+    for country, is_offered in (("AU", True), ("NZ", False), ("AU", True)):
+        page.locator("[name=receiver_country]").select_option(country)
+        expect(button).to_be_visible(visible=is_offered)
+        expect(why).to_be_visible(visible=not is_offered)

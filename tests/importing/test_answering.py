@@ -212,7 +212,7 @@ def test_one_save_stores_every_changed_row_and_no_other(
     file = take(HEADER, *(wrong.replace("1001", number) for number in ("1", "2", "3")))
     first, second, third = file.rows.all()
     page, save = visit(alice), reverse("save_rows", args=[file.uuid])
-    assert "Save all 3 rows shown" in text(page.get(check_page(file)))
+    assert "Save all rows shown" in text(page.get(check_page(file)))
     typed = {first: "p@example.net", second: "q@example.net", third: "priya@"}
     page.post(save, {f"row-{row.pk}-receiver_email": email for row, email in typed.items()})
     assert states(file) == ["ready", "ready", "fix"]

@@ -90,17 +90,19 @@ def test_a_parcel_cancelled_since_is_not_in_the_file_for_the_shop(listed: Client
 
 
 def test_a_senders_own_columns_come_back_as_they_were(listed: Client, quill: Sender, alice: User) -> None:
-    header = ["Order", "Name", "name ", "", "1", "Carrier"]
+    header = ["Order", "Name", "name ", "", "1", "Carrier", "Order"]
     file = factories.import_file(quill, alice, state="booking", header=header)
     order = factories.order(quill, alice, status="booked")
-    sold = [["1001", "Noor Tamsin", "Mugs", note, "b", "?"] for note in ("", "gift")]
+    sold = [["1001", "Noor Tamsin", "Mugs", note, "b", "?", "a second"] for note in ("", "gift")]
     head = factories.import_row(quill, alice, file=file, state="booked", problems={}, order=order, cells=sold[0])
     factories.import_row(quill, alice, file=file, state="joined", problems={}, joined_into=head, cells=sold[1])
     answer = listed.get(reverse("shipped_rows", args=[file.uuid]))
     content = b"".join(answer.streaming_content).decode("utf-8-sig")  # type: ignore[attr-defined]
     heads, *rows = csv.reader(io.StringIO(content))
     assert heads == [*header, "Tracking number", "Tracking page"]
-    assert [row[:7] for row in rows] == [[*cells[:5], "Shipping Portal", order.carrier_reference] for cells in sold]
+    assert [row[:8] for row in rows] == [
+        [*cells[:5], "Shipping Portal", "a second", order.carrier_reference] for cells in sold
+    ]
 
 
 def test_without_a_size_a_shops_export_asks_for_one(listed: Client) -> None:

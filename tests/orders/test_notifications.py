@@ -27,7 +27,7 @@ FIX_IT = "The parcel to N. Tamsin wasn't booked and you weren't charged: Too hea
 STAYS = "STEST00000 to N. Tamsin wasn't cancelled: Too heavy. It stays booked and its label is good."
 DESTROY = "STEST00000 to N. Tamsin is cancelled; we had to check with the carrier. Destroy its label."
 WAIT = "The parcel to N. Tamsin may be booked after all. Don't book it again before we have told you."
-YES = "The parcel to N. Tamsin needs your yes. It isn't booked; you weren't charged."
+YES = "The parcel to N. Tamsin needs your yes: it isn't booked and you weren't charged. Too heavy."
 
 
 def lines() -> list[str]:

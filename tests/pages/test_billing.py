@@ -315,7 +315,7 @@ def test_lines_are_filtered_by_kind_and_found_by_reference(page: Client, order: 
     assert found(kind="size") == [f"{order} under-declared", f"{order} oversize"]
     assert "2 lines, $104.13" in text(page.get(STATEMENT, {"kind": "size"}))
     assert found(kind="cover") == [f"{order} cover"]
-    assert found(q=str(other).lower()) == found(q="shop-77") == [f"{other} order"]
+    assert found(q=str(other).lower()) == found(q=f"#{other}") == found(q="shop-77") == [f"{other} order"]
     assert found(kind="no such kind") == found()
     assert len(found()) == 5
     assert "No line matches" in text(page.get(STATEMENT, {"q": "zeppelin"}))

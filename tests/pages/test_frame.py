@@ -105,6 +105,24 @@ def test_a_forged_post_gets_a_page_in_our_words(alice: User, db: None) -> None:
     assert "Nothing was booked or changed" in text(answer)
 
 
+@pytest.mark.parametrize("site", ["same-origin", "same-site", "cross-site", ""])
+def test_a_form_sent_after_its_login_ended_gives_back_what_was_typed(site: str, db: None) -> None:
+    typed = {
+        "csrfmiddlewaretoken": "c5rf", "text": "I weighed it:\n<b>1 kg", "receiver_name": "Noor Tamsin", "name": "",
+        "password": "hush-hush", "code": "123456", "draft": "3b66e5bd-f2aa-4afb-b4ab-8c82903510d2",
+    }  # fmt: skip
+    headers = {"Sec-Fetch-Site": site, "Referer": "http://testserver/billing/charges/wrong/?line=7"}
+    answer = Client(enforce_csrf_checks=True).post("/billing/charges/wrong/?line=7", typed, headers=headers)
+    page = answer.content.decode()
+    given_back = re.findall(r"<textarea[^>]*>\n?([^<]*)</textarea>", page)
+    # Another site could have us show its own text.
+    assert given_back == (["I weighed it:\n&lt;b&gt;1 kg\nNoor Tamsin"] if site == "same-origin" else [])
+    assert (answer.status_code, "hush-hush" in page) == (403, False)
+    assert "no-store" in answer["Cache-Control"]
+    page_before = "/billing/charges/wrong/%3Fline%3D7" if site == "same-origin" else "/parcels/%3Fview%3Ddrafts"
+    assert f'href="/accounts/login/?next={page_before}"' in page
+
+
 def test_too_many_fields_are_refused_with_a_page(alice: User, visit: Visit) -> None:
     answer = visit(alice).post("/parcels/new/", {f"f{number}": "1" for number in range(2000)})
     assert answer.status_code == 400

@@ -600,6 +600,19 @@ def ready_rows(file: Import, *amounts: str) -> None:
         factories.import_row(file.sender, file.made_by, file=file, state="ready", problems={}, quote=quote)
 
 
+def test_after_a_booking_the_page_counts_the_rows_that_are_still_ready(
+    listed: Client, quill: Sender, alice: User
+) -> None:
+    file = factories.import_file(quill, alice, state="booking")
+    booked = factories.order(quill, alice, status="booked")
+    factories.import_row(quill, alice, file=file, state="booked", problems={}, order=booked)
+    for state in ("ready", "warning", "fix"):
+        factories.import_row(quill, alice, file=file, state=state)
+    page = text(listed.get(reverse("import", args=[file.uuid])))
+    assert "1 booked, 2 ready to book." in page
+    assert "Fix 1 row" in page
+
+
 def test_only_pickup_days_that_suit_every_row_are_offered(listed: Client, quill: Sender, alice: User) -> None:
     file, today = factories.import_file(quill, alice), timezone.now().astimezone(quill.tzinfo).date()
     firsts = [str(today + dt.timedelta(days=ahead)) for ahead in (1, 6)]

@@ -85,6 +85,21 @@ def test_your_own_reference_opens_its_parcel(
     assert visit(bob).get("/parcels/", {"q": str(made)}).status_code == 200
 
 
+def test_a_reference_is_found_with_a_number_sign_and_an_order_number_keeps_its_own(
+    page: Client, order: Callable[..., Order]
+) -> None:
+    made, other = order(customer_reference="#1360"), order(customer_reference="1360")
+    for one in (made, other):
+        Order.objects.filter(pk=one.pk).update(search=f"{one.search_text()} {str(one).lower()}")
+    assert page.get("/parcels/", {"q": f"#{made}"})["Location"] == f"/parcels/{made.uuid}/"
+
+    def found(q: str) -> list[str]:
+        return [row["order"].customer_reference for row in page.get("/parcels/", {"q": q}).context["rows"]]
+
+    assert found(f"noor #{str(other).lower()}") == ["1360"]
+    assert found("#1360") == ["#1360"]
+
+
 @pytest.mark.parametrize("typed", ["Sab12cD", "SAB12CD", "sab12cd"])
 def test_a_mixed_case_reference_is_found_however_it_is_typed(
     page: Client, order: Callable[..., Order], typed: str

@@ -45,9 +45,10 @@ def at(station: PrintStation, act: str = "print") -> str:
 
 def test_a_bench_is_added_and_its_token_is_shown_once(ana: User, visit: Visit) -> None:
     client = factories.gave_password(visit(ana), ana)
-    answer = client.post(STATIONS, {"name": "Bench 1"})
+    answer = client.post(STATIONS, {"name": "Bench 1"}, follow=True)
     shown = re.search(r'value="(portal_[^"]+)"', answer.content.decode())
     assert shown
+    assert answer.redirect_chain == [(STATIONS, 302)]
     made = PrintStation.objects.get()
     assert (made.name, made.sender, made.token.scopes) == ("Bench 1", ana.membership.sender, ["print"])
     assert shown[1] not in client.get(STATIONS).content.decode()

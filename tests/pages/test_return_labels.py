@@ -44,7 +44,8 @@ def link(made: Order, alice: User) -> str:
 def test_the_sender_makes_the_link_and_sees_it_once(made: Order, alice: User, visit: Visit) -> None:
     page, path = visit(alice), f"/parcels/{made.uuid}/return/label/"
     assert "Give them the label" in text(page.get(f"/parcels/{made.uuid}/"))
-    answer = page.post(path, {"need": "make"})
+    answer = page.post(path, {"need": "make"}, follow=True)
+    assert answer.redirect_chain == [(path, 302)]  # a reload makes no other link, which would end this one
     token = re.search(r"/follow/([\w-]{43})/label/", answer.content.decode())
     assert token
     assert answer["Cache-Control"] == "private, no-store, no-transform"

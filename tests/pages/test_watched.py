@@ -25,7 +25,9 @@ def page(alice: User, visit: Visit) -> Client:
     return visit(alice)
 
 
-@pytest.mark.parametrize("typed", ["S7K2QX9", " s7k2qx9 ", "https://track.example/tracking?ref=S7K2QX9&x=1"])
+@pytest.mark.parametrize(
+    "typed", ["S7K2QX9", " s7k2qx9 ", "#S7K2QX9", "https://track.example/tracking?ref=S7K2QX9&x=1"]
+)
 def test_a_reference_or_its_tracking_url_is_accepted(page: Client, typed: str) -> None:
     answer = page.post("/watch/", {"reference": typed, "name": "Clay"})
     watch = Watch.objects.get()

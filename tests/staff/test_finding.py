@@ -103,7 +103,15 @@ def test_two_numbers_are_two_words_and_a_spaced_phone_is_one(said: str, words: l
 def test_a_whole_number_or_reference_leads_to_its_page(staff: Client, order: Order, quill: Sender) -> None:
     page = reverse("admin:orders_order_change", args=[order.pk])
     reference = str(order.carrier_reference)
-    for said in (reference, reference.lower(), str(order.uuid), "12345", str(order.pk), f"order {order.pk}"):
+    for said in (
+        reference,
+        reference.lower(),
+        f"#{reference}",
+        str(order.uuid),
+        "12345",
+        str(order.pk),
+        f"order {order.pk}",
+    ):
         assert found(staff, said)["Location"] == page, said
     account = reverse("admin:accounts_sender_change", args=[quill.pk])
     for said in (quill.number, quill.number.lower(), f" {quill.number} "):

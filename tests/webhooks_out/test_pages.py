@@ -38,9 +38,10 @@ def typed(**changes: object) -> dict[str, object]:
 
 
 def test_an_endpoints_secret_is_shown_once_and_stored_encrypted(owner: Client, alice: User, quill: Sender) -> None:
-    page = owner.post(PAGE, typed())
+    page = owner.post(PAGE, typed(), follow=True)
     secret, made = page.context["secret"], WebhookEndpoint.objects.get()
     assert secret.startswith("whsec_")
+    assert page.redirect_chain == [(PAGE, 302)]
     assert page.content.decode().count(secret) == 1
     for later in (PAGE, f"{PAGE}{made.pk}/"):
         assert secret not in owner.get(later).content.decode()
@@ -78,8 +79,9 @@ def test_a_business_has_at_most_five_endpoints(owner: Client, quill: Sender, ali
 
 
 def test_a_new_secret_is_shown_once_and_the_old_one_ends_a_day_later(owner: Client, endpoint: WebhookEndpoint) -> None:
-    page = owner.post(f"{PAGE}{endpoint.pk}/secret/")
+    page = owner.post(f"{PAGE}{endpoint.pk}/secret/", follow=True)
     secret = page.context["secret"]
+    assert page.redirect_chain == [(f"{PAGE}{endpoint.pk}/", 302)]
     assert page.content.decode().count(secret) == 1
     assert "The old one ends" in page.content.decode()
     endpoint.refresh_from_db()
@@ -92,7 +94,7 @@ def test_a_new_secret_is_shown_once_and_the_old_one_ends_a_day_later(owner: Clie
 def test_the_log_can_be_paged_from_the_page_with_a_new_secret(owner: Client, endpoint: WebhookEndpoint) -> None:
     for _ in range(51):
         done(endpoint)
-    page = owner.post(f"{PAGE}{endpoint.pk}/secret/")
+    page = owner.post(f"{PAGE}{endpoint.pk}/secret/", follow=True)
     assert "Older" in page.content.decode()
     assert dead_links(owner, page) == []
 

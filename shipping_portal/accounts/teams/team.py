@@ -30,6 +30,7 @@ from shipping_portal.accounts.models import (
 from shipping_portal.refused import Refused
 
 GOOD_FOR = dt.timedelta(hours=72)
+SAME_PRESS = dt.timedelta(seconds=10)  # how long the same invitation counts as a second press
 MOST_OPEN = 20
 LONGEST_NAME = 50  # in an email sent in our name
 # the most emails of one account, including repeats and revoked ones: nobody is flooded in our name
@@ -45,17 +46,28 @@ If you don't know {business}, you can ignore this email.
 
 
 def invite_person(
-    sender: Sender, email: str, role: str, *, by: User, now: dt.datetime
+    sender: Sender,
+    email: str,
+    role: str,
+    *,
+    by: User,
+    now: dt.datetime,
+    replaces: int = 0,
 ) -> Invitation:
     """Send somebody a link.
 
-    It replaces an open invitation of the address, so that one link works.
+    It replaces an open invitation of the address, so that one link works. A second press sends
+    nothing; `replaces` is the key of one to send again even if it is that new.
     """
-    token = secrets.token_urlsafe(32)
+    token, email = secrets.token_urlsafe(32), email.strip().lower()
     with transaction.atomic():
-        made = _create_invitation(
-            sender, email.strip().lower(), role, token_hash(token), by=by, now=now
-        )
+        # Invitations are counted and created one by one.
+        Sender.locked(sender.pk)
+        open_ones = sender.invitations.good(now).filter(email=email, role=role)
+        new_ones = open_ones.filter(created_at__gt=now - SAME_PRESS)
+        if same := new_ones.exclude(pk=replaces).first():
+            return same
+        made = _create_invitation(sender, email, role, token_hash(token), by=by, now=now)
     _send_invitation(made, token)
     return made
 
@@ -63,8 +75,6 @@ def invite_person(
 def _create_invitation(
     sender: Sender, email: str, role: str, token_hash: str, *, by: User, now: dt.datetime
 ) -> Invitation:
-    """Count and create under the sender's row lock, so that invitations run one by one."""
-    Sender.locked(sender.pk)
     if sender.memberships.filter(user__in=with_address(email)).exists():
         raise Refused(f"{email} is in the team already.")
     open_ones = sender.invitations.filter(accepted_at=None, revoked_at=None)
@@ -204,4 +214,6 @@ def _send_invitation(invitation: Invitation, token: str) -> None:
             subject, MAIL.format(portal=settings.BRAND_NAME, **words), None, [invitation.email]
         )
     except OSError as error:  # like every SMTP error
+        reached_nobody = Invitation.objects.filter(pk=invitation.pk)
+        reached_nobody.update(expires_at=invitation.created_at)
         raise Refused(f"The email to {invitation.email} couldn't be sent. Try again.") from error

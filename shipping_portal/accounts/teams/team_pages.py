@@ -159,7 +159,9 @@ def change_invitation(request: MemberRequest, invitation: Any) -> HttpResponse:
     now = timezone.now()
     try:
         if "resend" in request.POST:
-            team.invite_person(request.sender, found.email, found.role, by=request.user, now=now)
+            team.invite_person(
+                request.sender, found.email, found.role, by=request.user, now=now, replaces=found.pk
+            )
             messages.success(
                 request, f"Sent {found.email} a new link. The old one no longer works."
             )

@@ -16,6 +16,7 @@ from shipping_portal.accounts.access import (
     require_get_or_post,
 )
 from shipping_portal.accounts.api_tokens import make_token, revoke_token
+from shipping_portal.accounts.login.shown_once import show_once, take_secret
 from shipping_portal.accounts.models import ApiToken
 from shipping_portal.accounts.token_forms import TokenForm
 from shipping_portal.http.forms import refusals_at, render_form
@@ -26,7 +27,7 @@ from shipping_portal.http.forms import refusals_at, render_form
 @reauthentication_required(allow_get=True)
 def api_tokens(request: MemberRequest) -> HttpResponse:
     """Show members their tokens, and owners everybody's; posting makes one for oneself."""
-    form, text = TokenForm(request.POST or None, role=request.membership.role), ""
+    form = TokenForm(request.POST or None, role=request.membership.role)
     if form.is_valid():
         with refusals_at(form):
             _, text = make_token(
@@ -35,10 +36,10 @@ def api_tokens(request: MemberRequest) -> HttpResponse:
                 member=request.membership,
                 now=timezone.now(),
             )
-            form = TokenForm(role=request.membership.role)
+            return show_once(request, text, "api_tokens")
     now = timezone.now()
     rows = [(token, token.why_ended(now)) for token in _tokens_seen_by(request)]
-    context = {"form": form, "rows": rows, "token": text}
+    context = {"form": form, "rows": rows, "token": take_secret(request)}
     return render_form(request, "accounts/api_tokens.html", context)
 
 

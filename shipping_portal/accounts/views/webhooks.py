@@ -15,6 +15,7 @@ from shipping_portal.accounts.access import (
     audience,
     require_get_or_post,
 )
+from shipping_portal.accounts.login.shown_once import show_once, take_secret
 from shipping_portal.accounts.models import WebhookEndpoint
 from shipping_portal.accounts.webhooks import endpoints, switching
 from shipping_portal.accounts.webhooks.forms import EndpointForm, SinceForm
@@ -37,17 +38,16 @@ WAITS = "It waits until you resume the endpoint."
 @reauthentication_required(allow_get=True)
 def webhooks(request: MemberRequest) -> HttpResponse:
     """Show a business's endpoints; posting adds one."""
-    form, secret = EndpointForm(request.POST or None), ""
-    now = timezone.now()
+    form, now = EndpointForm(request.POST or None), timezone.now()
     if form.is_valid():
         with refusals_at(form):
             _, secret = endpoints.add_endpoint(
                 request.sender, **form.cleaned_data, by=request.user, now=now
             )
-            form = EndpointForm()
+            return show_once(request, secret, "webhooks")
     own = WebhookEndpoint.objects.for_user(request.user).order_by("pk")
     rows = [(endpoint, endpoint.state(now)) for endpoint in own]
-    context = {"form": form, "rows": rows, "secret": secret}
+    context = {"form": form, "rows": rows, "secret": take_secret(request)}
     return render_form(request, "accounts/webhooks.html", context)
 
 
@@ -69,11 +69,10 @@ def webhook_endpoint(request: MemberRequest, endpoint: int) -> HttpResponse:
 @require_POST
 @reauthentication_required
 def rotate_webhook(request: MemberRequest, endpoint: int) -> HttpResponse:
-    """Give an endpoint a new secret, which this page shows once."""
+    """Give an endpoint a new secret, which its page shows once."""
     found = _endpoint_of(request, endpoint)
     secret = endpoints.rotate(found, by=request.user, now=timezone.now())
-    found.refresh_from_db()
-    return _page(request, found, form=SinceForm(sender=request.sender), secret=secret)
+    return show_once(request, secret, "webhook_endpoint", found.pk)
 
 
 @audience(OWNERS)
@@ -126,6 +125,7 @@ def _page(request: MemberRequest, endpoint: WebhookEndpoint, **more: Any) -> Htt
         "kinds": endpoint.kinds,
         "old_secret_ends_at": rotating if rotating and rotating > now else None,
         "page": page,
+        "secret": take_secret(request),
         **more,
     }
     return render_form(request, "accounts/webhook_endpoint.html", context)

@@ -16,6 +16,7 @@ from django.utils import timezone
 from orders.list import listing
 from orders.list.system_views import SenderScope
 from orders.models import Order
+from orders.status.references import without_sign
 from orders.status.status_labels import ASKED
 from shipping_portal.accounts.models import Sender
 from shipping_portal.billing.models import (
@@ -215,7 +216,7 @@ class Statement:
             lines = lines.filter(kind__in=FILTERS[self.kind])
         if self.kind == DISPUTED:
             lines = lines.filter(REVIEWED)
-        for word in self.q.split():
+        for word in map(without_sign, self.q.split()):
             lines = lines.filter(
                 Q(reference__icontains=word) | Q(order__customer_reference__icontains=word)
             )

@@ -141,7 +141,7 @@ def shipped_rows(request: MemberRequest, file: uuid.UUID) -> StreamingHttpRespon
     ending = "csv" if upload.delimiter == "," else "txt"
     return sheets.stream_sheet(
         f"shipped-orders.{ending}",
-        list(upload.columns),
+        [name for name, _ in upload.columns],
         shipped.lines(found, upload),
         has_mark=is_ours,
         delimiter=upload.delimiter,

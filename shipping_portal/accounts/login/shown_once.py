@@ -1,0 +1,33 @@
+"""Show a new secret once, after a redirect: a reload makes no other one.
+
+Until then it is in the session, encrypted, because a copy of the database must open nothing.
+"""
+
+from contextlib import suppress
+
+from cryptography.fernet import InvalidToken
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, resolve_url
+
+from shipping_portal.accounts.login.encryption import decrypt, encrypt
+
+WAITING = "shown_once"  # in the session: the address of the page that shows it, and the secret
+
+
+def show_once(request: HttpRequest, secret: str, page: str, *args: object) -> HttpResponse:
+    """Redirect to the page that shows this secret."""
+    address = resolve_url(page, *args)
+    request.session[WAITING] = [address, encrypt(secret)]
+    return redirect(address)
+
+
+def take_secret(request: HttpRequest) -> str:
+    """Return the secret that this page shows now, or "", and forget it."""
+    address, secret = request.session.get(WAITING) or ("", "")
+    if address != request.path:
+        return ""
+    del request.session[WAITING]
+    # After a change of keys nobody can read it any more: its owner makes another one.
+    with suppress(InvalidToken):
+        return decrypt(secret)
+    return ""
