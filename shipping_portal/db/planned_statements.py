@@ -60,7 +60,7 @@ def update_row(
             cursor.execute(statement, values)
             return bool(cursor.rowcount)
     if connections["default"].vendor == "sqlite":  # has no such statement
-        with transaction.atomic():
+        with transaction.atomic(savepoint=False):
             return update_row(row, seen, changes) and insert_row(added)
     insert, fields = _insert_statement(type(added), 1, is_with_change=True)
     return _insert([added], f"WITH changed AS ({statement} RETURNING 1) {insert}", fields, values)
