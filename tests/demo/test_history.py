@@ -7,6 +7,7 @@ import lzma
 import os
 import re
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from django.utils import timezone
 from orders.booking import recounting
 from orders.calling import carrier_settings, gateway
 from orders.calling.contract import client_of
-from orders.models import CarrierAccount, Label, LabelBytes, Order
+from orders.models import CarrierAccount, DailySpend, Label, LabelBytes, Order
 from shipping_portal.accounts import demo
 from shipping_portal.accounts.models import User
 from shipping_portal.billing.charges import week_sums
@@ -185,6 +186,15 @@ def test_the_months_reports_are_counted(loaded: Path) -> None:
 def test_the_totals_of_every_week_are_right(loaded: Path) -> None:
     assert WeekSum.objects.exists()
     assert week_sums.wrong_weeks(Q()) == set()
+
+
+def test_the_spend_of_every_day_is_right(loaded: Path) -> None:
+    """Otherwise the next booking would begin its day at nothing, and the admin would report a wrong counter."""
+    spent = dict.fromkeys(Order.objects.exclude(reserved_on=None).values_list("reserved_on", flat=True), Decimal(0))
+    for order in Order.objects.exclude(reserved_on=None):
+        spent[order.reserved_on] += order.reserved
+    assert dict(DailySpend.objects.values_list("day", "spent")) == spent
+    assert len(spent) > 20
 
 
 def test_a_database_that_has_orders_is_not_overwritten(loaded: Path) -> None:

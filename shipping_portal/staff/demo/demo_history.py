@@ -21,9 +21,10 @@ from django.apps import apps
 from django.core.management.base import CommandError
 from django.core.management.color import no_style
 from django.db import connection, models, transaction
+from django.db.models import Sum
 
 from orders.calling import carrier_settings, gateway
-from orders.models import BookingAttempt, CarrierAccount, Label, LabelBytes, Order
+from orders.models import BookingAttempt, CarrierAccount, DailySpend, Label, LabelBytes, Order
 from shipping_portal.accounts import demo
 from shipping_portal.accounts.login import signing_up
 from shipping_portal.accounts.models import Membership, Sender, User
@@ -89,6 +90,7 @@ def load_history(now: dt.datetime, carrier_state: Path | None = None) -> bool:
         Sender.objects.filter(pk=_demo_business().pk).update(**month["sender"])
         _hash_again()
         week_sums.add_up(week_sums.weeks_of(Charge.objects.posted()))
+        _add_up_days()
         # Otherwise the admin would report late jobs.
         Poll.objects.filter(due_at__lt=now).update(due_at=now)
         _open_an_account(now)
@@ -97,6 +99,13 @@ def load_history(now: dt.datetime, carrier_state: Path | None = None) -> bool:
     counting.schedule_days(_demo_business(), now)
     counting.count_due_days(_demo_business().pk)
     return True
+
+
+def _add_up_days() -> None:
+    """Store what was spent each day: a booking only adds its price."""
+    orders = Order.objects.filter(reserved_on__isnull=False).order_by()
+    days = orders.values_list("reserved_on").annotate(spent=Sum("reserved"))
+    DailySpend.objects.bulk_create(DailySpend(day=day, spent=spent) for day, spent in days)
 
 
 def _open_an_account(now: dt.datetime) -> None:
