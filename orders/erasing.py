@@ -142,6 +142,8 @@ def lock_orders(orders: Keys) -> None:
 
 @eraser("order", "receivers of parcels")
 def erase_receivers(orders: Keys) -> int:
+    """Overwrite the receivers. Nothing can be done about such a parcel, so it is dismissed."""
+    now = timezone.now()
     return Order.objects.filter(pk__in=orders).update(
         **NOBODY,
         description=ERASED,
@@ -149,7 +151,8 @@ def erase_receivers(orders: Keys) -> int:
         note="",
         problem={},
         search=REFERENCES,
-        erased_at=timezone.now(),
+        erased_at=now,
+        dismissed_at=now,
     )
 
 

@@ -9,7 +9,7 @@ from orders.views.addresses import (
     edit_receiver,
     merge_receivers,
 )
-from orders.views.bulk import cancel_many, export, note_many, send_again
+from orders.views.bulk import cancel_many, dismiss_many, export, note_many, send_again
 from orders.views.cancel import cancel
 from orders.views.labels import (
     label,
@@ -21,7 +21,13 @@ from orders.views.labels import (
 )
 from orders.views.new_parcel import delete_draft, new_parcel, parcel_draft
 from orders.views.older_addresses import older_prices
-from orders.views.parcel import booking_progress, confirm_price, parcel, parcel_by_reference
+from orders.views.parcel import (
+    booking_progress,
+    confirm_price,
+    dismiss,
+    parcel,
+    parcel_by_reference,
+)
 from orders.views.parcels import choose_columns, delete_view, parcels, save_view
 from orders.views.pickup_sheets import handover, packing_slips, pick_list
 from orders.views.price_check import check_price, checked_price
@@ -51,6 +57,7 @@ urlpatterns = [
     path("parcels/<uuid:order>/booking/", booking_progress, name="booking_progress"),
     path("parcels/<uuid:order>/confirm/", confirm_price, name="confirm_price"),
     path("parcels/<uuid:order>/cancel/", cancel, name="cancel"),
+    path("parcels/<uuid:order>/dismiss/", dismiss, name="dismiss"),
     path("parcels/<uuid:order>/replace/", replace, name="replace"),
     path("parcels/<uuid:order>/return/", send_back, name="send_back"),
     path("parcels/<uuid:order>/replacing/", replacing_progress, name="replacing"),
@@ -81,6 +88,7 @@ urlpatterns = [
     path("sizes/<uuid:size>/", edit_size, name="edit_size"),
     path("sizes/<uuid:size>/change/", change_size, name="change_size"),
     path("sizes/<uuid:size>/delete/", delete_size, name="delete_size"),
+    path("parcels/dismiss/", dismiss_many, name="dismiss_many"),
     path("parcels/cancel/", cancel_many, name="cancel_many"),
     path("parcels/note/", note_many, name="note_many"),
     path("parcels/again/", send_again, name="send_again"),

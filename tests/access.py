@@ -56,7 +56,7 @@ ACCESS = {
         check_import check_price checked_price confirm_price delete_draft delete_receiver delete_size draft
         edit_receiver edit_size failed_rows
         import import_row import_template imports label label_size match_columns merge_receivers new_import
-        new_parcel promise handover note_many older_book older_drafts older_live_prices older_paste older_quotes
+        new_parcel promise handover dismiss dismiss_many note_many older_book older_drafts older_live_prices older_paste older_quotes
         older_replacement originals packing_slips pick_list printed printed_many quotes replace replacing
         label_test_page print_at_station print_stations send_again sizes start station_program stop_station
         stop_watching choose_services decide_import remove_import

@@ -25,6 +25,8 @@ from orders.drafting.returning import form_start, with_current_end
 from orders.drafting.sizes import offered_sizes
 from orders.models import Draft, Order, PriceWait, Quote
 from orders.quoting import asking
+from orders.status import dismissing
+from orders.status.status_labels import UNBOOKED
 from shipping_portal.accounts.address.text import one_line
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.db.planned_statements import Given, PlannedSelect, PlannedUpdate
@@ -195,6 +197,8 @@ def submit(
 ) -> Order:
     """Book an offer of this quote by its key, which ends the draft.
 
+    The unbooked parcel that it is a copy of needs its sender no more, and is dismissed.
+
     `chosen` are the pickup_date, the form_token, and `is_another` for a second return.
 
     Raises what bookings.submit raises, and ValueError for a correction, whose old parcel would
@@ -206,6 +210,8 @@ def submit(
     if WAITS.rows(draft=draft.pk):
         PriceWait.objects.filter(draft=draft).delete()
     END.run(draft=draft.pk, order=order.pk)
+    if draft.origin and draft.origin.status in UNBOOKED:
+        dismissing.dismiss(Order.objects.filter(pk=draft.origin.pk), now)
     return order
 
 

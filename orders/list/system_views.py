@@ -15,6 +15,7 @@ from orders.status.status_labels import (
     ASKED,
     GROUPS,
     NOT_CANCELLED,
+    NOT_DISMISSED,
     REFUSED_CANCEL,
     UNBOOKED,
     UNCLEAR,
@@ -133,7 +134,7 @@ VIEWS: dict[str, View] = {
     ),
     "delivery-problem": View(
         "Delivery problem",
-        _by_condition(GROUPS["problem"][1]),
+        _by_condition(GROUPS["problem"][1] & NOT_DISMISSED),
         "No parcel has trouble on its way just now.",
     ),
     "delivered": View(
@@ -144,12 +145,12 @@ VIEWS: dict[str, View] = {
     ),
     "drafts": View(
         "Drafts",
-        _by_condition(Q(status=Status.DRAFT)),
+        _by_condition(Q(status=Status.DRAFT) & NOT_DISMISSED),
         "Drafts, and bookings that need your approval, are here.",
     ),
     "not-booked": View(
         "Booking failed",
-        _by_condition(Q(status__in=UNBOOKED)),
+        _by_condition(Q(status__in=UNBOOKED) & NOT_DISMISSED),
         "Every booking went through, or is under way.",
     ),
     "not-cancelled": View(
@@ -160,7 +161,7 @@ VIEWS: dict[str, View] = {
     ),
     "couldnt-collect": View(
         "Driver came, parcel wasn't ready",
-        _by_condition(_booked_with(Progress.PICKUP_FUTILE)),
+        _by_condition(_booked_with(Progress.PICKUP_FUTILE) & NOT_DISMISSED),
         "No driver left without a parcel.",
     ),
     "driver-didnt-come": View("Driver didn't come", _missed_pickups, "No pickup was missed."),
@@ -171,7 +172,7 @@ VIEWS: dict[str, View] = {
     ),
     "used-after-cancelling": View(
         "Label used after cancelling",
-        _by_condition(Q(used_after_cancel_at__isnull=False)),
+        _by_condition(Q(used_after_cancel_at__isnull=False) & NOT_DISMISSED),
         "No cancelled label was used.",
     ),
     "due-today": View(

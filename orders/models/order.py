@@ -49,6 +49,7 @@ COUNTED = (
     "progress_at",
     "booked_at",
     "returns",
+    "dismissed_at",
 )
 
 
@@ -128,9 +129,11 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, WideJob):
     booked_at = models.DateTimeField(null=True, blank=True)
     cancelled_at = models.DateTimeField(null=True, blank=True)
     used_after_cancel_at = models.DateTimeField(null=True, blank=True)
-    # Set until it is collected or cancelled, or its sender keeps it or asks again; `problem` says
-    # why.
+    # Set until it is collected or cancelled, or its sender dismisses it or asks again; `problem`
+    # says why.
     cancel_refused_at = models.DateTimeField(null=True, blank=True)
+    # Set when its sender has dealt with it; cleared by the next change of status or progress.
+    dismissed_at = models.DateTimeField(null=True, blank=True)
     erased_at = models.DateTimeField(null=True, blank=True)  # its receiver and requests
     generation = models.PositiveSmallIntegerField(default=1)
     # For the sender: {"text": one line, "said": [sentence], "fields": {name: [message]}, "kind":
@@ -227,7 +230,7 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, WideJob):
                     "cancel_refused_at",
                 ],
                 include=COUNTED,
-                name="orders_open_of_sender",
+                name="orders_to_count_of_sender",
                 condition=OPEN,
             ),
             models.Index(
@@ -250,7 +253,7 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, WideJob):
                 name="orders_of_another",
                 condition=Q(returns__isnull=False) | Q(consignment__isnull=False),
             ),
-            # Orders that `orders_open_of_sender` lacks.
+            # Orders that `orders_to_count_of_sender` lacks.
             models.Index(
                 fields=["sender", "status", "-progress_at"],
                 name="orders_closed_by_sender",
@@ -286,10 +289,6 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, WideJob):
         same = Order.objects.filter(sender=self.sender_id, consignment=self.consignment)
         # A consignment has no returns: the index begins with them.
         return same.filter(returns=None, replaced_by=None).order_by("parcel_number", "pk")
-
-    def keep(self) -> None:
-        """Keep it booked: the sender has read that it wasn't cancelled."""
-        Order.objects.filter(pk=self.pk, status=Status.BOOKED).update(cancel_refused_at=None)
 
     def note_pickup_date(self, day: dt.date) -> None:
         """Store the carrier's new pickup day.

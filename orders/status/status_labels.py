@@ -74,15 +74,17 @@ def _booked_with(progress: tuple[Progress, ...]) -> Q:
     return Q(status=Status.BOOKED, progress__in=progress)
 
 
+# What its sender deals with, and can then dismiss (orders/status/dismissing.py).
+NEEDS_SENDER = (
+    Q(status__in=UNBOOKED)
+    | _booked_with((Progress.PICKUP_FUTILE, *TROUBLED))
+    | REFUSED_CANCEL
+    | Q(used_after_cancel_at__isnull=False)
+)
+NOT_DISMISSED = Q(dismissed_at=None)
 # A missed pickup without a scan is derived from the clock, so the order stays among those waiting.
 GROUPS: dict[str, tuple[str, Q]] = {
-    "attention": (
-        "Needs you",
-        Q(status__in=(*UNBOOKED, *UNCLEAR))
-        | _booked_with((Progress.PICKUP_FUTILE, *TROUBLED))
-        | REFUSED_CANCEL
-        | Q(used_after_cancel_at__isnull=False),
-    ),
+    "attention": ("Needs you", Q(status__in=UNCLEAR) | NEEDS_SENDER & NOT_DISMISSED),
     "waiting": ("Waiting for pickup", _booked_with(WAITING)),
     "moving": ("On the way", _booked_with(MOVING)),
     "problem": ("Delivery problem", _booked_with(TROUBLED)),

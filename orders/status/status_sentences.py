@@ -213,11 +213,11 @@ def _of_draft(order: Order, *, sees_contact: bool) -> str:
     if kind == "price_rose":
         old = money_in(order.problem.get("old"), order.currency)
         rise = f"The price is now {money_in(order.price_to_confirm)} (was {old})."
-        return f"{rise} {NOT_CHARGED} Accept the new price or leave it."
+        return f"{rise} {NOT_CHARGED} Accept the new price, or dismiss it."
     if kind in CHOOSE_AGAIN:
         return (
             f"{f'{text} ' if sees_contact else ''}{NOT_CHARGED} Open it to choose again, or"
-            " leave it."
+            " dismiss it."
         )
     passed = f"{text} " if kind == "pickup_passed" else ""
     return f"{passed}{NOT_CHARGED} It needs your approval: book it or leave it."

@@ -63,7 +63,8 @@ def move_to(
     change isn't in MOVES or another process changed the order since it was read; for `booking` also
     LimitReached. All that the caller's transaction wrote is then rolled back with it.
     """
-    old, changes = order.status, {**Order.NOTHING_WENT_WRONG, **changes}
+    old = order.status
+    changes = {**Order.NOTHING_WENT_WRONG, "dismissed_at": None, **changes}
     if new not in MOVES[old]:
         raise Order.WrongStatus(f"{order} is {old}, which cannot become {new}")
     if new == Status.BOOKING:
@@ -101,7 +102,7 @@ def advance(order: Order, progress: str, *, at: dt.datetime | None) -> None:
     The caller has locked the order. Unchanged progress isn't written. `at` is the time of the scan
     with this progress, or of the last scan if there is none.
     """
-    changes = {"progress": progress, "progress_at": at}
+    changes: dict[str, Any] = {"progress": progress, "progress_at": at}
     is_new = (order.progress, order.progress_at) != (progress, at)
     moved = progress not in STILL_AT_SENDER
     if (
@@ -114,6 +115,8 @@ def advance(order: Order, progress: str, *, at: dt.datetime | None) -> None:
         changes["used_after_cancel_at"] = at
     if moved or progress == Progress.EXPIRED:
         changes["cancel_refused_at"] = None
+    if is_new:
+        changes["dismissed_at"] = None
     changes = {name: value for name, value in changes.items() if getattr(order, name) != value}
     if changes:
         Order.objects.filter(pk=order.pk).update(**changes)

@@ -21,6 +21,7 @@ from orders.labels.printing import MOST
 from orders.list.export import export_columns, read_orders
 from orders.models import Order
 from orders.models.statuses import Status
+from orders.status import dismissing
 from orders.views.chosen import read_uuids
 from orders.views.parcels import ListQuery
 from shipping_portal import sheets
@@ -154,6 +155,30 @@ def note_many(request: MemberRequest) -> HttpResponse:
     messages.success(
         request, f"Note {'saved on' if text else 'removed from'} {count} parcel{'s'[: count != 1]}."
     )
+    return _back_to_list(request)
+
+
+@audience(BOOKERS)
+@require_POST
+def dismiss_many(request: MemberRequest) -> HttpResponse:
+    """Dismiss those of the chosen parcels that need their sender."""
+    found = chosen_parcels(request)
+    if not found.exists():
+        return _nothing_chosen(request)
+    pks = found.values_list("pk", flat=True)
+    dismissed = dismissing.dismiss(Order.objects.filter(pk__in=list(pks)), timezone.now())
+    if dismissed:
+        messages.success(
+            request,
+            f"Dismissed {dismissed} parcel{'s'[: dismissed != 1]}. They come back if something"
+            " changes.",
+        )
+    else:
+        messages.warning(
+            request,
+            "None of them can be dismissed: they don't need you, or we're still"
+            " checking with the carrier.",
+        )
     return _back_to_list(request)
 
 

@@ -20,26 +20,19 @@ NEEDS = {
     "another_day": "I need another pickup day",
     "no_driver": "The driver didn't come",
 }
-KEEP = "keep"
 CANCELS = {"not_sending": "not sending it"}  # mistakes are corrected by replacing the parcel
 
 
 @audience(BOOKERS)
 @require_get_or_post
 def cancel(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
-    """Show what cancelling means; POST cancels, if that serves the need and is allowed now.
-
-    The need "keep" dismisses the notice that an earlier cancellation was rejected.
-    """
+    """Show what cancelling means; POST cancels, if that serves the need and is allowed now."""
     found = get_object_or_404(orders_of(request), uuid=order)
     need = request.POST.get("need") or request.GET.get("need", "")
     if request.method == "GET" and need == "wrong" and can_cancel(found, timezone.now()):
         return redirect("replace", found.uuid)
     if request.method == "GET":
         return _cancel_page(request, found, need, status=200)
-    if need == KEEP:
-        found.keep()
-        return redirect("parcel", found.uuid)
     if need not in CANCELS:
         return _cancel_page(request, found, need, status=409)
     try:

@@ -4,7 +4,7 @@ import datetime as dt
 import uuid
 
 from django.contrib import messages
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.db.models import BooleanField, Count, Exists, ExpressionWrapper, OuterRef, Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -19,9 +19,9 @@ from orders.labels.printing import has_worthless_label, label_of
 from orders.models import Label, Order, Replacement
 from orders.models.statuses import Progress, Status
 from orders.quoting.offers import money_lines
-from orders.status import consignments
+from orders.status import consignments, dismissing
 from orders.status.references import with_reference
-from orders.status.status_labels import reason_to_look, status_label, waits_for
+from orders.status.status_labels import NEEDS_SENDER, reason_to_look, status_label, waits_for
 from orders.status.status_sentences import heading, status_sentence
 from orders.views.responses import error_sentence, refused_page, suspended_page
 from shipping_portal.accounts.access import (
@@ -55,7 +55,8 @@ def orders_of(request: MemberRequest) -> QuerySet[Order]:
     mine = Order.objects.for_user(request.user).select_related(
         "sender", "account", "parcel__account", "replaces", "returns", "printed_by", "receiver_page"
     )
-    return mine.prefetch_related("labels")
+    needs = ExpressionWrapper(NEEDS_SENDER, BooleanField())
+    return mine.annotate(needs_sender=needs).prefetch_related("labels")
 
 
 @audience(EVERY_MEMBER)
@@ -92,6 +93,7 @@ def _page_state(order: Order, *, sees_money: bool) -> str:
     paused = ".paused" if waits_for(order, timezone.now()) else ""
     printed = f".{order.printed_at:%j%H%M%S}" if order.printed_at else ""
     refused = ".refused" if order.cancel_refused_at else ""
+    refused += ".dismissed" if order.dismissed_at else ""
     soon = ".soon" if _waits_for_label(order, timezone.now()) else ""
     state = (
         f"{order.status}.{order.progress}.{there['scans']}.{labels}{paused}{printed}{refused}{soon}"
@@ -273,3 +275,17 @@ def confirm_price(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
         # A simultaneous request was faster.
         pass
     return redirect("booking_progress", found.uuid)
+
+
+@audience(BOOKERS)
+@require_POST
+def dismiss(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
+    """Dismiss a parcel that its sender has dealt with, or undo that."""
+    mine = Order.objects.for_user(request.user).filter(uuid=order)
+    if not mine.exists():
+        raise Http404
+    if "undo" in request.POST:
+        dismissing.undo(mine)
+    else:
+        dismissing.dismiss(mine, timezone.now())
+    return redirect("parcel", order)

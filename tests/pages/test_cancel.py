@@ -226,7 +226,7 @@ def expired(page: Client, order: Order) -> None:
 
 
 def kept(page: Client, order: Order) -> None:
-    answer = page.post(f"/parcels/{order.uuid}/cancel/", {"need": "keep"})
+    answer = page.post(f"/parcels/{order.uuid}/dismiss/")
     assert answer["Location"] == f"/parcels/{order.uuid}/"
 
 
@@ -267,6 +267,7 @@ def test_those_who_may_not_book_cannot_dismiss_a_notice(
     words = text(page.get(f"/parcels/{refused.uuid}/"))
     assert "Not cancelled. It's still booked" in words
     assert "Keep it booked" not in words
-    assert page.post(f"/parcels/{refused.uuid}/cancel/", {"need": "keep"}).status_code in (403, 404)
+    assert page.post(f"/parcels/{refused.uuid}/dismiss/").status_code in (403, 404)
+    assert page.post("/parcels/dismiss/", {"order": refused.uuid}).status_code in (403, 404)
     refused.refresh_from_db()
     assert refused.cancel_refused_at

@@ -36,7 +36,7 @@ REFUSED = {
 ALLOWED = {
     "pickup_address", "add_pickup_address", "edit_pickup_address", "change_pickup_address", "profile", "appearance",
     "keyboard", "security", "business", "booking_rules", "own_limits", "label_size", "team", "second_factor_rule",
-    "change_member", "change_invitation", "notifications", "confirm_price", "cancel", "print_queue", "originals",
+    "change_member", "change_invitation", "notifications", "confirm_price", "cancel", "dismiss", "dismiss_many", "print_queue", "originals",
     "printed_many", "print_stations", "print_at_station", "stop_station", "withdraw_prints", "add_receiver", "take_left_out", "price_import_again", "answer_import", "save_rows",
     "choose_services", "decide_import", "remove_import",
     "merge_receivers", "edit_receiver", "delete_receiver", "add_size", "edit_size", "change_size", "delete_size",
