@@ -87,8 +87,9 @@ def _make_mail(user: User, rows: Sequence[Notification]) -> EmailMessage:
     lines = [f"- {row.line}" for row in rows[:MOST_LINES]]
     if len(rows) > MOST_LINES:
         lines.append(f"- and {len(rows) - MOST_LINES} more")
+    subject = KINDS[rows[0].kind].subject_of(len(rows), rows[0].batch_key)
     return EmailMessage(
-        subject=KINDS[rows[0].kind].subject_of(len(rows)) if len(kinds) == 1 else "Your parcels",
+        subject=subject if len(kinds) == 1 else "Your parcels",
         body=TEXT.format(lines="\n".join(lines), link=settings.SITE_URL + path, stop=stop),
         to=[user.email],
         headers={

@@ -37,6 +37,7 @@ class When(models.TextChoices):
         return {When.DAILY: "Daily", When.WEEKLY: "Weekly"}.get(self, str(self.label))
 
 
+RESOLVED = "resolved"  # the batch key of bookings that need nobody any more
 BOOKERS = (Role.OWNER, Role.SHIPPER)
 SEE_MONEY = (Role.OWNER, Role.BOOKKEEPER)
 
@@ -56,7 +57,9 @@ class NotificationKind:
     roles: tuple[str, ...] = BOOKERS
     subject_of_many: str = ""
 
-    def subject_of(self, count: int) -> str:
+    def subject_of(self, count: int, batch_key: str) -> str:
+        if batch_key == RESOLVED:
+            return "Good news about a booking" if count == 1 else f"Good news about {count} bookings"
         return (
             self.subject_of_many.format(count)
             if count > 1 and self.subject_of_many
