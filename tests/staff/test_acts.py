@@ -10,8 +10,10 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from orders.models import Label
+from orders.labels import fetching
+from orders.models import Label, LabelBytes
 from shipping_portal.accounts.models import Audit, LocalityAlias, Sender, User
+from shipping_portal.carrier.messages import LabelFile
 from shipping_portal.refused import Refused
 from tests import factories
 from tests.staff.conftest import REASON
@@ -165,6 +167,34 @@ def test_a_stored_label_is_never_fetched_again(staff: Client, quill: Sender, ali
         order=order, size="full", state="stored", sha256="0" * 64, length=9, stored_at=timezone.now()
     )
     assert staff.post(_act(label, "fetch-again"), {"reason": REASON}).status_code == 409
+
+
+def test_a_damaged_label_is_fetched_again(staff: Client, quill: Sender, alice: User) -> None:
+    label = factories.stored_label(factories.order(quill, alice, status="booked"))
+    LabelBytes.objects.update(content=b"%PDF-1.4 another label %%EOF")
+    with pytest.raises(Label.Damaged):
+        label.serve(at=timezone.now())
+    staff.post(_act(label, "fetch-again"), {"reason": REASON})
+    label.refresh_from_db()
+    assert (label.state, label.due_at is not None) == ("pending", True)
+    content = b"%PDF-1.4 a label %%EOF"
+    fetching.store(label, LabelFile(content, label.sha256), at=timezone.now())
+    assert label.serve(at=timezone.now()) == content
+
+
+def test_a_label_whose_file_was_restored_is_offered_again_without_the_carrier(
+    staff: Client, quill: Sender, alice: User
+) -> None:
+    label = factories.stored_label(factories.order(quill, alice, status="booked"))
+    content = label.intact_bytes()
+    LabelBytes.objects.update(content=b"")
+    with pytest.raises(Label.Damaged):
+        label.serve(at=timezone.now())
+    LabelBytes.objects.update(content=content)
+    staff.post(_act(label, "fetch-again"), {"reason": REASON})
+    label.refresh_from_db()
+    assert (label.state, label.problem, label.due_at) == ("stored", "", None)
+    assert label.serve(at=timezone.now()) == content
 
 
 def test_an_alias_is_stored_in_the_lists_spelling(staff: Client, sam: User) -> None:
