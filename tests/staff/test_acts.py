@@ -2,9 +2,11 @@
 
 from collections.abc import Callable
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.core import mail
 from django.test import Client
 from django.urls import reverse
@@ -16,6 +18,7 @@ from shipping_portal.accounts.models import Audit, LocalityAlias, Sender, User
 from shipping_portal.carrier.messages import LabelFile
 from shipping_portal.refused import Refused
 from tests import factories
+from tests.pages.typed import text
 from tests.staff.conftest import REASON
 
 SUSPENSION = {"category": "terms", "text": "We wrote to you about the terms.", "note": "second time"}
@@ -167,6 +170,30 @@ def test_a_stored_label_is_never_fetched_again(staff: Client, quill: Sender, ali
         order=order, size="full", state="stored", sha256="0" * 64, length=9, stored_at=timezone.now()
     )
     assert staff.post(_act(label, "fetch-again"), {"reason": REASON}).status_code == 409
+
+
+def test_before_an_order_is_cancelled_its_operator_sees_whose_it_is_and_what_changes(
+    staff: Client, quill: Sender, alice: User
+) -> None:
+    order = factories.order(quill, alice, status="booked")
+    said = text(staff.get(_act(order, "cancel")))
+    assert f"Noor Tamsin, {order.receiver_suburb} {order.receiver_postcode} Now After Status Booked Being cancelled" in said
+    assert f"Charge ${order.total} AUD Credited once the carrier has cancelled it" in said
+
+
+def test_an_actions_page_names_the_sender_it_is_about(staff: Client, quill: Sender, alice: User) -> None:
+    label = Label.objects.create(order=factories.order(quill, alice, status="booked"), size="full", state="failed")
+    charge = factories.charge(factories.order(quill, alice, status="booked"), amount="4.20")
+    for thing, name in ((label, "fetch-again"), (charge, "reverse")):
+        assert "Sender: Quill & Co (" in text(staff.get(_act(thing, name)))
+    assert "Sender: Quill" not in text(staff.get(_act(quill, "suspend")))
+
+
+def test_a_wide_table_scrolls_and_not_its_page() -> None:
+    for page in (Path(settings.BASE_DIR) / "templates/admin").glob("*.html"):
+        source = page.read_text("utf-8")
+        if "extends" in source and '<div class="wide"' in source:
+            assert "staff{% endblock %}" in source.replace("staff work", "staff"), page.name
 
 
 def test_a_damaged_label_is_fetched_again(staff: Client, quill: Sender, alice: User) -> None:
