@@ -108,9 +108,7 @@ CANCEL = act(
     ),
     do=_cancel,
     needs="cancel_for_sender",
-    preview=partial(
-        _changes, status="Being cancelled", charge="Credited once the carrier has cancelled it"
-    ),
+    preview=partial(_changes, status="Being cancelled", charge="Credited later"),
     applies=lambda order: can_cancel(order, timezone.now()),
 )
 CONFIRMED = act(
@@ -121,7 +119,7 @@ CONFIRMED = act(
         " booked now."
     ),
     do=partial(cancel_outcomes.resolve, is_cancelled=True),
-    preview=partial(_changes, status="Cancelled", charge="Credited on a later statement"),
+    preview=partial(_changes, status="Cancelled", charge="Credited later"),
     applies=_is_unclear,
 )
 STILL_BOOKED = act(
