@@ -226,6 +226,7 @@ def progress_event(order: Order, progress: str, at: dt.datetime) -> Event | None
     elif progress in MOVING and order.returns_id:
         # once, at the first scan, whichever that is
         kind, key, words = "delivered", f"coming_back:{order.pk}", COMING_BACK
+        batch_key = outbox.COMING_BACK
     if order.returns_id:
         words = OF_RETURNS.get(progress, words)
     return make_event(order, kind, key, words, at, batch_key=batch_key) if words else None

@@ -109,6 +109,26 @@ def test_the_subject_says_whether_the_booking_needs_somebody(
     assert [message.subject for message in mailoutbox] == [one, two]
 
 
+@pytest.mark.parametrize(
+    ("progress", "when", "subject"),
+    [
+        ("delivered", "now", "Delivered"),
+        ("in_transit", "now", "A return is on its way back"),
+        ("in_transit", "daily", "Your parcels"),
+    ],
+)
+def test_a_return_on_its_way_is_not_announced_as_delivered(
+    quill: Sender, alice: User, mailoutbox: list[Any], progress: str, when: str, subject: str
+) -> None:
+    outbox.choose_when(alice, "delivered", when, now=timezone.now() - dt.timedelta(days=1))
+    sent = factories.order(quill, alice, status="booked", progress="delivered")
+    back = factories.order(quill, alice, status="booked", returns=sent)
+    advance(back, progress, at=timezone.now())
+    Notification.objects.update(due_at=timezone.now())
+    mailing.send_due_mail(Notification.objects.get().pk)
+    assert [message.subject for message in mailoutbox] == [subject]
+
+
 def test_good_news_does_not_leave_under_the_subject_of_a_booking_that_needs_somebody(
     quill: Sender, alice: User, mailoutbox: list[Any]
 ) -> None:
