@@ -78,9 +78,7 @@ def merge_receivers(request: MemberRequest) -> HttpResponse:
     kept = rows.get(request.POST.get("keep", ""))
     # Only those that were shown: another member may have added one since.
     shown = {rows[key] for key in request.POST.getlist("row") if key in rows}
-    others = [
-        row for same in sets if kept in same for row in same if row in shown and row != kept
-    ]
+    others = [row for same in sets if kept in same for row in same if row in shown and row != kept]
     if kept and others:
         receivers.merge_receivers(kept, others)
         messages.success(request, f"{kept.name} is there once now.")

@@ -44,9 +44,7 @@ def test_a_delivered_parcel_shows_when_it_arrived_and_not_when_it_was_due(
 ) -> None:
     """On a phone there is no heading: “Delivered, Tue 8 Dec” was read as the day it arrived."""
     moved = dt.datetime(2026, 12, 1, 1, tzinfo=dt.UTC)
-    factories.order(
-        quill, alice, status="booked", progress=progress, progress_at=moved, eta_to=dt.date(2026, 12, 8)
-    )
+    factories.order(quill, alice, status="booked", progress=progress, progress_at=moved, eta_to=dt.date(2026, 12, 8))
     page = visit(alice).get(LIST).content.decode()
     cell = re.search(r'(?s)<td role="cell" class="d">(.*?)</td>', page)
     assert cell

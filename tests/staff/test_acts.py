@@ -177,7 +177,10 @@ def test_before_an_order_is_cancelled_its_operator_sees_whose_it_is_and_what_cha
 ) -> None:
     order = factories.order(quill, alice, status="booked")
     said = text(staff.get(_act(order, "cancel")))
-    assert f"Noor Tamsin, {order.receiver_suburb} {order.receiver_postcode} Now After Status Booked Being cancelled" in said
+    assert (
+        f"Noor Tamsin, {order.receiver_suburb} {order.receiver_postcode} Now After Status Booked Being cancelled"
+        in said
+    )
     assert f"Charge ${order.total} AUD Credited later" in said
 
 
