@@ -26,7 +26,8 @@ def test_an_invited_person_joins(open_browser: Open, stack: Stack, *, javascript
     page.get_by_role("button", name="Join").click()
     expect(page.get_by_text("You were logged out")).to_have_count(0)
     assert "/invitation/" not in page.url
-    assert violations(page) == []
+    if javascript:  # which the check needs
+        assert violations(page) == []
 
 
 def test_somebody_logs_out_from_the_page_with_the_carriers_link(log_in: Open, stack: Stack) -> None:
