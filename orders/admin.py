@@ -13,6 +13,7 @@ from django.utils.safestring import SafeString
 
 from orders import queues
 from orders.calling.contract import contract_of
+from orders.labels import fetching
 from orders.masking import masked_body
 from orders.models import BookingAttempt, CarrierCall, DailySpend, Label
 from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction
@@ -20,6 +21,7 @@ from shipping_portal.accounts.adminkit.facts import ReadOnlyAdmin, column, detai
 from shipping_portal.accounts.adminkit.filters import choices
 from shipping_portal.accounts.adminkit.queues import needs
 from shipping_portal.accounts.models import User
+from shipping_portal.db.bucket import OutOfReach
 from shipping_portal.jobs.registry import enqueue
 from shipping_portal.refused import Refused
 
@@ -118,7 +120,9 @@ class CarrierCallAdmin(ReadOnlyAdmin):
     about = column("order", lambda call: link_to(call.order))
 
 
-def _fetch_again(label: Label, *, reason: str, by: User, now: dt.datetime) -> None:
+def _fetch_again(label: Label, *, reason: str, by: User, now: dt.datetime) -> str | None:
+    if fetching.restore_file(label):
+        return "its file is intact again"
     due = Label.objects.filter(pk=label.pk, purged_at=None).exclude(state__in=KEPT)
     afresh = {"state": Label.State.PENDING, "is_spare": False, **Label.AFRESH}
     if not due.update(due_at=now, **afresh):
@@ -127,6 +131,7 @@ def _fetch_again(label: Label, *, reason: str, by: User, now: dt.datetime) -> No
             " replaced."
         )
     enqueue("label", label.pk)
+    return None
 
 
 @admin.register(Label)
@@ -137,11 +142,13 @@ class LabelAdmin(ActionsAdmin):
         AdminAction(
             "fetch-again",
             "Fetch again",
-            "Asks the carrier for the file now. A stored file is never replaced.",
+            "Asks the carrier for the file now. A stored file is never replaced, unless it is"
+            " damaged.",
             _fetch_again,
             needs="retry",
             audit="label fetched again",
             applies=lambda label: label.state not in KEPT,
+            refusals=(Refused, OutOfReach),
         ),
     )
     exclude = ["address"]

@@ -161,9 +161,7 @@ def _booked_fields(order: Order, booked: Booked, at: dt.datetime) -> dict[str, A
         "is_cancellable": booked.is_cancellable,
         **({"eta_from": booked.eta_from, "eta_to": booked.eta_to} if booked.eta_to else {}),
         "carrier_pickup_date": _pickup_day(order, booked),
-        "breakdown": (
-            [[name, str(m.amount), m.currency] for name, m in booked.breakdown] or order.breakdown
-        ),
+        **_breakdown_fields(order, booked),
         "public_tracking_url": (
             booked.tracking_url if len(booked.tracking_url) <= LONGEST_URL else ""
         ),
@@ -192,6 +190,13 @@ def _price_fields(order: Order, booked: Money | None) -> dict[str, Any]:
         "unagreed_price": None if is_agreed else amount,
         "unagreed_currency": "" if is_agreed else booked.currency,
     }
+
+
+def _breakdown_fields(order: Order, booked: Booked) -> dict[str, Any]:
+    """Return the carrier's parts of the price. Without any, the quoted ones stay at that price."""
+    parts = [[name, str(part.amount), part.currency] for name, part in booked.breakdown]
+    is_as_quoted = booked.price in {None, Money(order.price, order.currency)}
+    return {} if not parts and is_as_quoted else {"breakdown": parts}
 
 
 def _late_acceptance(

@@ -1,6 +1,7 @@
 """Fetch the carrier's label files and store them byte for byte (interface §1)."""
 
 import datetime as dt
+import hashlib
 from collections.abc import Collection
 
 from django.conf import settings
@@ -11,7 +12,7 @@ from django.utils import timezone
 from orders.calling import gateway
 from orders.calling.contract import contract_of
 from orders.labels import files
-from orders.models import Label, Order
+from orders.models import Label, LabelBytes, Order
 from orders.models.statuses import Status
 from orders.notices import parcel_events
 from shipping_portal.accounts.models import Sender
@@ -287,6 +288,21 @@ def store(label: Label, file: LabelFile, *, at: dt.datetime) -> None:
             if uploaded:
                 files.name_file(uploaded)
             parcel_events.note_label(label, at)
+
+
+@transaction.atomic
+def restore_file(label: Label) -> bool:
+    """Offer a damaged file again if it matches its sha256 by now; else delete it.
+
+    Raises OutOfReach.
+    """
+    failed = Label.objects.filter(pk=label.pk, state=Label.State.FAILED, purged_at=None)
+    kept = LabelBytes.objects.filter(label__in=failed)
+    row = kept.first()
+    if row and hashlib.sha256(row.read()).hexdigest() == label.sha256:
+        return bool(failed.update(state=Label.State.STORED, problem=""))
+    files.forget(kept)
+    return False
 
 
 def wait_after(tries: int) -> int:

@@ -42,6 +42,7 @@ def move_files(*, into_bucket: bool) -> Iterator[Counter[str]]:
         for row in block:
             content = row.read()
             if hashlib.sha256(content).hexdigest() != row.label.sha256:
+                row.label.note_damage()
                 done[DAMAGED] += 1
             elif _to_bucket(row, content) if into_bucket else _to_database(row, content):
                 done[MOVED] += 1

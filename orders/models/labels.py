@@ -27,6 +27,8 @@ class Label(WideJob):
     class Damaged(Exception):
         """Raised when the stored bytes no longer match their sha256. They are never served."""
 
+    DAMAGED = "The stored file doesn't match its checksum."
+
     # The constraint's index starts with this column.
     order = models.ForeignKey(
         Order, on_delete=models.PROTECT, related_name="labels", db_index=False
@@ -74,6 +76,10 @@ class Label(WideJob):
         return self.state == self.State.PENDING and not self.is_spare
 
     @property
+    def is_damaged(self) -> bool:
+        return self.state == self.State.FAILED and self.problem == self.DAMAGED
+
+    @property
     def is_printable(self) -> bool:
         return self.is_ready and not self.is_worthless
 
@@ -83,13 +89,22 @@ class Label(WideJob):
         The first time is recorded, because an adoption can be undone until then. Raises what
         `intact_bytes` does.
         """
-        content = self.intact_bytes()
+        try:
+            content = self.intact_bytes()
+        except self.Damaged:
+            self.note_damage()
+            raise
         # Before the first byte leaves: undoing an adoption now either has deleted the row or finds
         # this written.
         first = Coalesce("served_at", Value(at))
         if self.served_at is None and not Label.objects.filter(pk=self.pk).update(served_at=first):
             raise LabelBytes.DoesNotExist
         return content
+
+    def note_damage(self) -> None:
+        """Offer the file no more, and show the label to operators. Its bytes stay."""
+        stored = Label.objects.filter(pk=self.pk, state=self.State.STORED)
+        stored.update(state=self.State.FAILED, problem=self.DAMAGED)
 
     def intact_bytes(self) -> bytes:
         """Return the carrier's bytes of a currently booked parcel, checked against their sha256.

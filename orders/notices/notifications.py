@@ -64,6 +64,7 @@ RESOLVED: dict[tuple[str, str], str] = {
     (Status.BOOKED, Status.UNCONFIRMED): BOOKED_TOO_EARLY,
     (Status.BOOKED, Status.CONFLICT): WRONG_LABEL,
 }
+NEEDS_NOTHING = {BOOKED_ONCE, CANCELLED, REFUNDED}
 # An import reports these changes together at its end. A cancellation has its own notification.
 BEING_BOOKED = {Status.BOOKING, Status.UNCONFIRMED, Status.CONFLICT}
 # Each names the state in the same word as its badge.
@@ -134,9 +135,11 @@ def notify_move(change: OrderChange) -> None:
     if words is None or (change.old in BEING_BOOKED and _is_in_import_summary(change.order)):
         return
     why = change.order.problem.get("text", "")
-    outbox.notify(
-        make_event(change.order, "booking", change.news, words, change.at, why=why), now=change.at
+    batch_key = outbox.RESOLVED if words in NEEDS_NOTHING else ""
+    event = make_event(
+        change.order, "booking", change.news, words, change.at, batch_key=batch_key, why=why
     )
+    outbox.notify(event, now=change.at)
 
 
 def _describe_move(change: OrderChange) -> str | None:
@@ -223,6 +226,7 @@ def progress_event(order: Order, progress: str, at: dt.datetime) -> Event | None
     elif progress in MOVING and order.returns_id:
         # once, at the first scan, whichever that is
         kind, key, words = "delivered", f"coming_back:{order.pk}", COMING_BACK
+        batch_key = outbox.COMING_BACK
     if order.returns_id:
         words = OF_RETURNS.get(progress, words)
     return make_event(order, kind, key, words, at, batch_key=batch_key) if words else None

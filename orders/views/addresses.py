@@ -1,6 +1,7 @@
 """Show the address book: receivers added by hand or remembered from a booking."""
 
 import uuid
+from itertools import chain
 from typing import Any
 
 from django.contrib import messages
@@ -69,17 +70,21 @@ def delete_receiver(request: MemberRequest, receiver: uuid.UUID) -> HttpResponse
 @audience(BOOKERS)
 @require_get_or_post
 def merge_receivers(request: MemberRequest) -> HttpResponse:
-    """Show receivers with the same name and postcode; posting `keep` leaves one row of each set."""
+    """Show receivers with the same name and postcode; posting `keep` leaves one of those shown."""
     sets = receivers.find_duplicates(request.sender)
     if request.method == "GET":
         return render(request, "orders/merge_receivers.html", {"sets": sets})
-    chosen = request.POST.get("keep", "")
-    for rows in sets:
-        kept = next((row for row in rows if str(row.uuid) == chosen), None)
-        if kept:
-            receivers.merge_receivers(kept, [row for row in rows if row != kept])
-            messages.success(request, f"{kept.name} is there once now.")
-    return redirect("merge_receivers" if len(sets) > 1 else "addresses")
+    rows = {str(row.uuid): row for row in chain.from_iterable(sets)}
+    kept = rows.get(request.POST.get("keep", ""))
+    # Only those that were shown: another member may have added one since.
+    shown = {rows[key] for key in request.POST.getlist("row") if key in rows}
+    others = [row for same in sets if kept in same for row in same if row in shown and row != kept]
+    if kept and others:
+        receivers.merge_receivers(kept, others)
+        messages.success(request, f"{kept.name} is there once now.")
+    else:
+        messages.info(request, "These addresses have changed since, so nothing was merged.")
+    return redirect("merge_receivers" if receivers.find_duplicates(request.sender) else "addresses")
 
 
 def receiver_of(request: MemberRequest, receiver: uuid.UUID) -> Receiver:

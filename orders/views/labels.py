@@ -56,9 +56,8 @@ def label(request: MemberRequest, order: uuid.UUID, size: str) -> HttpResponse:
         return suspended_page(request, status=403)
     if not found.is_ready:
         fetching.want_spare(found.order, timezone.now())
-        return render(
-            request, "orders/label_late.html", {"label": found, "order": found.order}, status=404
-        )
+        page = "orders/label_damaged.html" if found.is_damaged else "orders/label_late.html"
+        return render(request, page, {"label": found, "order": found.order}, status=404)
     now = timezone.now()
     try:
         content = found.serve(at=now)

@@ -25,7 +25,7 @@ from orders.list import listing, tabs
 from orders.list.columns import chosen_columns, column_choices, stored_columns
 from orders.list.system_views import VIEWS, SenderScope, View
 from orders.models import Draft, Order, SavedView
-from orders.models.statuses import MOVING
+from orders.models.statuses import MOVING, Progress
 from orders.status.references import with_reference
 from orders.status.status_labels import GROUPS, reason_to_look, status_label
 from shipping_portal.accounts.access import BOOKERS, EVERY_MEMBER, MemberRequest, audience
@@ -358,6 +358,7 @@ def _parcel_row(
         "reason": reason_to_look(order) if sees_contact(role) else "",
         "pickup": _pickup_words(order, sender),
         "due": local_date(order.eta_to, sender) if order.is_booked else "",
+        "arrived": local_date(order.progress_at, sender) if _has_arrived(order) else "",
         "days_late": _days_late(order, sender, now),
         "price": money(order.total, order.currency),
         "service": order.product_name,
@@ -370,6 +371,10 @@ def _before_town(order: Order) -> str:
     if order.returns_id:
         return "Return · "
     return f"{order.place_in_order} · " if order.parcel_count else ""
+
+
+def _has_arrived(order: Order) -> bool:
+    return order.is_booked and order.progress == Progress.DELIVERED
 
 
 def _days_late(order: Order, sender: Sender, now: dt.datetime) -> int:

@@ -140,7 +140,12 @@ def reject_unusual_requests(
                 return render(request, "400.html", status=415)
             if _content_length(request) > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
                 raise RequestDataTooBig("The request is larger than any form here.")
-        return get_response(request)
+        response = get_response(request)
+        is_of_a_button = response.status_code == 405 and request.method == "GET"
+        if is_of_a_button and not request.path.startswith(KEPT_RAW):
+            # A browser that restores its tabs opens these addresses.
+            response.content = render(request, "405.html").content
+        return response
 
     return middleware
 

@@ -59,6 +59,14 @@ def test_notices_of_one_bundle_are_one_email_with_one_link(alice: User, quill: S
     assert unsubscribing.startswith(f"{settings.SITE_URL}/unsubscribe/")
 
 
+@pytest.mark.parametrize(("count", "subject"), [(1, "A size charge was added"), (3, "3 size charges were added")])
+def test_the_subject_counts_the_size_charges(alice: User, quill: Sender, count: int, subject: str) -> None:
+    for number in range(count):
+        outbox.notify(fact(quill, str(number), kind="charge", batch_key="charges:1"), now=NOON)
+    leave()
+    assert [message.subject for message in mail.outbox] == [subject]
+
+
 def test_a_bundle_is_one_email_even_if_two_workers_each_took_a_notice(alice: User, quill: Sender) -> None:
     for once in "ab":
         outbox.notify(fact(quill, once, batch_key="b"), now=NOON)

@@ -126,7 +126,7 @@ def test_j9_the_email_links_to_its_only_charge_or_to_the_weeks_size_charges(
     for message in sent("charge"):
         assert f"{settings.SITE_URL}{page}\n" in str(message.body)
         assert str(message.body).count("$4.13 added to") == count
-        assert message.subject == "A size charge was added"
+        assert message.subject == ("A size charge was added" if count == 1 else f"{count} size charges were added")
     assert len(mail.outbox) == 2
 
 

@@ -89,6 +89,15 @@ def test_a_get_changes_nothing(alices: Browser, order: Order, quill: Sender, ali
     assert order.status == "booked"
 
 
+@pytest.mark.parametrize("address", ["/parcels/cancel/", "/parcels/note/", "/settings/team/second-factor/"])
+def test_the_address_of_a_button_says_that_nothing_was_done(alices: Browser, address: str) -> None:
+    """A browser that restores its tabs opens these addresses, and its own page for a 405 has no way on."""
+    answer = alices.client.get(address)
+    assert (answer.status_code, answer["Allow"]) == (405, "POST")
+    assert "Nothing was done" in text(answer)
+    assert 'href="/"' in answer.content.decode()
+
+
 @rows("", ("B38", "cancel"))
 def test_opening_the_cancel_page_cancels_nothing(alices: Browser, order: Order) -> None:
     answer = alices.get(f"/parcels/{order.uuid}/cancel/?need=not_sending")

@@ -187,6 +187,30 @@ def test_only_a_price_in_the_agreed_currency_counts_as_charged(
     assert (order.total, order.reserved) == (charged or order.price, charged or order.price)
 
 
+@pytest.mark.parametrize(("amount", "is_kept"), [("13.84", True), ("13.83", False), ("17.25", False)])
+def test_the_agreed_parts_are_shown_only_with_the_price_that_they_add_up_to(
+    submitted: Submit, alice: User, visit: Visit, amount: str, *, is_kept: bool
+) -> None:
+    """Some carriers book at a price and name no parts of it."""
+    order = submitted()
+    attempt = bookings._write_down(order, timezone.now())
+    assert attempt
+    price = Money(Decimal(amount), "AUD")
+    recording.record_outcome(attempt, Booked("id-1", "SQ7K2M0001", "Booked", (), None, price, (), "", "", 201, b"{}"))
+    said = text(visit(alice).get(f"/parcels/{order.uuid}/"))
+    assert f"Total ${amount} AUD" in said
+    assert ("Delivery $12.60" in said) is is_kept
+
+
+def test_without_a_price_in_the_answer_the_quoted_parts_stay(submitted: Submit, alice: User, visit: Visit) -> None:
+    order = submitted()
+    attempt = bookings._write_down(order, timezone.now())
+    assert attempt
+    recording.record_outcome(attempt, Booked("id-1", "SQ7K2M0001", "Booked", (), None, None, (), "", "", 201, b"{}"))
+    said = text(visit(alice).get(f"/parcels/{order.uuid}/"))
+    assert ("Delivery $12.60" in said, "Total $13.84 AUD" in said) == (True, True)
+
+
 # -- A new price waits for a yes, to its amount and its currency --------------------------------------
 
 

@@ -109,7 +109,7 @@ def test_only_the_hash_is_stored_and_the_url_is_not_passed_on(alice: User) -> No
     assert token not in str(EntryLink.objects.values())
     answers = [Client().get(link), Client().get(link)]
     for answer in answers:
-        assert answer["Referrer-Policy"] == "no-referrer"
+        assert answer["Referrer-Policy"] == "strict-origin"
         assert "no-store" in answer["Cache-Control"]
         assert token not in answer.content.decode()
     assert token not in logs.scrub_line(f"GET {link} HTTP/1.1")

@@ -85,6 +85,64 @@ def test_a_transition_that_resolves_something_writes_a_notice_and_others_do_not(
         assert secret not in "".join(lines())
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "one", "two"),
+    [
+        ("unconfirmed", "booked", "Good news about a booking", "Good news about 2 bookings"),
+        ("cancel_unconfirmed", "cancelled", "Good news about a booking", "Good news about 2 bookings"),
+        ("cancel_asked", "cancelled", "Good news about a booking", "Good news about 2 bookings"),
+        ("unconfirmed", "not_booked", "A booking needs you", "2 bookings need you"),
+        ("cancel_unconfirmed", "booked", "A booking needs you", "2 bookings need you"),
+    ],
+)
+def test_the_subject_says_whether_the_booking_needs_somebody(
+    quill: Sender, alice: User, mailoutbox: list[Any], old: str, new: str, one: str, two: str
+) -> None:
+    for count in (1, 2):
+        for number in range(count):
+            order = moved(quill, alice, old, new)
+            if order.is_held:
+                Order.objects.filter(pk=order.pk).update(carrier_reference=f"STEST1000{count}{number}")
+        Notification.objects.filter(sent_at=None).update(due_at=timezone.now())
+        for pk in Notification.objects.values_list("pk", flat=True):
+            mailing.send_due_mail(pk)
+    assert [message.subject for message in mailoutbox] == [one, two]
+
+
+@pytest.mark.parametrize(
+    ("progress", "when", "subject"),
+    [
+        ("delivered", "now", "Delivered"),
+        ("in_transit", "now", "A return is on its way back"),
+        ("in_transit", "daily", "Your parcels"),
+    ],
+)
+def test_a_return_on_its_way_is_not_announced_as_delivered(
+    quill: Sender, alice: User, mailoutbox: list[Any], progress: str, when: str, subject: str
+) -> None:
+    outbox.choose_when(alice, "delivered", when, now=timezone.now() - dt.timedelta(days=1))
+    sent = factories.order(quill, alice, status="booked", progress="delivered")
+    back = factories.order(quill, alice, status="booked", returns=sent)
+    advance(back, progress, at=timezone.now())
+    Notification.objects.update(due_at=timezone.now())
+    mailing.send_due_mail(Notification.objects.get().pk)
+    assert [message.subject for message in mailoutbox] == [subject]
+
+
+def test_good_news_does_not_leave_under_the_subject_of_a_booking_that_needs_somebody(
+    quill: Sender, alice: User, mailoutbox: list[Any]
+) -> None:
+    moved(quill, alice, "unconfirmed", "booked")
+    moved(quill, alice, "booking", "rejected")
+    Notification.objects.update(due_at=timezone.now())
+    for pk in Notification.objects.values_list("pk", flat=True):
+        mailing.send_due_mail(pk)
+    assert {(message.subject, ONCE in str(message.body)) for message in mailoutbox} == {
+        ("Good news about a booking", True),
+        ("A booking needs you", False),
+    }
+
+
 @pytest.mark.parametrize("others", [0, 3000])
 def test_a_refused_booking_always_writes_a_notice_at_once(quill: Sender, alice: User, others: int) -> None:
     busy = factories.order(quill, alice, status="booked")

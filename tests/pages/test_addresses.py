@@ -132,11 +132,39 @@ def test_merged_duplicates_add_up_their_uses(browser: Client, quill: Sender) -> 
     Receiver.objects.filter(pk=other.pk).update(uses=3, used_at=now)
     assert [[row.pk for row in rows] for rows in receivers.find_duplicates(quill)] == [[other.pk, kept.pk]]
     assert "4 Sample St" in text(browser.get("/addresses/duplicates/"))
-    browser.post("/addresses/duplicates/", {"keep": kept.uuid})
+    browser.post("/addresses/duplicates/", {"keep": kept.uuid, "row": [kept.uuid, other.uuid]})
     kept.refresh_from_db()
     assert (kept.uses, kept.used_at, kept.group, kept.is_saved) == (4, now, "Shops", True)
     assert Receiver.objects.count() == 2
     assert "No duplicates" in text(browser.get("/addresses/duplicates/"))
+
+
+def test_a_merge_deletes_only_addresses_that_were_on_the_page(browser: Client, quill: Sender) -> None:
+    """Another member may have added one since."""
+    kept, other = (factories.saved_receiver(quill, line1=f"{number} Sample St") for number in (1, 2))
+    added = factories.saved_receiver(quill, line1="3 Sample St")
+    page = browser.post("/addresses/duplicates/", {"keep": kept.uuid, "row": [kept.uuid, other.uuid]}, follow=True)
+    assert set(Receiver.objects.all()) == {kept, added}
+    assert page.redirect_chain[-1][0] == "/addresses/duplicates/"
+
+
+def test_a_merge_that_finds_nothing_says_so(browser: Client, quill: Sender) -> None:
+    kept = factories.saved_receiver(quill)
+    said = text(browser.post("/addresses/duplicates/", {"keep": kept.uuid, "row": kept.uuid}, follow=True))
+    assert "These addresses have changed since, so nothing was merged." in said
+    assert "is there once now" not in said
+
+
+def test_the_page_posts_the_rows_that_it_shows(browser: Client, quill: Sender) -> None:
+    rows = [factories.saved_receiver(quill, line1=f"{number} Sample St") for number in (1, 2)]
+    page = browser.get("/addresses/duplicates/").content.decode()
+    assert [page.count(f'name="row" value="{row.uuid}"') for row in rows] == [1, 1]
+
+
+def test_people_in_two_countries_are_no_duplicates(browser: Client, quill: Sender) -> None:
+    for country in ("NZ", "AT"):
+        factories.saved_receiver(quill, name="Mei Chan", postcode="1010", country=country)
+    assert receivers.find_duplicates(quill) == []
 
 
 def test_a_row_without_duplicates_is_never_merged(browser: Client, quill: Sender) -> None:

@@ -1,6 +1,7 @@
 """What every response tells a browser, and the id that finds it in the log."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -42,6 +43,14 @@ def test_pages_with_a_token_in_their_address_are_never_cached_and_send_no_referr
     answer = Client().get(address)
     assert "no-store" in answer["Cache-Control"]
     assert answer["Referrer-Policy"] == "strict-origin"
+
+
+def test_no_page_with_our_forms_withholds_its_origin() -> None:
+    """With "no-referrer" a browser posts a form with "Origin: null", and the CSRF check refuses it."""
+    for page in (Path(__file__).resolve().parents[2] / "templates").rglob("*.html"):
+        source = page.read_text("utf-8")
+        is_ours = 'extends "base.html"' in source or page.name == "base.html"
+        assert not (is_ours and "no-referrer{% endblock" in source), page.name
 
 
 def test_a_response_has_an_id_and_the_proxys_only_if_the_proxy_is_trusted(settings: Any) -> None:

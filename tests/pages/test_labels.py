@@ -71,6 +71,24 @@ def test_one_changed_byte_is_an_error_and_never_a_label(
     assert "does not match its sha256" in caplog.text
 
 
+def test_a_damaged_label_is_no_longer_offered_and_an_operator_is_asked_to_fetch_it(
+    label: Label, alice: User, sam: User, visit: Visit
+) -> None:
+    LabelBytes.objects.update(content=b"%PDF-1.4 another label %%EOF")
+    browser = visit(alice)
+    browser.get(address(label))
+    said = text(browser.get(f"/parcels/{label.order.uuid}/"))
+    assert "no longer matches the carrier's original. Our team has to fetch it again" in said
+    assert "Don't book it again" in said
+    assert "Mark printed" not in said
+    again = browser.get(address(label))
+    assert (again.status_code, "This label can't be used" in text(again)) == (404, True)
+    assert str(label.order) not in text(browser.get("/parcels/print/"))
+    staff = visit(sam)
+    assert "Labels not fetched" in text(staff.get("/admin/"))
+    assert "doesn't match its checksum" in text(staff.get("/admin/orders/label/?needs=fetching"))
+
+
 @pytest.mark.parametrize("who", ["bea", "vic", "bob", "sam"])
 def test_everybody_else_gets_a_404(label: Label, request: pytest.FixtureRequest, visit: Visit, who: str) -> None:
     assert visit(request.getfixturevalue(who)).get(address(label)).status_code == 404

@@ -57,6 +57,12 @@ def test_a_bench_is_added_and_its_token_is_shown_once(ana: User, visit: Visit) -
     assert "Not started yet." in text(client.get(BENCH))
 
 
+def test_the_page_alone_is_enough_to_set_up_two_printers_of_one_computer(alice: User, visit: Visit) -> None:
+    said = text(factories.gave_password(visit(alice), alice).get(STATIONS))
+    assert "lpstat -e lists the names of printers" in said
+    assert "On the same computer it needs a folder of its own: add --folder bench-2 each time" in said
+
+
 def test_a_bench_without_a_name_shows_an_error_at_the_field(alice: User, visit: Visit) -> None:
     answer = factories.gave_password(visit(alice), alice).post(STATIONS, {"name": " "})
     assert answer.status_code == 422

@@ -2,18 +2,23 @@
 
 from collections.abc import Callable
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.core import mail
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from orders.models import Label
+from orders.labels import fetching
+from orders.models import Label, LabelBytes
 from shipping_portal.accounts.models import Audit, LocalityAlias, Sender, User
+from shipping_portal.carrier.messages import LabelFile
 from shipping_portal.refused import Refused
 from tests import factories
+from tests.pages.typed import text
 from tests.staff.conftest import REASON
 
 SUSPENSION = {"category": "terms", "text": "We wrote to you about the terms.", "note": "second time"}
@@ -165,6 +170,61 @@ def test_a_stored_label_is_never_fetched_again(staff: Client, quill: Sender, ali
         order=order, size="full", state="stored", sha256="0" * 64, length=9, stored_at=timezone.now()
     )
     assert staff.post(_act(label, "fetch-again"), {"reason": REASON}).status_code == 409
+
+
+def test_before_an_order_is_cancelled_its_operator_sees_whose_it_is_and_what_changes(
+    staff: Client, quill: Sender, alice: User
+) -> None:
+    order = factories.order(quill, alice, status="booked")
+    said = text(staff.get(_act(order, "cancel")))
+    assert (
+        f"Noor Tamsin, {order.receiver_suburb} {order.receiver_postcode} Now After Status Booked Being cancelled"
+        in said
+    )
+    assert f"Charge ${order.total} AUD Credited later" in said
+
+
+def test_an_actions_page_names_the_sender_it_is_about(staff: Client, quill: Sender, alice: User) -> None:
+    label = Label.objects.create(order=factories.order(quill, alice, status="booked"), size="full", state="failed")
+    charge = factories.charge(factories.order(quill, alice, status="booked"), amount="4.20")
+    for thing, name in ((label, "fetch-again"), (charge, "reverse")):
+        assert "Sender: Quill & Co (" in text(staff.get(_act(thing, name)))
+    assert "Sender: Quill" not in text(staff.get(_act(quill, "suspend")))
+
+
+def test_a_wide_table_scrolls_and_not_its_page() -> None:
+    for page in (Path(settings.BASE_DIR) / "templates/admin").glob("*.html"):
+        source = page.read_text("utf-8")
+        if "extends" in source and '<div class="wide"' in source:
+            assert "staff{% endblock %}" in source.replace("staff work", "staff"), page.name
+
+
+def test_a_damaged_label_is_fetched_again(staff: Client, quill: Sender, alice: User) -> None:
+    label = factories.stored_label(factories.order(quill, alice, status="booked"))
+    LabelBytes.objects.update(content=b"%PDF-1.4 another label %%EOF")
+    with pytest.raises(Label.Damaged):
+        label.serve(at=timezone.now())
+    staff.post(_act(label, "fetch-again"), {"reason": REASON})
+    label.refresh_from_db()
+    assert (label.state, label.due_at is not None) == ("pending", True)
+    content = b"%PDF-1.4 a label %%EOF"
+    fetching.store(label, LabelFile(content, label.sha256), at=timezone.now())
+    assert label.serve(at=timezone.now()) == content
+
+
+def test_a_label_whose_file_was_restored_is_offered_again_without_the_carrier(
+    staff: Client, quill: Sender, alice: User
+) -> None:
+    label = factories.stored_label(factories.order(quill, alice, status="booked"))
+    content = label.intact_bytes()
+    LabelBytes.objects.update(content=b"")
+    with pytest.raises(Label.Damaged):
+        label.serve(at=timezone.now())
+    LabelBytes.objects.update(content=content)
+    staff.post(_act(label, "fetch-again"), {"reason": REASON})
+    label.refresh_from_db()
+    assert (label.state, label.problem, label.due_at) == ("stored", "", None)
+    assert label.serve(at=timezone.now()) == content
 
 
 def test_an_alias_is_stored_in_the_lists_spelling(staff: Client, sam: User) -> None:

@@ -12,7 +12,7 @@ from shipping_portal.accounts.login.encryption import decrypt
 from shipping_portal.accounts.models import Audit, Sender, User, WebhookEndpoint, WebhookEvent
 from shipping_portal.accounts.webhooks.endpoints import MOST
 from tests import factories
-from tests.pages.typed import dead_links
+from tests.pages.typed import dead_links, value_of
 
 pytestmark = pytest.mark.django_db
 Visit = Callable[[User], Client]
@@ -89,6 +89,38 @@ def test_a_new_secret_is_shown_once_and_the_old_one_ends_a_day_later(owner: Clie
     assert decrypt(endpoint.old_secret) == endpoint.text
     assert dt.timedelta(hours=23) < endpoint.old_secret_ends_at - timezone.now() <= dt.timedelta(hours=24)
     assert Audit.objects.filter(action="webhook secret rotated").count() == 1
+
+
+def test_a_page_from_before_a_new_secret_makes_no_other_one(owner: Client, endpoint: WebhookEndpoint) -> None:
+    """Otherwise a second press, or another owner's, would end the secret that the program still uses."""
+    own = f"{PAGE}{endpoint.pk}/"
+    pressed = {"known": ""}
+    owner.post(f"{own}secret/", pressed)
+    page = owner.post(f"{own}secret/", pressed, follow=True)
+    endpoint.refresh_from_db()
+    assert decrypt(endpoint.old_secret) == endpoint.text
+    assert page.context["secret"] == decrypt(endpoint.secret)
+    assert [str(message) for message in page.context["messages"]] == [
+        "It has a new secret already, so nothing was changed."
+    ]
+    assert "Another new secret ends the old one at once." in " ".join(page.content.decode().split())
+
+
+def test_a_new_secret_can_be_made_again_from_its_page(owner: Client, endpoint: WebhookEndpoint) -> None:
+    own = f"{PAGE}{endpoint.pk}/"
+    page = owner.post(f"{own}secret/", {"known": ""}, follow=True)
+    first, known = page.context["secret"], value_of(page, "known")
+    second = owner.post(f"{own}secret/", {"known": known}, follow=True).context["secret"]
+    endpoint.refresh_from_db()
+    assert [decrypt(one) for one in (endpoint.secret, endpoint.old_secret)] == [second, first]
+
+
+def test_the_same_address_is_not_added_twice(owner: Client) -> None:
+    """Otherwise a program gets each event twice, and can check only one of the two signatures."""
+    owner.post(PAGE, typed())
+    page = owner.post(PAGE, typed(kinds=["order"]))
+    assert page.context["form"].errors == {"__all__": ["You have an endpoint with this address already."]}
+    assert page.context["secret"] == decrypt(WebhookEndpoint.objects.get().secret)
 
 
 def test_the_log_can_be_paged_from_the_page_with_a_new_secret(owner: Client, endpoint: WebhookEndpoint) -> None:
@@ -177,6 +209,17 @@ def test_one_event_or_all_since_a_time_are_sent_again(owner: Client, endpoint: W
     assert [str(message) for message in page.context["messages"]][-1] == "Sent again: 1."
     new.refresh_from_db()
     assert new.state == "waiting"
+
+
+def test_it_says_when_nothing_is_sent_again_or_when_it_waits(owner: Client, endpoint: WebhookEndpoint) -> None:
+    own, shown = f"{PAGE}{endpoint.pk}/", []
+    for is_paused in (False, True):
+        if is_paused:
+            done(endpoint)
+            WebhookEndpoint.objects.update(paused_at=timezone.now())
+        page = owner.post(own, {"since": "2026-01-01T00:00"}, follow=True)
+        shown += [str(message) for message in page.context["messages"]]
+    assert shown == ["There is nothing to send again since then.", "Sent again when you resume the endpoint: 1."]
 
 
 @pytest.mark.parametrize("since", ["", "yesterday", "2999-01-01T00:00", "0001-01-01T00:00"])

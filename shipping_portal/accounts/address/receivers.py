@@ -209,14 +209,15 @@ def groups_of(sender: Sender) -> list[str]:
 
 
 def find_duplicates(sender: Sender) -> list[list[Receiver]]:
-    """Return sets with the same name and postcode, the one to keep first.
+    """Return sets with the same name, postcode and country, the one to keep first.
 
     Most used, then newest.
     """
-    seen: dict[tuple[str, str], list[int]] = {}
-    rows = sender.receivers.order_by("-uses", "-pk").values_list("pk", "name", "postcode")
-    for key, name, postcode in rows[:MOST_COMPARED]:
-        seen.setdefault((normalise_name(name), normalise_name(postcode)), []).append(key)
+    seen: dict[tuple[str, str, str], list[int]] = {}
+    rows = sender.receivers.order_by("-uses", "-pk")
+    named = rows.values_list("pk", "name", "postcode", "country")[:MOST_COMPARED]
+    for key, name, postcode, country in named:
+        seen.setdefault((normalise_name(name), normalise_name(postcode), country), []).append(key)
     twice = [keys for keys in seen.values() if len(keys) > 1][:MOST_SETS]
     found = sender.receivers.in_bulk([key for keys in twice for key in keys])
     return [[found[key] for key in keys] for keys in twice]

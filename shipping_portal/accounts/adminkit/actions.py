@@ -169,8 +169,15 @@ class ActionsAdmin(ReadOnlyAdmin):
     ) -> HttpResponse:
         title = f"{action.label}: {thing}"
         preview = action.preview(thing) if form else []
+        whose = None if isinstance(thing, Sender) else _sender_of(thing)
         context = self.page_context(
-            request, title=title, act=action, original=thing, form=form, preview=preview
+            request,
+            title=title,
+            act=action,
+            original=thing,
+            form=form,
+            preview=preview,
+            whose=whose,
         )
         return TemplateResponse(request, "admin/act.html", context, status=status)
 

@@ -11,7 +11,7 @@ from django.db.models import Q
 from django.urls import reverse
 from django.utils import timezone
 
-from shipping_portal.accounts.mail.outbox import KINDS, still_wanted
+from shipping_portal.accounts.mail.outbox import KINDS, When, still_wanted
 from shipping_portal.accounts.models import Notification, User
 from shipping_portal.jobs.models import UNDER_WAY
 from shipping_portal.jobs.registry import job
@@ -87,8 +87,10 @@ def _make_mail(user: User, rows: Sequence[Notification]) -> EmailMessage:
     lines = [f"- {row.line}" for row in rows[:MOST_LINES]]
     if len(rows) > MOST_LINES:
         lines.append(f"- and {len(rows) - MOST_LINES} more")
+    subject = KINDS[rows[0].kind].subject_of(len(rows), rows[0].batch_key)
+    is_of_a_day = rows[0].batch_key == When.DAILY  # it may hold deliveries and returns
     return EmailMessage(
-        subject=KINDS[rows[0].kind].subject_of(len(rows)) if len(kinds) == 1 else "Your parcels",
+        subject=subject if len(kinds) == 1 and not is_of_a_day else "Your parcels",
         body=TEXT.format(lines="\n".join(lines), link=settings.SITE_URL + path, stop=stop),
         to=[user.email],
         headers={

@@ -37,6 +37,11 @@ class When(models.TextChoices):
         return {When.DAILY: "Daily", When.WEEKLY: "Weekly"}.get(self, str(self.label))
 
 
+RESOLVED, COMING_BACK = "resolved", "coming back"  # batch keys that the kind's subject doesn't fit
+SUBJECTS_OF_BATCHES = {
+    RESOLVED: ("Good news about a booking", "Good news about {} bookings"),
+    COMING_BACK: ("A return is on its way back", "{} returns are on their way back"),
+}
 BOOKERS = (Role.OWNER, Role.SHIPPER)
 SEE_MONEY = (Role.OWNER, Role.BOOKKEEPER)
 
@@ -56,12 +61,10 @@ class NotificationKind:
     roles: tuple[str, ...] = BOOKERS
     subject_of_many: str = ""
 
-    def subject_of(self, count: int) -> str:
-        return (
-            self.subject_of_many.format(count)
-            if count > 1 and self.subject_of_many
-            else self.subject
-        )
+    def subject_of(self, count: int, batch_key: str) -> str:
+        own = self.subject, self.subject_of_many or self.subject
+        one, many = SUBJECTS_OF_BATCHES.get(batch_key, own)
+        return many.format(count) if count > 1 else one
 
 
 KINDS = {
@@ -111,6 +114,7 @@ KINDS = {
         "A size charge was added",
         choices=(When.NOW, When.WEEKLY, When.OFF),
         roles=SEE_MONEY,
+        subject_of_many="{} size charges were added",
     ),
     "answer": NotificationKind(
         "Support answered your question about a charge",

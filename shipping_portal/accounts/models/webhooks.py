@@ -55,6 +55,11 @@ class WebhookEndpoint(models.Model):
     def __str__(self) -> str:
         return f"webhook endpoint {self.pk}"
 
+    @property
+    def secret_version(self) -> str:
+        """Return a text that changes with the secret and doesn't tell it."""
+        return self.old_secret_ends_at.isoformat() if self.old_secret_ends_at else ""
+
     def state(self, now: dt.datetime) -> str:
         """Return what the endpoint is doing, in a word or two."""
         if self.paused_at:

@@ -199,7 +199,7 @@ def enter(request: HttpRequest, token: str) -> HttpResponse:
     """
     limited: HttpResponse | None = consume_or_429(request, action="login", limit_get=True)
     response = limited or _enter(request, token)
-    response["Referrer-Policy"] = "no-referrer"
+    response["Referrer-Policy"] = "strict-origin"
     return response
 
 

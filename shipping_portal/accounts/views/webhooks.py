@@ -21,6 +21,7 @@ from shipping_portal.accounts.webhooks import endpoints, switching
 from shipping_portal.accounts.webhooks.forms import EndpointForm, SinceForm
 from shipping_portal.db.keyset import Keyset, whole_number
 from shipping_portal.http.forms import refusals_at, render_form
+from shipping_portal.refused import Refused
 
 NEWEST = Keyset(is_descending=True)
 DONE = {
@@ -30,6 +31,7 @@ DONE = {
     "again": "It is sent again.",
     "remove": "Removed, with its secret and its log.",
 }
+NOTHING = "There is nothing to send again since then."
 WAITS = "It waits until you resume the endpoint."
 
 
@@ -60,7 +62,8 @@ def webhook_endpoint(request: MemberRequest, endpoint: int) -> HttpResponse:
     if form.is_valid():
         since = form.cleaned_data["since"]
         count = endpoints.repeat(found, now=timezone.now(), happened_at__gte=since)
-        messages.success(request, f"Sent again: {count}.")
+        when = " when you resume the endpoint" if found.paused_at else ""
+        messages.success(request, f"Sent again{when}: {count}." if count else NOTHING)
         return redirect("webhook_endpoint", found.pk)
     return _page(request, found, form=form)
 
@@ -70,8 +73,12 @@ def webhook_endpoint(request: MemberRequest, endpoint: int) -> HttpResponse:
 @reauthentication_required
 def rotate_webhook(request: MemberRequest, endpoint: int) -> HttpResponse:
     """Give an endpoint a new secret, which its page shows once."""
-    found = _endpoint_of(request, endpoint)
-    secret = endpoints.rotate(found, by=request.user, now=timezone.now())
+    found, known = _endpoint_of(request, endpoint), request.POST.get("known")
+    try:
+        secret = endpoints.rotate(found, by=request.user, now=timezone.now(), known=known)
+    except Refused as refusal:
+        messages.warning(request, str(refusal))
+        return redirect("webhook_endpoint", found.pk)
     return show_once(request, secret, "webhook_endpoint", found.pk)
 
 

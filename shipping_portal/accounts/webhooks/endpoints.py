@@ -27,6 +27,8 @@ def add_endpoint(
     Sender.locked(sender.pk)
     if WebhookEndpoint.objects.filter(sender=sender).count() >= MOST:
         raise Refused(f"You have {MOST} endpoints. Remove one first.")
+    if WebhookEndpoint.objects.filter(sender=sender, url=url).exists():
+        raise Refused("You have an endpoint with this address already.")
     secret = new_secret()
     made = WebhookEndpoint.objects.create(
         sender=sender,
@@ -42,10 +44,17 @@ def add_endpoint(
 
 
 @transaction.atomic
-def rotate(endpoint: WebhookEndpoint, *, by: User, now: dt.datetime) -> str:
-    """Give an endpoint a new secret, and return it. The previous one stays valid for BOTH_VALID."""
+def rotate(
+    endpoint: WebhookEndpoint, *, by: User, now: dt.datetime, known: str | None = None
+) -> str:
+    """Give an endpoint a new secret, and return it. The previous one stays valid for BOTH_VALID.
+
+    Raises Refused if its secret has changed since `known`, its `secret_version` on somebody's page.
+    """
     secret = new_secret()
     locked = WebhookEndpoint.objects.select_for_update(no_key=True).get(pk=endpoint.pk)
+    if known is not None and known != locked.secret_version:
+        raise Refused("It has a new secret already, so nothing was changed.")
     locked.old_secret, locked.secret = locked.secret, encrypt(secret)
     locked.old_secret_ends_at = now + BOTH_VALID
     locked.save(update_fields=["secret", "old_secret", "old_secret_ends_at"])

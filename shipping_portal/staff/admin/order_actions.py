@@ -9,9 +9,11 @@ from django.utils import timezone
 from orders.booking import duplicate_bookings
 from orders.cancelling import cancel_outcomes, cancels
 from orders.cancelling.cancel_rules import CANNOT_CANCEL, can_cancel
+from orders.drafting.receivers import who_and_where
 from orders.models import CancelAttempt, Order
 from orders.models.statuses import Status
 from shipping_portal.accounts.adminkit.actions import AdminAction
+from shipping_portal.accounts.formatting import money_in
 from shipping_portal.accounts.models import Audit, User
 from shipping_portal.staff.resolution import undoing
 
@@ -28,6 +30,15 @@ def _is_unclear(order: Order) -> bool:
     unclear = order.cancels.filter(state=CancelAttempt.State.UNKNOWN)
     is_open = order.status in {Status.CANCEL_UNCONFIRMED, Status.CANCEL_ASKED}
     return is_open and unclear.exists()
+
+
+def _changes(order: Order, *, status: str, charge: str) -> list[list[str]]:
+    """Return which parcel it is and what the action changes, as its page's table."""
+    return [
+        [who_and_where(order), "Now", "After"],
+        ["Status", order.get_status_display(), status],
+        ["Charge", money_in(order.total, order.currency), charge],
+    ]
 
 
 def duplicate_booking_notice(order: Order) -> str:
@@ -97,6 +108,7 @@ CANCEL = act(
     ),
     do=_cancel,
     needs="cancel_for_sender",
+    preview=partial(_changes, status="Being cancelled", charge="Credited later"),
     applies=lambda order: can_cancel(order, timezone.now()),
 )
 CONFIRMED = act(
@@ -107,6 +119,7 @@ CONFIRMED = act(
         " booked now."
     ),
     do=partial(cancel_outcomes.resolve, is_cancelled=True),
+    preview=partial(_changes, status="Cancelled", charge="Credited later"),
     applies=_is_unclear,
 )
 STILL_BOOKED = act(
@@ -117,5 +130,6 @@ STILL_BOOKED = act(
         " again."
     ),
     do=partial(cancel_outcomes.resolve, is_cancelled=False),
+    preview=partial(_changes, status="Booked", charge="Stays"),
     applies=_is_unclear,
 )
