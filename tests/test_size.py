@@ -23,7 +23,7 @@ BUDGETS = {
     "shipping_portal/exporting": 4_470,
     "shipping_portal": 3_341,
     "shipping_portal/ops": 3_445,
-    "shipping_portal/jobs": 3_710,
+    "shipping_portal/jobs": 3_790,
     "shipping_portal/http": 1_315,
     "shipping_portal/db": 2_200,
     "shipping_portal/formats": 72,

@@ -24,7 +24,7 @@ from shipping_portal.carrier.values import normalise_word
 from shipping_portal.db.bucket import OutOfReach
 from shipping_portal.db.planned_statements import Given, PlannedSelect, insert_row, update_row
 from shipping_portal.jobs.models import PARK_AFTER, UNDER_WAY, backoff, lease_time
-from shipping_portal.jobs.registry import NotYet, enqueue, job
+from shipping_portal.jobs.registry import NotYet, enqueue, enqueue_next, job
 
 FIRST_WAITS = (2, 5, 15, 60)  # seconds
 LATER_WAIT = 300  # seconds
@@ -250,7 +250,7 @@ def request_labels(
     ]
     # Insert without overwriting, and still get the existing row's key.
     insert_row(*due, conflict="ON CONFLICT (order_id, size) DO UPDATE SET size = EXCLUDED.size")
-    enqueue("label", due[0].pk)
+    enqueue_next("label", due[0].pk)
 
 
 def want_spare(order: Order, at: dt.datetime) -> None:

@@ -2,6 +2,7 @@
 
 import datetime as dt
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -10,8 +11,9 @@ from django.utils import timezone
 
 from orders.models import Order
 from orders.status.transitions import move_to
+from shipping_portal.jobs import registry
 from shipping_portal.jobs.models import MOST_TRIES, UNDER_WAY, Job, lease_time
-from shipping_portal.jobs.registry import NotYet, enqueue
+from shipping_portal.jobs.registry import NotYet, enqueue, enqueue_next
 from tests.jobs.conftest import Waiting, doing, make_due, named
 
 pytestmark = pytest.mark.django_db
@@ -158,6 +160,32 @@ def test_workers_get_a_message_once_a_row_is_committed(
         enqueue("book", 7, 8)
         assert shown == []
     assert shown == [(named("book").task, 7), (named("book").task, 8)]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_worker_does_the_next_job_itself_once_it_is_committed_and_after_its_own(
+    waiting: Waiting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = waiting(), waiting()
+    done, sent = list[tuple[int, bool]](), list[Any]()
+    monkeypatch.setattr("shipping_portal.jobs.registry.publish_task", lambda *message: bool(sent.append(message)))
+
+    def work(order: Order) -> None:
+        if order == first:
+            with transaction.atomic(), suppress(ZeroDivisionError), transaction.atomic():
+                enqueue_next("next", third.pk)
+                raise ZeroDivisionError  # it is rolled back
+            with transaction.atomic():
+                enqueue_next("next", second.pk)
+        order.finish()
+        done.append((order.pk, Order.objects.filter(pk=first.pk, due_at=None).exists()))
+
+    third, kind = waiting(), doing(work, name="next")
+    monkeypatch.setitem(registry._KINDS, "next", kind)
+    kind.run(first.pk)
+    assert (done, sent) == ([(first.pk, True), (second.pk, True)], [])
+    enqueue_next("next", third.pk)  # this is no worker's task
+    assert sent == [(kind.task, third.pk)]
 
 
 def test_an_unreachable_broker_is_tried_once_for_any_number_of_rows(

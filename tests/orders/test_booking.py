@@ -458,6 +458,32 @@ def test_bookings_resume_when_the_hold_ends(submitted: Submit, carrier: SandboxC
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.postgres
+def test_the_worker_that_books_fetches_the_printed_label_without_a_message(
+    submitted: Submit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order, sent = submitted(), list[Any]()
+    monkeypatch.setattr("shipping_portal.jobs.registry.publish_task", lambda *message: bool(sent.append(message)))
+    bookings.process_booking.run(order.pk)
+    label = order.labels.get(is_spare=False)
+    assert (label.state, label.due_at, sent) == (Label.State.STORED, None, [])
+    assert order.labels.get(is_spare=True).state == Label.State.PENDING
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.postgres
+def test_a_label_that_breaks_leaves_its_order_booked(submitted: Submit, monkeypatch: pytest.MonkeyPatch) -> None:
+    order = submitted()
+    monkeypatch.setattr(fetching, "_fetch", lambda label: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        bookings.process_booking.run(order.pk)
+    order.refresh_from_db()
+    assert (order.status, order.due_at, order.attempts.count()) == ("booked", None, 1)
+    label = order.labels.get(is_spare=False)
+    assert (label.failures, label.last_error[:17]) == (1, "ZeroDivisionError")
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.postgres
 def test_an_attempt_is_committed_with_its_lease(submitted: Submit) -> None:
     """Inside another transaction it would be sent before it is committed."""
     order = submitted()

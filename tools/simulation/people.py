@@ -71,7 +71,7 @@ class People:
             kind = kind_of(task.removeprefix("jobs."))
             assert kind
             self.world.tell(f"a worker takes {kind.name} {pk}")
-            self.world.start(f"{kind.name} {pk}", lambda: kind(pk))
+            self.world.start(f"{kind.name} {pk}", lambda: kind.run(pk))
 
     def it_is_swept(self) -> None:
         if not any(actor.name == "the sweep" for actor in self.world.actors):
