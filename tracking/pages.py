@@ -159,7 +159,7 @@ def tracking_page(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     response = render(request, "tracking/tracking_page.html", context)
     # never compressed: docs/decisions/0010
     response["Cache-Control"] = "private, no-store, no-transform"
-    response["Referrer-Policy"] = "strict-origin"
+    response["Referrer-Policy"] = "no-referrer"
     return response
 
 
