@@ -79,7 +79,7 @@ def offers_at(products: list[Offered], account: int | None, *, own: int) -> list
     return [offer for offer in products if (offer.get("account") or own) == account]
 
 
-def offer_key(code: str, account: int | None = None) -> str:
+def offer_key(code: str, account: int | None) -> str:
     """Return the key that tells offers of two carriers apart, as their codes may be alike.
 
     It is the carrier's code; for the second account, the account's key is added. No code contains

@@ -194,7 +194,7 @@ MOST_COMPARED = 20_000  # rows of one sender that are searched for duplicates
 
 
 def list_receivers(
-    sender: Sender, *, q: str = "", group: str = "", off_list: bool = False
+    sender: Sender, *, q: str, group: str, off_list: bool = False
 ) -> QuerySet[Receiver]:
     """Return the receivers, newest first; `q` matches the start of words."""
     found = match_receivers(sender.receivers.order_by("-pk"), q)

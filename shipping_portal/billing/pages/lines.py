@@ -32,7 +32,7 @@ TONES = {**dict.fromkeys(statements.PRICES, "f1"), **dict.fromkeys(statements.AD
 
 
 def line_rows(
-    lines: Iterable[Charge], sender: Sender, role: str, *, names_currency: bool = False
+    lines: Iterable[Charge], sender: Sender, role: str, *, names_currency: bool
 ) -> list[Row]:
     """Return a dictionary of words per line; `names_currency` if a page has several currencies.
 
