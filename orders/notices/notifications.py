@@ -10,7 +10,7 @@ from orders.calling.contract import another_day
 from orders.cancelling.cancel_rules import can_cancel
 from orders.drafting.receivers import masked_name
 from orders.models import Order, OrderChange, Replacement
-from orders.models.statuses import BEING_CANCELLED, MOVING, Progress, Status
+from orders.models.statuses import BEING_CANCELLED, MOVING, UNCLEAR_BOOKING, Progress, Status
 from shipping_portal.accounts.formatting import money, money_in
 from shipping_portal.accounts.mail import outbox
 from shipping_portal.accounts.mail.outbox import Event
@@ -65,7 +65,7 @@ RESOLVED: dict[tuple[str, str], str] = {
     (Status.BOOKED, Status.CONFLICT): WRONG_LABEL,
 }
 # An import reports these changes together at its end. A cancellation has its own notification.
-BEING_BOOKED = {Status.BOOKING, Status.UNCONFIRMED, Status.CONFLICT}
+BEING_BOOKED = {Status.BOOKING, *UNCLEAR_BOOKING}
 # Each names the state in the same word as its badge.
 MISSED = (
     "Missed pickup: the driver didn't come for {order}. Another comes the next business day. Leave"
