@@ -166,6 +166,12 @@ class Sender(models.Model):
         """Read and lock an account. Rows that refer to it can still be added."""
         return cls.objects.select_for_update(no_key=True).get(pk=pk)
 
+    @classmethod
+    def lock_all(cls, pks: Any) -> None:
+        """Lock several accounts, always in the same order."""
+        rows = cls.objects.filter(pk__in=pks).order_by("pk")
+        list(rows.select_for_update(no_key=True).values_list("pk"))
+
     @property
     def number(self) -> str:
         """Return the number that a sender quotes to the operator."""

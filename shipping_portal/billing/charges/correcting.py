@@ -80,7 +80,7 @@ def reverse_report(report: BillingReport, *, by: User, now: dt.datetime, reason:
     """
     try:
         with transaction.atomic():
-            CarrierAccount.objects.select_for_update(no_key=True).get(pk=report.account_id)
+            CarrierAccount.locked(report.account_id)
             posted = BillingReport.objects.filter(pk=report.pk, state=State.POSTED)
             if not posted.update(state=State.REVERSED, ended_at=now, ended_by=by):
                 raise Refused(REPORT_STAYS)

@@ -94,12 +94,8 @@ def _lock_order(order: Order) -> None:
 
     A label that is being served now finishes first, or fails.
     """
-    CarrierAccount.objects.select_for_update(no_key=True).get(
-        pk=order.account_id
-    )  # like posting.post: it has the lines
-    Sender.objects.select_for_update(no_key=True).get(
-        pk=order.sender_id
-    )  # its totals change, and it is locked before orders
+    CarrierAccount.locked(order.account_id)  # like posting.post: it has the lines
+    Sender.locked(order.sender_id)  # its totals change, and it is locked before orders
     now = Order.locked(order.pk)
     list(order.labels.select_for_update())
     if now.carrier_reference != order.carrier_reference or not is_adopted(now):
