@@ -272,7 +272,7 @@ def cut_words(why: str) -> str:
 
 
 def _pickup_day(order: Order, at: dt.datetime) -> dt.date:
-    return order.expected_pickup() or at.astimezone(order.sender.tzinfo).date()
+    return order.expected_pickup() or order.sender.day_of(at)
 
 
 def _is_in_import_summary(order: Order) -> bool:

@@ -97,7 +97,7 @@ def _stream_parts(export: Export) -> Iterator[bytes]:
 
 
 def _file_name(export: Export) -> str:
-    day = export.created_at.astimezone(export.sender.tzinfo).date()
+    day = export.sender.day_of(export.created_at)
     if export.order:
         return f"proof-{export.order.carrier_reference}-{day:%Y-%m-%d}.zip"
     return f"everything-{export.sender.number}-{day:%Y-%m-%d}.zip"

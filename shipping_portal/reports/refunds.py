@@ -201,7 +201,7 @@ class Claims:
         return self.scope.today > places.business_days(*where, after=day, count=count)[-1]
 
     def _day(self, at: Any) -> dt.date:
-        return at.astimezone(self.scope.sender.tzinfo).date()
+        return self.scope.sender.day_of(at)
 
     def _date(self, day: dt.date | None) -> str:
         return local_date(day, self.scope.sender)

@@ -187,6 +187,10 @@ class Sender(models.Model):
     def tzinfo(self) -> ZoneInfo:
         return ZoneInfo(self.zone)
 
+    def day_of(self, at: dt.datetime) -> dt.date:
+        """Return the day it is where the sender is."""
+        return at.astimezone(self.tzinfo).date()
+
     @property
     def currency(self) -> str:
         """Return the currency of its limits. Another currency counts with the same number."""

@@ -148,7 +148,7 @@ def _operator_line(
     sender: Sender, by: User, now: dt.datetime, reason: str, token: uuid.UUID | None = None
 ) -> dict[str, Any]:
     """Return what all our own lines have; they are posted at once, in the sender's current week."""
-    day = now.astimezone(sender.tzinfo).date()
+    day = sender.day_of(now)
     return {
         "sender": sender,
         "key": (token or uuid.uuid4()).hex,

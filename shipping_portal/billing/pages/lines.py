@@ -73,7 +73,7 @@ def _week_booked(order: Order | None, sender: Sender) -> str:
     """Return the week whose statement has the order's price, by the day it was booked."""
     if order is None or order.booked_at is None:
         return ""
-    return statements.week_name(week_of(order.booked_at.astimezone(sender.tzinfo).date()))
+    return statements.week_name(week_of(sender.day_of(order.booked_at)))
 
 
 def _booked_in(line: Charge, sender: Sender) -> str:

@@ -40,7 +40,7 @@ def sizes_with_history(sender: Sender) -> list[dict[str, object]]:
 
     The number of queries is the same for one size and for many.
     """
-    today = timezone.now().astimezone(sender.tzinfo).date()
+    today = sender.day_of(timezone.now())
     rates, histories = size_guard.size_rates(sender, today), size_guard.size_histories(sender)
 
     def typical(size: ParcelSize) -> object:
