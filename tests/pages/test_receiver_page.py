@@ -147,7 +147,7 @@ def test_the_page_and_its_style_sheet_are_small(order: Order) -> None:
 
 
 def test_the_style_sheet_has_every_colour_it_uses() -> None:
-    sheet = brand.receiver_style()
+    sheet = brand.style_sheet("receiver_style")
     used = {word.partition(")")[0] for word in sheet.split("var(--")[1:]}
     assert {name for name in used if f"--{name}:" not in sheet} == set()
     assert ".btn" not in sheet

@@ -172,23 +172,15 @@ def brand_logo() -> SafeString:
 
 
 @register.simple_tag
-def brand_style() -> SafeString:
-    """Return the link to the style sheet in the partner's colours."""
-    return format_html('<link rel="stylesheet" href="{}">', brand.asset_address("brand_style"))
-
-
-@register.simple_tag
-def receiver_style() -> SafeString:
-    """Return the link to the small style sheet of receivers' pages."""
-    return format_html('<link rel="stylesheet" href="{}">', brand.asset_address("receiver_style"))
+def style_sheet(name: str) -> SafeString:
+    """Return the link to a style sheet in the partner's colours."""
+    return format_html('<link rel="stylesheet" href="{}">', brand.asset_address(name))
 
 
 @register.simple_tag
 def brand_colours() -> SafeString | str:
     """Return the link to the partner's colours alone, if any, for the admin."""
-    if not settings.BRAND_COLOUR:
-        return ""
-    return format_html('<link rel="stylesheet" href="{}">', brand.asset_address("brand_colours"))
+    return style_sheet("brand_colours") if settings.BRAND_COLOUR else ""
 
 
 DEMO_ACTS = (
