@@ -167,7 +167,7 @@ def test_a_parcel_the_carrier_never_had_has_no_proof_pack(quill: Sender, alice: 
 def test_a_suspended_sender_can_export_everything(
     order: Order, quill: Sender, alice: User, sam: User, visit: Visit
 ) -> None:
-    quill.suspend(by=sam, category="terms", text="Unpaid bill.", note="-", at=timezone.now())
+    quill.suspend(by=sam, category="terms", text="Unpaid bill.", note="-", now=timezone.now())
     client = visit(alice)
     for url in (EVERYTHING, f"/parcels/{order.uuid}/proof-pack/"):
         assert client.post(url).status_code == 302

@@ -127,7 +127,7 @@ def withhold(at: Scene) -> None:
 
 
 def suspend(at: Scene, *, stop: bool) -> None:
-    at.sender.suspend(by=at.by, category="terms", text="-", note="-", at=timezone.now(), stop_dispatch=stop)
+    at.sender.suspend(by=at.by, category="terms", text="-", note="-", now=timezone.now(), stop_dispatch=stop)
 
 
 def erase(at: Scene) -> None:

@@ -235,7 +235,7 @@ class Sender(models.Model):
         category: str,
         text: str,
         note: str,
-        at: dt.datetime,
+        now: dt.datetime,
         stop_dispatch: bool = False,
     ) -> None:
         """Stop new bookings and, with `stop_dispatch`, close uncollected labels.
@@ -246,20 +246,20 @@ class Sender(models.Model):
             raise Refused("A suspension needs a category and a text for the sender.")
         with transaction.atomic():
             changed = Sender.objects.filter(pk=self.pk, suspended_at=None).update(
-                suspended_at=at,
+                suspended_at=now,
                 suspension=category,
                 suspension_text=text,
                 suspension_note=note,
-                dispatch_stopped_at=at if stop_dispatch else None,
+                dispatch_stopped_at=now if stop_dispatch else None,
             )
             if not changed:
                 raise Refused("This sender is already suspended.")
             reason = f"{category}: {text}" + (f" Note: {note}" if note else "")
             reason += " Dispatch stopped." if stop_dispatch else ""
-            Audit.write("sender suspended", self, by=by, sender=self, reason=reason, at=at)
+            Audit.write("sender suspended", self, by=by, sender=self, reason=reason, at=now)
         self.refresh_from_db()
 
-    def reinstate(self, *, by: User, reason: str, at: dt.datetime) -> None:
+    def reinstate(self, *, by: User, reason: str, now: dt.datetime) -> None:
         if not reason.strip():
             raise Refused("Say why bookings are on again.")
         with transaction.atomic():
@@ -275,7 +275,7 @@ class Sender(models.Model):
             )
             if not changed:
                 raise Refused("This sender is not suspended.")
-            Audit.write("sender reinstated", self, by=by, sender=self, reason=reason, at=at)
+            Audit.write("sender reinstated", self, by=by, sender=self, reason=reason, at=now)
         self.refresh_from_db()
 
 
