@@ -280,5 +280,5 @@ def _tell_why_none(quote: Quote, form: ParcelForm) -> None:
         f"The carrier offers no service for {parcel} to {details.receiver.postcode}. Check weight"
         " and size."
     )
-    for control in (form.weight_name, *form.size_names):
+    for control in form.measure_names:
         form.add_error(control, text)
