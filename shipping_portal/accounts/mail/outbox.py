@@ -10,6 +10,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
+from shipping_portal.accounts.access import BOOKERS, OWNERS, SEE_MONEY
 from shipping_portal.accounts.models import (
     Membership,
     Notification,
@@ -37,10 +38,6 @@ class When(models.TextChoices):
         return {When.DAILY: "Daily", When.WEEKLY: "Weekly"}.get(self, str(self.label))
 
 
-BOOKERS = (Role.OWNER, Role.SHIPPER)
-SEE_MONEY = (Role.OWNER, Role.BOOKKEEPER)
-
-
 @dataclass(frozen=True)
 class NotificationKind:
     """`subject` is the email's. An `is_vital` kind reaches owners even if everybody turned it off.
@@ -53,7 +50,7 @@ class NotificationKind:
     default: When = When.NOW
     choices: tuple[When, ...] = (When.NOW, When.OFF)
     is_vital: bool = False
-    roles: tuple[str, ...] = BOOKERS
+    roles: frozenset[str] = BOOKERS
     subject_of_many: str = ""
 
     def subject_of(self, count: int) -> str:
@@ -87,7 +84,7 @@ KINDS = {
     "export": NotificationKind(
         "A file of yours was packed in the background",
         "Your file is packed",
-        roles=(Role.OWNER,),
+        roles=OWNERS,
     ),
     "not_printed": NotificationKind(
         "A label isn't printed and its pickup is today",
@@ -128,7 +125,7 @@ KINDS = {
         "A webhook endpoint was switched off",
         "Your webhook endpoint is off",
         is_vital=True,
-        roles=(Role.OWNER,),
+        roles=OWNERS,
         subject_of_many="{} webhook endpoints are off",
     ),
 }

@@ -6,9 +6,7 @@ from typing import Any
 from django import template
 from django.conf import settings
 from django.templatetags.static import static
-from django.urls import reverse
 from django.utils.html import format_html, format_html_join
-from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 
 from shipping_portal import brand
@@ -154,7 +152,7 @@ def sign_on_link(context: Context) -> str:
     if not openid.is_on():
         return ""
     wanted = context["request"].GET.get("next", "")
-    return reverse("sign_on") + (f"?{urlencode({'next': wanted})}" if wanted else "")
+    return openid.page_address("sign_on", wanted)
 
 
 @register.simple_tag

@@ -140,7 +140,7 @@ def count_repeats(report: BillingReport) -> int:
     """
     report.refresh_from_db()
     if report.state != State.CHECKED:
-        raise NotReady([f"It is {report.get_state_display().lower()}."])
+        raise NotReady(posting_obstacles(report))
     renamed = list(report.lines.filter(is_repeat=True))
     for line in renamed:
         line.key, line.is_repeat = f"{line.key[:40]}-{report.pk}-{line.line}", False
@@ -196,7 +196,7 @@ def _end_report(
     mine = BillingReport.objects.filter(pk=report.pk, state__in=from_states)
     if not mine.update(state=state, due_at=None, ended_at=now, ended_by=by):
         report.refresh_from_db()
-        raise NotReady([f"It is {report.get_state_display().lower()}."])
+        raise NotReady(posting_obstacles(report))
     report.refresh_from_db()
 
 
