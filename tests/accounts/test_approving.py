@@ -228,9 +228,9 @@ def test_those_who_may_suspend_may_approve_and_decline(quill: Sender, visit: Any
 
 def test_a_mode_that_does_not_exist_is_named(settings: Any) -> None:
     assert set(checks.SIGN_UP_MODES) == set(UNTIL_APPROVED)
-    assert list(checks.check_sign_up()) == []
+    assert list(checks.check_settings()) == []
     settings.SIGN_UP = "maybe"
-    assert [message.id for message in checks.check_sign_up()] == ["portal.E009"]
+    assert [message.id for message in checks.check_settings()] == ["portal.E009"]
 
 
 def test_approving_one_account_does_not_approve_another(quill: Sender, alice: User, bob: User, sam: User) -> None:
