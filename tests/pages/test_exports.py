@@ -34,7 +34,7 @@ def order(quill: Sender, alice: User) -> Order:
 
 
 def test_the_page_says_when_packing_started_again(order: Order, alice: User, visit: Visit) -> None:
-    export = packing.proof_pack(order, by=alice, now=timezone.now())
+    export = packing.request_export(order.sender, order, by=alice, now=timezone.now())
     for is_said in (False, True):
         assert export.claim()
         packing._drop_earlier_parts(Lease(export))  # and its worker dies

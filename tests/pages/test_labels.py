@@ -143,7 +143,7 @@ def test_the_first_time_a_label_is_served_is_recorded(label: Label, alice: User,
 
     def give_out() -> None:
         if how == "in a proof pack":
-            export = packing.proof_pack(label.order, by=alice, now=timezone.now())
+            export = packing.request_export(label.order.sender, label.order, by=alice, now=timezone.now())
             packing.pack_due_export(export.pk)
             export.parts.all().delete()
             export.delete()
