@@ -29,6 +29,7 @@ Context = dict[str, Any]
 register = template.Library()
 for write in (money, money_in, plain, up_to_thousand, local_date, local_time, local_moment):
     register.filter(write)
+register.simple_tag(openid.issuer_name)
 
 # Tone and icon of a status: colour is never the only difference, and words are always beside the
 # icon.
@@ -132,12 +133,6 @@ def fixes(form: Any) -> list[tuple[str, str]]:
                 error, f"{field.id_for_label or field.auto_id}{'' if field.id_for_label else group}"
             )
     return [(place, error) for error, place in found.items()]
-
-
-@register.simple_tag
-def issuer_name() -> str:
-    """Return what people call the issuer at which they sign on."""
-    return openid.issuer_name()
 
 
 @register.simple_tag

@@ -3,7 +3,6 @@
 from django import template
 from django.utils import timezone
 
-from orders.drafting.parcel_details import ParcelDetails
 from orders.drafting.sizes import list_sizes
 from orders.models import Order
 from shipping_portal.accounts.access import SEE_MONEY, MemberRequest
@@ -12,6 +11,7 @@ from shipping_portal.billing.pages import lines, size_guard, statements
 
 MOST_LINES = 200  # of one parcel's charges
 register = template.Library()
+register.simple_tag(size_guard.weight_advice, name="size_advice")
 
 
 @register.simple_tag(takes_context=True)
@@ -26,12 +26,6 @@ def charges_of(context: template.Context, order: Order) -> lines.Charged | None:
     return lines.parcel_charges(
         statements.explained_lines(found)[:MOST_LINES], request.sender, request.membership.role
     )
-
-
-@register.simple_tag
-def size_advice(sender: Sender, details: ParcelDetails, kept: str) -> size_guard.Advice | None:
-    """Return the advice on this parcel's weight before it is booked; see size_guard."""
-    return size_guard.weight_advice(sender, details, kept=kept)
 
 
 @register.simple_tag
