@@ -29,30 +29,35 @@ LEAST_CONTRAST = 4.5  # WCAG 2.2, 1.4.3
 
 def asset_address(name: str) -> str:
     """Return the address of one of PATHS. It changes with the content."""
-    version = {
-        "brand_style": page_style,
-        "brand_colours": brand_colours,
-        "receiver_style": receiver_style,
-        "brand_logo": _logo_version,
-    }[name]()
+    version = _logo_version() if name == "brand_logo" else style_sheet(name)
     return f"/{PATHS[name]}?v={zlib.crc32(version.encode()):08x}"
 
 
-def page_style() -> str:
+def style_sheet(name: str) -> str:
+    """Return the style sheet at one of PATHS."""
+    made = {
+        "brand_style": _page_style,
+        "brand_colours": _brand_colours,
+        "receiver_style": _receiver_style,
+    }
+    return made[name]()
+
+
+def _page_style() -> str:
     """Return the whole style sheet of senders' pages.
 
     One file is smaller than two, and takes one request.
     """
-    return _read_sheets(*SHEETS) + brand_colours()
+    return _read_sheets(*SHEETS) + _brand_colours()
 
 
-def receiver_style() -> str:
+def _receiver_style() -> str:
     """Return the small style sheet of receivers' pages: the colours of look.css, and their own."""
     tokens, _, _ = _read_sheets("look.css").partition("@layer ground{")
-    return tokens + _read_sheets("receiver.css") + brand_colours()
+    return tokens + _read_sheets("receiver.css") + _brand_colours()
 
 
-def brand_colours() -> str:
+def _brand_colours() -> str:
     """Return the two colours as CSS, or "", for the admin, which has its own style sheet."""
     return (
         f":root{{--brand:{settings.BRAND_COLOUR};--brand-ink:{settings.BRAND_INK}}}"

@@ -4,6 +4,7 @@ import csv
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
+from typing import Any
 
 from django.http import StreamingHttpResponse
 
@@ -36,15 +37,14 @@ class _Line:
         return line
 
 
-def stream_sheet(
-    name: str,
+def csv_lines(
     heads: Sequence[str],
     rows: Iterable[Sequence[object]],
     *,
     has_mark: bool = True,
     delimiter: str = ",",
-) -> StreamingHttpResponse:
-    """Return a download of `name`, written while the rows are read. Everything is quoted.
+) -> Iterator[str]:
+    """Yield the lines of a table, its headings first. Everything is quoted.
 
     `has_mark` is for Excel. With tabs as `delimiter`, quotes are used only where needed: most
     readers of such files don't know them.
@@ -54,15 +54,22 @@ def stream_sheet(
         quoting=csv.QUOTE_MINIMAL if delimiter == "\t" else csv.QUOTE_ALL,
         delimiter=delimiter,
     )
+    yield (BYTE_ORDER_MARK if has_mark else "") + writer.writerow(map(safe_cell, heads))
+    for row in rows:
+        yield writer.writerow(map(safe_cell, row))
 
-    def lines() -> Iterator[str]:
-        yield (BYTE_ORDER_MARK if has_mark else "") + writer.writerow(
-            [safe_cell(head) for head in heads]
-        )
-        written = (writer.writerow([safe_cell(value) for value in row]) for row in rows)
-        while some := "".join(itertools.islice(written, AT_ONCE)):
+
+def stream_sheet(
+    name: str, heads: Sequence[str], rows: Iterable[Sequence[object]], **form: Any
+) -> StreamingHttpResponse:
+    """Return a download of `name`, written while the rows are read; `form` is as in csv_lines."""
+
+    def pieces() -> Iterator[str]:
+        lines = csv_lines(heads, rows, **form)
+        yield next(lines)  # before the first row is read
+        while some := "".join(itertools.islice(lines, AT_ONCE)):
             yield some
 
-    response = StreamingHttpResponse(lines(), content_type="text/csv; charset=utf-8")
+    response = StreamingHttpResponse(pieces(), content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     return response

@@ -60,25 +60,17 @@ def two(production: Any) -> Any:
 
 def messages() -> list[Any]:
     every = (
-        checks.check_carrier_address,
+        checks.check_accounts,
         checks.check_accounts_apart,
         checks.check_second_account,
         checks.check_names_of_further_accounts,
-        checks.check_way_to_the_carrier,
-        checks.check_partner,
-        checks.check_clients,
-        checks.check_contract,
-        checks.check_reference_is_named,
-        checks.check_webhook_secrets,
-        checks.check_restore_mark,
-        checks.check_erased_file,
+        checks.check_settings,
         checks.check_reports_folder,
         deploy_checks.check_installation,
         deploy_checks.check_receivers_of_alerts,
         deploy_checks.check_accepted_risks,
         deploy_checks.check_alerts_reach_somebody,
         deploy_checks.check_no_demo_in_public,
-        deploy_checks.check_encryption_keys,
     )
     seen = [message for check in every for message in check()]
     assert all(message.hint for message in seen)

@@ -291,13 +291,13 @@ def test_an_operator_and_the_carriers_late_reply_never_deadlock(
 
 def test_many_presses_of_pack_everything_are_one_export(quill: Sender, alice: User) -> None:
     now = timezone.now()
-    exports = at_once(*[lambda: packing.request_everything(quill, by=alice, now=now)] * 12)
+    exports = at_once(*[lambda: packing.request_export(quill, None, by=alice, now=now)] * 12)
     assert {export.pk for export in exports} == {Export.objects.get().pk}
 
 
 def test_eight_workers_on_one_export_pack_it_once(quill: Sender, alice: User) -> None:
     factories.stored_label(factories.order(quill, alice, status="booked"))
-    export = packing.request_everything(quill, by=alice, now=timezone.now())
+    export = packing.request_export(quill, None, by=alice, now=timezone.now())
     assert at_once(*[lambda: packing.pack_due_export(export.pk)] * 8) == [None] * 8
     export.refresh_from_db()
     assert export.failures == 0

@@ -62,9 +62,9 @@ STORED = {"DeskView"}  # its table has the name, too
 
 # Names that several apps give.
 SHARED = """
-Command Confirmed addresses begin bookable brand_colours decide_word delete_view is_known leave_out listed
+Command Confirmed addresses begin bookable decide_word delete_view is_known leave_out listed
 local_time make_default merge_receivers normalise_word one_line orders_of page plain read read_day read_number
-receiver_style save save_view send_due_mail shown suggest_receivers to_print try_again wait_after
+save save_view send_due_mail shown style_sheet suggest_receivers to_print try_again wait_after
 """
 
 

@@ -1,7 +1,6 @@
 """Parcels by carrier reference, what arrived about them, and their scans (interface §2.2)."""
 
 import datetime as dt
-import uuid
 from collections.abc import Iterable
 from typing import Any, Self
 
@@ -14,8 +13,9 @@ from orders.models import CarrierAccount, Order
 from orders.models.statuses import Progress
 from orders.status.progress import CLOCK_TOLERANCE, clock_ahead
 from shipping_portal.accounts.models import belongs_to
+from shipping_portal.accounts.models.senders import uuid_field
 from shipping_portal.formats import admin_time, hours_and_minutes
-from shipping_portal.jobs.models import Job
+from shipping_portal.jobs.models import Job, due_index
 
 
 class ParcelQuerySet(models.QuerySet["Parcel"]):
@@ -60,9 +60,7 @@ class Parcel(Job):
         constraints = [
             models.UniqueConstraint(Upper("reference"), "account", name="a_parcel_once_per_account")
         ]
-        indexes = [
-            models.Index(fields=["due_at"], name="folds_owed", condition=Q(due_at__isnull=False))
-        ]
+        indexes = [due_index("folds_owed")]
 
     def __str__(self) -> str:
         return self.reference
@@ -86,9 +84,7 @@ class Poll(Job):
     reply_sha256 = models.CharField(max_length=64, blank=True, default="", db_default="")
 
     class Meta:
-        indexes = [
-            models.Index(fields=["due_at"], name="polls_owed", condition=Q(due_at__isnull=False))
-        ]
+        indexes = [due_index("polls_owed")]
 
     def __str__(self) -> str:
         return f"poll of {self.parcel_id}"
@@ -103,7 +99,7 @@ class Poll(Job):
 class Watch(models.Model):
     """A reference booked elsewhere that a sender follows (interface §6.3)."""
 
-    uuid = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
+    uuid = uuid_field()
     sender = models.ForeignKey("accounts.Sender", on_delete=models.CASCADE, related_name="watches")
     parcel = models.ForeignKey(Parcel, on_delete=models.PROTECT, related_name="watches")
     name = models.CharField("your own name for it", max_length=80, blank=True)
@@ -170,9 +166,7 @@ class WebhookDelivery(Job):
         verbose_name_plural = "webhook deliveries"
         indexes = [
             models.Index(fields=["state", "-id"]),
-            models.Index(
-                fields=["due_at"], name="deliveries_owed", condition=Q(due_at__isnull=False)
-            ),
+            due_index("deliveries_owed"),
             # Only for deliveries that have no scan to find them by: others cost the listener
             # nothing.
             models.Index(Upper("reference"), name="set_aside_by_reference", condition=IS_SET_ASIDE),

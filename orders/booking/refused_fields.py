@@ -105,9 +105,7 @@ def _field_controls(name: str, form: ParcelForm) -> list[str]:
     elif name == "receiver_instructions" and "delivery_place" in form.fields:
         found = ["delivery_place"]
     elif name in {"weight", *SIZES}:
-        found = [
-            dict(zip(("weight", *SIZES), (form.weight_name, *form.size_names), strict=True))[name]
-        ]
+        found = [dict(zip(("weight", *SIZES), form.measure_names, strict=True))[name]]
     elif name in {"cover", "contents"}:
         found = [{"cover": "cover_amount", "contents": "item_1_description"}[name]]
     elif item := ITEM.fullmatch(name):

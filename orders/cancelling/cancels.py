@@ -177,7 +177,7 @@ def _step(scan: Scan, contract: Contract, now: dt.datetime) -> Step:
     return Step(scan.scan_time, scan.event_id, contract.progress(scan.event_type) or "", now)
 
 
-def _view(order: Order, client: Carrier, refusal: Rejected | None = None) -> Outcome | None:
+def _view(order: Order, client: Carrier, refusal: Rejected | None) -> Outcome | None:
     """Check whether an earlier attempt cancelled the order. If not, a rejection is final."""
     if not order.renew():
         return None

@@ -101,6 +101,7 @@ class ParcelForm(ContentsForm):
         self.weight_unit, self.size_unit = UNITS[self.sender.country]
         self.weight_name = f"weight_{self.weight_unit}"
         self.size_names = [f"{size}_{self.size_unit}" for size in SIZES]
+        self.measure_names = [self.weight_name, *self.size_names]
         self.fields |= measure_fields(self.weight_unit, self.size_unit)
         self.fields["description"].required = current_contract().description_needed
         self.sizes = [size for size in sizes if size.weight_units == self.weight_unit]
@@ -130,8 +131,7 @@ class ParcelForm(ContentsForm):
         chosen = next(
             (size for size in self.sizes if str(size.uuid) == self.data.get("size")), None
         )
-        names = [self.weight_name, *self.size_names]
-        if chosen and not any(self.data.get(name, "").strip() for name in names):
+        if chosen and not any(self.data.get(name, "").strip() for name in self.measure_names):
             posted = QueryDict(mutable=True)
             posted.update(self.data)
             for name, value in self.measures_of(chosen).items():
@@ -156,16 +156,15 @@ class ParcelForm(ContentsForm):
     @property
     def box_names(self) -> list[str]:
         """The controls that each parcel has separately, by the first parcel's names."""
-        return [self.weight_name, *self.size_names, "size"]
+        return [*self.measure_names, "size"]
 
     @property
     def further(self) -> list[tuple[int, list[forms.BoundField], forms.BoundField]]:
         """Return each further parcel: its number, its measures and the saved size it came from."""
-        names = [self.weight_name, *self.size_names]
         return [
             (
                 number,
-                [self[numbered(name, number)] for name in names],
+                [self[numbered(name, number)] for name in self.measure_names],
                 self[numbered("size", number)],
             )
             for number in self.further_numbers
@@ -257,12 +256,8 @@ class ParcelForm(ContentsForm):
         return cleaned
 
     @property
-    def weight_control(self) -> forms.BoundField:
-        return self[self.weight_name]
-
-    @property
-    def size_controls(self) -> list[forms.BoundField]:
-        return [self[name] for name in self.size_names]
+    def measure_controls(self) -> list[forms.BoundField]:
+        return [self[name] for name in self.measure_names]
 
     def details(self) -> ParcelDetails:
         """Return the parcel to quote and book."""
@@ -289,14 +284,14 @@ class ParcelForm(ContentsForm):
         return details
 
     def _measures(self, parcel: int) -> Measures:
-        names = [self.weight_name, *self.size_names]
-        weight, length, width, height = (self.cleaned_data[numbered(one, parcel)] for one in names)
+        weight, length, width, height = (
+            self.cleaned_data[numbered(name, parcel)] for name in self.measure_names
+        )
         return Measures(weight, self.weight_unit, length, width, height, self.size_unit)
 
     def _size_entered(self, parcel: int = 1) -> str:
         """Return the chosen size, if the measures are still those of the size."""
-        names = [self.weight_name, *self.size_names]
-        typed = {name: self.cleaned_data[numbered(name, parcel)] for name in names}
+        typed = {name: self.cleaned_data[numbered(name, parcel)] for name in self.measure_names}
         for size in self.sizes:
             same = {name: Decimal(value) for name, value in self.measures_of(size).items()} == typed
             if same and str(size.uuid) == self.cleaned_data.get(numbered("size", parcel)):

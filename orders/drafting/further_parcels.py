@@ -17,7 +17,7 @@ def count_in(values: Values, *, most: int = MOST) -> int:
     return min(max(count, 1), most)
 
 
-def with_another(values: Values, names: Iterable[str], box: Values | None = None) -> dict[str, Any]:
+def with_another(values: Values, names: Iterable[str], box: Values | None) -> dict[str, Any]:
     """Return the values to change for one more parcel: in this box, or else like the last one."""
     last = count_in(values)
     new = min(last + 1, MOST)

@@ -30,7 +30,7 @@ def filled_in(form: ParcelForm) -> ParcelForm:
     )
 
 
-def what_to_do(form: ParcelForm, wrong: Iterable[ToFix] = ()) -> str:
+def what_to_do(form: ParcelForm, wrong: Iterable[ToFix]) -> str:
     """Return which empty fields to add and which of `wrong` to check: `Add the email`."""
     empty, check = _names(form.missing), [_name(field) for field in wrong]
     parts = [

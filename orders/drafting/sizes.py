@@ -28,7 +28,7 @@ def offered_sizes(sender: Sender) -> list[ParcelSize]:
 @transaction.atomic
 def append_size(sender: Sender, size: ParcelSize) -> None:
     """Add a size at the end. Raises Refused, and IntegrityError if its name is taken."""
-    Sender.objects.select_for_update().get(pk=sender.pk)
+    Sender.locked(sender.pk)
     there = sender.sizes.aggregate(count=Count("pk"), last=Max("position"))
     if there["count"] >= MOST:
         raise Refused(f"There are {MOST} sizes already. Delete one you don't use.")
@@ -39,7 +39,7 @@ def append_size(sender: Sender, size: ParcelSize) -> None:
 @transaction.atomic
 def move_size(size: ParcelSize, *, step: int) -> None:
     """Move a size one place up (-1) or down (1) in its sender's list. At either end it stays."""
-    Sender.objects.select_for_update().get(pk=size.sender_id)
+    Sender.locked(size.sender_id)
     order = list(ParcelSize.objects.filter(sender=size.sender_id).order_by("position", "pk"))
     here = order.index(size)
     there = min(max(here + step, 0), len(order) - 1)

@@ -1,6 +1,5 @@
 """Stream a ZIP of unchanged label files with checksums, a list, and the names of missing ones."""
 
-import csv
 import datetime as dt
 import io
 import logging
@@ -47,11 +46,7 @@ class Contents:
 
     def files(self) -> Iterator[tuple[str, str]]:
         yield "CHECKSUMS.txt", "".join(self.checksums)
-        text = io.StringIO()
-        writer = csv.writer(text, quoting=csv.QUOTE_ALL)
-        writer.writerow(HEADS)
-        writer.writerows([sheets.safe_cell(value) for value in row] for row in self.rows)
-        yield "LIST.csv", sheets.BYTE_ORDER_MARK + text.getvalue()
+        yield "LIST.csv", "".join(sheets.csv_lines(HEADS, self.rows))
         if self.missing:
             yield "NOT-INCLUDED.txt", "".join(f"{line}\n" for line in self.missing)
 

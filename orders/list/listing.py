@@ -242,7 +242,7 @@ SORTS = {
 }
 
 
-def list_page(orders: QuerySet[Order], sort: Sort, *, before: str = "", after: str = "") -> Page:
+def list_page(orders: QuerySet[Order], sort: Sort, *, before: str, after: str = "") -> Page:
     """Return fifty parcels: those after the key `before`, or those ahead of the key `after`."""
     if sort.keys.column == "day":
         orders = orders.annotate(day=DAY)

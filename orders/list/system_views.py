@@ -48,7 +48,7 @@ class SenderScope:
     @property
     def today(self) -> dt.date:
         """Return today's date in the sender's zone."""
-        return self.now.astimezone(self.sender.tzinfo).date()
+        return self.sender.day_of(self.now)
 
     @property
     def a_week_ago(self) -> dt.datetime:

@@ -87,6 +87,11 @@ class CarrierAccount(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    @classmethod
+    def locked(cls, pk: int) -> "CarrierAccount":
+        """Read and lock an account, so that its bills change one after the other."""
+        return cls.objects.select_for_update(no_key=True).get(pk=pk)
+
     def holds_until(self, now: dt.datetime) -> dt.datetime | None:
         """Return when booking may be tried again, or None for now."""
         if pause := self.pause_of(BOOKINGS, now):

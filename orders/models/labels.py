@@ -10,7 +10,7 @@ from django.db.models.functions import Coalesce
 from orders.models.order import Order
 from orders.models.statuses import STILL_AT_SENDER, Status
 from shipping_portal.db import bucket
-from shipping_portal.jobs.models import Job, WideJob
+from shipping_portal.jobs.models import Job, WideJob, due_index
 
 
 class Label(WideJob):
@@ -172,11 +172,7 @@ class BucketFile(Job):
     is_ending = models.BooleanField(default=False)  # no label can name it any more
 
     class Meta:
-        indexes = [
-            models.Index(
-                fields=["due_at"], name="bucket_files_due", condition=Q(due_at__isnull=False)
-            )
-        ]
+        indexes = [due_index("bucket_files_due")]
 
     def __str__(self) -> str:
         return f"file {self.key}"

@@ -1,7 +1,6 @@
 """The carrier's offers for one parcel, and how long they may be used."""
 
 import datetime as dt
-import uuid
 from decimal import Decimal
 from typing import Any
 
@@ -10,6 +9,7 @@ from django.db import models
 
 from orders.models.account import CarrierAccount
 from shipping_portal.accounts.models import OwnedQuerySet
+from shipping_portal.accounts.models.senders import uuid_field
 
 Offered = dict[str, Any]  # one offer of a quote, as it is stored; see Quote
 
@@ -31,7 +31,7 @@ class Quote(models.Model):
     For several parcels an offer holds the sum, and each parcel's offer under "parcels".
     """
 
-    uuid = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
+    uuid = uuid_field()
     sender = models.ForeignKey("accounts.Sender", on_delete=models.CASCADE, related_name="quotes")
     account = models.ForeignKey(
         CarrierAccount, on_delete=models.PROTECT, related_name="+", db_index=False
@@ -79,7 +79,7 @@ def offers_at(products: list[Offered], account: int | None, *, own: int) -> list
     return [offer for offer in products if (offer.get("account") or own) == account]
 
 
-def offer_key(code: str, account: int | None = None) -> str:
+def offer_key(code: str, account: int | None) -> str:
     """Return the key that tells offers of two carriers apart, as their codes may be alike.
 
     It is the carrier's code; for the second account, the account's key is added. No code contains

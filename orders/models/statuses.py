@@ -67,21 +67,16 @@ MOVES: dict[str, set[str]] = {
     Status.CANCEL_ASKED: {Status.CANCELLED, Status.BOOKED},
     Status.CANCELLED: set(),
 }
+# Nobody knows whether the carrier has an order: an operator finds out.
+UNCLEAR_BOOKING = (Status.UNCONFIRMED, Status.CONFLICT)
 BEING_CANCELLED = {Status.CANCELLING, Status.CANCEL_UNCONFIRMED, Status.CANCEL_ASKED}
 # The carrier has an order: exactly the orders in these statuses store its reference.
 HELD = {Status.BOOKED, *BEING_CANCELLED, Status.CANCELLED}
 # The carrier may charge for it, as far as we know: exactly these statuses count in the limits.
-MAY_COST = {
-    Status.BOOKING,
-    Status.UNCONFIRMED,
-    Status.CONFLICT,
-    Status.BOOKED,
-    *BEING_CANCELLED,
-}
+MAY_COST = {Status.BOOKING, *UNCLEAR_BOOKING, Status.BOOKED, *BEING_CANCELLED}
 # What an operator may have to look at: the admin counts these on every visit.
 UNDECIDED = {
-    Status.UNCONFIRMED,
-    Status.CONFLICT,
+    *UNCLEAR_BOOKING,
     Status.CANCELLING,
     Status.CANCEL_UNCONFIRMED,
     Status.REJECTED,

@@ -1,7 +1,6 @@
 """Keep what a sender works with: drafts, corrections, and saved views of the list."""
 
 import datetime as dt
-import uuid
 from typing import Any, Self
 
 from django.conf import settings
@@ -11,8 +10,9 @@ from django.db.models import Q
 from orders.models.order import Order
 from orders.models.quotes import Quote
 from shipping_portal.accounts.models import OwnedQuerySet
+from shipping_portal.accounts.models.senders import uuid_field
 from shipping_portal.carrier.messages import Party
-from shipping_portal.jobs.models import Job
+from shipping_portal.jobs.models import Job, due_index
 
 
 class Draft(models.Model):
@@ -32,7 +32,7 @@ class Draft(models.Model):
         PRICE_CHECK = "price_check"
         RETURNED = "returned"
 
-    uuid = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
+    uuid = uuid_field()
     sender = models.ForeignKey("accounts.Sender", on_delete=models.CASCADE, related_name="drafts")
     made_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+"
@@ -100,11 +100,7 @@ class PriceWait(Job):
                 fields=["draft", "user"], name="one_price_wait_per_draft_and_person"
             )
         ]
-        indexes = [
-            models.Index(
-                fields=["due_at"], name="price_waits_owed", condition=Q(due_at__isnull=False)
-            )
-        ]
+        indexes = [due_index("price_waits_owed")]
 
     def __str__(self) -> str:
         return f"prices for {self.draft}"
@@ -201,11 +197,7 @@ class Replacement(Job):
                 fields=["order"], condition=Q(ended_at=None), name="one_open_replacement_per_order"
             )
         ]
-        indexes = [
-            models.Index(
-                fields=["due_at"], name="replacements_owed", condition=Q(due_at__isnull=False)
-            )
-        ]
+        indexes = [due_index("replacements_owed")]
 
     def __str__(self) -> str:
         return f"replacement of {self.order}"

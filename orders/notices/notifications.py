@@ -10,7 +10,7 @@ from orders.calling.contract import another_day
 from orders.cancelling.cancel_rules import can_cancel
 from orders.drafting.receivers import masked_name
 from orders.models import Order, OrderChange, Replacement
-from orders.models.statuses import BEING_CANCELLED, MOVING, Progress, Status
+from orders.models.statuses import BEING_CANCELLED, MOVING, UNCLEAR_BOOKING, Progress, Status
 from shipping_portal.accounts.formatting import money, money_in
 from shipping_portal.accounts.mail import outbox
 from shipping_portal.accounts.mail.outbox import Event
@@ -66,7 +66,7 @@ RESOLVED: dict[tuple[str, str], str] = {
 }
 NEEDS_NOTHING = {BOOKED_ONCE, CANCELLED, REFUNDED}
 # An import reports these changes together at its end. A cancellation has its own notification.
-BEING_BOOKED = {Status.BOOKING, Status.UNCONFIRMED, Status.CONFLICT}
+BEING_BOOKED = {Status.BOOKING, *UNCLEAR_BOOKING}
 # Each names the state in the same word as its badge.
 MISSED = (
     "Missed pickup: the driver didn't come for {order}. Another comes the next business day. Leave"
@@ -276,7 +276,7 @@ def cut_words(why: str) -> str:
 
 
 def _pickup_day(order: Order, at: dt.datetime) -> dt.date:
-    return order.expected_pickup() or at.astimezone(order.sender.tzinfo).date()
+    return order.expected_pickup() or order.sender.day_of(at)
 
 
 def _is_in_import_summary(order: Order) -> bool:

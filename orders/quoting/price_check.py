@@ -27,7 +27,7 @@ class PriceCheckForm(ParcelForm):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        kept = ["receiver_country", "place", "size", self.weight_name, *self.size_names]
+        kept = ["receiver_country", "place", "size", *self.measure_names]
         if any(contract.duties_paid_word for contract in contracts_for_new_orders()):
             kept += CONTENTS
         country = self._country

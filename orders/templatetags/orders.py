@@ -25,6 +25,7 @@ MOST_COUNTED = 99
 register.simple_tag(another_day)
 register.simple_tag(has_parcel_tools)
 register.filter(who_and_where)
+register.filter(notifications.not_as_agreed)
 
 
 @register.simple_tag(takes_context=True)
@@ -132,9 +133,3 @@ def state_in_words(order: Order) -> str:
 def next_pickup(order: Order) -> dt.date | None:
     """Return the carrier's pickup day, if it is still ahead."""
     return order.next_pickup(order.progress_at, timezone.now())
-
-
-@register.filter
-def not_as_agreed(order: Order) -> str:
-    """Return the agreed price and the booked one."""
-    return notifications.not_as_agreed(order)

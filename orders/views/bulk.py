@@ -210,6 +210,6 @@ def export(request: MemberRequest) -> HttpResponse | StreamingHttpResponse:
     now = timezone.now()
 
     rows = (cells(order, now) for order in read_orders(found, request.sender))
-    day = now.astimezone(request.sender.tzinfo).date()
+    day = request.sender.day_of(now)
     has_mark = (request.POST.get("mark") or request.GET.get("mark")) != "no"
     return sheets.stream_sheet(f"parcels-{day:%Y-%m-%d}.csv", heads, rows, has_mark=has_mark)

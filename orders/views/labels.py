@@ -116,7 +116,7 @@ def print_queue(request: MemberRequest) -> HttpResponse:
         return too_many_labels(request)
     orders = _in_order(_chosen_labels(request, query), query)
     rows = [_label_row(order, label) for order in orders if (label := printing.label_of(order))]
-    today = timezone.now().astimezone(request.sender.tzinfo).date()
+    today = request.sender.day_of(timezone.now())
     worthless = [order for order in orders if printing.has_worthless_label(order)]
     printed = sum(1 for row in rows if row["order"].printed_at)
     waiting = [row["order"].uuid for row in rows if not row["order"].printed_at]
@@ -171,7 +171,7 @@ def _chosen_labels(request: MemberRequest, query: QueryDict) -> list[Order]:
         if not found:
             raise Http404
     elif query.get("view", printing.TO_PRINT) == printing.TO_PRINT:
-        today = timezone.now().astimezone(request.sender.tzinfo).date()
+        today = request.sender.day_of(timezone.now())
         found = list(printing.to_print(mine, today=today)[: printing.MOST])
     else:
         raise Http404
@@ -265,7 +265,7 @@ def originals_zip(request: MemberRequest) -> HttpResponse | StreamingHttpRespons
     sizes = SIZES.get(query.get("size", ""), SIZES[request.sender.label_size])
     parts = originals.stream_archive(orders, sizes, by=request.user, at=now)
     response = StreamingHttpResponse(parts, content_type="application/zip")
-    day = now.astimezone(request.sender.tzinfo).date()
+    day = request.sender.day_of(now)
     response["Content-Disposition"] = f'attachment; filename="labels-{day:%Y-%m-%d}.zip"'
     return response
 

@@ -17,7 +17,7 @@ from orders.drafting import returning
 from orders.drafting.receivers import sees_contact, shown_receiver
 from orders.labels.printing import has_worthless_label, label_of
 from orders.models import Label, Order, Replacement
-from orders.models.statuses import Progress, Status
+from orders.models.statuses import UNCLEAR_BOOKING, Progress, Status
 from orders.quoting.offers import money_lines
 from orders.status import consignments, dismissing
 from orders.status.references import with_reference
@@ -229,7 +229,7 @@ def booking_progress(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
 
 def _refresh_pace(order: Order) -> str:
     """Return how soon to check again, or "" if a person has to act next."""
-    if order.status in {Status.UNCONFIRMED, Status.CONFLICT}:
+    if order.status in UNCLEAR_BOOKING:
         return "slow"
     if order.status != Status.BOOKING:
         return ""

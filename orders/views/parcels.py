@@ -381,7 +381,7 @@ def _days_late(order: Order, sender: Sender, now: dt.datetime) -> int:
     """Return how many days a moving parcel is past the carrier's expected day."""
     if not order.is_booked or order.progress not in MOVING or order.eta_to is None:
         return 0
-    return max((now.astimezone(sender.tzinfo).date() - order.eta_to).days, 0)
+    return max((sender.day_of(now) - order.eta_to).days, 0)
 
 
 def _pickup_words(order: Order, sender: Sender) -> str:

@@ -20,7 +20,10 @@ HELP = {
 urlpatterns = [
     path("", front.home, name="home"),
     path("favicon.ico", front.favicon, name="favicon"),
-    *(path(brand.PATHS[name], getattr(front, name), name=name) for name in brand.PATHS),
+    *(
+        path(address, front.brand_asset, {"name": name}, name=name)
+        for name, address in brand.PATHS.items()
+    ),
     path("more/", front.more, name="more"),
     path("promise/", front.promise, name="promise"),
     path("start/", front.start, name="start"),

@@ -54,7 +54,7 @@ def _orders_of(request: MemberRequest) -> QuerySet[Order]:
 
 
 def _today(request: MemberRequest) -> dt.date:
-    return timezone.now().astimezone(request.sender.tzinfo).date()
+    return request.sender.day_of(timezone.now())
 
 
 def _week(

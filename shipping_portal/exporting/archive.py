@@ -31,7 +31,7 @@ class SheetWriter:
         self.add(heads)
 
     def add(self, row: Iterable[object]) -> None:
-        self._writer.writerow([sheets.safe_cell(value) for value in row])
+        self._writer.writerow(map(sheets.safe_cell, row))
 
     def add_all(self, rows: Iterable[Iterable[object]]) -> None:
         for row in rows:

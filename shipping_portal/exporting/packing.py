@@ -117,22 +117,14 @@ def purge_exports(now: dt.datetime) -> int:
 SAME_PRESS = dt.timedelta(minutes=1)  # a second press this soon gets the first one's export
 
 
-def proof_pack(order: Order, *, by: User, now: dt.datetime) -> Export:
-    """Request one parcel's proof pack, or return the one in progress."""
-    return _request_export(order.sender, Export.What.PROOF, order, by=by, now=now)
-
-
-def request_everything(sender: Sender, *, by: User, now: dt.datetime) -> Export:
-    """Request the whole account, or return the one in progress."""
-    return _request_export(sender, Export.What.ACCOUNT, None, by=by, now=now)
-
-
 @transaction.atomic
-def _request_export(
-    sender: Sender, what: str, order: Order | None, *, by: User, now: dt.datetime
-) -> Export:
-    """Create an export, or return the one in progress. A sender's requests run one by one."""
+def request_export(sender: Sender, order: Order | None, *, by: User, now: dt.datetime) -> Export:
+    """Request a parcel's proof pack, or without a parcel a copy of the whole account.
+
+    If one is in progress, return that. A sender's requests run one by one.
+    """
     Sender.locked(sender.pk)
+    what = Export.What.PROOF if order else Export.What.ACCOUNT
     same = Export.objects.filter(sender=sender, what=what, order=order)
     recent = same.filter(Q(due_at__isnull=False) | Q(created_at__gt=now - SAME_PRESS))
     export = next((export for export in recent if not export.holds_closed_label), None)

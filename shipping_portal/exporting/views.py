@@ -21,10 +21,8 @@ from shipping_portal.exporting.models import Export, ExportPart
 @require_POST
 def pack_proof(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     """Request a proof pack of a parcel that the carrier holds."""
-    mine = Order.objects.for_user(request.user).held().select_related("sender")
-    export = packing.proof_pack(
-        get_object_or_404(mine, uuid=order), by=request.user, now=timezone.now()
-    )
+    found = get_object_or_404(Order.objects.for_user(request.user).held(), uuid=order)
+    export = packing.request_export(request.sender, found, by=request.user, now=timezone.now())
     return redirect("export_progress", export.uuid)
 
 
@@ -32,7 +30,7 @@ def pack_proof(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
 @require_POST
 @reauthentication_required
 def pack_everything(request: MemberRequest) -> HttpResponse:
-    export = packing.request_everything(request.sender, by=request.user, now=timezone.now())
+    export = packing.request_export(request.sender, None, by=request.user, now=timezone.now())
     return redirect("export_progress", export.uuid)
 
 
@@ -97,7 +95,7 @@ def _stream_parts(export: Export) -> Iterator[bytes]:
 
 
 def _file_name(export: Export) -> str:
-    day = export.created_at.astimezone(export.sender.tzinfo).date()
+    day = export.sender.day_of(export.created_at)
     if export.order:
         return f"proof-{export.order.carrier_reference}-{day:%Y-%m-%d}.zip"
     return f"everything-{export.sender.number}-{day:%Y-%m-%d}.zip"

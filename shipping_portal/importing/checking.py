@@ -118,8 +118,8 @@ def priced_before(file: Import, now: dt.datetime) -> dt.date | None:
     ]
     if made_at is None or now - made_at <= dt.timedelta(seconds=settings.QUOTE_SECONDS):
         return None
-    day = made_at.astimezone(file.sender.tzinfo).date()
-    return day if day < now.astimezone(file.sender.tzinfo).date() else None
+    day = file.sender.day_of(made_at)
+    return day if day < file.sender.day_of(now) else None
 
 
 def unpriced(file: Import) -> list[tuple[str, int]]:
@@ -280,5 +280,5 @@ def _tell_why_none(quote: Quote, form: ParcelForm) -> None:
         f"The carrier offers no service for {parcel} to {details.receiver.postcode}. Check weight"
         " and size."
     )
-    for control in (form.weight_name, *form.size_names):
+    for control in form.measure_names:
         form.add_error(control, text)

@@ -14,7 +14,6 @@ from shipping_portal.importing.models import Import, ImportRow
 State = ImportRow.State
 NOT_BOUGHT = (Status.REJECTED, Status.NOT_BOOKED, Status.CANCELLED)
 ANYWAY = "anyway"  # key in a row's corrections
-AT_ONCE = 500
 
 
 def reference_of(row: ImportRow, typed: str) -> str:
@@ -72,16 +71,14 @@ def leave_out(file: Import, states: Collection[str]) -> None:
 def _taken_messages(file: Import, references: list[str]) -> dict[str, str]:
     """Return the message for each number that is booked or waiting to be booked."""
     found = {}
-    for start in range(0, len(references), AT_ONCE):
-        some = references[start : start + AT_ONCE]
-        due = ImportRow.objects.filter(
-            file__sender=file.sender, state=State.DUE, reference__in=some
-        )
-        for reference, name in due.values_list("reference", "file__file_name"):
-            found[reference] = f"Your order number {reference} waits to be booked, from {name}."
-        orders = Order.objects.filter(sender=file.sender, customer_reference__in=some)
-        for order in orders.exclude(status__in=NOT_BOUGHT).order_by("pk"):
-            found[order.customer_reference] = _booked_sentence(order)
+    due = ImportRow.objects.filter(
+        file__sender=file.sender, state=State.DUE, reference__in=references
+    )
+    for reference, name in due.values_list("reference", "file__file_name"):
+        found[reference] = f"Your order number {reference} waits to be booked, from {name}."
+    orders = Order.objects.filter(sender=file.sender, customer_reference__in=references)
+    for order in orders.exclude(status__in=NOT_BOUGHT).order_by("pk"):
+        found[order.customer_reference] = _booked_sentence(order)
     return found
 
 

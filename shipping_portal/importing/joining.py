@@ -65,10 +65,10 @@ def _rows_to_join(file: Import) -> Iterator[ImportRow]:
     """Yield further rows with the row that each joins."""
     heads: dict[str, list[ImportRow]] = defaultdict(list)
     for row in file.rows.order_by("number"):
-        number = _row_value(row, file, "customer_reference")
-        if not number or not _is_whole(row, file):
+        number = _row_value(row, "customer_reference")
+        if not number or not _is_whole(row):
             continue
-        head = _find_head(row, file, heads[number])
+        head = _find_head(row, heads[number])
         if head is None or row.state != State.NEW or row.corrected.get(duplicates.ANYWAY):
             heads[number].append(row)
         else:
@@ -76,42 +76,31 @@ def _rows_to_join(file: Import) -> Iterator[ImportRow]:
             yield row
 
 
-def _find_head(row: ImportRow, file: Import, heads: list[ImportRow]) -> ImportRow | None:
-    where = _address_words(row, file)
+def _find_head(row: ImportRow, heads: list[ImportRow]) -> ImportRow | None:
+    """Return the row whose box this row may be in: of the same size, and not an identical row."""
+    where = _address_words(row)
     if not any(where):
-        return heads[-1] if heads and _fits(row, heads[-1], file) else None
-    return next(
-        (
-            head
-            for head in heads
-            if _address_words(head, file) == where and _may_join(row, head, file)
-        ),
-        None,
-    )
+        return heads[-1] if heads and _fits(row, heads[-1]) else None
+    there = (head for head in heads if _address_words(head) == where)
+    return next((head for head in there if row.cells != head.cells and _fits(row, head)), None)
 
 
-def _may_join(row: ImportRow, head: ImportRow, file: Import) -> bool:
-    """Return whether a row may be in another's box: the same size, and not an identical row."""
-    return row.cells != head.cells and _fits(row, head, file)
-
-
-def _fits(row: ImportRow, head: ImportRow, file: Import) -> bool:
+def _fits(row: ImportRow, head: ImportRow) -> bool:
     """Return whether a row has the same size as the other, or none."""
-    sizes = [{_row_value(one, file, side) for one in (row, head)} - {""} for side in SIZE]
+    sizes = [{_row_value(one, side) for one in (row, head)} - {""} for side in SIZE]
     return all(len(named) < 2 for named in sizes)
 
 
-def _address_words(row: ImportRow, file: Import) -> list[str]:
-    return [" ".join(_row_value(row, file, name).casefold().split()) for name in ADDRESS]
+def _address_words(row: ImportRow) -> list[str]:
+    return [" ".join(_row_value(row, name).casefold().split()) for name in ADDRESS]
 
 
-def _row_value(row: ImportRow, file: Import, name: str) -> str:
+def _row_value(row: ImportRow, name: str) -> str:
     """Return the row's value of a field: corrected, or as typed."""
-    return str(row.corrected.get(name, row.seen(file.columns.get(name))))
+    return str(row.corrected.get(name, row.seen(row.file.columns.get(name))))
 
 
-def _is_whole(row: ImportRow, file: Import) -> bool:
+def _is_whole(row: ImportRow) -> bool:
     """Return whether the row has as many cells as the header; other rows are unreliable."""
-    return len(row.cells) >= len(file.header) and not any(
-        map(str.strip, row.cells[len(file.header) :])
-    )
+    width = len(row.file.header)
+    return len(row.cells) >= width and not any(map(str.strip, row.cells[width:]))

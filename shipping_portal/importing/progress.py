@@ -11,7 +11,7 @@ from django.db.models.fields.json import KT
 
 from orders.drafting.receiver_form import EXTENSION
 from orders.models.quotes import Quote
-from orders.models.statuses import HELD, Status
+from orders.models.statuses import HELD, UNCLEAR_BOOKING, Status
 from shipping_portal.accounts.address.text import normalise_name
 from shipping_portal.accounts.models import Sender
 from shipping_portal.db.keyset import MOST_LISTED
@@ -132,7 +132,7 @@ def counts(file: Import) -> Counts:
         "skipped": Q(state=State.SKIPPED),
         "waiting": Q(state=State.DUE) | submitted & Q(order__status=Status.BOOKING),
         "booked": submitted & Q(order__status__in=[*HELD, Status.CANCELLED]),
-        "unclear": submitted & Q(order__status__in=(Status.UNCONFIRMED, Status.CONFLICT)),
+        "unclear": submitted & Q(order__status__in=UNCLEAR_BOOKING),
         "needs_yes": submitted & Q(order__status=Status.DRAFT),
         "price_increased": (
             submitted & Q(order__status=Status.DRAFT, order__problem__kind="price_rose")

@@ -39,7 +39,7 @@ def find_problems(read: ReadRow) -> Problems:
     }
     for check in CHECKS:
         found |= check(read)
-    return found
+    return found | read.day_problems
 
 
 def _find_numbers_that_a_spreadsheet_changed(read: ReadRow) -> Problems:
@@ -142,11 +142,6 @@ def _find_unread_cells(read: ReadRow) -> Problems:
     )
 
 
-def _find_no_pickup_day(read: ReadRow) -> Problems:
-    """Return the problem if the row's day isn't on offer, or could be several days."""
-    return read.day_problems
-
-
 # If two checks find something at a field, the later one wins.
 CHECKS: tuple[Callable[[ReadRow], Problems], ...] = (
     _find_numbers_that_a_spreadsheet_changed,
@@ -156,7 +151,6 @@ CHECKS: tuple[Callable[[ReadRow], Problems], ...] = (
     _find_two_terms,
     _find_misread_cells,
     _find_unread_cells,
-    _find_no_pickup_day,
 )
 
 

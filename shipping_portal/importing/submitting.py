@@ -22,7 +22,6 @@ from shipping_portal.importing.models import Import, ImportRow
 from shipping_portal.ops.starting import end_if_restored
 
 State = ImportRow.State
-AT_ONCE = 500
 
 
 class MoreIsReady(Exception):
@@ -127,17 +126,12 @@ def _by_offer(
 
 def _make_due(file: Import, press: Press, code: str, day: dt.date | None, quotes: list[int]) -> int:
     """Make a row due by its quote and state: a row that was withdrawn stays as it is."""
-    due = 0
-    for start in range(0, len(quotes), AT_ONCE):
-        rows = file.rows.filter(
-            state__in=ImportRow.READY, quote__in=quotes[start : start + AT_ONCE]
-        )
-        due += rows.update(
-            state=State.DUE,
-            due_at=press.now,
-            **ImportRow.AFRESH,
-            product_code=code,
-            pickup_date=day,
-            booked_by=press.by,
-        )
-    return due
+    rows = file.rows.filter(state__in=ImportRow.READY, quote__in=quotes)
+    return rows.update(
+        state=State.DUE,
+        due_at=press.now,
+        **ImportRow.AFRESH,
+        product_code=code,
+        pickup_date=day,
+        booked_by=press.by,
+    )

@@ -33,6 +33,11 @@ def backoff(tries: int, *, first: float = 1.0, cap: float = 300.0) -> dt.timedel
     return dt.timedelta(seconds=random.uniform(ceiling * 0.1, ceiling))  # noqa: S311
 
 
+def due_index(name: str) -> models.Index:
+    """Return the index by which the sweep finds a table's jobs."""
+    return models.Index(fields=["due_at"], name=name, condition=models.Q(due_at__isnull=False))
+
+
 class Job(models.Model):
     """A job's columns, inherited by the row that the job is about, so both are committed together.
 

@@ -11,6 +11,7 @@ from django.core.checks import CheckMessage, Error, Tags, Warning, register
 
 from shipping_portal.carrier.hosts import is_loopback
 from shipping_portal.db import bucket
+from shipping_portal.ops.deploy_checks import Rule, broken_rules
 
 PACKAGES = ("storages", "boto3")
 LONGEST_PREFIX = 100
@@ -31,6 +32,28 @@ def _has_open_address() -> bool:
     )
 
 
+RULES = (
+    Rule(
+        "portal.E081",
+        lambda: bool(settings.LABEL_BUCKET_KEY) != bool(settings.LABEL_BUCKET_SECRET),
+        "LABEL_BUCKET_KEY and LABEL_BUCKET_SECRET belong together, and one is empty.",
+        "Set both, or neither if the machine's own role may use the bucket.",
+    ),
+    Rule(
+        "portal.E082",
+        _has_open_address,
+        "LABEL_BUCKET_URL isn't an https address, so labels would cross the network in the clear.",
+        "Use https. Only a host of your own network, without a dot, may use http.",
+    ),
+    Rule(
+        "portal.E083",
+        _has_odd_prefix,
+        "LABEL_BUCKET_PREFIX is empty or too long, or begins or ends with a slash or a space.",
+        "Use a short name, like labels.",
+    ),
+)
+
+
 @register(Tags.security)
 def check_bucket(**options: Any) -> Iterable[CheckMessage]:
     """Refuse to start with a bucket that can't store labels."""
@@ -45,25 +68,7 @@ def check_bucket(**options: Any) -> Iterable[CheckMessage]:
             ),
             id="portal.E080",
         )
-    if bool(settings.LABEL_BUCKET_KEY) != bool(settings.LABEL_BUCKET_SECRET):
-        yield Error(
-            "LABEL_BUCKET_KEY and LABEL_BUCKET_SECRET belong together, and one is empty.",
-            hint="Set both, or neither if the machine's own role may use the bucket.",
-            id="portal.E081",
-        )
-    if _has_open_address():
-        yield Error(
-            "LABEL_BUCKET_URL isn't an https address, so labels would cross the network in the"
-            " clear.",
-            hint="Use https. Only a host of your own network, without a dot, may use http.",
-            id="portal.E082",
-        )
-    if _has_odd_prefix():
-        yield Error(
-            "LABEL_BUCKET_PREFIX is empty or too long, or begins or ends with a slash or a space.",
-            hint="Use a short name, like labels.",
-            id="portal.E083",
-        )
+    yield from broken_rules(RULES)
 
 
 @register(Tags.database)

@@ -14,16 +14,16 @@ from orders.calling import carrier_settings
 from orders.calling.carrier_settings import CarrierSettings
 from shipping_portal.carrier.contract import Contract, ContractError
 from shipping_portal.carrier.hosts import base_origin
-from shipping_portal.ops.deploy_checks import SHORTEST_KEY, is_weak
+from shipping_portal.ops.deploy_checks import (
+    SHORTEST_KEY,
+    Rule,
+    broken_rules,
+    is_pretended,
+    is_weak,
+)
 
 NAME = re.compile(r"[A-Z0-9_]+")
 LONGEST_TITLE = 60  # as long as accounts.Sender.default_carrier
-
-
-@register("carrier")
-def check_carrier_address(**options: Any) -> Iterable[CheckMessage]:
-    for configured in carrier_settings.all_settings():
-        yield from _check_address(configured)
 
 
 def _check_address(configured: CarrierSettings) -> Iterator[CheckMessage]:
@@ -37,7 +37,7 @@ def _check_address(configured: CarrierSettings) -> Iterator[CheckMessage]:
     except ValueError as problem:
         yield Error(f"{setting} cannot be used: {problem}", hint="Use https.", id="portal.E002")
         return
-    if origin.loopback and not (settings.DEMO or settings.TESTING):
+    if origin.loopback and not is_pretended():
         yield Error(
             f"{setting} points to this machine.",
             hint="Only the demo (DEMO=1) and tests may use a carrier on a loopback address.",
@@ -124,38 +124,6 @@ def _list_with(name: str) -> str:
     return "SECOND_CARRIER" if name in settings.SECOND_CARRIER else "OLDER_CARRIERS"
 
 
-@register("carrier")
-def check_way_to_the_carrier(**options: Any) -> Iterable[CheckMessage]:
-    for configured in carrier_settings.all_settings():
-        if configured.ca_bundle and not is_bundle(configured.ca_bundle):
-            yield Error(
-                f"{configured.prefix}_CA_BUNDLE is not a certificate file.",
-                hint=(
-                    "Set the path of a PEM file with the authority that signed the carrier's"
-                    " certificate."
-                ),
-                id="portal.E050",
-            )
-    if settings.ALERT_CA_BUNDLE and not is_bundle(settings.ALERT_CA_BUNDLE):
-        yield Error(
-            "ALERT_CA_BUNDLE is not a certificate file.",
-            hint=(
-                "Set the path of a PEM file with the authority that signed your own receiver's"
-                " certificate."
-            ),
-            id="portal.E050",
-        )
-    proxy = settings.CARRIER_PROXY
-    if proxy and not re.fullmatch(r"http://([^@/\s]+@)?[A-Za-z0-9.-]+:\d+", proxy):
-        yield Error(
-            "CARRIER_PROXY is not http://host:port, or http://user:password@host:port.",
-            hint=(
-                "Traffic through it is encrypted to the carrier: the proxy sees only host and port."
-            ),
-            id="portal.E051",
-        )
-
-
 def is_bundle(path: str) -> bool:
     """Return whether a file has trustworthy certificates: an authority's, or a server's own."""
     try:
@@ -164,45 +132,37 @@ def is_bundle(path: str) -> bool:
         return False
 
 
-@register("carrier")
-def check_partner(**options: Any) -> Iterable[CheckMessage]:
-    """Warn about a missing partner_id, which goes with every call, or a missing User-Agent (§4)."""
-    if settings.DEMO or settings.TESTING:
-        return
-    for configured in carrier_settings.all_settings():
-        if not configured.partner_id:
-            yield Error(
-                f"{configured.prefix}_PARTNER_ID is empty.",
-                hint="The carrier's partner manager supplies it.",
-                id="portal.E004",
-            )
-    if not settings.CARRIER_CONTACT:
-        yield Warning(
-            "CARRIER_CONTACT is empty.",
-            hint="Set a mailbox. It goes in the User-Agent, so the carrier can reach you.",
-            id="portal.W001",
+def _check_bundle(configured: CarrierSettings) -> Iterator[CheckMessage]:
+    if configured.ca_bundle and not is_bundle(configured.ca_bundle):
+        yield Error(
+            f"{configured.prefix}_CA_BUNDLE is not a certificate file.",
+            hint=(
+                "Set the path of a PEM file with the authority that signed the carrier's"
+                " certificate."
+            ),
+            id="portal.E050",
         )
 
 
-@register("carrier")
-def check_clients(**options: Any) -> Iterable[CheckMessage]:
-    for configured in carrier_settings.all_settings():
-        try:
-            configured.client_class  # noqa: B018  (raises)
-        except (ImportError, TypeError) as problem:
-            yield Error(
-                f"{configured.prefix}_CLIENT cannot be used: {problem}.",
-                hint=(
-                    "Name a subclass of shipping_portal.carrier.client.Carrier, or leave it empty."
-                ),
-                id="portal.E018",
-            )
+def _check_partner(configured: CarrierSettings) -> Iterator[CheckMessage]:
+    """Refuse a missing partner_id, which goes with every call (§4)."""
+    if not (configured.partner_id or is_pretended()):
+        yield Error(
+            f"{configured.prefix}_PARTNER_ID is empty.",
+            hint="The carrier's partner manager supplies it.",
+            id="portal.E004",
+        )
 
 
-@register("carrier")
-def check_contract(**options: Any) -> Iterable[CheckMessage]:
-    for configured in carrier_settings.all_settings():
-        yield from _check_contract(configured)
+def _check_client(configured: CarrierSettings) -> Iterator[CheckMessage]:
+    try:
+        configured.client_class  # noqa: B018  (raises)
+    except (ImportError, TypeError) as problem:
+        yield Error(
+            f"{configured.prefix}_CLIENT cannot be used: {problem}.",
+            hint="Name a subclass of shipping_portal.carrier.client.Carrier, or leave it empty.",
+            id="portal.E018",
+        )
 
 
 def _check_contract(configured: CarrierSettings) -> Iterator[CheckMessage]:
@@ -212,7 +172,7 @@ def _check_contract(configured: CarrierSettings) -> Iterator[CheckMessage]:
     except ContractError as problem:
         yield Error(str(problem), hint=f"Fix the {setting} file.", id="portal.E005")
         return
-    if contract.link == "none" and not (settings.DEMO or settings.TESTING):
+    if contract.link == "none" and not is_pretended():
         yield Warning(
             'The contract says link = "none", so senders can\'t choose another pickup day'
             " (interface §5). They are asked to contact you, and futile pickups wait in the admin"
@@ -225,50 +185,36 @@ def _check_contract(configured: CarrierSettings) -> Iterator[CheckMessage]:
         )
 
 
-@register("carrier")
-def check_reference_is_named(**options: Any) -> Iterable[CheckMessage]:
+def _check_reference(configured: CarrierSettings) -> Iterator[CheckMessage]:
     """Refuse interface §2.2's placeholder for the reference.
 
     Every paid booking would be unclear.
     """
-    if settings.DEMO or settings.TESTING:
-        return
-    for configured in carrier_settings.all_settings():
-        # reported by check_contract and check_clients
-        with suppress(ContractError, ImportError, TypeError):
-            yield from _names_of_the_reference(configured)
+    # reported by _check_contract and _check_client
+    with suppress(ContractError, ImportError, TypeError):
+        configured.contract  # noqa: B018  (raises what _check_contract tells)
+        named = {**configured.client_class.points, **Contract.overrides(configured.contract_file)}
+        missing = [name for name in ("reference", "event_reference") if name not in named]
+        if missing and not is_pretended():
+            yield Error(
+                f"The contract file doesn't name {' and '.join(missing)}, a placeholder in the"
+                " interface document. Without the real name, no booking reply or scan can be read.",
+                hint=(
+                    "Ask the carrier for the field's name, and add it to the"
+                    f" {configured.prefix}_CONTRACT file."
+                ),
+                id="portal.E012",
+            )
 
 
-def _names_of_the_reference(configured: CarrierSettings) -> Iterator[CheckMessage]:
-    configured.contract  # noqa: B018  (raises what check_contract tells)
-    named = {**configured.client_class.points, **Contract.overrides(configured.contract_file)}
-    missing = [name for name in ("reference", "event_reference") if name not in named]
-    if missing:
-        yield Error(
-            f"The contract file doesn't name {' and '.join(missing)}, a placeholder in the"
-            " interface document. Without the real name, no booking reply or scan can be read.",
-            hint=(
-                "Ask the carrier for the field's name, and add it to the"
-                f" {configured.prefix}_CONTRACT file."
-            ),
-            id="portal.E012",
-        )
-
-
-@register(Tags.security)
-def check_webhook_secrets(**options: Any) -> Iterable[CheckMessage]:
-    for configured in carrier_settings.all_settings():
-        yield from _webhook_secrets(configured)
-
-
-def _webhook_secrets(configured: CarrierSettings) -> Iterator[CheckMessage]:
+def _check_webhook_secrets(configured: CarrierSettings) -> Iterator[CheckMessage]:
     if not (configured.webhook_secrets or configured.is_closed or settings.TESTING):
         yield Error(
             f"{configured.secrets_setting} is empty, so no scans can be received.",
             hint="Set user:secret. `openssl rand -hex 24` makes a good secret.",
             id="portal.E006",
         )
-    with suppress(ImportError, TypeError):  # reported by check_clients
+    with suppress(ImportError, TypeError):  # reported by _check_client
         yield from _webhook_key(configured)
     for number, pair in enumerate(configured.webhook_secrets, start=1):
         user, _, secret = pair.partition(":")
@@ -282,8 +228,7 @@ def _webhook_secrets(configured: CarrierSettings) -> Iterator[CheckMessage]:
 
 
 def _webhook_key(configured: CarrierSettings) -> Iterator[CheckMessage]:
-    is_pretended = settings.DEMO or settings.TESTING
-    is_needed = configured.signs_webhooks and not (configured.is_closed or is_pretended)
+    is_needed = configured.signs_webhooks and not (configured.is_closed or is_pretended())
     if is_needed and is_weak(configured.webhook_key):
         yield Error(
             f"{configured.prefix}_WEBHOOK_KEY is empty or too short, so each webhook is refused:"
@@ -293,33 +238,84 @@ def _webhook_key(configured: CarrierSettings) -> Iterator[CheckMessage]:
         )
 
 
+ACCOUNT_CHECKS = (
+    _check_address,
+    _check_bundle,
+    _check_partner,
+    _check_client,
+    _check_contract,
+    _check_reference,
+    _check_webhook_secrets,
+)
+
+
+@register("carrier")
+def check_accounts(**options: Any) -> Iterable[CheckMessage]:
+    """Check the settings and the contract of each carrier account."""
+    for configured in carrier_settings.all_settings():
+        for check in ACCOUNT_CHECKS:
+            yield from check(configured)
+
+
 SIGN_UP_MODES = ("open", "first_limit", "approve", "invited")
 
 
-@register(Tags.security)
-def check_restore_mark(**options: Any) -> Iterable[CheckMessage]:
-    if not (settings.RESTORE_MARK_FILE or settings.DEMO or settings.TESTING):
-        yield Warning(
-            "RESTORE_MARK_FILE is empty, so a restored snapshot or SQLite file can't be"
-            " recognised.",
-            hint=(
-                "Set a file outside the database, and run `manage.py backup_taken` after each"
-                " backup."
-            ),
-            id="portal.W010",
-        )
+RULES = (
+    Rule(
+        "portal.E016",
+        lambda: not settings.ENCRYPTION_KEYS or any(map(is_weak, settings.ENCRYPTION_KEYS)),
+        f"ENCRYPTION_KEYS is empty, or one of them has fewer than {SHORTEST_KEY} random"
+        " characters.",
+        "`openssl rand -hex 32` makes a good one. Keep a copy outside the database backups.",
+    ),
+    Rule(
+        "portal.W001",
+        lambda: not settings.CARRIER_CONTACT,
+        "CARRIER_CONTACT is empty.",
+        "Set a mailbox. It goes in the User-Agent, so the carrier can reach you.",
+    ),
+    Rule(
+        "portal.W010",
+        lambda: not settings.RESTORE_MARK_FILE,
+        "RESTORE_MARK_FILE is empty, so a restored snapshot or SQLite file can't be recognised.",
+        "Set a file outside the database, and run `manage.py backup_taken` after each backup.",
+    ),
+    Rule(
+        "portal.W011",
+        lambda: not settings.ERASED_FILE,
+        "ERASED_FILE is empty, so restoring a backup brings back erased people.",
+        "Set a file outside the database, next to RESTORE_MARK_FILE, and keep a copy of it.",
+    ),
+)
+PROXY = re.compile(r"http://([^@/\s]+@)?[A-Za-z0-9.-]+:\d+")
+RULES_OF_THE_DEMO_TOO = (
+    Rule(
+        "portal.E050",
+        lambda: bool(settings.ALERT_CA_BUNDLE) and not is_bundle(settings.ALERT_CA_BUNDLE),
+        "ALERT_CA_BUNDLE is not a certificate file.",
+        "Set the path of a PEM file with the authority that signed your own receiver's"
+        " certificate.",
+    ),
+    Rule(
+        "portal.E051",
+        lambda: bool(settings.CARRIER_PROXY) and not PROXY.fullmatch(settings.CARRIER_PROXY),
+        "CARRIER_PROXY is not http://host:port, or http://user:password@host:port.",
+        "Traffic through it is encrypted to the carrier: the proxy sees only host and port.",
+    ),
+    Rule(
+        "portal.E009",
+        lambda: settings.SIGN_UP not in SIGN_UP_MODES,
+        "SIGN_UP is none of the ways to sign up.",
+        f"Use one of {', '.join(SIGN_UP_MODES)}.",
+    ),
+)
 
 
 @register(Tags.security)
-def check_erased_file(**options: Any) -> Iterable[CheckMessage]:
-    if not (settings.ERASED_FILE or settings.DEMO or settings.TESTING):
-        yield Warning(
-            "ERASED_FILE is empty, so restoring a backup brings back erased people.",
-            hint=(
-                "Set a file outside the database, next to RESTORE_MARK_FILE, and keep a copy of it."
-            ),
-            id="portal.W011",
-        )
+def check_settings(**options: Any) -> Iterable[CheckMessage]:
+    yield from broken_rules(RULES_OF_THE_DEMO_TOO)
+    if not is_pretended():
+        yield from broken_rules(RULES)
 
 
 @register(Tags.files)
@@ -335,16 +331,6 @@ def check_reports_folder(**options: Any) -> Iterable[CheckMessage]:
                 " folders."
             ),
             id="portal.W012",
-        )
-
-
-@register(Tags.security)
-def check_sign_up(**options: Any) -> Iterable[CheckMessage]:
-    if settings.SIGN_UP not in SIGN_UP_MODES:
-        yield Error(
-            f"SIGN_UP is {settings.SIGN_UP!r}.",
-            hint=f"Use one of {', '.join(SIGN_UP_MODES)}.",
-            id="portal.E009",
         )
 
 

@@ -36,6 +36,27 @@ class Rule:
     text: str
     hint: str
 
+    def message(self) -> CheckMessage:
+        """Return the message: a warning if the id begins with W, else an error."""
+        kind = Warning if self.id.startswith("portal.W") else Error
+        accepting = (
+            f" Or accept it in ACCEPTED_RISKS: {ACCEPTABLE[self.id]}"
+            if self.id in ACCEPTABLE
+            else ""
+        )
+        return kind(self.text, hint=self.hint + accepting, id=self.id)
+
+
+def broken_rules(rules: Iterable[Rule]) -> Iterator[CheckMessage]:
+    """Yield the message of each broken rule whose risk wasn't accepted."""
+    accepted = ACCEPTABLE.keys() & set(settings.ACCEPTED_RISKS)
+    return (rule.message() for rule in rules if rule.id not in accepted and rule.is_broken())
+
+
+def is_pretended() -> bool:
+    """Return whether this is the demo or a test run, which need no real carrier or people."""
+    return settings.DEMO or settings.TESTING
+
 
 def is_weak(secret: str) -> bool:
     """Return whether a secret is too short, or so uniform that somebody must have typed it."""
@@ -167,20 +188,13 @@ RULES = (
 
 @register(Tags.security, deploy=True)
 def check_installation(**options: Any) -> Iterable[CheckMessage]:
-    for rule in () if settings.DEMO or settings.TESTING else RULES:
-        if rule.is_broken() and rule.id not in settings.ACCEPTED_RISKS:
-            accepting = (
-                " Or accept it in ACCEPTED_RISKS: " + ACCEPTABLE[rule.id]
-                if rule.id in ACCEPTABLE
-                else ""
-            )
-            yield Error(rule.text, hint=f"{rule.hint}{accepting}", id=rule.id)
+    return () if is_pretended() else broken_rules(RULES)
 
 
 @register(Tags.security, deploy=True)
 def check_receivers_of_alerts(**options: Any) -> Iterable[CheckMessage]:
     """Refuse an address that no alert would ever be sent to, resolving its name now."""
-    if settings.DEMO or settings.TESTING:
+    if is_pretended():
         return
     for name in ("ALERT_WEBHOOK_URL", "HEARTBEAT_URL"):
         url = getattr(settings, name)
@@ -223,7 +237,7 @@ def check_broker_answers(**options: Any) -> Iterable[CheckMessage]:
 @register(Tags.security, deploy=True)
 def check_alerts_reach_somebody(**options: Any) -> Iterable[CheckMessage]:
     is_alerting = settings.ALERT_EMAILS or settings.ALERT_WEBHOOK_URL
-    if not (settings.DEMO or settings.TESTING or (is_alerting and settings.HEARTBEAT_URL)):
+    if not (is_pretended() or (is_alerting and settings.HEARTBEAT_URL)):
         yield Warning(
             (
                 "No one is alerted when something needs attention: ALERT_EMAILS and"
@@ -248,21 +262,6 @@ def check_no_demo_in_public(**options: Any) -> Iterable[CheckMessage]:
             f"{' and '.join(on)} is set on a public SITE_URL.",
             hint="Remove it from the environment: it lets anyone log in as the demo operator.",
             id="portal.E033",
-        )
-
-
-@register(Tags.security)
-def check_encryption_keys(**options: Any) -> Iterable[CheckMessage]:
-    if settings.DEMO or settings.TESTING:
-        return
-    if not settings.ENCRYPTION_KEYS or any(map(is_weak, settings.ENCRYPTION_KEYS)):
-        yield Error(
-            f"ENCRYPTION_KEYS is empty, or one of them has fewer than {SHORTEST_KEY} random"
-            " characters.",
-            hint=(
-                "`openssl rand -hex 32` makes a good one. Keep a copy outside the database backups."
-            ),
-            id="portal.E016",
         )
 
 

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterable, Mapping
 
 from django.conf import settings
-from django.core.checks import CheckMessage, Error, Tags, Warning, register
+from django.core.checks import CheckMessage, Tags, register
 
 from shipping_portal.accounts.adminkit.permissions import GROUPS
 from shipping_portal.accounts.login import openid
 from shipping_portal.accounts.models import Role, Sender
 from shipping_portal.ops.checks import is_bundle
-from shipping_portal.ops.deploy_checks import Rule
+from shipping_portal.ops.deploy_checks import Rule, broken_rules
 
 SECRET_CHARACTERS = 16
 
@@ -119,18 +119,16 @@ RULES = (
         "SSO_CA_BUNDLE is not a certificate file.",
         "Set the path of a PEM file with the authority that signed the issuer's certificate.",
     ),
+    Rule(
+        "portal.W040",
+        _when_on(lambda: not (settings.LOCAL_PASSWORDS or settings.SSO_STAFF_CLAIM)),
+        "LOCAL_PASSWORDS is off and SSO_STAFF_CLAIM is empty, so no operator can log in but a"
+        " superuser by `manage.py break_glass`.",
+        "Set SSO_STAFF_CLAIM and SSO_STAFF_GROUPS.",
+    ),
 )
 
 
 @register(Tags.security)
 def check_sign_on(**options: object) -> Iterable[CheckMessage]:
-    for rule in RULES:
-        if rule.is_broken():
-            yield Error(rule.text, hint=rule.hint, id=rule.id)
-    if openid.is_on() and not (settings.LOCAL_PASSWORDS or settings.SSO_STAFF_CLAIM):
-        yield Warning(
-            "LOCAL_PASSWORDS is off and SSO_STAFF_CLAIM is empty, so no operator can log in but a"
-            " superuser by `manage.py break_glass`.",
-            hint="Set SSO_STAFF_CLAIM and SSO_STAFF_GROUPS.",
-            id="portal.W040",
-        )
+    return broken_rules(RULES)

@@ -11,11 +11,10 @@ from shipping_portal.billing.models import ChargeKind, round_cents
 from shipping_portal.billing.pages import statements
 from shipping_portal.reports.figures import Cell, Chart, ChartLine, Mark, Section
 from shipping_portal.reports.spans import Span
-from shipping_portal.reports.spend import NOTE, PART_OF, PARTS, TONES
+from shipping_portal.reports.spend import NOTE, PART_OF, PARTS, TONES, Sums, spend_row
 
 NAME = "Spend by carrier"
 NOTHING = "No charge was posted in these weeks."
-Sums = dict[str, Decimal]
 
 
 def carrier_section(user: User, sender: Sender, span: Span) -> Section | None:
@@ -23,36 +22,24 @@ def carrier_section(user: User, sender: Sender, span: Span) -> Section | None:
     titles = gateway.carrier_titles()
     if not titles:
         return None
-    sums: dict[tuple[int, str], Sums] = defaultdict(lambda: defaultdict(Decimal))
+    sums: dict[tuple[int, str], Sums] = defaultdict(Sums)
     lines = statements.lines_of(user, sender).filter(week__gte=span.first, week__lte=span.last)
     grouped = lines.order_by().values_list("account", "currency", "kind")
     for account, currency, kind, amount in grouped.annotate(amount=Sum("amount")):
-        sums[account, currency][PART_OF[ChargeKind(kind)]] += round_cents(amount)
+        sums[account, currency].parts[PART_OF[ChargeKind(kind)]] += round_cents(amount)
     named = {
-        (titles.get(account, "Another carrier"), currency): parts
-        for (account, currency), parts in sorted(sums.items())
+        (titles.get(account, "Another carrier"), currency): its
+        for (account, currency), its in sorted(sums.items(), key=lambda item: item[0])
     }
-    rows = [
-        [Cell.of(name), Cell.of(currency), *_cells(parts, currency)]
-        for (name, currency), parts in named.items()
-    ]
+    rows = [spend_row(name, currency, its) for (name, currency), its in named.items()]
     charts = [_chart(named, currency) for currency in sorted({one for _, one in named})]
     heads = ["Carrier", "Currency", *PARTS, "Total"]
     return Section("carriers", NAME, NAME, [], NOTE, NOTHING, heads, rows, charts)
 
 
-def _cells(parts: Sums, currency: str) -> list[Cell]:
-    amounts = [parts.get(part, Decimal(0)) for part in PARTS]
-    return [Cell.money(amount, currency) for amount in (*amounts, sum(amounts, Decimal(0)))]
-
-
 def _chart(named: dict[tuple[str, str], Sums], currency: str) -> Chart:
     """Return a bar for each carrier, of its total."""
-    totals = {
-        name: sum(parts.values(), Decimal(0))
-        for (name, one), parts in named.items()
-        if one == currency
-    }
+    totals = {name: its.net for (name, one), its in named.items() if one == currency}
     most = max(*totals.values(), Decimal(1))
     lines = []
     for name, total in totals.items():

@@ -36,7 +36,7 @@ DAILY = 100  # senders fully recounted each time: 28,800 a day
 def count_due_days(counting: Counting) -> None:
     """Count the last days of a sender, or all of them if due, some weeks at once."""
     sender, now, last = counting.sender, timezone.now(), counting.all_counted_at
-    today = now.astimezone(sender.tzinfo).date()
+    today = sender.day_of(now)
     is_in_full = last is None or last <= now - A_DAY or counting.zone != sender.zone
     first = _first_day(sender, today) if is_in_full else today - LATELY
     for days in _in_parts(first, today, sender):

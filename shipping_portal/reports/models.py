@@ -1,10 +1,9 @@
 """Each sender's daily figures, counted from parcels, so that no page reads them one by one."""
 
 from django.db import models
-from django.db.models import Q
 
 from shipping_portal.accounts.models import OwnedQuerySet
-from shipping_portal.jobs.models import Job
+from shipping_portal.jobs.models import Job, due_index
 
 
 class Counting(Job):
@@ -17,9 +16,7 @@ class Counting(Job):
 
     class Meta:
         indexes = [
-            models.Index(
-                fields=["due_at"], name="countings_owed", condition=Q(due_at__isnull=False)
-            ),
+            due_index("countings_owed"),
             models.Index(fields=["all_counted_at"], name="countings_by_age"),
         ]
 

@@ -35,7 +35,7 @@ def promise_outcome(one: Delivered) -> str:
 
 
 def promise_section(
-    now: Counter[str], before: Counter[str], late_now: int, span: Span, *, returns: int = 0
+    now: Counter[str], before: Counter[str], late_now: int, span: Span, *, returns: int
 ) -> Section:
     """Build the section; `late_now` counts parcels still on the way after their last day.
 

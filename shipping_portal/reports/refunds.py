@@ -136,19 +136,16 @@ class Claims:
         if order.progress == Progress.LOST:
             return (
                 "Lost",
-                f"The carrier reported it lost on {self._date(self._day(order.progress_at))}.",
+                f"The carrier reported it lost on {self._date(order.progress_at)}.",
             )
         if order.progress == Progress.DAMAGED:
             return (
                 "Damaged",
-                f"The carrier reported damage on {self._date(self._day(order.progress_at))}.",
+                f"The carrier reported damage on {self._date(order.progress_at)}.",
             )
         return self.stuck.get(order.pk) or (
             "Late",
-            (
-                f"Delivered on {self._date(self._day(order.progress_at))}; due by"
-                f" {self._date(order.eta_to)}."
-            ),
+            (f"Delivered on {self._date(order.progress_at)}; due by {self._date(order.eta_to)}."),
         )
 
     def _missed_by_scans(self) -> dict[int, int]:
@@ -201,7 +198,7 @@ class Claims:
         return self.scope.today > places.business_days(*where, after=day, count=count)[-1]
 
     def _day(self, at: Any) -> dt.date:
-        return at.astimezone(self.scope.sender.tzinfo).date()
+        return self.scope.sender.day_of(at)
 
     def _date(self, day: dt.date | None) -> str:
         return local_date(day, self.scope.sender)

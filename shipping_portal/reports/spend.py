@@ -121,9 +121,9 @@ def spend_section(
     charts, rows, remarks = [], [], []
     for spend in found:
         weeks = {_bar_name(bar, sender, span): sums for bar, sums in spend.bars.items()}
-        rows += [_spend_row(name, spend.currency, sums) for name, sums in weeks.items()]
-        rows.append(_spend_row("All these weeks", spend.currency, spend.total))
-        rows.append(_spend_row("The weeks before", spend.currency, spend.before))
+        rows += [spend_row(name, spend.currency, sums) for name, sums in weeks.items()]
+        rows.append(spend_row("All these weeks", spend.currency, spend.total))
+        rows.append(spend_row("The weeks before", spend.currency, spend.before))
         remarks.append(_write_remark(spend, span))
         if weeks:
             days = [_day_in_words(bar, sender) for bar in spend.bars]
@@ -152,7 +152,8 @@ def _day_in_words(monday: dt.date, sender: Sender) -> str:
     return f"{monday:%b} {monday.day}" if sender.country == "US" else f"{monday.day} {monday:%b}"
 
 
-def _spend_row(name: str, currency: str, sums: Sums) -> list[Cell]:
+def spend_row(name: str, currency: str, sums: Sums) -> list[Cell]:
+    """Return a row of the table: a name, and the amount of each part."""
     amounts = [sums.parts.get(part, Decimal(0)) for part in PARTS]
     return [
         Cell.of(name),

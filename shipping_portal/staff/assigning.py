@@ -10,6 +10,7 @@ from typing import Any
 from django.db.models import Prefetch, Q
 
 from orders.models import BookingAttempt, Order
+from orders.models.statuses import UNCLEAR_BOOKING
 from shipping_portal.accounts.adminkit.actions import audited
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.billing.admin import charges
@@ -17,7 +18,6 @@ from shipping_portal.billing.charges import matching
 from shipping_portal.billing.models import Charge
 from shipping_portal.carrier.naming import Names
 from shipping_portal.refused import Refused
-from shipping_portal.staff.resolution.case import UNCLEAR
 from shipping_portal.staff.resolution.matches import EARLIER, LATER
 from shipping_portal.staff.resolution.verifying import (
     CLOCKS,
@@ -134,7 +134,7 @@ def _make_line(parts: list[Charge]) -> Line:
 def _unclear_bookings(lines: Collection[Line]) -> list[Any]:
     """Return the unclear bookings at the accounts of these lines."""
     accounts = {line.charge.account_id for line in lines}
-    orders = with_sendings(Order.objects.filter(status__in=UNCLEAR, account__in=accounts))
+    orders = with_sendings(Order.objects.filter(status__in=UNCLEAR_BOOKING, account__in=accounts))
     seen = Prefetch(
         "attempts",
         BookingAttempt.objects.exclude(seen_reference="").only("order_id", "seen_reference"),

@@ -25,7 +25,7 @@ from orders.models import (
     OrderChange,
 )
 from orders.models.account import FAULT_COUNTS, PAUSABLE
-from orders.models.statuses import Progress, Status
+from orders.models.statuses import UNCLEAR_BOOKING, Progress, Status
 from shipping_portal.accounts.address.countries import STATES
 from shipping_portal.accounts.adminkit.queues import (
     AT_ONCE,
@@ -52,7 +52,6 @@ EASTERNMOST = dt.timedelta(hours=14)  # in UTC, where a day begins and ends firs
 STUCK_AFTER = dt.timedelta(minutes=10)
 REFUND_TAKES = dt.timedelta(days=30)
 UNCLEAR_TERM = dt.timedelta(hours=2)
-CASES = (Status.UNCONFIRMED, Status.CONFLICT)  # statuses, and the names of their queues
 
 
 def unconfirmed_long(now: dt.datetime) -> Q:
@@ -337,9 +336,11 @@ def _weeks_ago(now: dt.datetime) -> dt.date:
 
 def undecided_since() -> Coalesce:
     """Return when an order became undecided, or else when it was created."""
-    became = OrderChange.objects.filter(order=OuterRef("pk"), new__in=CASES).exclude(old__in=CASES)
+    became = OrderChange.objects.filter(order=OuterRef("pk"), new__in=UNCLEAR_BOOKING).exclude(
+        old__in=UNCLEAR_BOOKING
+    )
     last = Subquery(became.order_by("-pk").values("at")[:1])
-    return Coalesce(Case(When(status__in=CASES, then=last)), F("created_at"))
+    return Coalesce(Case(When(status__in=UNCLEAR_BOOKING, then=last)), F("created_at"))
 
 
 def held_accounts(now: dt.datetime) -> list[CarrierAccount]:

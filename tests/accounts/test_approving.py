@@ -190,9 +190,9 @@ def test_an_approval_is_audited_and_emailed_to_the_accounts_members(
 
 def test_two_operators_at_once_approve_an_account_once(quill: Sender, alice: User, sam: User) -> None:
     Sender.objects.update(approved_at=None)
-    signing_up.approve_account(quill, by=sam, note=REASON, now=timezone.now())
+    signing_up.approve_account(quill, by=sam, reason=REASON, now=timezone.now())
     with pytest.raises(Refused):
-        signing_up.approve_account(quill, by=sam, note=REASON, now=timezone.now())
+        signing_up.approve_account(quill, by=sam, reason=REASON, now=timezone.now())
     assert Audit.objects.count() == 1
 
 
@@ -209,8 +209,8 @@ def test_a_declined_account_is_off_the_queue_until_it_is_reinstated(
     assert staff.post(act(quill, "approve"), {"reason": REASON}).status_code == 409
     quill.refresh_from_db()
     with pytest.raises(Refused):
-        signing_up.approve_account(quill, by=sam, note=REASON, now=timezone.now())
-    quill.reinstate(by=sam, reason=REASON, at=timezone.now())
+        signing_up.approve_account(quill, by=sam, reason=REASON, now=timezone.now())
+    quill.reinstate(by=sam, reason=REASON, now=timezone.now())
     assert quill.approved_at is None
 
 
@@ -228,14 +228,14 @@ def test_those_who_may_suspend_may_approve_and_decline(quill: Sender, visit: Any
 
 def test_a_mode_that_does_not_exist_is_named(settings: Any) -> None:
     assert set(checks.SIGN_UP_MODES) == set(UNTIL_APPROVED)
-    assert list(checks.check_sign_up()) == []
+    assert list(checks.check_settings()) == []
     settings.SIGN_UP = "maybe"
-    assert [message.id for message in checks.check_sign_up()] == ["portal.E009"]
+    assert [message.id for message in checks.check_settings()] == ["portal.E009"]
 
 
 def test_approving_one_account_does_not_approve_another(quill: Sender, alice: User, bob: User, sam: User) -> None:
     Sender.objects.update(approved_at=None)
-    signing_up.approve_account(quill, by=sam, note=REASON, now=timezone.now())
+    signing_up.approve_account(quill, by=sam, reason=REASON, now=timezone.now())
     assert list(Sender.objects.filter(approved_at=None)) == [bob.membership.sender]
     assert [notice.user for notice in Notification.objects.all()] == [alice]
 

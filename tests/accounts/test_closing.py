@@ -155,7 +155,7 @@ def test_an_account_that_was_erased_is_erased_again_after_a_restore(
 
 def test_an_operator_can_reopen_a_closed_account_until_it_is_erased(quill: Sender, alice: User, sam: User) -> None:
     close(quill, alice)
-    quill.reinstate(by=sam, reason="the owner changed their mind", at=timezone.now())
+    quill.reinstate(by=sam, reason="the owner changed their mind", now=timezone.now())
     assert not quill.is_suspended
     assert quill.closed_at is None
     retention.purge(timezone.now() + PAST)

@@ -278,7 +278,7 @@ def test_a_suspended_account_can_read_but_not_book(
     kept = hers.book(quote, "before")
     order = factories.order(quill, alice, status="booked")
     factories.stored_label(order)
-    quill.suspend(by=sam, category="terms", text="Unpaid bill.", note="", at=now)
+    quill.suspend(by=sam, category="terms", text="Unpaid bill.", note="", now=now)
     for answer in (hers.post("/quotes", PARCEL), hers.book(quote, "after")):
         assert problem(answer) == (403, "suspended")
         assert answer.json()["detail"] == "Unpaid bill."

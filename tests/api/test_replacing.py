@@ -109,7 +109,7 @@ def test_an_old_price_cancels_nothing(hers: Program, booked: Order) -> None:
 
 def test_a_suspended_account_replaces_nothing(hers: Program, booked: Order, quill: Sender, sam: User) -> None:
     prices = hers.quote(receiver_line1=STREET)
-    quill.suspend(by=sam, category="terms", text="Unpaid bill.", note="", at=timezone.now())
+    quill.suspend(by=sam, category="terms", text="Unpaid bill.", note="", now=timezone.now())
     assert problem(replace(hers, booked, prices, "fix")) == (403, "suspended")
 
 

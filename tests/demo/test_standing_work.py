@@ -98,5 +98,5 @@ def test_the_dispute_is_answered(operator: User) -> None:
 
 def test_the_account_is_approved(operator: User) -> None:
     waiting = Sender.objects.get(approved_at=None)
-    signing_up.approve_account(waiting, by=operator, note="Its site sells what it says.", now=timezone.now())
+    signing_up.approve_account(waiting, by=operator, reason="Its site sells what it says.", now=timezone.now())
     assert "sender-waiting" not in standing()

@@ -388,7 +388,7 @@ def test_a_suspended_sender_books_nothing_and_unsent_bookings_stop(
     submitted: Submit, carrier: SandboxCarrier, quill: Sender, alice: User, sam: User
 ) -> None:
     order = submitted()
-    quill.suspend(by=sam, category="terms", text="Terms review", note="", at=timezone.now())
+    quill.suspend(by=sam, category="terms", text="Terms review", note="", now=timezone.now())
     work(order)
     assert (order.status, order.problem["kind"]) == ("draft", "suspended")
     assert carrier.ledger("booked") == []
@@ -403,7 +403,7 @@ def test_a_suspension_during_the_price_check_stops_the_booking_before_it_is_sent
     Order.objects.update(quoted_at=timezone.now() - dt.timedelta(hours=1))
 
     def meanwhile(order: Order, client: Any) -> verdict.Go:
-        Sender.objects.get().suspend(by=sam, category="terms", text="Terms review", note="", at=timezone.now())
+        Sender.objects.get().suspend(by=sam, category="terms", text="Terms review", note="", now=timezone.now())
         return verdict.Go()
 
     monkeypatch.setattr(asking, "ask_again", meanwhile)
@@ -436,9 +436,9 @@ def test_a_worker_that_slept_through_a_suspension_returns_no_order(
     submitted: Submit, carrier: SandboxCarrier, quill: Sender, sam: User
 ) -> None:
     order = submitted()
-    quill.suspend(by=sam, category="terms", text="Terms review", note="", at=timezone.now())
+    quill.suspend(by=sam, category="terms", text="Terms review", note="", now=timezone.now())
     row = bookings.process_booking.due(timezone.now()).get(pk=order.pk)
-    quill.reinstate(by=sam, reason="resolved", at=timezone.now())
+    quill.reinstate(by=sam, reason="resolved", now=timezone.now())
     assert row.claim()
     bookings.process_booking.work(row)
     assert Order.objects.get().status == "booked"

@@ -130,7 +130,7 @@ def test_replacing_cancels_nothing_that_could_not_be_booked_again(
 @pytest.mark.parametrize("mode", BOOKS)
 def test_an_approved_account_books_in_every_mode(new: Sender, alice: User, sam: User, settings: Any, mode: str) -> None:
     settings.SIGN_UP = mode
-    signing_up.approve_account(new, by=sam, note="known to us", now=timezone.now())
+    signing_up.approve_account(new, by=sam, reason="known to us", now=timezone.now())
     for _ in range(6):
         press(new, alice)
     assert Order.objects.count() == 6
@@ -180,7 +180,7 @@ def test_an_approval_in_the_meantime_allows_the_booking(new: Sender, alice: User
         press(new, alice)
     read_before = Sender.objects.get(pk=new.pk)
     press(new, alice)
-    signing_up.approve_account(Sender.objects.get(pk=new.pk), by=sam, note="known to us", now=timezone.now())
+    signing_up.approve_account(Sender.objects.get(pk=new.pk), by=sam, reason="known to us", now=timezone.now())
     press_at(factories.quote(read_before, alice), alice, timezone.now())
     assert Order.objects.count() == 6
 
@@ -214,7 +214,7 @@ def test_a_banner_says_what_a_new_account_may_do(
         shown = text(page.get(address))
         assert words in shown
         assert ("account is" in shown) is bool(words)
-    new.suspend(by=sam, category="terms", text="We don't know you.", note="", at=timezone.now())
+    new.suspend(by=sam, category="terms", text="We don't know you.", note="", now=timezone.now())
     shown = text(page.get("/today/"))
     assert "We don't know you." in shown
     assert not words or words not in shown

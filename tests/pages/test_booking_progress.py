@@ -172,11 +172,11 @@ def test_a_booking_stopped_by_a_suspension_says_why_and_later_that_it_is_lifted(
     page: Client, order: Callable[..., Order], quill: Sender, sam: User
 ) -> None:
     made = order(status="draft", problem={"kind": "suspended", "text": "Unpaid bill."})
-    quill.suspend(by=sam, category="terms", text="Unpaid bill.", note="", at=timezone.now())
+    quill.suspend(by=sam, category="terms", text="Unpaid bill.", note="", now=timezone.now())
     during = text(page.get(f"/parcels/{made.uuid}/booking/"))
     assert "Unpaid bill. Nothing was sent to the carrier" in during
     assert "Choose again" not in during
-    quill.reinstate(by=sam, reason="the bill is paid", at=timezone.now())
+    quill.reinstate(by=sam, reason="the bill is paid", now=timezone.now())
     after = text(page.get(f"/parcels/{made.uuid}/booking/"))
     assert "Booking is on again for this account. Nothing was sent to the carrier" in after
     assert "Choose again" in after
@@ -187,6 +187,6 @@ def test_a_suspended_sender_who_agrees_books_nothing(
     page: Client, order: Callable[..., Order], quill: Sender, sam: User
 ) -> None:
     made = order(status="draft", problem=ROSE)
-    quill.suspend(by=sam, category="terms", text="Unpaid bill.", note="-", at=timezone.now())
+    quill.suspend(by=sam, category="terms", text="Unpaid bill.", note="-", now=timezone.now())
     assert page.post(f"/parcels/{made.uuid}/confirm/", {"agreed": "9.40 AUD"}).status_code == 403
     assert Order.objects.get().status == "draft"

@@ -118,7 +118,7 @@ def test_an_order_that_is_not_booked_is_not_cancelled(page: Client, quill: Sende
 
 
 def test_a_suspended_sender_still_cancels(page: Client, order: Order, quill: Sender, sam: User) -> None:
-    quill.suspend(by=sam, category="terms", text="Unpaid bill.", note="-", at=timezone.now())
+    quill.suspend(by=sam, category="terms", text="Unpaid bill.", note="-", now=timezone.now())
     assert page.post(f"/parcels/{order.uuid}/cancel/", {"need": "not_sending"}).status_code == 302
 
 

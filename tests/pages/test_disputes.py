@@ -172,7 +172,7 @@ def test_a_dispute_that_is_too_long_keeps_every_word(page: Client, charge: Charg
 
 
 def test_a_suspended_sender_may_dispute_a_charge(page: Client, charge: Charge, quill: Sender, sam: User) -> None:
-    quill.suspend(by=sam, category="terms", text="Unpaid bill.", note="-", at=timezone.now())
+    quill.suspend(by=sam, category="terms", text="Unpaid bill.", note="-", now=timezone.now())
     page.post(f"/billing/charges/wrong/?line={charge.pk}", {"text": "Wrong"})
     assert Dispute.objects.count() == 1
 

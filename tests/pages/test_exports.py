@@ -34,7 +34,7 @@ def order(quill: Sender, alice: User) -> Order:
 
 
 def test_the_page_says_when_packing_started_again(order: Order, alice: User, visit: Visit) -> None:
-    export = packing.proof_pack(order, by=alice, now=timezone.now())
+    export = packing.request_export(order.sender, order, by=alice, now=timezone.now())
     for is_said in (False, True):
         assert export.claim()
         packing._drop_earlier_parts(Lease(export))  # and its worker dies
@@ -167,7 +167,7 @@ def test_a_parcel_the_carrier_never_had_has_no_proof_pack(quill: Sender, alice: 
 def test_a_suspended_sender_can_export_everything(
     order: Order, quill: Sender, alice: User, sam: User, visit: Visit
 ) -> None:
-    quill.suspend(by=sam, category="terms", text="Unpaid bill.", note="-", at=timezone.now())
+    quill.suspend(by=sam, category="terms", text="Unpaid bill.", note="-", now=timezone.now())
     client = visit(alice)
     for url in (EVERYTHING, f"/parcels/{order.uuid}/proof-pack/"):
         assert client.post(url).status_code == 302

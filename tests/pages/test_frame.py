@@ -77,7 +77,7 @@ def test_logging_out_is_a_button_and_never_a_link(alice: User, visit: Visit) -> 
 def test_a_suspension_shows_on_every_page_with_reason_and_number(
     addresses: list[str], alice: User, quill: Sender, sam: User, visit: Visit
 ) -> None:
-    quill.suspend(by=sam, category="dangerous_goods", text="Batteries.", note="never shown", at=timezone.now())
+    quill.suspend(by=sam, category="dangerous_goods", text="Batteries.", note="never shown", now=timezone.now())
     page = visit(alice)
     for address in addresses:
         words = text(page.get(address))

@@ -235,7 +235,7 @@ def test_the_file_of_failed_rows_has_no_formulas(listed: Client, quill: Sender, 
 
 def test_a_suspended_sender_books_nothing(listed: Client, quill: Sender, alice: User) -> None:
     row = factories.import_row(quill, alice, state="ready", problems={})
-    quill.suspend(by=alice, category="terms", text="-", note="", at=row.file.created_at)
+    quill.suspend(by=alice, category="terms", text="-", note="", now=row.file.created_at)
     answer = listed.post(reverse("book_import", args=[row.file.uuid]), {"rule": "cheapest"})
     assert answer.status_code == 403
     row.refresh_from_db()

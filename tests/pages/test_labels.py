@@ -161,7 +161,7 @@ def test_the_first_time_a_label_is_served_is_recorded(label: Label, alice: User,
 
     def give_out() -> None:
         if how == "in a proof pack":
-            export = packing.proof_pack(label.order, by=alice, now=timezone.now())
+            export = packing.request_export(label.order.sender, label.order, by=alice, now=timezone.now())
             packing.pack_due_export(export.pk)
             export.parts.all().delete()
             export.delete()
@@ -200,13 +200,13 @@ def test_stopping_dispatch_withholds_labels_of_parcels_not_collected_yet(
 ) -> None:
     Order.objects.update(progress=progress)
     now = timezone.now()
-    quill.suspend(by=sam, category="terms", text="Unpaid bill.", note="", at=now)
+    quill.suspend(by=sam, category="terms", text="Unpaid bill.", note="", now=now)
     assert visit(alice).get(address(label)).status_code == 200
-    quill.reinstate(by=sam, reason="A mistake.", at=now)
-    quill.suspend(by=sam, category="terms", text="Unpaid bill.", note="", at=now, stop_dispatch=True)
+    quill.reinstate(by=sam, reason="A mistake.", now=now)
+    quill.suspend(by=sam, category="terms", text="Unpaid bill.", note="", now=now, stop_dispatch=True)
     assert visit(alice).get(address(label)).status_code == status
     if status == 403:
         with pytest.raises(LabelBytes.DoesNotExist):
             label.intact_bytes()
-    quill.reinstate(by=sam, reason="It was paid.", at=now)
+    quill.reinstate(by=sam, reason="It was paid.", now=now)
     assert visit(alice).get(address(label)).status_code == 200

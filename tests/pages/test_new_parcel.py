@@ -204,7 +204,7 @@ def test_too_many_price_checks_wait_a_minute(
 
 
 def test_a_suspended_sender_reads_why(listed: Client, quill: Sender, sam: User) -> None:
-    quill.suspend(by=sam, category="dangerous_goods", text="Batteries in S7K2QX.", note="-", at=timezone.now())
+    quill.suspend(by=sam, category="dangerous_goods", text="Batteries in S7K2QX.", note="-", now=timezone.now())
     for answer, status in ((listed.get("/parcels/new/"), 200), (listed.post("/parcels/new/", AT_HOME), 403)):
         assert answer.status_code == status
         assert "Batteries in S7K2QX." in text(answer)

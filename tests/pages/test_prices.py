@@ -235,7 +235,7 @@ def test_two_senders_have_their_own_prices_of_the_same_parcel(
 
 
 def test_a_suspended_sender_books_nothing(page: Client, quote: Quote, quill: Sender, sam: User) -> None:
-    quill.suspend(by=sam, category="terms", text="Unpaid bill.", note="-", at=timezone.now())
+    quill.suspend(by=sam, category="terms", text="Unpaid bill.", note="-", now=timezone.now())
     for answer in (book(page, quote), page.post(factories.prices_of(quote))):
         assert answer.status_code == 403
         assert "Unpaid bill." in text(answer)

@@ -147,7 +147,7 @@ def test_the_page_and_its_style_sheet_are_small(order: Order) -> None:
 
 
 def test_the_style_sheet_has_every_colour_it_uses() -> None:
-    sheet = brand.receiver_style()
+    sheet = brand.style_sheet("receiver_style")
     used = {word.partition(")")[0] for word in sheet.split("var(--")[1:]}
     assert {name for name in used if f"--{name}:" not in sheet} == set()
     assert ".btn" not in sheet
@@ -357,7 +357,7 @@ def test_erasing_the_receiver_ends_sharing(order: Order) -> None:
 
 def test_a_suspended_account_shares_nothing_new_but_existing_pages_still_work(order: Order, alice: User) -> None:
     path = share(order)
-    alice.membership.sender.suspend(by=alice, category="terms", text="Unpaid.", note="", at=timezone.now())
+    alice.membership.sender.suspend(by=alice, category="terms", text="Unpaid.", note="", now=timezone.now())
     order.refresh_from_db()
     assert "On the way" in opened(path)
     assert "Unpaid" not in opened(path)
@@ -370,7 +370,7 @@ def test_a_parcel_whose_dispatch_was_stopped_shows_no_news(order: Order, alice: 
     path = share(order)
     Order.objects.filter(pk=order.pk).update(progress="", progress_at=None)
     alice.membership.sender.suspend(
-        by=alice, category="terms", text="Unpaid.", note="", at=timezone.now(), stop_dispatch=True
+        by=alice, category="terms", text="Unpaid.", note="", now=timezone.now(), stop_dispatch=True
     )
     shown = opened(path)
     assert "No updates right now" in shown

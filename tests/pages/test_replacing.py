@@ -240,7 +240,7 @@ def test_a_parcel_that_cannot_be_cancelled_leads_to_what_is_possible(page: Clien
 
 
 def test_a_suspended_sender_books_nothing_this_way(page: Client, order: Order, quill: Sender, sam: User) -> None:
-    quill.suspend(by=sam, category="terms", text="Unpaid bill.", note="", at=timezone.now())
+    quill.suspend(by=sam, category="terms", text="Unpaid bill.", note="", now=timezone.now())
     assert page.post(f"/parcels/{order.uuid}/replace/", {}).status_code == 403
 
 

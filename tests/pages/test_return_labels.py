@@ -120,7 +120,7 @@ def test_a_label_that_must_not_be_used_is_not_given_out(link: str, made: Order, 
 
 
 def test_while_dispatch_is_stopped_no_label_is_given(link: str, quill: Sender, sam: User) -> None:
-    quill.suspend(by=sam, category="terms", text="See us.", note="", at=timezone.now(), stop_dispatch=True)
+    quill.suspend(by=sam, category="terms", text="See us.", note="", now=timezone.now(), stop_dispatch=True)
     assert gone(link)
 
 

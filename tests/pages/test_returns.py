@@ -174,7 +174,7 @@ def test_another_accounts_parcel_isnt_found(visit: Visit, bob: User, delivered: 
 
 
 def test_a_suspended_sender_books_no_return(page: Client, delivered: Order, quill: Sender, sam: User) -> None:
-    quill.suspend(by=sam, category="terms", text="See our terms.", note="", at=timezone.now())
+    quill.suspend(by=sam, category="terms", text="See our terms.", note="", now=timezone.now())
     assert page.post(f"/parcels/{delivered.uuid}/return/").status_code == 403
     assert "Send it back" not in text(page.get(f"/parcels/{delivered.uuid}/"))
 

@@ -51,7 +51,7 @@ ROUTES = [(route, details) for route, details in OURS if "owner" in audience(det
 @pytest.fixture
 def things(quill: Sender, alice: User, sam: User) -> dict[str, Any]:
     made = things_of(quill, alice)
-    quill.suspend(by=sam, category="terms", text="Unpaid bill.", note="-", at=timezone.now())
+    quill.suspend(by=sam, category="terms", text="Unpaid bill.", note="-", now=timezone.now())
     return made
 
 

@@ -110,7 +110,7 @@ def test_a_stranger_gets_404(quill: Sender, alice: User, bob: User, visit: Visit
 
 
 def test_a_suspended_sender_adds_nothing(page: Client, quill: Sender, sam: User) -> None:
-    quill.suspend(by=sam, category="terms", text="Unpaid bill.", note="-", at=timezone.now())
+    quill.suspend(by=sam, category="terms", text="Unpaid bill.", note="-", now=timezone.now())
     assert page.post("/watch/", {"reference": "S7K2QX9"}).status_code == 403
     assert not Watch.objects.exists()
 

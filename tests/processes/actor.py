@@ -160,7 +160,7 @@ def ask_export(parcels: int) -> str:
     sha256 = hashlib.sha256(content).hexdigest()
     labels = Label.objects.bulk_create(Label(order=order, sha256=sha256, **stored) for order in copies)
     LabelBytes.objects.bulk_create(LabelBytes(label=label, content=content) for label in labels)
-    return str(packing.request_everything(sender, by=user, now=timezone.now()).uuid)
+    return str(packing.request_export(sender, None, by=user, now=timezone.now()).uuid)
 
 
 def export_state(key: str) -> dict[str, Any]:

@@ -127,7 +127,7 @@ def withhold(at: Scene) -> None:
 
 
 def suspend(at: Scene, *, stop: bool) -> None:
-    at.sender.suspend(by=at.by, category="terms", text="-", note="-", at=timezone.now(), stop_dispatch=stop)
+    at.sender.suspend(by=at.by, category="terms", text="-", note="-", now=timezone.now(), stop_dispatch=stop)
 
 
 def erase(at: Scene) -> None:
@@ -194,8 +194,8 @@ def scene(quill: Sender, alice: User, ana: User, sam: User) -> Scene:
     factories.draft(quill, alice, receiver_name="Zora Canaryname")
     now = timezone.now()
     files = {
-        "proof": packing.proof_pack(order, by=alice, now=now),
-        "account": packing.request_everything(quill, by=alice, now=now),
+        "proof": packing.request_export(order.sender, order, by=alice, now=now),
+        "account": packing.request_export(quill, None, by=alice, now=now),
     }
     for export in files.values():
         packing.pack_due_export(export.pk)

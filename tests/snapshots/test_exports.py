@@ -35,12 +35,12 @@ def contents(export: Export) -> Iterator[str]:
 def test_each_parcels_proof_pack_has_the_expected_content(number: int, world: World) -> None:
     order = world.things["orders"][number]
     with undone():
-        lines = list(contents(packing.proof_pack(order, by=order.made_by, now=timezone.now())))
+        lines = list(contents(packing.request_export(order.sender, order, by=order.made_by, now=timezone.now())))
     compare(f"proof-{number:02d}", list(named(lines)))
 
 
 def test_an_accounts_export_has_the_expected_content(world: World) -> None:
     owner = User.objects.get(email=OWNER)
     with undone():
-        export = packing.request_everything(owner.membership.sender, by=owner, now=timezone.now())
+        export = packing.request_export(owner.membership.sender, None, by=owner, now=timezone.now())
         compare("everything", list(named(list(contents(export)))))

@@ -251,7 +251,7 @@ def test_an_action_on_one_sender_does_not_change_another(staff: Client, quill: S
     assert staff.post(_act(quill, "limits"), {**limits, "reason": REASON}).status_code == 302
     assert staff.post(_act(quill, "suspend"), SUSPENSION).status_code == 302
     assert Sender.objects.filter(pk=other.pk).values().get() == before
-    other.suspend(by=sam, category="terms", text="As for the other.", note="", at=timezone.now())
+    other.suspend(by=sam, category="terms", text="As for the other.", note="", now=timezone.now())
     assert staff.post(_act(quill, "reinstate"), {"reason": REASON}).status_code == 302
     assert Sender.objects.get(pk=other.pk).suspension_text == "As for the other."
 
@@ -259,8 +259,8 @@ def test_an_action_on_one_sender_does_not_change_another(staff: Client, quill: S
 def test_a_sender_is_not_suspended_or_reinstated_without_a_reason(quill: Sender, sam: User) -> None:
     now = timezone.now()
     with pytest.raises(Refused, match="text for the sender"):
-        quill.suspend(by=sam, category="terms", text="  ", note="", at=now)
-    quill.suspend(by=sam, category="terms", text="We wrote to you.", note="", at=now)
+        quill.suspend(by=sam, category="terms", text="  ", note="", now=now)
+    quill.suspend(by=sam, category="terms", text="We wrote to you.", note="", now=now)
     with pytest.raises(Refused, match="Say why"):
-        quill.reinstate(by=sam, reason="  ", at=now)
+        quill.reinstate(by=sam, reason="  ", now=now)
     assert Sender.objects.get(pk=quill.pk).is_suspended

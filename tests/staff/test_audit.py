@@ -333,8 +333,8 @@ def test_a_suspension_keeps_no_signed_link(staff: Client, quill: Sender, where: 
 
 def test_the_note_of_a_suspension_stays_in_the_audit_log(quill: Sender, sam: User) -> None:
     now = timezone.now()
-    quill.suspend(by=sam, category="terms", text="Unpaid bill.", note="the bank said so", at=now)
-    quill.reinstate(by=sam, reason="the bill is paid", at=now)
+    quill.suspend(by=sam, category="terms", text="Unpaid bill.", note="the bank said so", now=now)
+    quill.reinstate(by=sam, reason="the bill is paid", now=now)
     assert Audit.objects.earliest("pk").reason == "terms: Unpaid bill. Note: the bank said so"
 
 

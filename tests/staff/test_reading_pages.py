@@ -131,7 +131,7 @@ def test_every_list_on_a_senders_page_is_only_that_senders(staff: Client, order:
 
 
 def test_a_suspended_senders_page_says_why(staff: Client, quill: Sender, sam: User) -> None:
-    quill.suspend(by=sam, category="terms", text="Unpaid bill.", note="the bank said so", at=timezone.now())
+    quill.suspend(by=sam, category="terms", text="Unpaid bill.", note="the bank said so", now=timezone.now())
     shown = above(staff.get(url(quill)))
     assert "Suspended since" in shown
     assert "Unpaid bill." in shown

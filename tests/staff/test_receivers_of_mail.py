@@ -101,7 +101,7 @@ def test_an_approval_is_emailed_to_those_who_may_log_in_and_confirmed_the_addres
     STATES[state](order)
     mail.outbox.clear()
     with suppress(Refused):
-        signing_up.approve_account(order.sender, by=sam, note="-", now=timezone.now())
+        signing_up.approve_account(order.sender, by=sam, reason="-", now=timezone.now())
     for notice in Notification.objects.filter(user=order.made_by):
         Notification.objects.filter(pk=notice.pk).update(due_at=timezone.now())
         mailing.send_due_mail(notice.pk)

@@ -67,11 +67,11 @@ def whole(export: Export) -> bytes:
 
 
 def proof_of(order: Order) -> Export:
-    return packing.proof_pack(order, by=order.made_by, now=timezone.now())
+    return packing.request_export(order.sender, order, by=order.made_by, now=timezone.now())
 
 
 def everything_of(sender: Sender, by: User) -> Export:
-    return packing.request_everything(sender, by=by, now=timezone.now())
+    return packing.request_export(sender, None, by=by, now=timezone.now())
 
 
 def rows(archive: zipfile.ZipFile, name: str) -> list[dict[str, str]]:
@@ -413,12 +413,12 @@ def test_a_worker_that_outlived_its_lease_does_not_end_the_export(order: Order, 
 
 def test_two_clicks_make_one_export_and_a_later_click_another(order: Order, alice: User) -> None:
     now = timezone.now()
-    first = packing.proof_pack(order, by=alice, now=now)
-    assert packing.proof_pack(order, by=alice, now=now) == first
+    first = packing.request_export(order.sender, order, by=alice, now=now)
+    assert packing.request_export(order.sender, order, by=alice, now=now) == first
     packing.pack_due_export(first.pk)
-    assert packing.proof_pack(order, by=alice, now=now + dt.timedelta(seconds=2)) == first
-    assert packing.proof_pack(order, by=alice, now=now + dt.timedelta(hours=1)) != first
-    assert packing.request_everything(order.sender, by=alice, now=now).what == "account"
+    assert packing.request_export(order.sender, order, by=alice, now=now + dt.timedelta(seconds=2)) == first
+    assert packing.request_export(order.sender, order, by=alice, now=now + dt.timedelta(hours=1)) != first
+    assert packing.request_export(order.sender, None, by=alice, now=now).what == "account"
     assert list(Audit.objects.order_by("pk").values_list("action", flat=True)) == [
         "proof pack asked for", "proof pack asked for", "account export asked for",
     ]  # fmt: skip
@@ -427,7 +427,7 @@ def test_two_clicks_make_one_export_and_a_later_click_another(order: Order, alic
 def test_a_long_running_export_is_still_the_only_one(order: Order, alice: User) -> None:
     first = everything_of(order.sender, alice)
     later = timezone.now() + dt.timedelta(hours=2)
-    assert packing.request_everything(order.sender, by=alice, now=later) == first
+    assert packing.request_export(order.sender, None, by=alice, now=later) == first
 
 
 def test_exports_leave_workers_free_for_bookings(order: Order, alice: User, bob: User) -> None:

@@ -45,7 +45,7 @@ def run() -> None:
     began = time.perf_counter()
     lines = sum(piece.count(b"\r\n") for piece in client.get("/parcels/export.csv", secure=True))
     listed = time.perf_counter() - began
-    due = packing.request_everything(mia.membership.sender, by=mia, now=timezone.now())
+    due = packing.request_export(mia.membership.sender, None, by=mia, now=timezone.now())
     began = time.perf_counter()
     packing.pack_due_export(due.pk)
     packed = time.perf_counter() - began

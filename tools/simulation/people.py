@@ -126,6 +126,6 @@ class People:
                     act()
                 self.world.pass_time(DAY if act == self.operators.pause else 0.0)
         elif what == "suspended" and not sender.is_suspended:
-            sender.suspend(by=self.operators.sam, category="terms", text="Terms review", note="", at=now)
+            sender.suspend(by=self.operators.sam, category="terms", text="Terms review", note="", now=now)
         elif what == "reinstated" and sender.is_suspended:
-            sender.reinstate(by=self.operators.sam, reason="resolved", at=now)
+            sender.reinstate(by=self.operators.sam, reason="resolved", now=now)

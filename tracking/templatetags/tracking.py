@@ -11,6 +11,8 @@ from tracking import milestones, receiver_pages, timeline
 from tracking.models import Parcel
 
 register = template.Library()
+register.simple_tag(milestones.full_dashes, name="dashes")
+register.simple_tag(milestones.of_order, name="milestones_of")
 
 
 @register.simple_tag
@@ -26,17 +28,3 @@ def receiver_page_of(order: Order) -> str:
     if settings.RECEIVER_PAGES and hasattr(order, "receiver_page"):
         return "on"  # retention deletes the row within an hour of its end
     return "" if receiver_pages.why_not_shared(order) else "off"
-
-
-@register.simple_tag
-def dashes(order: Any, progress: str) -> int:
-    """Return how many of the order row's five dashes are full; 0 draws none."""
-    return milestones.full_dashes(order, progress)
-
-
-@register.simple_tag
-def milestones_of(
-    order: Any, progress: str, entries: list[timeline.TimelineEntry]
-) -> list[milestones.Milestone]:
-    """Return the order's five steps, or none if it left the usual route."""
-    return milestones.of_order(order, progress, entries)

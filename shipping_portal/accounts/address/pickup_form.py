@@ -226,7 +226,7 @@ class PickupAddressForm(OnceOnly):
         is_shared = sender_email.judge_email(address.email).needs_confirmation
         address.shared_mailbox_confirmed_at = at if is_shared else None
         with transaction.atomic():
-            _lock_sender(self.sender)
+            Sender.locked(self.sender.pk)
             # Another request may have saved the first one, or chosen another default.
             others = self.sender.pickup_addresses.exclude(pk=address.pk)
             address.is_default = not others.filter(is_default=True).exists()
@@ -255,7 +255,7 @@ def _typed_values(address: PickupAddress) -> dict[str, Any]:
 def make_default(address: PickupAddress, *, by: Any, at: dt.datetime) -> None:
     """Make new parcels start here. The account gets this place's time zone."""
     sender = address.sender
-    _lock_sender(sender)
+    Sender.locked(sender.pk)
     sender.pickup_addresses.exclude(pk=address.pk).update(is_default=False)
     sender.pickup_addresses.filter(pk=address.pk).update(is_default=True)
     keep_zone(address)
@@ -266,7 +266,7 @@ def make_default(address: PickupAddress, *, by: Any, at: dt.datetime) -> None:
 def delete_address(address: PickupAddress, *, by: Any, at: dt.datetime) -> None:
     """Remove an address; the oldest other one replaces a default. Raises Refused."""
     sender = address.sender
-    _lock_sender(sender)
+    Sender.locked(sender.pk)
     heir = sender.pickup_addresses.exclude(pk=address.pk).order_by("-is_default", "pk").first()
     if heir is None:
         raise Refused("This is the only pickup address. Add another first, or change this one.")
@@ -280,7 +280,3 @@ def keep_zone(address: PickupAddress) -> None:
     """Set the account's time zone to that of its default pickup address."""
     zone = places.zone_of(address.country, address.state, address.postcode)
     Sender.objects.filter(pk=address.sender_id).update(zone=zone)
-
-
-def _lock_sender(sender: Sender) -> None:
-    Sender.objects.select_for_update().get(pk=sender.pk)

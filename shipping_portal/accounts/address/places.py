@@ -30,6 +30,8 @@ LOST_APOSTROPHE = re.compile(r"\b([dlo]) ?(?=\w{2})")
 NEAR = 4
 MOST_ALIKE = 2000
 LONGEST_SEARCH = 80
+# the last letter of all before the surrogates, which no database accepts
+LAST_LETTERS = "\ud7ff\U0010ffff"
 
 
 @dataclass(frozen=True)
@@ -156,11 +158,11 @@ def _begin_with(country: str, suburb: str, digits: list[str]) -> QuerySet[Locali
     if digits:
         start = postal_code(country, "".join(digits))
         is_split = country == "CA" and 3 < len(start) < 6  # people type K1P5…; K1P 5M7 is published
-        wanted &= _begins_with("postcode", f"{start[:3]} {start[3:]}" if is_split else start)
+        wanted &= begins_with("postcode", f"{start[:3]} {start[3:]}" if is_split else start)
     if suburb:
         spellings = sorted(suburb_spellings(suburb))
         wanted &= functools.reduce(
-            Q.__or__, (_begins_with("normalised", one) for one in spellings), Q()
+            Q.__or__, (begins_with("normalised", one) for one in spellings), Q()
         )
     found = active_places(country).filter(wanted).order_by("normalised", "postcode")
     return found if wanted else found.none()
@@ -266,7 +268,7 @@ def _near_places(
     same_name = _same_name(listed, suburb, code, state)
     others = list(listed.filter(postcode=code)[:50]) if code else []
     if not same_name and len(wanted) >= 2:
-        alike = list(listed.filter(_begins_with("normalised", wanted[:2]))[:MOST_ALIKE])
+        alike = list(listed.filter(begins_with("normalised", wanted[:2]))[:MOST_ALIKE])
         close = difflib.get_close_matches(
             wanted, {place.normalised for place in alike}, n=3, cutoff=0.8
         )
@@ -296,10 +298,13 @@ def _nearest_first(code: str, state: str) -> Callable[[Locality], tuple[bool, fl
     return distance
 
 
-def _begins_with(field: str, start: str) -> Q:
-    """Express `start…` as a range of the index.
+def begins_with(field: str, start: str) -> Q:
+    """Express `start…` as a range of the index. The last possible letter has no upper bound.
 
     The plain comparison stays too, because collations sort spaces differently.
     """
+    begins = Q(**{f"{field}__startswith": start})
+    if start[-1] in LAST_LETTERS:
+        return begins
     after = start[:-1] + chr(ord(start[-1]) + 1)
-    return Q(**{f"{field}__gte": start, f"{field}__lt": after, f"{field}__startswith": start})
+    return begins & Q(**{f"{field}__gte": start, f"{field}__lt": after})

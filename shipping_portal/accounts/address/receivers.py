@@ -21,6 +21,7 @@ from django.db.models import (
     Sum,
 )
 
+from shipping_portal.accounts.address.places import begins_with
 from shipping_portal.accounts.address.text import normalise_name, normalise_text
 from shipping_portal.accounts.models import Locality, Receiver, ReceiverKey, Sender
 from shipping_portal.carrier.messages import Party
@@ -30,8 +31,6 @@ from shipping_portal.refused import Refused
 LONGEST_KEY = 120
 MOST_STREETS = 1000  # how many of a sender's receivers are searched by street
 FEWEST_LETTERS = 2  # characters typed before anybody is suggested
-# the last letter of all before the surrogates, which no database accepts
-LAST_LETTERS = "\ud7ff\U0010ffff"
 MOST_WORDS = 6  # words in a search; more than a name and a place have
 CONTACTS = ("email", "phone", "instructions")
 WHO_AND_WHERE = ("name", "company", "line1", "line2", "suburb", "postcode", "country")
@@ -171,21 +170,14 @@ def match_receivers(receivers: QuerySet[Receiver], text: str) -> QuerySet[Receiv
         start = word if "@" in word else normalise_name(word).replace(" ", "")
         if start:
             is_email = "." in word and word != start  # its dots aren't part of a normalised word
+            spelled = begins_with("key", start)
             found = ReceiverKey.objects.filter(
-                _begins_with(start) | _begins_with(word) if is_email else _begins_with(start),
+                spelled | begins_with("key", word) if is_email else spelled,
                 receiver=OuterRef("pk"),
                 sender=OuterRef("sender"),
             )
             receivers = receivers.filter(Exists(found))
     return receivers
-
-
-def _begins_with(start: str) -> Q:
-    """Express `start…` as a range of the index. The last possible letter has no upper bound."""
-    begins = Q(key__startswith=start)
-    if start[-1] in LAST_LETTERS:
-        return begins
-    return begins & Q(key__gte=start, key__lt=start[:-1] + chr(ord(start[-1]) + 1))
 
 
 MOST_SETS = 50  # of duplicates, shown at once
@@ -194,7 +186,7 @@ MOST_COMPARED = 20_000  # rows of one sender that are searched for duplicates
 
 
 def list_receivers(
-    sender: Sender, *, q: str = "", group: str = "", off_list: bool = False
+    sender: Sender, *, q: str, group: str, off_list: bool = False
 ) -> QuerySet[Receiver]:
     """Return the receivers, newest first; `q` matches the start of words."""
     found = match_receivers(sender.receivers.order_by("-pk"), q)

@@ -6,6 +6,8 @@ change the key, put a new one in front, run `manage.py rotate_encryption`, and r
 
 import base64
 import hashlib
+from collections.abc import Callable
+from typing import Any
 
 from allauth.mfa.models import Authenticator
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
@@ -42,32 +44,30 @@ def is_readable() -> bool:
 
 def rotate_keys() -> int:
     """Encrypt every secret with the newest key, and return how many rows have one."""
-    count = _rotate_webhooks()
-    for pk in Authenticator.objects.values_list("pk", flat=True).order_by("pk"):
-        with transaction.atomic():
-            row = Authenticator.objects.select_for_update(no_key=True).filter(pk=pk).first()
-            if row is not None:
-                row.data |= {
-                    name: _encryption_keys().rotate(row.data[name]).decode()
-                    for name in _encrypted_names(row)
-                }
-                row.save(update_fields=["data"])
-                count += 1
-    return count
+    endpoints = _rotate_rows(WebhookEndpoint, _rotate_endpoint)
+    return endpoints + _rotate_rows(Authenticator, _rotate_authenticator)
 
 
-def _rotate_webhooks() -> int:
-    """Encrypt the secrets of webhook endpoints with the newest key."""
+def _rotate_rows(model: Any, rotate: Callable[[Any], None]) -> int:
     count = 0
-    for pk in WebhookEndpoint.objects.values_list("pk", flat=True).order_by("pk"):
+    for pk in model.objects.values_list("pk", flat=True).order_by("pk"):
         with transaction.atomic():
-            row = WebhookEndpoint.objects.select_for_update(no_key=True).filter(pk=pk).first()
+            row = model.objects.select_for_update(no_key=True).filter(pk=pk).first()
             if row is not None:
-                row.secret = encrypt(decrypt(row.secret))
-                row.old_secret = row.old_secret and encrypt(decrypt(row.old_secret))
-                row.save(update_fields=["secret", "old_secret"])
+                rotate(row)
                 count += 1
     return count
+
+
+def _rotate_endpoint(row: WebhookEndpoint) -> None:
+    row.secret = encrypt(decrypt(row.secret))
+    row.old_secret = row.old_secret and encrypt(decrypt(row.old_secret))
+    row.save(update_fields=["secret", "old_secret"])
+
+
+def _rotate_authenticator(row: Authenticator) -> None:
+    row.data |= {name: encrypt(decrypt(row.data[name])) for name in _encrypted_names(row)}
+    row.save(update_fields=["data"])
 
 
 def _encrypted_names(row: Authenticator) -> list[str]:

@@ -127,6 +127,11 @@ def is_usable_address(url: object) -> bool:
     return (origin.scheme == "https" and not origin.loopback) or (origin.loopback and may_be_here)
 
 
+def page_address(name: str, wanted: str | None) -> str:
+    """Return the address of one of our pages that leads to the issuer, and on to a wanted page."""
+    return reverse(name) + (f"?{urlencode({'next': wanted})}" if wanted else "")
+
+
 def logout_address() -> str:
     """Return where the issuer logs the person out too, or "" if it can't. Raises IssuerAway."""
     end = discover().get("end_session_endpoint")

@@ -87,13 +87,13 @@ def announce_account(user: User, *, now: dt.datetime) -> None:
 
 
 @transaction.atomic
-def approve_account(sender: Sender, *, by: User, note: str, now: dt.datetime) -> None:
+def approve_account(sender: Sender, *, by: User, reason: str, now: dt.datetime) -> None:
     """Lift an account's first limit, and notify its people. Raises Refused."""
     if not Sender.objects.filter(pk=sender.pk, approved_at=None, suspended_at=None).update(
         approved_at=now
     ):
         raise Refused("This account isn't waiting for approval.")
-    Audit.write("account approved", sender, by=by, sender=sender, reason=note, at=now)
+    Audit.write("account approved", sender, by=by, sender=sender, reason=reason, at=now)
     fact = outbox.Event(
         sender=sender,
         kind=KIND,

@@ -10,6 +10,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
+from shipping_portal.accounts.access import BOOKERS, OWNERS, SEE_MONEY
 from shipping_portal.accounts.models import (
     Membership,
     Notification,
@@ -42,8 +43,6 @@ SUBJECTS_OF_BATCHES = {
     RESOLVED: ("Good news about a booking", "Good news about {} bookings"),
     COMING_BACK: ("A return is on its way back", "{} returns are on their way back"),
 }
-BOOKERS = (Role.OWNER, Role.SHIPPER)
-SEE_MONEY = (Role.OWNER, Role.BOOKKEEPER)
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,7 @@ class NotificationKind:
     default: When = When.NOW
     choices: tuple[When, ...] = (When.NOW, When.OFF)
     is_vital: bool = False
-    roles: tuple[str, ...] = BOOKERS
+    roles: frozenset[str] = BOOKERS
     subject_of_many: str = ""
 
     def subject_of(self, count: int, batch_key: str) -> str:
@@ -90,7 +89,7 @@ KINDS = {
     "export": NotificationKind(
         "A file of yours was packed in the background",
         "Your file is packed",
-        roles=(Role.OWNER,),
+        roles=OWNERS,
     ),
     "not_printed": NotificationKind(
         "A label isn't printed and its pickup is today",
@@ -132,7 +131,7 @@ KINDS = {
         "A webhook endpoint was switched off",
         "Your webhook endpoint is off",
         is_vital=True,
-        roles=(Role.OWNER,),
+        roles=OWNERS,
         subject_of_many="{} webhook endpoints are off",
     ),
 }

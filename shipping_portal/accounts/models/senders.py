@@ -2,6 +2,7 @@
 
 import datetime as dt
 import re
+import uuid
 from decimal import Decimal
 from functools import cache
 from typing import Any, Self, TypeVar
@@ -32,6 +33,11 @@ Row = TypeVar("Row", bound=models.Model, covariant=True)
 
 def money_field(**options: Any) -> models.DecimalField:
     return models.DecimalField(max_digits=16, decimal_places=2, **options)
+
+
+def uuid_field() -> "models.UUIDField[uuid.UUID, uuid.UUID]":
+    """Return a key that nobody can guess, for addresses and forms."""
+    return models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
 
 
 class Role(models.TextChoices):
@@ -166,6 +172,12 @@ class Sender(models.Model):
         """Read and lock an account. Rows that refer to it can still be added."""
         return cls.objects.select_for_update(no_key=True).get(pk=pk)
 
+    @classmethod
+    def lock_all(cls, pks: Any) -> None:
+        """Lock several accounts, always in the same order."""
+        rows = cls.objects.filter(pk__in=pks).order_by("pk")
+        list(rows.select_for_update(no_key=True).values_list("pk"))
+
     @property
     def number(self) -> str:
         """Return the number that a sender quotes to the operator."""
@@ -180,6 +192,10 @@ class Sender(models.Model):
     @property
     def tzinfo(self) -> ZoneInfo:
         return ZoneInfo(self.zone)
+
+    def day_of(self, at: dt.datetime) -> dt.date:
+        """Return the day it is where the sender is."""
+        return at.astimezone(self.tzinfo).date()
 
     @property
     def currency(self) -> str:
@@ -219,7 +235,7 @@ class Sender(models.Model):
         category: str,
         text: str,
         note: str,
-        at: dt.datetime,
+        now: dt.datetime,
         stop_dispatch: bool = False,
     ) -> None:
         """Stop new bookings and, with `stop_dispatch`, close uncollected labels.
@@ -230,20 +246,20 @@ class Sender(models.Model):
             raise Refused("A suspension needs a category and a text for the sender.")
         with transaction.atomic():
             changed = Sender.objects.filter(pk=self.pk, suspended_at=None).update(
-                suspended_at=at,
+                suspended_at=now,
                 suspension=category,
                 suspension_text=text,
                 suspension_note=note,
-                dispatch_stopped_at=at if stop_dispatch else None,
+                dispatch_stopped_at=now if stop_dispatch else None,
             )
             if not changed:
                 raise Refused("This sender is already suspended.")
             reason = f"{category}: {text}" + (f" Note: {note}" if note else "")
             reason += " Dispatch stopped." if stop_dispatch else ""
-            Audit.write("sender suspended", self, by=by, sender=self, reason=reason, at=at)
+            Audit.write("sender suspended", self, by=by, sender=self, reason=reason, at=now)
         self.refresh_from_db()
 
-    def reinstate(self, *, by: User, reason: str, at: dt.datetime) -> None:
+    def reinstate(self, *, by: User, reason: str, now: dt.datetime) -> None:
         if not reason.strip():
             raise Refused("Say why bookings are on again.")
         with transaction.atomic():
@@ -259,7 +275,7 @@ class Sender(models.Model):
             )
             if not changed:
                 raise Refused("This sender is not suspended.")
-            Audit.write("sender reinstated", self, by=by, sender=self, reason=reason, at=at)
+            Audit.write("sender reinstated", self, by=by, sender=self, reason=reason, at=now)
         self.refresh_from_db()
 
 

@@ -1,15 +1,14 @@
 """Invitations to a sender account, and emails due to its members and to operators."""
 
 import datetime as dt
-import uuid
 from typing import Self
 
 from django.db import models
 from django.db.models import Exists, OuterRef, Q
 
-from shipping_portal.accounts.models.senders import Membership, Role, Sender
+from shipping_portal.accounts.models.senders import Membership, Role, Sender, uuid_field
 from shipping_portal.accounts.models.users import User
-from shipping_portal.jobs.models import Job
+from shipping_portal.jobs.models import Job, due_index
 
 
 class InvitationQuerySet(models.QuerySet["Invitation"]):
@@ -27,7 +26,7 @@ class InvitationQuerySet(models.QuerySet["Invitation"]):
 class Invitation(models.Model):
     """A link sent to one address, valid once and for 72 hours. Only its token's hash is stored."""
 
-    uuid = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
+    uuid = uuid_field()
     sender = models.ForeignKey(Sender, on_delete=models.CASCADE, related_name="invitations")
     email = models.EmailField()
     role = models.CharField(max_length=10, choices=Role.choices)
@@ -97,9 +96,7 @@ class Notification(Job):
             )
         ]
         indexes = [
-            models.Index(
-                fields=["due_at"], name="notifications_owed", condition=Q(due_at__isnull=False)
-            ),
+            due_index("notifications_owed"),
             models.Index(
                 fields=["happened_at"], name="notifications_with_words", condition=~Q(line="")
             ),
@@ -115,11 +112,7 @@ class ApprovalRequest(Job):
     sender = models.OneToOneField(Sender, on_delete=models.CASCADE, related_name="+")
 
     class Meta:
-        indexes = [
-            models.Index(
-                fields=["due_at"], name="approvals_owed", condition=Q(due_at__isnull=False)
-            )
-        ]
+        indexes = [due_index("approvals_owed")]
 
     def __str__(self) -> str:
         return f"approval of {self.sender}"

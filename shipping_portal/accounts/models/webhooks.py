@@ -8,7 +8,7 @@ from django.db.models import Q
 
 from shipping_portal.accounts.models.senders import OwnedQuerySet, Sender
 from shipping_portal.accounts.models.users import User
-from shipping_portal.jobs.models import Job
+from shipping_portal.jobs.models import Job, due_index
 
 
 class WebhookKind(models.TextChoices):
@@ -103,9 +103,7 @@ class WebhookEvent(Job):
                 name="webhook_events_waiting",
                 condition=Q(done_at=None),
             ),
-            models.Index(
-                fields=["due_at"], name="webhook_events_owed", condition=Q(due_at__isnull=False)
-            ),
+            due_index("webhook_events_owed"),
             models.Index(fields=["happened_at"], name="webhook_events_by_age"),
         ]
 

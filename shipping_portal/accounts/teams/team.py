@@ -195,7 +195,7 @@ def _keeping_an_owner(sender: Sender) -> Iterator[None]:
     """Roll the change back unless an owner who can log in remains."""
     with transaction.atomic():
         # Two owners may leave at once.
-        Sender.objects.select_for_update().get(pk=sender.pk)
+        Sender.locked(sender.pk)
         yield
         if not sender.memberships.filter(role=Role.OWNER, user__is_active=True).exists():
             raise Refused("An account needs an owner. Make someone else an owner first.")

@@ -6,9 +6,7 @@ from typing import Any
 from django import template
 from django.conf import settings
 from django.templatetags.static import static
-from django.urls import reverse
 from django.utils.html import format_html, format_html_join
-from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 
 from shipping_portal import brand
@@ -31,6 +29,7 @@ Context = dict[str, Any]
 register = template.Library()
 for write in (money, money_in, plain, up_to_thousand, local_date, local_time, local_moment):
     register.filter(write)
+register.simple_tag(openid.issuer_name)
 
 # Tone and icon of a status: colour is never the only difference, and words are always beside the
 # icon.
@@ -137,12 +136,6 @@ def fixes(form: Any) -> list[tuple[str, str]]:
 
 
 @register.simple_tag
-def issuer_name() -> str:
-    """Return what people call the issuer at which they sign on."""
-    return openid.issuer_name()
-
-
-@register.simple_tag
 def sign_on_only() -> bool:
     """Return whether nobody logs in with a password."""
     return not settings.LOCAL_PASSWORDS
@@ -154,7 +147,7 @@ def sign_on_link(context: Context) -> str:
     if not openid.is_on():
         return ""
     wanted = context["request"].GET.get("next", "")
-    return reverse("sign_on") + (f"?{urlencode({'next': wanted})}" if wanted else "")
+    return openid.page_address("sign_on", wanted)
 
 
 @register.simple_tag
@@ -172,23 +165,15 @@ def brand_logo() -> SafeString:
 
 
 @register.simple_tag
-def brand_style() -> SafeString:
-    """Return the link to the style sheet in the partner's colours."""
-    return format_html('<link rel="stylesheet" href="{}">', brand.asset_address("brand_style"))
-
-
-@register.simple_tag
-def receiver_style() -> SafeString:
-    """Return the link to the small style sheet of receivers' pages."""
-    return format_html('<link rel="stylesheet" href="{}">', brand.asset_address("receiver_style"))
+def style_sheet(name: str) -> SafeString:
+    """Return the link to a style sheet in the partner's colours."""
+    return format_html('<link rel="stylesheet" href="{}">', brand.asset_address(name))
 
 
 @register.simple_tag
 def brand_colours() -> SafeString | str:
     """Return the link to the partner's colours alone, if any, for the admin."""
-    if not settings.BRAND_COLOUR:
-        return ""
-    return format_html('<link rel="stylesheet" href="{}">', brand.asset_address("brand_colours"))
+    return style_sheet("brand_colours") if settings.BRAND_COLOUR else ""
 
 
 DEMO_ACTS = (

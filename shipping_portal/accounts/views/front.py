@@ -124,31 +124,10 @@ def favicon(request: HttpRequest) -> HttpResponse:
 @public
 @require_safe
 @KEPT_A_YEAR
-def brand_style(request: HttpRequest) -> HttpResponse:
-    """Serve the style sheet in the partner's two colours."""
-    return HttpResponse(brand.page_style(), content_type="text/css; charset=utf-8")
-
-
-@public
-@require_safe
-@KEPT_A_YEAR
-def receiver_style(request: HttpRequest) -> HttpResponse:
-    """Serve the style sheet of receivers' pages, in the partner's two colours."""
-    return HttpResponse(brand.receiver_style(), content_type="text/css; charset=utf-8")
-
-
-@public
-@require_safe
-@KEPT_A_YEAR
-def brand_colours(request: HttpRequest) -> HttpResponse:
-    """Serve the partner's two colours alone, for the admin."""
-    return HttpResponse(brand.brand_colours(), content_type="text/css; charset=utf-8")
-
-
-@public
-@require_safe
-@KEPT_A_YEAR
-def brand_logo(request: HttpRequest) -> HttpResponse:
+def brand_asset(request: HttpRequest, name: str) -> HttpResponse:
+    """Serve a style sheet in the partner's colours, or its logo."""
+    if name != "brand_logo":
+        return HttpResponse(brand.style_sheet(name), content_type="text/css; charset=utf-8")
     if not settings.BRAND_LOGO:
         raise Http404
     path = Path(settings.BRAND_LOGO)

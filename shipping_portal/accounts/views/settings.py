@@ -144,7 +144,6 @@ def _settings_panel(
     form: SettingsForm,
     *,
     template: str = "accounts/settings_form.html",
-    **more: Any,
 ) -> HttpResponse:
     """Show one form.
 
@@ -159,7 +158,7 @@ def _settings_panel(
             )
         messages.success(request, f"{title} saved.")
         return redirect("settings")
-    context = {"form": form, "name": name, "title": title, **more}
+    context = {"form": form, "name": name, "title": title}
     return render_form(request, template, context)
 
 

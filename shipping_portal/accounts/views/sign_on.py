@@ -20,7 +20,6 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
-from django.utils.http import urlencode
 from django.views.decorators.http import require_GET, require_safe
 
 from shipping_portal.accounts.access import require_get_or_post
@@ -126,7 +125,7 @@ def log_in(request: HttpRequest) -> HttpResponseBase:
     if request.user.is_authenticated:
         return redirect(landing_page(request.user))
     wanted = get_next_redirect_url(request)
-    address = reverse("sign_on") + (f"?{urlencode({'next': wanted})}" if wanted else "")
+    address = openid.page_address("sign_on", wanted)
     status = 200 if request.method in {"GET", "HEAD"} else 403
     return render(request, "account/sign_on.html", {"address": address}, status=status)
 
@@ -138,7 +137,7 @@ def prove_again(request: HttpRequest) -> HttpResponseBase:
             return allauth_views.reauthenticate(request)
         return render(request, "account/sign_on_again.html", status=403)
     wanted = get_next_redirect_url(request)
-    address = reverse("sign_on_again") + (f"?{urlencode({'next': wanted})}" if wanted else "")
+    address = openid.page_address("sign_on_again", wanted)
     return render(request, "account/sign_on_again.html", {"address": address})
 
 

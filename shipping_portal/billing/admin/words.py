@@ -5,7 +5,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.db.models import Count, Q
+from django.db.models import Count, Q, QuerySet
 
 from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction, ReasonForm
 from shipping_portal.accounts.adminkit.facts import column
@@ -67,26 +67,19 @@ class ChargeWordAdmin(ActionsAdmin):
 
 def undecided(report: BillingReport) -> list[ChargeWord]:
     """Return the terms that prevent posting, each with its `waiting` lines."""
-    lines = (
-        report.lines.filter(kind=ChargeKind.UNKNOWN)
-        .order_by()
-        .values("term")
-        .annotate(waiting=Count("pk"))
-    )
-    counts = {row["term"]: row["waiting"] for row in lines}
-    return _with_waiting(ChargeWord.objects.filter(pk__in=counts).order_by("word"), counts)
+    lines = report.lines.filter(kind=ChargeKind.UNKNOWN)
+    words = ChargeWord.objects.filter(pk__in=lines.values("term")).order_by("word")
+    return _with_waiting(words, lines)
 
 
 def with_waiting(words: Collection[ChargeWord]) -> list[Any]:
     """Return these terms with their `waiting` lines: unposted, without another kind. One query."""
-    lines = Charge.objects.filter(
-        term__in=[word.pk for word in words], kind=ChargeKind.UNKNOWN, posted_at=None
-    )
-    counted = lines.order_by().values("term").annotate(waiting=Count("pk"))
-    return _with_waiting(words, {row["term"]: row["waiting"] for row in counted})
+    unposted = Charge.objects.filter(term__in=[word.pk for word in words], posted_at=None)
+    return _with_waiting(words, unposted.filter(kind=ChargeKind.UNKNOWN))
 
 
-def _with_waiting(words: Collection[ChargeWord], counts: dict[int, int]) -> list[ChargeWord]:
+def _with_waiting(words: Collection[ChargeWord], lines: QuerySet[Charge]) -> list[ChargeWord]:
+    counts = dict(lines.order_by().values_list("term").annotate(waiting=Count("pk")))
     for word in words:
         word.waiting = counts.get(word.pk, 0)  # type: ignore[attr-defined]
     return list(words)

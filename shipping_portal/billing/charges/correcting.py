@@ -80,7 +80,7 @@ def reverse_report(report: BillingReport, *, by: User, now: dt.datetime, reason:
     """
     try:
         with transaction.atomic():
-            CarrierAccount.objects.select_for_update(no_key=True).get(pk=report.account_id)
+            CarrierAccount.locked(report.account_id)
             posted = BillingReport.objects.filter(pk=report.pk, state=State.POSTED)
             if not posted.update(state=State.REVERSED, ended_at=now, ended_by=by):
                 raise Refused(REPORT_STAYS)
@@ -148,7 +148,7 @@ def _operator_line(
     sender: Sender, by: User, now: dt.datetime, reason: str, token: uuid.UUID | None = None
 ) -> dict[str, Any]:
     """Return what all our own lines have; they are posted at once, in the sender's current week."""
-    day = now.astimezone(sender.tzinfo).date()
+    day = sender.day_of(now)
     return {
         "sender": sender,
         "key": (token or uuid.uuid4()).hex,

@@ -174,7 +174,7 @@ def _by_reference(order: Order) -> ChargeQuerySet:
 def _attach_charge(charge: Charge, sender: Sender, order: Order | None) -> bool:
     # This is the case when an adoption is undone: the order lost its reference before, or the line
     # is released with it.
-    CarrierAccount.objects.select_for_update(no_key=True).get(pk=charge.account_id)
+    CarrierAccount.locked(charge.account_id)
     mine = Charge.objects.unmatched().filter(pk=charge.pk)
     if _has_lost_reference(charge, order) or not mine.update(
         sender=sender, order=order, kind=_kind_of_refund(charge, order)

@@ -36,8 +36,7 @@ def add_up(weeks: Collection[Week]) -> None:
     senders: dict[dt.date, list[int]] = defaultdict(list)
     for sender, week in weeks:
         senders[week].append(sender)
-    rows = Sender.objects.filter(pk__in={sender for sender, _ in weeks}).order_by("pk")
-    list(rows.select_for_update(no_key=True).values_list("pk"))
+    Sender.lock_all({sender for sender, _ in weeks})
     for week, theirs in senders.items():
         mine = Q(sender__in=theirs, week=week)
         WeekSum.objects.filter(mine).delete()

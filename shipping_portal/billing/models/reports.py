@@ -6,7 +6,7 @@ from django.db.models import Q
 
 from orders.models.account import CarrierAccount
 from shipping_portal.billing.models.kinds import ChargeKind
-from shipping_portal.jobs.models import Job
+from shipping_portal.jobs.models import Job, due_index
 
 
 class BillingProfile(models.Model):
@@ -129,7 +129,7 @@ class BillingReport(Job):
         ]
         indexes = [
             models.Index(fields=["state", "-week"], name="reports_by_week"),
-            models.Index(fields=["due_at"], name="reports_owed", condition=Q(due_at__isnull=False)),
+            due_index("reports_owed"),
         ]
 
     def __str__(self) -> str:

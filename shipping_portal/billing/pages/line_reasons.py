@@ -50,6 +50,7 @@ PLAIN = {
 LONGEST_QUOTE = 100
 CUBIC_INCHES = Decimal("61023.74")  # litres in a cubic metre
 SIDES = ("length", "width", "height")
+BOTH = (True, True)  # weight and volume
 
 
 def page_of(charge: Charge) -> str:
@@ -108,8 +109,8 @@ def measured_sentence(charge: Charge, sender: Sender) -> str:
     """
     is_heavier = _is_more(charge.measured_kg, _declared_kg(charge))
     is_bigger = _is_more(charge.measured_m3, charge.declared_m3)
-    parts = (is_heavier, is_bigger) if is_heavier or is_bigger else (True, True)
-    declared, found = _declared_words(charge, sender, parts), _measured_words(charge, sender, parts)
+    parts = (is_heavier, is_bigger) if is_heavier or is_bigger else BOTH
+    declared, found = declared_words(charge, sender, parts), measured_words(charge, sender, parts)
     if not found:
         return ""
     return (
@@ -119,20 +120,12 @@ def measured_sentence(charge: Charge, sender: Sender) -> str:
     )
 
 
-def declared_words(charge: Charge, sender: Sender) -> str:
-    """Return what was declared, as in the report, or else as booked."""
-    return _declared_words(charge, sender, (True, True))
-
-
-def measured_words(charge: Charge, sender: Sender) -> str:
-    return _measured_words(charge, sender, (True, True))
-
-
 def _is_more(found: Decimal | None, declared: Decimal | None) -> bool:
     return found is not None and found > (declared or 0)
 
 
-def _declared_words(charge: Charge, sender: Sender, parts: tuple[bool, bool]) -> str:
+def declared_words(charge: Charge, sender: Sender, parts: tuple[bool, bool] = BOTH) -> str:
+    """Return what was declared: weight, volume or both, as far as it can be compared."""
     m3 = charge.declared_m3 if charge.measured_m3 is not None else None
     sides, volume = _sides_words(charge.order, m3), _volume_words(m3, sender)
     return _join_measures(
@@ -142,7 +135,8 @@ def _declared_words(charge: Charge, sender: Sender, parts: tuple[bool, bool]) ->
     )
 
 
-def _measured_words(charge: Charge, sender: Sender, parts: tuple[bool, bool]) -> str:
+def measured_words(charge: Charge, sender: Sender, parts: tuple[bool, bool] = BOTH) -> str:
+    """Return what the carrier measured: weight, volume or both."""
     return _join_measures(
         weight_words(charge.measured_kg, sender), _volume_words(charge.measured_m3, sender), parts
     )

@@ -32,7 +32,7 @@ TONES = {**dict.fromkeys(statements.PRICES, "f1"), **dict.fromkeys(statements.AD
 
 
 def line_rows(
-    lines: Iterable[Charge], sender: Sender, role: str, *, names_currency: bool = False
+    lines: Iterable[Charge], sender: Sender, role: str, *, names_currency: bool
 ) -> list[Row]:
     """Return a dictionary of words per line; `names_currency` if a page has several currencies.
 
@@ -73,7 +73,7 @@ def _week_booked(order: Order | None, sender: Sender) -> str:
     """Return the week whose statement has the order's price, by the day it was booked."""
     if order is None or order.booked_at is None:
         return ""
-    return statements.week_name(week_of(order.booked_at.astimezone(sender.tzinfo).date()))
+    return statements.week_name(week_of(sender.day_of(order.booked_at)))
 
 
 def _booked_in(line: Charge, sender: Sender) -> str:

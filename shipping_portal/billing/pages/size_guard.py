@@ -77,11 +77,9 @@ def weight_advice(sender: Sender, details: ParcelDetails, *, kept: str = "") -> 
     size = _size_of(sender, details)
     if size is None or str(size.uuid) == kept:
         return None
-    history = _histories_of(_billed_orders(sender).filter(size=size).order_by("-pk")[:LAST]).get(
-        size.pk
-    )
-    typical = history.typical if history else None
-    if history is None or typical is None or in_metric(details.measures)["weight_kg"] >= typical:
+    history = _history_of(size)
+    typical = history.typical
+    if typical is None or in_metric(details.measures)["weight_kg"] >= typical:
         return None
     unit = details.measures.weight_units
     is_about = len({in_unit(weight, unit) for weight in history.above}) > 1
@@ -121,10 +119,7 @@ def suggest_size(sender: Sender, lines: QuerySet[Charge]) -> Suggestion | None:
     if key is None or counts[key] < FEWEST:
         return None
     size = sender.sizes.get(pk=key)
-    history = _histories_of(_billed_orders(sender).filter(size=size).order_by("-pk")[:LAST]).get(
-        key
-    )
-    typical = history.typical if history else None
+    typical = _history_of(size).typical
     if typical is None or (weight := in_unit(typical, size.weight_units)) <= size.weight:
         return None
     return Suggestion(size, counts[key], sum(counts.values()), weight)
@@ -182,6 +177,11 @@ def _size_charges() -> QuerySet[Charge]:
     """Return posted size charges still in force."""
     lines = Charge.objects.posted().filter(kind__in=SIZE_CHARGES, amount__gt=0, reversed_by=None)
     return lines.exclude(disputes__state=Dispute.State.ACCEPTED)
+
+
+def _history_of(size: ParcelSize) -> History:
+    billed = _billed_orders(size.sender).filter(size=size).order_by("-pk")[:LAST]
+    return _histories_of(billed).get(size.pk, History(0, ()))
 
 
 def _histories_of(billed: QuerySet[Order]) -> dict[int, History]:

@@ -100,7 +100,7 @@ def post_report(report: BillingReport, *, by: User | None, now: dt.datetime) -> 
     """Make a report count, permanently. Lines posted before stay out. Raises NotReady."""
     # Postings run one after the other. The key isn't locked: each booking, which locks its sender's
     # row first, needs it.
-    CarrierAccount.objects.select_for_update(no_key=True).get(pk=report.account_id)
+    CarrierAccount.locked(report.account_id)
     report.refresh_from_db()
     if found := posting_obstacles(report):
         raise NotReady(found)
@@ -140,7 +140,7 @@ def count_repeats(report: BillingReport) -> int:
     """
     report.refresh_from_db()
     if report.state != State.CHECKED:
-        raise NotReady([f"It is {report.get_state_display().lower()}."])
+        raise NotReady(posting_obstacles(report))
     renamed = list(report.lines.filter(is_repeat=True))
     for line in renamed:
         line.key, line.is_repeat = f"{line.key[:40]}-{report.pk}-{line.line}", False
@@ -157,7 +157,7 @@ def decide_lines(lines: Collection[Charge], *, post: bool, now: dt.datetime) -> 
     found = []
     for account in sorted({line.account_id for line in lines}):
         with transaction.atomic():
-            CarrierAccount.objects.select_for_update(no_key=True).get(pk=account)
+            CarrierAccount.locked(account)
             held = Charge.objects.exclude(held="").filter(
                 account=account, is_repeat=False, posted_at=None
             )
@@ -196,7 +196,7 @@ def _end_report(
     mine = BillingReport.objects.filter(pk=report.pk, state__in=from_states)
     if not mine.update(state=state, due_at=None, ended_at=now, ended_by=by):
         report.refresh_from_db()
-        raise NotReady([f"It is {report.get_state_display().lower()}."])
+        raise NotReady(posting_obstacles(report))
     report.refresh_from_db()
 
 
@@ -207,8 +207,7 @@ BILLS = (ChargeKind.ORDER, ChargeKind.UN_CANCELLATION, *REFUNDS)
 def end_exposure(lines: QuerySet[Charge]) -> None:
     """Count these posted lines. Senders are locked in one order, before any order's row."""
     owners = lines.filter(order__isnull=False)
-    rows = Sender.objects.filter(pk__in=owners.values("sender")).order_by("pk")
-    list(rows.select_for_update(no_key=True).values_list("pk"))
+    Sender.lock_all(owners.values("sender"))
     _release_limits(
         Order.objects.filter(pk__in=owners.filter(kind__in=BILLS).values("order"), unbilled__gt=0)
     )

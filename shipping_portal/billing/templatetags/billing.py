@@ -3,7 +3,6 @@
 from django import template
 from django.utils import timezone
 
-from orders.drafting.parcel_details import ParcelDetails
 from orders.drafting.sizes import list_sizes
 from orders.models import Order
 from shipping_portal.accounts.access import SEE_MONEY, MemberRequest
@@ -12,6 +11,7 @@ from shipping_portal.billing.pages import lines, size_guard, statements
 
 MOST_LINES = 200  # of one parcel's charges
 register = template.Library()
+register.simple_tag(size_guard.weight_advice, name="size_advice")
 
 
 @register.simple_tag(takes_context=True)
@@ -29,18 +29,12 @@ def charges_of(context: template.Context, order: Order) -> lines.Charged | None:
 
 
 @register.simple_tag
-def size_advice(sender: Sender, details: ParcelDetails, kept: str) -> size_guard.Advice | None:
-    """Return the advice on this parcel's weight before it is booked; see size_guard."""
-    return size_guard.weight_advice(sender, details, kept=kept)
-
-
-@register.simple_tag
 def sizes_with_history(sender: Sender) -> list[dict[str, object]]:
     """Return each saved size with its size charges and its parcels' typical weight.
 
     The number of queries is the same for one size and for many.
     """
-    today = timezone.now().astimezone(sender.tzinfo).date()
+    today = sender.day_of(timezone.now())
     rates, histories = size_guard.size_rates(sender, today), size_guard.size_histories(sender)
 
     def typical(size: ParcelSize) -> object:

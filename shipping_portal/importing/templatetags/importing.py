@@ -12,6 +12,8 @@ from shipping_portal.importing.shops import STATUS
 from shipping_portal.importing.unread import KEY
 
 register = template.Library()
+register.filter("why", progress.reason)
+register.filter("status", progress.status)
 State = ImportRow.State
 BADGES = {
     State.NEW: ("", "Checking"),
@@ -27,12 +29,6 @@ LOST = "Letters were lost"
 
 
 @register.filter
-def why(row: ImportRow) -> str:
-    """Return why a row was not booked."""
-    return progress.reason(row)
-
-
-@register.filter
 def badge(row: ImportRow, doubted: Any = ()) -> tuple[str, str]:
     """Return an unbooked row's state, as a style and a word or two.
 
@@ -43,12 +39,6 @@ def badge(row: ImportRow, doubted: Any = ()) -> tuple[str, str]:
     if row.state == State.WARNING and progress.reason(row).startswith(LOST):
         return "warn", "Letters lost"
     return BADGES.get(State(row.state), ("", row.get_state_display()))
-
-
-@register.filter
-def status(file: Any) -> tuple[str, str]:
-    """Return a whole file's state, as a style and in words."""
-    return progress.status(file)
 
 
 @register.filter

@@ -108,10 +108,6 @@ def _change(
     pausing.change_pause(account, what, ends_at=ends_at, now=now, **written)
 
 
-def _resume(what: str, account: CarrierAccount, **written: Any) -> None:
-    pausing.resume_account(account, what, **written)
-
-
 def _is_paused(what: str, account: CarrierAccount) -> bool:
     return account.pause_of(what, timezone.now()) is not None
 
@@ -152,7 +148,13 @@ def pause_actions(what: str, *, resumed: str) -> tuple[AdminAction, ...]:
             form=ChangePauseForm,
             initial=partial(_as_kept, what),
         ),
-        act(f"resume-{what}", f"Resume {what}", resumed, partial(_resume, what), applies=is_paused),
+        act(
+            f"resume-{what}",
+            f"Resume {what}",
+            resumed,
+            partial(pausing.resume_account, what=what),
+            applies=is_paused,
+        ),
     )
 
 

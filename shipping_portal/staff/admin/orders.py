@@ -16,6 +16,7 @@ from orders.calling import carrier_settings, gateway
 from orders.drafting.receivers import who_and_where
 from orders.masking import PERSONAL, mask_value
 from orders.models import BookingAttempt, CancelAttempt, Order
+from orders.models.statuses import UNCLEAR_BOOKING
 from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.adminkit.actions import ActionsAdmin
 from shipping_portal.accounts.adminkit.facts import AdminPage, Context, ReadOnlyInline, column
@@ -133,7 +134,7 @@ class OrderAdmin(ActionsAdmin):
             needs="resolve",
             label="Resolve",
             is_first=True,
-            applies=lambda order: order.status in resolving.RESOLVABLE,
+            applies=lambda order: order.status in UNCLEAR_BOOKING,
         ),
         AdminPage("reveal", resolving.reveal_page, needs="reveal", label="Reveal personal data"),
         AdminPage("mail", parcel_page.mail_page, needs="cases"),
@@ -223,7 +224,7 @@ class OrderAdmin(ActionsAdmin):
     @admin.display(description="next step")
     def resolve(self, order: Order) -> SafeString | str:
         """Link to the page that resolves an unclear booking."""
-        if order.status not in resolving.RESOLVABLE:
+        if order.status not in UNCLEAR_BOOKING:
             return "–"
         url = reverse("admin:orders_order_resolve", args=[order.pk])
         return format_html(

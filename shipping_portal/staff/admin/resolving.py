@@ -15,6 +15,7 @@ from orders.calling import waiting
 from orders.calling.contract import contract_of
 from orders.masking import revealed_body
 from orders.models import BookingAttempt, Order
+from orders.models.statuses import UNCLEAR_BOOKING
 from shipping_portal.accounts.adminkit.actions import AdminAction, ReasonForm
 from shipping_portal.accounts.adminkit.facts import Context
 from shipping_portal.accounts.models import Audit
@@ -25,7 +26,6 @@ from shipping_portal.refused import Refused
 from shipping_portal.staff.resolution import case, deciding, unowned, verifying
 from shipping_portal.staff.resolution.verifying import known_order_id
 
-RESOLVABLE = case.UNCLEAR
 NOTHING_TO_COMPARE = (
     "The contract has no way to look up the carrier's order, so we can't tell whose reference this"
     " is. Compare the places and the price yourself."
@@ -85,7 +85,7 @@ DECISIONS: dict[str, Decision] = {
 
 def page(request: HttpRequest, order: Order, context: Context) -> HttpResponse:
     """Show the evidence, or carry out one decision. 409 if somebody else was faster."""
-    if order.status not in RESOLVABLE:
+    if order.status not in UNCLEAR_BOOKING:
         return _page(request, order, context | {"is_resolved": True}, status=409)
     if request.method == "POST" and request.POST.get("attempt", "") not in {
         "",

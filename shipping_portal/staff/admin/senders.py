@@ -1,6 +1,5 @@
 """Manage business accounts: who they are, what they may do, and stopping their bookings."""
 
-import datetime as dt
 import uuid
 from decimal import Decimal
 from functools import partial
@@ -22,7 +21,7 @@ from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction,
 from shipping_portal.accounts.adminkit.facts import AdminPage, Context, ReadOnlyInline
 from shipping_portal.accounts.adminkit.filters import choices
 from shipping_portal.accounts.login import signing_up
-from shipping_portal.accounts.models import Membership, PickupAddress, Sender, User
+from shipping_portal.accounts.models import Membership, PickupAddress, Sender
 from shipping_portal.accounts.models.senders import CURRENCIES
 from shipping_portal.accounts.teams import closing
 from shipping_portal.billing.admin.charges import ToSenderForm
@@ -102,18 +101,6 @@ def _waits(sender: Sender) -> bool:
     return sender.approved_at is None and not sender.is_suspended
 
 
-def _approve(sender: Sender, *, reason: str, by: User, now: dt.datetime) -> None:
-    signing_up.approve_account(sender, by=by, note=reason, now=now)
-
-
-def _suspend(sender: Sender, *, by: User, now: dt.datetime, **written: Any) -> None:
-    sender.suspend(by=by, at=now, **written)
-
-
-def _reinstate(sender: Sender, *, reason: str, by: User, now: dt.datetime) -> None:
-    sender.reinstate(by=by, reason=reason, at=now)
-
-
 def _limit(sender: Sender, **written: Any) -> str:
     chosen = {name: written[name] for name in LIMITS}
     Sender.objects.filter(pk=sender.pk).update(**chosen)
@@ -191,7 +178,7 @@ class SenderAdmin(ActionsAdmin):
             "approve",
             "Approve",
             "Lets this account book right away, without its first limit, and emails its people.",
-            _approve,
+            signing_up.approve_account,
             applies=_waits,
         ),
         act(
@@ -199,7 +186,7 @@ class SenderAdmin(ActionsAdmin):
             "Decline",
             "Suspends the new account, so it can't book. Its people see your message when they log"
             " in. If you reinstate it, it waits for approval again.",
-            _suspend,
+            Sender.suspend,
             applies=_waits,
             form=SuspendForm,
             initial=lambda sender: {"category": Sender.Suspension.TERMS},
@@ -210,7 +197,7 @@ class SenderAdmin(ActionsAdmin):
             "Stops all new bookings for this sender. Unclear ones are looked for, but not sent"
             " again. Tracking, billing and cancelling unsent parcels keep working, and so do labels"
             " unless you stop dispatch.",
-            _suspend,
+            Sender.suspend,
             applies=lambda sender: not sender.is_suspended and not _waits(sender),
             form=SuspendForm,
         ),
@@ -219,7 +206,7 @@ class SenderAdmin(ActionsAdmin):
             "Reinstate",
             "Turns bookings on again right away. Orders that need the sender's approval keep"
             " waiting for it.",
-            _reinstate,
+            Sender.reinstate,
             applies=lambda sender: sender.is_suspended and sender.erased_at is None,
         ),
         AdminAction(

@@ -12,7 +12,7 @@ from orders.calling.carrier_settings import CarrierSettings
 from orders.calling.contract import settings_of
 from orders.models import CarrierAccount, Order
 from orders.models.order import OPEN
-from orders.models.statuses import BEING_CANCELLED, Status
+from orders.models.statuses import BEING_CANCELLED, UNCLEAR_BOOKING, Status
 from orders.status.progress import TERMINAL
 from tracking.pace import GIVE_UP_SILENT
 
@@ -20,7 +20,7 @@ TAKES_NEW_ORDERS = "Takes new orders"
 FOLLOWED = "No new orders; open orders are still handled here"
 NAMED_BY_NOBODY = "Not in the settings: its orders can't be checked"
 CLOSED = "Key removed: its orders can't be checked, and its history uses its contract"
-UNCLEAR = (Status.UNCONFIRMED, Status.CONFLICT, *sorted(BEING_CANCELLED))
+UNCLEAR = (*UNCLEAR_BOOKING, *sorted(BEING_CANCELLED))
 
 
 @dataclass(frozen=True)

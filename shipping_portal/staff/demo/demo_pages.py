@@ -11,6 +11,7 @@ import re
 import urllib.request
 from collections.abc import Callable
 from email.utils import parsedate_to_datetime
+from functools import partial
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -62,31 +63,9 @@ def _only_here(request: HttpRequest) -> None:
         raise Http404
 
 
-def _driver_comes() -> str:
-    taken = _turn_switch("driver", {"missed": False})["parcels"]
-    return (
-        f"The driver picked up {taken}. Scans arrive within a minute."
-        if taken
-        else "Nothing waits for a driver."
-    )
-
-
-def _driver_misses() -> str:
-    left = _turn_switch("driver", {"missed": True})["parcels"]
-    return (
-        f"No driver came for {left}. Another one comes in ten minutes."
-        if left
-        else "Nothing waits for a driver."
-    )
-
-
-def _drop_off() -> str:
-    left = _turn_switch("drop_off", {})["parcels"]
-    return (
-        f"You dropped off {left}. Scans arrive within a minute."
-        if left
-        else "Nothing waits to be dropped off."
-    )
+def _move_parcels(switch: str, members: dict[str, Any], done: str, waits_for: str) -> str:
+    moved = _turn_switch(switch, members)["parcels"]
+    return done.format(moved) if moved else f"Nothing waits {waits_for}."
 
 
 def _lose_the_reply() -> str:
@@ -106,9 +85,27 @@ def _bill_the_week() -> str:
 
 
 ACTS: dict[str, Callable[[], str]] = {
-    "driver-comes": _driver_comes,
-    "driver-misses": _driver_misses,
-    "drop-off": _drop_off,
+    "driver-comes": partial(
+        _move_parcels,
+        "driver",
+        {"missed": False},
+        "The driver picked up {}. Scans arrive within a minute.",
+        "for a driver",
+    ),
+    "driver-misses": partial(
+        _move_parcels,
+        "driver",
+        {"missed": True},
+        "No driver came for {}. Another one comes in ten minutes.",
+        "for a driver",
+    ),
+    "drop-off": partial(
+        _move_parcels,
+        "drop_off",
+        {},
+        "You dropped off {}. Scans arrive within a minute.",
+        "to be dropped off",
+    ),
     "lose-the-reply": _lose_the_reply,
     "bill-the-week": _bill_the_week,
 }

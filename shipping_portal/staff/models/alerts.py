@@ -3,7 +3,7 @@
 from django.db import models
 from django.db.models import Q
 
-from shipping_portal.jobs.models import Job
+from shipping_portal.jobs.models import Job, due_index
 
 
 class Severity(models.TextChoices):
@@ -50,11 +50,7 @@ class AlertMessage(Job):
     content = models.JSONField()
 
     class Meta:
-        indexes = [
-            models.Index(
-                fields=["due_at"], name="alert_messages_owed", condition=Q(due_at__isnull=False)
-            )
-        ]
+        indexes = [due_index("alert_messages_owed")]
 
     def __str__(self) -> str:
         return f"{self.channel} about {self.alert}"

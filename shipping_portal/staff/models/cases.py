@@ -7,11 +7,10 @@ from typing import Any
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
 
 from orders.models import Order
 from shipping_portal.accounts.models import Sender
-from shipping_portal.jobs.models import Job
+from shipping_portal.jobs.models import Job, due_index
 
 
 class Note(models.Model):
@@ -70,11 +69,7 @@ class SenderMail(Job):
     sent_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
-        indexes = [
-            models.Index(
-                fields=["due_at"], name="sender_mails_owed", condition=Q(due_at__isnull=False)
-            )
-        ]
+        indexes = [due_index("sender_mails_owed")]
 
     def __str__(self) -> str:
         return f"mail {self.pk} about {self.order}"

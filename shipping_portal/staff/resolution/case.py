@@ -11,7 +11,7 @@ from django.utils.timesince import timesince
 from orders.calling.contract import contract_of
 from orders.masking import masked_body, without_emails
 from orders.models import BookingAttempt, CarrierCall, Order
-from orders.models.statuses import Status
+from orders.models.statuses import UNCLEAR_BOOKING, Status
 from orders.status.status_labels import status_label
 from orders.status.status_sentences import status_sentence
 from shipping_portal.accounts.adminkit.queues import urgency
@@ -130,9 +130,6 @@ def _reason_with_name(reason: str, by: object) -> str:
     return f"{reason} – {by}" if reason and by else reason or str(by or "")
 
 
-UNCLEAR = {Status.UNCONFIRMED, Status.CONFLICT}
-
-
 @dataclass(frozen=True)
 class Age:
     """How long the sender has been waiting: in words, and as a colour's name."""
@@ -204,7 +201,7 @@ def _open_since(order: Order, last: BookingAttempt | None) -> dt.datetime:
     """Return when the order first became unclear."""
     since = None
     for change in reversed(order.changes.all()):
-        if change.new not in UNCLEAR:
+        if change.new not in UNCLEAR_BOOKING:
             break
         since = change.at
     return since or (last.sent_at if last else order.submitted_at)

@@ -9,7 +9,7 @@ from orders.booking import duplicate_bookings
 from orders.calling import waiting
 from orders.labels import fetching
 from orders.models import BookingAttempt, Order
-from orders.models.statuses import Status
+from orders.models.statuses import UNCLEAR_BOOKING, Status
 from orders.status.transitions import move_to
 from shipping_portal.accounts.models import Audit
 from shipping_portal.billing.charges import matching
@@ -129,7 +129,7 @@ def _refuse_while_sending(order: Order, now: dt.datetime) -> None:
 
 def _require_open_case(order: Order) -> None:
     """Refuse unless the case was open when read; move_to checks that it still is."""
-    if order.status not in {Status.UNCONFIRMED, Status.CONFLICT}:
+    if order.status not in UNCLEAR_BOOKING:
         raise Refused("This order is already resolved.")
 
 

@@ -24,7 +24,7 @@ from orders.models import (
     OrderChange,
     Restore,
 )
-from orders.models.statuses import Progress, Status
+from orders.models.statuses import UNCLEAR_BOOKING, Progress, Status
 from orders.notices import notifications
 from orders.status.transitions import move_to
 from shipping_portal.accounts.models import Audit, Sender
@@ -33,7 +33,6 @@ from shipping_portal.formats import admin_time
 from shipping_portal.refused import Refused
 from tracking import polling
 
-UNCLEAR = (Status.UNCONFIRMED, Status.CONFLICT)
 NOTHING_BOOKED: dict[str, Any] = {
     "carrier_reference": None,
     "carrier_order_id": "",
@@ -54,9 +53,9 @@ def is_adopted(order: Order) -> bool:
     """Return whether the order's reference comes from an operator, not from a carrier's reply."""
     if not order.is_booked:
         return False
-    bookings = order.changes.filter(new=Status.BOOKED, old__in=(*UNCLEAR, Status.BOOKING))
+    bookings = order.changes.filter(new=Status.BOOKED, old__in=(*UNCLEAR_BOOKING, Status.BOOKING))
     last: OrderChange | None = bookings.order_by("-pk").first()
-    return last is not None and last.old in UNCLEAR and last.by_id is not None
+    return last is not None and last.old in UNCLEAR_BOOKING and last.by_id is not None
 
 
 def undo_obstacle(order: Order) -> str:
@@ -95,12 +94,8 @@ def _lock_order(order: Order) -> None:
 
     A label that is being served now finishes first, or fails.
     """
-    CarrierAccount.objects.select_for_update(no_key=True).get(
-        pk=order.account_id
-    )  # like posting.post: it has the lines
-    Sender.objects.select_for_update(no_key=True).get(
-        pk=order.sender_id
-    )  # its totals change, and it is locked before orders
+    CarrierAccount.locked(order.account_id)  # like posting.post: it has the lines
+    Sender.locked(order.sender_id)  # its totals change, and it is locked before orders
     now = Order.locked(order.pk)
     list(order.labels.select_for_update())
     if now.carrier_reference != order.carrier_reference or not is_adopted(now):
