@@ -29,7 +29,7 @@ class Box:
 
 
 def _plain(value: Any) -> Any:
-    """Return a part's fields, or another value as text. `asdict` would copy them all first."""
+    """Return the fields of a part, uncopied, or another value as text."""
     return vars(value) if is_dataclass(value) else str(value)
 
 
