@@ -46,6 +46,7 @@ from shipping_portal.accounts.webhooks.signing import new_secret
 from shipping_portal.billing.charges import week_sums
 from shipping_portal.billing.models import BillingReport, Charge, week_of
 from shipping_portal.carrier.messages import Item, Measures, Party
+from shipping_portal.db.planned_statements import insert_row
 from shipping_portal.exporting.models import Export, ExportPart
 from shipping_portal.importing import checking, columns, guessing, uploads
 from shipping_portal.importing.models import Import, ImportRow
@@ -68,10 +69,10 @@ PAIRS = [
 
 
 def user(email: str, *, name: str = "", **fields: Any) -> User:
-    made = User.objects.create(email=email, name=name, **fields)
+    made = User(email=email, name=name, **fields, date_joined=timezone.now())
     made.set_unusable_password()
-    made.save(update_fields=["password"])
-    EmailAddress.objects.create(user=made, email=email, verified=True, primary=True)
+    insert_row(made)
+    insert_row(EmailAddress(user=made, email=email, verified=True, primary=True))
     return made
 
 
@@ -96,15 +97,16 @@ def gave_password(client: Any, person: User, *, minutes: float = 0) -> Any:
 def sender(*, name: str = "A business", country: str = "AU", **fields: Any) -> Sender:
     zones = {"AU": "Australia/Melbourne", "CA": "America/Toronto", "US": "America/Los_Angeles"}
     now = timezone.now()
-    fields = {"zone": zones[country], "approved_at": now} | fields
-    return Sender.objects.create(name=name, country=country, dangerous_goods_acknowledged_at=now, **fields)
+    fields = {"zone": zones[country], "approved_at": now, **fields, "created_at": now}
+    made = Sender(name=name, country=country, dangerous_goods_acknowledged_at=now, **fields)
+    insert_row(made)
+    return made
 
 
 def member(of: Sender, person: User, *, role: str = Role.OWNER, since: dt.datetime | None = None) -> Membership:
     """Add to the team from now on, or since `since`."""
-    made = Membership.objects.create(sender=of, user=person, role=role)
-    if since:
-        Membership.objects.filter(pk=made.pk).update(created_at=since)
+    made = Membership(sender=of, user=person, role=role, created_at=since or timezone.now())
+    insert_row(made)
     return made
 
 
@@ -253,7 +255,7 @@ def quote(
 ) -> Quote:
     """Create a stored quote without a carrier."""
     parcel = parcel or details(of)
-    return Quote.objects.create(
+    made = Quote(
         sender=of,
         account=gateway.current_account(),
         made_by=by,
@@ -262,13 +264,16 @@ def quote(
         products=[{**OFFER, **offer}],
         made_at=at or timezone.now(),
     )
+    insert_row(made)
+    return made
 
 
 def order(of: Sender, by: User, *, status: str = "draft", **fields: Any) -> Order:
     """Create an order directly in the status a test needs, as far as the constraints allow."""
     now = timezone.now()
-    made_from = quote(of, by)
-    made = _from_quote(made_from, made_from.products[0], by=by, pickup_date=None, now=now)
+    parcel = details(of)
+    made_from = quote(of, by, parcel=parcel)
+    made = _from_quote(made_from, made_from.products[0], by=by, pickup_date=None, now=now, parcel=parcel)
     made.form_token, made.form_hash = uuid.uuid4(), "-"
     values: dict[str, Any] = {"status": status, "submitted_at": fields.get("created_at", now)}
     if status in HELD:
@@ -284,7 +289,7 @@ def order(of: Sender, by: User, *, status: str = "draft", **fields: Any) -> Orde
     made.search = fields.get("search", made.search_text())
     if made.carrier_reference:
         made.search += f" {made.carrier_reference.lower()}"
-    made.save()
+    insert_row(made)
     return made
 
 
@@ -501,7 +506,9 @@ def billing_report(*, week: dt.date | None = None, state: str = "posted", **fiel
         "uploaded_at": now,
         "ended_at": now if state in ("posted", "void") else None,
     }
-    return BillingReport.objects.create(week=week or week_of(now.date()), state=state, **{**values, **fields})
+    made = BillingReport(week=week or week_of(now.date()), state=state, **{**values, **fields})
+    insert_row(made)
+    return made
 
 
 def charge(of: Order | None, kind: str = "order", amount: str = "12.08", **fields: Any) -> Charge:
@@ -521,8 +528,10 @@ def charge(of: Order | None, kind: str = "order", amount: str = "12.08", **field
         "currency": "AUD",
         "day": report.week,
     }
-    made = Charge.objects.create(report=report, kind=kind, amount=Decimal(amount), **{**values, **fields})
-    week_sums.add_up(week_sums.weeks_of(Charge.objects.posted().filter(pk=made.pk)))
+    made = Charge(report=report, kind=kind, amount=Decimal(amount), **{**values, **fields})
+    insert_row(made)
+    if made.sender_id:
+        week_sums.add_up({(made.sender_id, made.week)})
     return made
 
 

@@ -4,6 +4,7 @@ import datetime as dt
 from collections.abc import Iterable
 
 import structlog
+from django.db.models import CharField
 from django.utils import timezone
 from prometheus_client import Counter, Histogram
 
@@ -17,10 +18,11 @@ from orders.models.restores import GAP_IS_OPEN, Restore
 from shipping_portal.carrier.client import Call, Carrier
 from shipping_portal.carrier.errors import NotSent
 from shipping_portal.carrier.hosts import Origin, base_origin
-from shipping_portal.db.planned_statements import PlannedSelect, insert_row
+from shipping_portal.db.planned_statements import Given, PlannedSelect, insert_row
 
 logger = structlog.get_logger(__name__)
 EVERY = PlannedSelect(CarrierAccount.objects.all())
+KNOWN = PlannedSelect(CarrierAccount.objects.filter(fingerprint=Given("fingerprint", CharField())))
 # Count this process's calls, for its METRICS_PORT.
 CALLS = Counter("portal_carrier_calls", "Calls to the carrier.", ["operation", "outcome"])
 CALL_SECONDS = Histogram(
@@ -75,6 +77,8 @@ def _rows_of(
 
 def account_of(configured: CarrierSettings) -> CarrierAccount:
     """Return the row of these settings. A different address or account id has a different row."""
+    if row := KNOWN.first(fingerprint=configured.fingerprint):
+        return row
     row, is_new = CarrierAccount.objects.get_or_create(
         fingerprint=configured.fingerprint, defaults={"name": configured.name[:120]}
     )

@@ -3,7 +3,7 @@
 import datetime as dt
 import hashlib
 import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, is_dataclass, replace
 from decimal import Decimal
 from typing import Any, Self
 
@@ -28,6 +28,11 @@ class Box:
     size: str = ""
 
 
+def _plain(value: Any) -> Any:
+    """Return the fields of a part, uncopied, or another value as text."""
+    return vars(value) if is_dataclass(value) else str(value)
+
+
 @dataclass(frozen=True)
 class ParcelDetails:
     """One parcel as entered. `pickup` is a snapshot; measures keep their units.
@@ -50,7 +55,7 @@ class ParcelDetails:
 
     def to_json(self) -> Plain:
         """Return plain JSON; decimals become strings. Only returns to a pickup address say so."""
-        plain: Plain = json.loads(json.dumps(asdict(self), default=str))
+        plain: Plain = json.loads(json.dumps(vars(self), default=_plain))
         if not self.ends_at_pickup:
             del plain["ends_at_pickup"]
         return plain

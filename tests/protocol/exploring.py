@@ -11,19 +11,21 @@ RESTING = {"draft", "rejected", "not_booked", "booked", "cancelled"}
 
 def explore(starts: Iterable[World], *, with_misled: bool) -> Worlds:
     """Return every world reachable from these, each with its possible next steps."""
-    found: Worlds = {}
-    same: dict[World, World] = {}  # each is stored once, however many paths lead to it
     waiting = [tidy(world) for world in starts]
+    known = {world: world for world in waiting}  # each is stored once, however many paths lead to it
+    found: Worlds = {}
+
+    def only(world: World) -> World:
+        """Return the stored world that equals this one. If there is none, store it, to be explored."""
+        if world not in known:
+            known[world] = world
+            waiting.append(world)
+        return known[world]
+
     while waiting:
         world = waiting.pop()
-        if world not in found:
-            following = [(who, what, tidy(after)) for who, what, after in steps(world)]
-            found[world] = [
-                (who, what, same.setdefault(after, after))
-                for who, what, after in following
-                if with_misled or not after.is_misled
-            ]
-            waiting += [after for _, _, after in found[world]]
+        following = [step for step in steps(world) if with_misled or not step[2].is_misled]
+        found[world] = [(who, what, only(tidy(after))) for who, what, after in following]
     return found
 
 
@@ -90,7 +92,8 @@ def tidy(world: World) -> World:
     rows, late, made = world.rows, world.late, world.made
     if late:
         late = frozenset(one for one in late if world.state(one[1]) == ("live" if one[0] == "cancel" else ""))
-    workers = tuple(sorted([IDLE if _is_spent(one, rows) else _plain(one) for one in world.workers]))
+    tidied = [one if one is IDLE else IDLE if _is_spent(one, rows) else _plain(one) for one in world.workers]
+    workers = tuple(sorted(tidied))
     if made:
         named = {rows.key, rows.reference, *[key for _, key in late], *[one.key for one in workers]}
         made = frozenset([one for one in made if one[1] == "live" or one[0] in named])

@@ -164,11 +164,12 @@ def is_slow(pattern: re.Pattern[str], method: str, attack: tuple[str, str, str],
     short, long = most // 4, most
     if cpu(pattern, method, grown(*attack, short)) < SLOW / 32:  # quadratic growth takes SLOW / 16 here
         return ""
-    if cpu(pattern, method, grown(*attack, long)) < SLOW:
-        return ""
-    for _ in range(3):  # only if it is slow each time
-        before = min(cpu(pattern, method, grown(*attack, short)) for _ in range(3))
-        after = min(cpu(pattern, method, grown(*attack, long)) for _ in range(2))
-        if after < GROWTH * before or after < SLOW:
+    after = cpu(pattern, method, grown(*attack, long))
+    for _ in range(4):  # only if it is slow each time
+        if after < SLOW:
             return ""
+        before = min(cpu(pattern, method, grown(*attack, short)) for _ in range(3))
+        if after < GROWTH * before:
+            return ""
+        after = min(cpu(pattern, method, grown(*attack, long)) for _ in range(2))
     return f"{after / before:.0f} times as long for four times the text ({after * 1000:.0f} ms)"

@@ -7,6 +7,7 @@ import re
 import runpy
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +27,18 @@ from tests.security.documents import ROOMS, ROOT
 pytestmark = pytest.mark.django_db
 
 
-def sources() -> Iterator[tuple[Path, ast.AST]]:
-    for room in ROOMS:
-        for file in (ROOT / room).rglob("*.py"):
-            if not {"migrations", "sandbox"} & {*file.parts}:
-                yield file, ast.parse(file.read_text())
+@cache
+def sources() -> list[tuple[Path, ast.AST]]:
+    """Return each file of the code with its syntax tree."""
+    files = [file for room in ROOMS for file in (ROOT / room).rglob("*.py")]
+    return [(file, ast.parse(file.read_text())) for file in files if not {"migrations", "sandbox"} & {*file.parts}]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _trees_are_forgotten() -> Iterator[None]:
+    """Forget the trees: the garbage collector would check millions of nodes for the rest of the run."""
+    yield
+    sources.cache_clear()
 
 
 def calls() -> Iterator[tuple[Path, ast.Call, str]]:

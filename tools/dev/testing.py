@@ -78,12 +78,12 @@ class Leg(NamedTuple):
 
 # Races and constraints run on PostgreSQL; each night everything runs on both databases. One leg has the machine to
 # itself: next to another leg, a test that waits for a thread or a browser would depend on what else runs. A test with
-# a browser often waits, so a third worker finds the two cores idle. A fourth gains nothing.
+# a browser or with real processes often waits, so a third worker finds the two cores idle. A fourth gains nothing.
 LEGS = (
     Leg("In process, SQLite", "sqlite", (ON_SQLITE, ON_SQLITE, IN_PROCESS), 2),
     Leg("In process, PostgreSQL", "postgres", (RACES, RACES, IN_PROCESS), 2),
     Leg("Browser", "sqlite", ("browser", "browser", "browser"), 3),
-    Leg("Processes and campaigns", "postgres", ("", PROCESSES, PROCESSES), 2),
+    Leg("Processes and campaigns", "postgres", ("", PROCESSES, PROCESSES), 3),
     Leg("Processes, SQLite", "sqlite", ("", "", "processes and not browser"), 2),
     Leg("Sabotages", "postgres", ("", "", "sabotage"), 2),
 )
