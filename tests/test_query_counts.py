@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db
 
 MOST = 13
 MOST_OF_THE_LIST = 8
-MOST_OF_THE_ADMIN = 16
+MOST_OF_THE_ADMIN = 15
 Visit = Callable[[User], Client]
 
 

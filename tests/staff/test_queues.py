@@ -148,7 +148,7 @@ def test_the_first_page_takes_as_many_queries_when_every_queue_has_work(
     staff: Client, everything: None, django_assert_max_num_queries: Any
 ) -> None:
     staff.get("/admin/")
-    with django_assert_max_num_queries(16):
+    with django_assert_max_num_queries(15):
         assert staff.get("/admin/").context["lines"]
 
 
