@@ -44,7 +44,7 @@ def test_a_few_seeds_keep_every_promise_and_repeat_the_same_history() -> None:
 
 @pytest.mark.full
 def test_more_seeds_keep_every_promise() -> None:
-    code, said = simulated("--seed=318", "--seeds=6", "--orders=20", "--processes=2")
+    code, said = simulated("--seed=324", "--seeds=6", "--orders=20", "--processes=2")
     assert code == 0, said
     missing = [what for what in COMES_ABOUT if what not in said]
     assert not missing, said

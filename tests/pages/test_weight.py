@@ -12,6 +12,7 @@ MOST_JS = 20_000
 TEMPLATES = Path(settings.BASE_DIR) / "templates"
 PARTS = re.compile(r"""{% (?:extends|include) ["']([^"']+)["']""")
 FILES = re.compile(r"""{% static ["']([^"']+\.(?:css|js))["']""")
+STYLE = re.compile(r'{% style_sheet "(?:brand|receiver)_style" %}')
 HTMX = "{% htmx_script %}"
 PAGES = sorted(
     str(path.relative_to(TEMPLATES))
@@ -43,7 +44,7 @@ def test_styles_and_scripts_of_each_page_stay_small() -> None:
         files = {*FILES.findall(text), *(["django_htmx/htmx-2.min.js"] if HTMX in text else [])}
         weight[page] = sum(packed(name) for name in files if name.endswith(".js"))
     assert {page: size for page, size in weight.items() if size > MOST_JS} == {}
-    assert [page for page, text in TEXTS.items() if not re.search(r"{% (?:brand|receiver)_style %}", text)] == []
+    assert [page for page, text in TEXTS.items() if not STYLE.search(text)] == []
 
 
 def test_htmx_is_only_on_the_pages_that_poll() -> None:
