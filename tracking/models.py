@@ -1,6 +1,7 @@
 """Parcels by carrier reference, what arrived about them, and their scans (interface §2.2)."""
 
 import datetime as dt
+import uuid
 from collections.abc import Iterable
 from typing import Any, Self
 
@@ -13,7 +14,6 @@ from orders.models import CarrierAccount, Order
 from orders.models.statuses import Progress
 from orders.status.progress import CLOCK_TOLERANCE, clock_ahead
 from shipping_portal.accounts.models import belongs_to
-from shipping_portal.accounts.models.senders import uuid_field
 from shipping_portal.formats import admin_time, hours_and_minutes
 from shipping_portal.jobs.models import Job, due_index
 
@@ -99,7 +99,7 @@ class Poll(Job):
 class Watch(models.Model):
     """A reference booked elsewhere that a sender follows (interface §6.3)."""
 
-    uuid = uuid_field()
+    uuid = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
     sender = models.ForeignKey("accounts.Sender", on_delete=models.CASCADE, related_name="watches")
     parcel = models.ForeignKey(Parcel, on_delete=models.PROTECT, related_name="watches")
     name = models.CharField("your own name for it", max_length=80, blank=True)

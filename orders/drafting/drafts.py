@@ -197,7 +197,7 @@ def submit(
 ) -> Order:
     """Book an offer of this quote by its key, which ends the draft.
 
-    The unbooked parcel that it is a copy of needs its sender no more, and is dismissed.
+    If it is a copy of a parcel that was never booked, that parcel is dismissed.
 
     `chosen` are the pickup_date, the form_token, and `is_another` for a second return.
 

@@ -1,12 +1,12 @@
 """What we are about to ask the carrier, committed before the first byte leaves."""
 
+import uuid
 from typing import Any
 
 from django.db import models
 from django.db.models import Q
 
 from orders.models.order import Order
-from shipping_portal.accounts.models.senders import uuid_field
 
 
 class BookingAttempt(models.Model):
@@ -24,7 +24,7 @@ class BookingAttempt(models.Model):
 
     order = models.ForeignKey(Order, on_delete=models.PROTECT, related_name="attempts")
     generation = models.PositiveSmallIntegerField()
-    key = uuid_field()
+    key = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
     body = models.BinaryField()
     body_sha256 = models.CharField(max_length=64)
     state = models.CharField(max_length=12, choices=State.choices)

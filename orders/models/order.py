@@ -1,6 +1,7 @@
 """One parcel that is booked, or to be booked, with the carrier. MOVES has its status changes."""
 
 import datetime as dt
+import uuid
 from collections.abc import Collection
 from decimal import Decimal
 from typing import Any, Self
@@ -26,7 +27,6 @@ from orders.status.progress import missed_pickups
 from shipping_portal import request_ids
 from shipping_portal.accounts.address.places import day_at
 from shipping_portal.accounts.models import OwnedQuerySet
-from shipping_portal.accounts.models.senders import uuid_field
 from shipping_portal.carrier.messages import Money, Party
 from shipping_portal.db.planned_statements import Given, PlannedSelect
 from shipping_portal.jobs.models import WideJob
@@ -82,7 +82,7 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, WideJob):
     class AlreadyCollected(Exception):
         """Raised when the carrier has the parcel, so it can't be cancelled."""
 
-    uuid = uuid_field()
+    uuid = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
     request_id = models.CharField(  # of the request that created it, for the log
         max_length=request_ids.LONGEST,
         blank=True,

@@ -1,6 +1,7 @@
 """The carrier's offers for one parcel, and how long they may be used."""
 
 import datetime as dt
+import uuid
 from decimal import Decimal
 from typing import Any
 
@@ -9,7 +10,6 @@ from django.db import models
 
 from orders.models.account import CarrierAccount
 from shipping_portal.accounts.models import OwnedQuerySet
-from shipping_portal.accounts.models.senders import uuid_field
 
 Offered = dict[str, Any]  # one offer of a quote, as it is stored; see Quote
 
@@ -31,7 +31,7 @@ class Quote(models.Model):
     For several parcels an offer holds the sum, and each parcel's offer under "parcels".
     """
 
-    uuid = uuid_field()
+    uuid = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
     sender = models.ForeignKey("accounts.Sender", on_delete=models.CASCADE, related_name="quotes")
     account = models.ForeignKey(
         CarrierAccount, on_delete=models.PROTECT, related_name="+", db_index=False

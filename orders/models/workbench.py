@@ -1,6 +1,7 @@
 """Keep what a sender works with: drafts, corrections, and saved views of the list."""
 
 import datetime as dt
+import uuid
 from typing import Any, Self
 
 from django.conf import settings
@@ -10,7 +11,6 @@ from django.db.models import Q
 from orders.models.order import Order
 from orders.models.quotes import Quote
 from shipping_portal.accounts.models import OwnedQuerySet
-from shipping_portal.accounts.models.senders import uuid_field
 from shipping_portal.carrier.messages import Party
 from shipping_portal.jobs.models import Job, due_index
 
@@ -32,7 +32,7 @@ class Draft(models.Model):
         PRICE_CHECK = "price_check"
         RETURNED = "returned"
 
-    uuid = uuid_field()
+    uuid = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
     sender = models.ForeignKey("accounts.Sender", on_delete=models.CASCADE, related_name="drafts")
     made_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+"

@@ -1,6 +1,7 @@
 """Files made in the background for a sender to download: proof packs, and whole accounts."""
 
 import datetime as dt
+import uuid
 from typing import Self
 
 from django.conf import settings
@@ -12,7 +13,6 @@ from orders.models import Label, OrderChange, Restore
 from orders.models.order import Order
 from orders.models.statuses import STILL_AT_SENDER, Status
 from shipping_portal.accounts.models import OwnedQuerySet
-from shipping_portal.accounts.models.senders import uuid_field
 from shipping_portal.jobs.models import Job, due_index
 
 
@@ -32,7 +32,7 @@ class Export(Job):
         PROOF = "proof", "Proof pack"
         ACCOUNT = "account", "Everything of the account"
 
-    uuid = uuid_field()
+    uuid = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
     sender = models.ForeignKey("accounts.Sender", on_delete=models.CASCADE, related_name="exports")
     made_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+"

@@ -1,6 +1,7 @@
 """Imports: a file of parcels as typed, row by row, from the upload to the last booking."""
 
 import datetime as dt
+import uuid
 from functools import cached_property
 from typing import Any
 
@@ -12,7 +13,6 @@ from orders.models.order import Order
 from orders.models.quotes import Quote
 from shipping_portal.accounts.address.text import normalise_text
 from shipping_portal.accounts.models import OwnedQuerySet, PickupAddress
-from shipping_portal.accounts.models.senders import uuid_field
 from shipping_portal.importing.encodings import CODE_PAGES
 from shipping_portal.jobs.models import Job
 
@@ -32,7 +32,7 @@ class Import(models.Model):
         CHECKING = "checking", "Being checked"
         BOOKING = "booking", "Booked"
 
-    uuid = uuid_field()
+    uuid = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
     sender = models.ForeignKey("accounts.Sender", on_delete=models.CASCADE, related_name="imports")
     made_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+"
@@ -138,7 +138,7 @@ class ImportRow(Job):
     joined_into = models.ForeignKey(
         "self", on_delete=models.CASCADE, null=True, blank=True, related_name="lines"
     )
-    token = uuid_field()
+    token = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
     product_code = models.CharField(max_length=100, blank=True)
     pickup_date = models.DateField(null=True, blank=True)
     booked_by = models.ForeignKey(

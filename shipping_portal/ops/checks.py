@@ -18,7 +18,7 @@ from shipping_portal.ops.deploy_checks import (
     SHORTEST_KEY,
     Rule,
     broken_rules,
-    is_pretended,
+    is_demo_or_test,
     is_weak,
 )
 
@@ -37,7 +37,7 @@ def _check_address(configured: CarrierSettings) -> Iterator[CheckMessage]:
     except ValueError as problem:
         yield Error(f"{setting} cannot be used: {problem}", hint="Use https.", id="portal.E002")
         return
-    if origin.loopback and not is_pretended():
+    if origin.loopback and not is_demo_or_test():
         yield Error(
             f"{setting} points to this machine.",
             hint="Only the demo (DEMO=1) and tests may use a carrier on a loopback address.",
@@ -146,7 +146,7 @@ def _check_bundle(configured: CarrierSettings) -> Iterator[CheckMessage]:
 
 def _check_partner(configured: CarrierSettings) -> Iterator[CheckMessage]:
     """Refuse a missing partner_id, which goes with every call (§4)."""
-    if not (configured.partner_id or is_pretended()):
+    if not (configured.partner_id or is_demo_or_test()):
         yield Error(
             f"{configured.prefix}_PARTNER_ID is empty.",
             hint="The carrier's partner manager supplies it.",
@@ -172,7 +172,7 @@ def _check_contract(configured: CarrierSettings) -> Iterator[CheckMessage]:
     except ContractError as problem:
         yield Error(str(problem), hint=f"Fix the {setting} file.", id="portal.E005")
         return
-    if contract.link == "none" and not is_pretended():
+    if contract.link == "none" and not is_demo_or_test():
         yield Warning(
             'The contract says link = "none", so senders can\'t choose another pickup day'
             " (interface §5). They are asked to contact you, and futile pickups wait in the admin"
@@ -195,7 +195,7 @@ def _check_reference(configured: CarrierSettings) -> Iterator[CheckMessage]:
         configured.contract  # noqa: B018  (raises what _check_contract tells)
         named = {**configured.client_class.points, **Contract.overrides(configured.contract_file)}
         missing = [name for name in ("reference", "event_reference") if name not in named]
-        if missing and not is_pretended():
+        if missing and not is_demo_or_test():
             yield Error(
                 f"The contract file doesn't name {' and '.join(missing)}, a placeholder in the"
                 " interface document. Without the real name, no booking reply or scan can be read.",
@@ -228,7 +228,7 @@ def _check_webhook_secrets(configured: CarrierSettings) -> Iterator[CheckMessage
 
 
 def _webhook_key(configured: CarrierSettings) -> Iterator[CheckMessage]:
-    is_needed = configured.signs_webhooks and not (configured.is_closed or is_pretended())
+    is_needed = configured.signs_webhooks and not (configured.is_closed or is_demo_or_test())
     if is_needed and is_weak(configured.webhook_key):
         yield Error(
             f"{configured.prefix}_WEBHOOK_KEY is empty or too short, so each webhook is refused:"
@@ -314,7 +314,7 @@ RULES_OF_THE_DEMO_TOO = (
 @register(Tags.security)
 def check_settings(**options: Any) -> Iterable[CheckMessage]:
     yield from broken_rules(RULES_OF_THE_DEMO_TOO)
-    if not is_pretended():
+    if not is_demo_or_test():
         yield from broken_rules(RULES)
 
 

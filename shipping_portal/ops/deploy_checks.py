@@ -53,7 +53,7 @@ def broken_rules(rules: Iterable[Rule]) -> Iterator[CheckMessage]:
     return (rule.message() for rule in rules if rule.id not in accepted and rule.is_broken())
 
 
-def is_pretended() -> bool:
+def is_demo_or_test() -> bool:
     """Return whether this is the demo or a test run, which need no real carrier or people."""
     return settings.DEMO or settings.TESTING
 
@@ -188,13 +188,13 @@ RULES = (
 
 @register(Tags.security, deploy=True)
 def check_installation(**options: Any) -> Iterable[CheckMessage]:
-    return () if is_pretended() else broken_rules(RULES)
+    return () if is_demo_or_test() else broken_rules(RULES)
 
 
 @register(Tags.security, deploy=True)
 def check_receivers_of_alerts(**options: Any) -> Iterable[CheckMessage]:
     """Refuse an address that no alert would ever be sent to, resolving its name now."""
-    if is_pretended():
+    if is_demo_or_test():
         return
     for name in ("ALERT_WEBHOOK_URL", "HEARTBEAT_URL"):
         url = getattr(settings, name)
@@ -237,7 +237,7 @@ def check_broker_answers(**options: Any) -> Iterable[CheckMessage]:
 @register(Tags.security, deploy=True)
 def check_alerts_reach_somebody(**options: Any) -> Iterable[CheckMessage]:
     is_alerting = settings.ALERT_EMAILS or settings.ALERT_WEBHOOK_URL
-    if not (is_pretended() or (is_alerting and settings.HEARTBEAT_URL)):
+    if not (is_demo_or_test() or (is_alerting and settings.HEARTBEAT_URL)):
         yield Warning(
             (
                 "No one is alerted when something needs attention: ALERT_EMAILS and"

@@ -318,6 +318,8 @@ def test_a_damaged_label_stays_where_it_is(three: list[Label], store: Store, wha
         call_command("label_files", what)
     is_moved = [bool(row.address) for row in LabelBytes.objects.order_by("pk")]
     assert is_moved == ([True, False, True] if what == "to-bucket" else [False, True, False])
+    damaged = [Label.objects.get(pk=label.pk).is_damaged for label in three]
+    assert damaged == [False, True, False]
 
 
 def test_an_interrupted_move_resumes_where_it_stopped(

@@ -1,9 +1,11 @@
 """Store what a sender types once: receivers and boxes."""
 
+import uuid
+
 from django.db import models
 from django.db.models.functions import Coalesce, Upper
 
-from shipping_portal.accounts.models.senders import OwnedQuerySet, Sender, uuid_field
+from shipping_portal.accounts.models.senders import OwnedQuerySet, Sender
 from shipping_portal.carrier.messages import Party
 
 LAST_USED = Coalesce("used_at", "created_at")
@@ -16,7 +18,7 @@ class Receiver(models.Model):
     `is_off_list` says that a newer list of localities lacks the suburb and postcode.
     """
 
-    uuid = uuid_field()
+    uuid = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
     # No index of its own: a constraint's index starts with this column.
     sender = models.ForeignKey(
         Sender, on_delete=models.CASCADE, related_name="receivers", db_index=False
@@ -79,7 +81,7 @@ class ReceiverKey(models.Model):
 class ParcelSize(models.Model):
     """A named box, as entered: weight and measures in their own units, and its usual contents."""
 
-    uuid = uuid_field()
+    uuid = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
     sender = models.ForeignKey(Sender, on_delete=models.CASCADE, related_name="sizes")
     name = models.CharField(max_length=60)
     weight = models.DecimalField(max_digits=9, decimal_places=4)

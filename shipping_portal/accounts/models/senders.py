@@ -2,7 +2,6 @@
 
 import datetime as dt
 import re
-import uuid
 from decimal import Decimal
 from functools import cache
 from typing import Any, Self, TypeVar
@@ -33,11 +32,6 @@ Row = TypeVar("Row", bound=models.Model, covariant=True)
 
 def money_field(**options: Any) -> models.DecimalField:
     return models.DecimalField(max_digits=16, decimal_places=2, **options)
-
-
-def uuid_field() -> "models.UUIDField[uuid.UUID, uuid.UUID]":
-    """Return a key that nobody can guess, for addresses and forms."""
-    return models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
 
 
 class Role(models.TextChoices):

@@ -1,12 +1,13 @@
 """Invitations to a sender account, and emails due to its members and to operators."""
 
 import datetime as dt
+import uuid
 from typing import Self
 
 from django.db import models
 from django.db.models import Exists, OuterRef, Q
 
-from shipping_portal.accounts.models.senders import Membership, Role, Sender, uuid_field
+from shipping_portal.accounts.models.senders import Membership, Role, Sender
 from shipping_portal.accounts.models.users import User
 from shipping_portal.jobs.models import Job, due_index
 
@@ -26,7 +27,7 @@ class InvitationQuerySet(models.QuerySet["Invitation"]):
 class Invitation(models.Model):
     """A link sent to one address, valid once and for 72 hours. Only its token's hash is stored."""
 
-    uuid = uuid_field()
+    uuid = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
     sender = models.ForeignKey(Sender, on_delete=models.CASCADE, related_name="invitations")
     email = models.EmailField()
     role = models.CharField(max_length=10, choices=Role.choices)
