@@ -19,6 +19,7 @@ import contextlib
 import getpass
 import hashlib
 import http.client
+import itertools
 import json
 import os
 import pathlib
@@ -41,7 +42,7 @@ TIMEOUT = 30  # seconds for one call, or for one printer command
 FIRST_WAIT, LONGEST_WAIT = 2.0, 60.0  # seconds, doubled after each failure
 LONGEST_FOR_PRINTER = 16.0  # so that the pages see that the station is on
 HEARTBEAT = 10.0  # seconds between reports while a label waits in the printer's queue
-TRIES = 5  # to fetch a label that the portal can't serve
+TRIES = 5  # to fetch a label that the portal can't serve; with --once, for any call
 KEPT = 5000  # journal records of finished labels: a restored portal may send them again
 MOST_WORDS = 300
 MOST_BYTES = 20 * 1024 * 1024  # of a label
@@ -568,18 +569,25 @@ class Station:
         self.portal, self.queue, self.journal, self.folder = portal, queue, journal, folder
         self.sleep = sleep
         self.last_said = ""
+        self.most_tries = sys.maxsize
+        self.failed = 0
         for left in folder.glob(FILE.format("*")):  # if the program was stopped; it has an address on it
             with contextlib.suppress(OSError):
                 left.unlink()
 
-    def run(self, *, once: bool = False) -> None:
-        """Print the labels that wait, then each new one; with `once`, stop when no label waits."""
+    def run(self, *, once: bool = False) -> int:
+        """Print the labels that wait, then each new one; with `once`, stop when no label waits.
+
+        Return how many weren't printed. With `once`, raises Trouble if it can't go on.
+        """
+        self.most_tries = TRIES if once else sys.maxsize
         while True:
             job, wait = self.patiently(self.portal.take)
             if job is not None:
                 self.print_label(job)
             elif once:
-                return
+                self.patiently(self.queue.check)
+                return self.failed
             else:
                 self.sleep(wait)
 
@@ -589,7 +597,7 @@ class Station:
         A problem with the printer while it handles the label `about` is reported to the portal.
         """
         wait, longest = FIRST_WAIT, LONGEST_FOR_PRINTER if about else LONGEST_WAIT
-        while True:
+        for tries in itertools.count(1):
             try:
                 answer = call(*arguments)
             except Unwanted:
@@ -599,6 +607,8 @@ class Station:
                 if about:
                     with contextlib.suppress(Trouble):
                         self.portal.report(about, "stuck", str(trouble))
+                if tries == self.most_tries:
+                    raise
                 self.sleep(wait)
                 wait = min(wait * 2, longest)
             else:
@@ -620,6 +630,7 @@ class Station:
             except Unwanted as why:
                 self.end(name, "failed", str(why))
         known = self.journal.of(name)
+        self.failed += known["ended"] != "printed"
         reached("before the report")
         try:
             self.patiently(self.portal.report, name, known["ended"], known["words"])
@@ -792,28 +803,29 @@ def read_arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def start(typed: argparse.Namespace) -> None:
-    """Do what was asked."""
+def start(typed: argparse.Namespace) -> int:
+    """Do what was asked; return how many labels weren't printed."""
     folder = typed.folder
     if typed.set_up:
-        return set_up(folder)
+        set_up(folder)
+        return 0
     settings = read_settings(folder)
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     queue: Any = Sumatra(settings.printer) if IS_WINDOWS else Cups(settings.printer)
     if typed.check:
-        return check(settings, queue, Portal(settings, ""))
+        check(settings, queue, Portal(settings, ""))
+        return 0
     with only_one(folder):
         journal = Journal(folder / "journal.jsonl")
         portal = Portal(settings, journal.installation)
         say(f"Labels of {settings.portal} print on {settings.printer}. Stop with Ctrl+C.")
-        Station(portal, queue, journal, folder).run(once=typed.once)
-    return None
+        return Station(portal, queue, journal, folder).run(once=typed.once)
 
 
 def main() -> int:
     """Run the station; return the exit status."""
     try:
-        start(read_arguments())
+        return 1 if start(read_arguments()) else 0
     except Trouble as trouble:
         say(str(trouble))
         return 1

@@ -124,6 +124,18 @@ def test_suggestions_start_with_the_typed_text(typed: str, found: list[str]) -> 
 
 
 @pytest.mark.usefixtures("listed")
+@pytest.mark.parametrize("last", ["\U0010ffff", "\ud7ff"])
+def test_the_last_letters_of_unicode_find_no_suburb_and_break_nothing(last: str) -> None:
+    """Nothing follows the one, and only surrogates follow the other: neither has an upper bound."""
+    for start in (last, f"bru{last}"):
+        assert list(places.active_places("AU").filter(places.begins_with("normalised", start))) == []
+    for typed in (last, f"305{last}", f"{last} 3056 NSW"):
+        assert places.suggest_places("AU", typed) == []
+        assert places.check_pair("AU", typed, typed).near == ()
+    assert names(places.suggest_places("AU", f"bru{last}"))[:1] == ["Brunswick VIC 3056"]
+
+
+@pytest.mark.usefixtures("listed")
 def test_a_half_typed_canadian_code_finds_its_place() -> None:
     assert names(places.suggest_places("CA", "k1p5")) == ["Ottawa ON K1P 5M7"]
 

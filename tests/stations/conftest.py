@@ -66,6 +66,9 @@ class Queue:
     numbers: Any = field(default_factory=itertools.count)
     looks: int = 0
 
+    def check(self) -> str:
+        return self.jam
+
     def hold(self, path: pathlib.Path, title: str) -> int:
         number = next(self.numbers)
         self.jobs[number] = {"title": title, "content": path.read_bytes(), "state": program.HELD}

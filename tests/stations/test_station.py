@@ -274,6 +274,61 @@ def test_the_printers_own_trouble_is_reported_to_the_portal(start: Start, staff:
     assert queue.paper == list(staff.labels.values())
 
 
+def test_once_ends_with_a_message_if_the_printer_service_is_away_though_no_label_waits(
+    start: Start, staff: Desk, queue: Queue
+) -> None:
+    staff.labels = {}
+    away = AwayNow(queue, "check", program.Trouble("CUPS can't be reached (ConnectionRefusedError)."), 100)
+    with pytest.raises(program.Trouble, match="CUPS can't be reached"):
+        start(staff, away).run(once=True)
+
+
+@pytest.mark.parametrize(
+    ("of", "call", "trouble"),
+    [
+        ("portal", "take", program.Away("The portal can't be reached.")),
+        ("portal", "take", program.Refused("The portal refuses: This token is unknown.")),
+        ("portal", "report", program.Away("The portal can't be reached.")),
+        ("printer", "hold", program.Trouble("lp: The printer does not exist.")),
+        ("printer", "look", program.Trouble("CUPS can't be reached.")),
+        ("printer", "release", program.Trouble("lp: Not allowed.")),
+    ],
+)
+def test_once_gives_up_after_five_tries_and_the_next_run_prints_each_label_once(
+    start: Start, staff: Desk, queue: Queue, of: str, call: str, trouble: Exception
+) -> None:
+    waits: list[float] = []
+    portal = AwayNow(staff, call, trouble, 100) if of == "portal" else staff
+    printer = AwayNow(queue, call, trouble, 100) if of == "printer" else queue
+    with pytest.raises(type(trouble), match=str(trouble)):
+        start(portal, printer, waits.append).run(once=True)
+    assert waits == [2, 4, 8, 16]
+    assert start(staff, queue).run(once=True) == 0
+    assert queue.paper == list(staff.labels.values())
+
+
+def test_without_once_it_tries_for_as_long_as_it_takes(start: Start, staff: Desk, queue: Queue) -> None:
+    waits: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        waits.append(seconds)
+        if len(waits) > 20:
+            raise Killed
+
+    with pytest.raises(Killed):
+        start(AwayNow(staff, "take", program.Away("Away."), 100), queue, sleep).run()
+
+
+def test_once_counts_the_labels_that_are_not_marked_printed(
+    start: Start, staff: Desk, queue: Queue, monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
+) -> None:
+    assert start(staff, Viewer("No such printer")).run(once=True) == 5
+    for failed, status in ((1, 1), (0, 0)):
+        monkeypatch.setattr(program, "start", lambda _, failed=failed: failed)
+        monkeypatch.setattr(sys, "argv", ["print_station.py", "--once", "--folder", str(tmp_path)])
+        assert program.main() == status
+
+
 HEAD = b"\x02\x00\x00\x00\x00\x00\x00\x01"
 
 
@@ -325,6 +380,9 @@ class Viewer:
 
     def __init__(self, words: str = "") -> None:
         self.words, self.paper = words, []
+
+    def check(self) -> str:
+        return ""
 
     def print_now(self, path: pathlib.Path) -> None:
         if self.words:
