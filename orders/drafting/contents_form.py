@@ -90,7 +90,7 @@ class ContentsForm(ReceiverForm):
     @property
     def has_more_rows(self) -> bool:
         """Return whether anything is filled in below the first row."""
-        return any(self[f"item_{row}_description"].value() for row in range(2, ROWS + 1))
+        return any(field.value() for row in self.content_rows[1:] for field in row)
 
     def clean(self) -> Cleaned:
         cleaned = super().clean()
@@ -121,10 +121,9 @@ class ContentsForm(ReceiverForm):
         return f"between {start} and {end}"
 
     def _is_filled(self, row: int) -> bool:
-        return any(
-            str(self.data.get(f"item_{row}_{part}", "")).strip()
-            for part in ("description", "value", "hs_code")
-        )
+        """Return whether anything is in this row; the first has its quantity from the start."""
+        parts = PARTS if row > 1 else [part for part in PARTS if part != "quantity"]
+        return any(str(self.data.get(f"item_{row}_{part}", "")).strip() for part in parts)
 
     def _item(self, row: int, cleaned: Cleaned) -> Item | None:
         parts: Cleaned = {part: cleaned.get(f"item_{row}_{part}") for part in PARTS}
@@ -142,9 +141,11 @@ class ContentsForm(ReceiverForm):
 
     def _check(self, row: int, parts: Cleaned) -> None:
         digits = re.sub(r"[^0-9]", "", parts["hs_code"] or "")
+        leaving_out = f" To leave item {row} out, clear all of it." if row > 1 else ""
         refusals = {
             "description": (
-                len(parts["description"] or "") < 3 and "Say what it is, in 3 characters or more."
+                len(parts["description"] or "") < 3
+                and f"Say what it is, in 3 characters or more.{leaving_out}"
             ),
             "value": not parts["value"] and "Enter the value of one, more than 0.",
             "quantity": parts["quantity"] == 0 and "Enter how many, 1 or more.",

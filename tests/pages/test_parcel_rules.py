@@ -85,12 +85,37 @@ def test_a_broken_rule_of_a_parcel_abroad_shows_at_its_field(
     assert message in messages_at(listed.post("/parcels/new/", {**ABROAD, name: typed}), name)
 
 
-@pytest.mark.parametrize(("part", "typed"), [("description", "Socks"), ("value", "9.00"), ("hs_code", "6115.95")])
-def test_a_half_typed_row_of_contents_asks_for_the_rest(listed: Client, part: str, typed: str) -> None:
+@pytest.mark.parametrize(
+    ("part", "typed"),
+    [("description", "Socks"), ("value", "9.00"), ("hs_code", "6115.95"), ("quantity", "3"), ("origin", "Italy")],
+)
+def test_a_half_typed_row_of_contents_asks_for_the_rest_and_is_seen_without_scripts(
+    listed: Client, part: str, typed: str
+) -> None:
     answer = listed.post("/parcels/new/", {**ABROAD, f"item_2_{part}": typed})
     assert answer.status_code == 422
     missing = {"description", "value", "hs_code"} - {part, "hs_code"}
     assert all(messages_at(answer, f"item_2_{name}") for name in missing)
+    assert '<details class="extra" open><summary>More items' in answer.content.decode()
+
+
+def test_rows_of_contents_that_nobody_filled_in_ask_for_nothing(listed: Client) -> None:
+    """The first row begins with a quantity of 1; a draft keeps it."""
+    first = {f"item_1_{part}": "" for part in ("description", "value", "origin", "hs_code")} | {"item_1_quantity": "1"}
+    second = {name.replace("_1_", "_2_"): value for name, value in ABROAD.items() if name.startswith("item_1_")}
+    spaces = {f"item_3_{part}": " " for part in ("description", "value", "quantity", "origin", "hs_code")}
+    answer = listed.post("/parcels/new/", ABROAD | first | second | spaces)
+    assert [name for name in (*first, *second, *spaces) if messages_at(answer, name)] == []
+
+
+@pytest.mark.parametrize("row", [2, 5])
+def test_a_row_of_contents_is_left_out_once_all_of_it_is_cleared(listed: Client, row: int) -> None:
+    whole = {f"item_{row}_{part}": ABROAD[f"item_1_{part}"] for part in ("description", "value", "quantity", "origin")}
+    half = whole | {f"item_{row}_description": "", f"item_{row}_value": ""}
+    [message] = messages_at(listed.post("/parcels/new/", ABROAD | half), f"item_{row}_description")
+    assert message == f"Say what it is, in 3 characters or more. To leave item {row} out, clear all of it."
+    cleared = listed.post("/parcels/new/", ABROAD | dict.fromkeys(whole, ""))
+    assert [name for name in whole if messages_at(cleared, name)] == []
 
 
 def test_a_line_may_not_repeat_a_state_filled_in_from_the_list(listed: Client) -> None:
