@@ -19,7 +19,13 @@ from orders.drafting.receiver_form import initial_of
 from orders.models import Draft, Order, Quote
 from orders.views.chosen import read_uuid
 from orders.views.parcel_form import answer_form, draft_page, form_page
-from orders.views.responses import begin_draft, get_draft, suspended_page
+from orders.views.responses import (
+    NOTHING_TO_COPY,
+    begin_draft,
+    get_draft,
+    refused_page,
+    suspended_page,
+)
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience, require_get_or_post
 from shipping_portal.accounts.models import Receiver
 
@@ -55,8 +61,8 @@ def new_parcel(request: MemberRequest) -> HttpResponse:
             request,
             _draft_to_post(request, read_uuid(request.POST.get("draft", "")) or uuid.uuid4()),
         )
-    if copied := _begin_copy(request):
-        return redirect("draft", copied.uuid)
+    if answer := _answer_copy(request):
+        return answer
     form = drafts.parcel_form(request.sender)
     form.begin_with(request.sender.default_size)
     return form_page(request, Draft(sender=request.sender), form)
@@ -94,12 +100,12 @@ def _draft_to_post(request: MemberRequest, key: uuid.UUID) -> Draft:
         return Draft(uuid=key, sender=request.sender, made_by=request.user)
 
 
-def _begin_copy(request: MemberRequest) -> Draft | None:
-    """Begin a copy of what a link names.
+def _answer_copy(request: MemberRequest) -> HttpResponse | None:
+    """Begin a copy of what a link names, and go to it.
 
     `?again=` names a parcel, `?quote=` a price, `?receiver=` a person.
 
-    `?draft=` names a draft, which is returned as it is. Raises Http404 for anything of another
+    `?draft=` names a draft, which is opened as it is. Raises Http404 for anything of another
     account.
     """
     name = next((name for name in COPIED if name in request.GET), None)
@@ -108,6 +114,13 @@ def _begin_copy(request: MemberRequest) -> Draft | None:
     found: Any = get_object_or_404(
         COPIED[name].objects.for_user(request.user), uuid=read_uuid(request.GET[name])
     )
+    if isinstance(found, Order) and found.erased_at:
+        title = "This parcel can't be sent again"
+        return refused_page(request, title=title, text=NOTHING_TO_COPY, order=found)
+    return redirect("draft", _copy_of(request, found).uuid)
+
+
+def _copy_of(request: MemberRequest, found: Any) -> Draft:
     if isinstance(found, Draft):
         return found
     if isinstance(found, Receiver):

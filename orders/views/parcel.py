@@ -23,7 +23,12 @@ from orders.status import consignments, dismissing
 from orders.status.references import with_reference
 from orders.status.status_labels import NEEDS_SENDER, reason_to_look, status_label, waits_for
 from orders.status.status_sentences import heading, status_sentence
-from orders.views.responses import error_sentence, refused_page, suspended_page
+from orders.views.responses import (
+    NOTHING_TO_COPY,
+    error_sentence,
+    refused_page,
+    suspended_page,
+)
 from shipping_portal.accounts.access import (
     BOOKERS,
     BOOKKEEPER,
@@ -153,6 +158,7 @@ def parcel_context(request: MemberRequest, order: Order, state: str) -> dict[str
         "changes": order.changes.select_related("by"),
         "masks_details": role == BOOKKEEPER,
         "can_cancel": cancels,
+        "can_copy": not (order.sender.is_suspended or order.erased_at),
         "can_send_back": (
             sees_contact(role)
             and not order.sender.is_suspended
@@ -249,8 +255,9 @@ def _to_parcel(request: HttpRequest, order: Order) -> HttpResponse:
 def confirm_price(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     """Book with the sender's consent to the amount and currency shown on the page."""
     found = get_object_or_404(orders_of(request), uuid=order)
-    if found.status not in {Status.DRAFT, Status.NOT_BOOKED}:
-        text = "It moved on since you opened the page. Nothing was booked twice."
+    if found.erased_at or found.status not in {Status.DRAFT, Status.NOT_BOOKED}:
+        moved_on = "It moved on since you opened the page. Nothing was booked twice."
+        text = NOTHING_TO_COPY if found.erased_at else moved_on
         return refused_page(request, title="This parcel needs no yes now", text=text, order=found)
     if request.POST.get("agreed") != str(found.price_to_confirm):
         messages.warning(

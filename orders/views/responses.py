@@ -30,6 +30,10 @@ DRAFT = PlannedSelect(
         sender=Given("sender", BigIntegerField()), uuid=Given("key", UUIDField())
     )
 )
+NOTHING_TO_COPY = (
+    "Its receiver was erased, so nothing was booked and there is nothing to copy. To send to the"
+    " same person, type their address into a new parcel."
+)
 NO_PRICES = (
     CarrierError,
     asking.TooManyQuotes,
