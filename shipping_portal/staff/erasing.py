@@ -15,7 +15,7 @@ from orders.drafting.receivers import masked_name
 from orders.erasing import erase_resolved, lock_orders
 from orders.folding import fold
 from orders.models import Draft, Order, Quote, searches
-from shipping_portal.accounts.address.phones import phone_spellings
+from shipping_portal.accounts.address.phones import phone_spellings, spellings_anywhere
 from shipping_portal.accounts.erasing import NOBODYS
 from shipping_portal.accounts.models import Audit, Receiver, Sender, User
 from shipping_portal.formats import admin_time
@@ -107,40 +107,42 @@ def _find_rules(email: str, phone: str, name: str, postcode: str) -> dict[str, Q
 
     Drafts, quotes and rows are few and temporary, so they are all read.
     """
+    phones = {phone, *spellings_anywhere(phone)} - {""}
     typed = Q(text__iregex=rf"[^\w.+-]{re.escape(email)}[^\w.-]") if email else Q()
     if digits := min(
-        (re.sub(r"\D", "", one).lstrip("0") for one in _phone_spellings(phone)), key=len, default=""
+        (re.sub(r"\D", "", one).lstrip("0") for one in {phone, *phone_spellings(phone)}),
+        key=len,
     ):
         # However it was typed, with or without the country code.
         typed |= Q(text__regex=r"\D{0,2}".join(digits))
     if name and postcode:
         typed |= Q(text__icontains=name) & Q(text__icontains=postcode)
     return {
-        "order": _is_of_order(email, phone, name, postcode)
-        & _is_in_search_text(email, phone, name if postcode else ""),
-        "receiver": _match_person("", email, phone, name, postcode),
+        "order": _is_of_order(email, phones, name, postcode)
+        & _is_in_search_text(email, phones, name if postcode else ""),
+        "receiver": _match_person("", email, phones, name, postcode),
         **dict.fromkeys(("draft", "quote", "row"), typed),
-        **dict.fromkeys(("import", "note", "email", "scan"), _is_named(email, phone, name)),
-        "webhook": Q(pk__in=webhooks_naming(_search_words(email, phone, name))),
+        **dict.fromkeys(("import", "note", "email", "scan"), _is_named(email, phones, name)),
+        "webhook": Q(pk__in=webhooks_naming(_search_words(email, phones, name))),
         "member": Q(email__iexact=email) | Q(emailaddress__email__iexact=email) if email else Q(),
     }
 
 
-def _is_named(email: str, phone: str, name: str) -> Q:
+def _is_named(email: str, phones: set[str], name: str) -> Q:
     """Match free text with the email, a spelling of the phone, or any longer word of the name."""
     rule = Q()
-    for word in _search_words(email, phone, name):
+    for word in _search_words(email, phones, name):
         rule |= Q(words__icontains=word)
     return rule
 
 
-def _search_words(email: str, phone: str, name: str) -> list[str]:
+def _search_words(email: str, phones: set[str], name: str) -> list[str]:
     long_ones = [word for word in name.split() if len(word) >= SHORTEST_NAME]
-    return [*([email] if email else []), *_phone_spellings(phone), *long_ones]
+    return [*([email] if email else []), *phones, *long_ones]
 
 
-def _match_person(prefix: str, email: str, phone: str, name: str, postcode: str) -> Q:
-    rule = Q(**{f"{prefix}phone__in": _phone_spellings(phone)}) if phone else Q()
+def _match_person(prefix: str, email: str, phones: set[str], name: str, postcode: str) -> Q:
+    rule = Q(**{f"{prefix}phone__in": phones}) if phones else Q()
     if email:
         rule |= Q(**{f"{prefix}email__upper": email.upper()})
     if name and postcode:
@@ -148,10 +150,10 @@ def _match_person(prefix: str, email: str, phone: str, name: str, postcode: str)
     return rule
 
 
-def _is_of_order(email: str, phone: str, name: str, postcode: str) -> Q:
+def _is_of_order(email: str, phones: set[str], name: str, postcode: str) -> Q:
     """Match orders to these people, and returns from them."""
-    rule = _match_person("receiver_", email, phone, name, postcode) & Q(returns=None)
-    back = Q(pickup__phone__in=[*_phone_spellings(phone)]) if phone else Q()
+    rule = _match_person("receiver_", email, phones, name, postcode) & Q(returns=None)
+    back = Q(pickup__phone__in=[*phones]) if phones else Q()
     if email:
         back |= Q(pickup__email__iexact=email)
     if name and postcode:
@@ -159,16 +161,12 @@ def _is_of_order(email: str, phone: str, name: str, postcode: str) -> Q:
     return rule | back & Q(returns__isnull=False) if back else Q()
 
 
-def _is_in_search_text(email: str, phone: str, name: str) -> Q:
+def _is_in_search_text(email: str, phones: set[str], name: str) -> Q:
     """Match orders with one of these in a piece of their search text."""
     rule = Q()
-    for text in filter(None, [email, *_phone_spellings(phone), name]):
+    for text in filter(None, [email, *phones, name]):
         rule |= Q(text__icontains=fold(text))
     return searches.of_anybody(rule) if rule else rule
-
-
-def _phone_spellings(phone: str) -> set[str]:
-    return {phone, *phone_spellings(phone)} - {""}
 
 
 def _sender_of(row: Any) -> Sender | None:

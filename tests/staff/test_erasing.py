@@ -19,7 +19,7 @@ from orders.booking import bookings
 from orders.labels import fetching
 from orders.models import BookingAttempt, DatabaseMark, Draft, LabelBytes, Order, Quote
 from orders.status.transitions import advance, move_to
-from shipping_portal.accounts.address import receivers
+from shipping_portal.accounts.address import phones, receivers
 from shipping_portal.accounts.mail import mailing
 from shipping_portal.accounts.models import Audit, Notification, Receiver, Sender, User
 from shipping_portal.accounts.models.users import Session
@@ -273,6 +273,29 @@ def test_a_person_is_found_by_any_detail_they_give(
     factories.order(quill, alice)
     wanted = {*(f"order:{one.pk}" for one in theirs), f"receiver:{book.pk}"}
     assert set(values(staff, **typed)) == wanted
+
+
+@pytest.mark.parametrize(
+    ("country", "stored", "typed"),
+    [
+        ("NZ", "021 555 0123", "0215550123"),
+        ("GB", "07400 123456", "07400 123 456"),
+        ("FR", "06 12 34 56 78", "0612345678"),
+        ("JP", "090-1234-5678", "+81 90 1234 5678"),
+    ],
+)
+def test_a_person_abroad_is_found_by_their_local_number_in_any_spelling(
+    staff: Client, quill: Sender, alice: User, sam: User, country: str, stored: str, typed: str
+) -> None:
+    assert phones.clean_phone(typed, country) == stored
+    person = factories.receiver(phone=stored, country=country)
+    fields = {f"receiver_{name}": value for name, value in asdict(person).items()}
+    theirs = factories.order(quill, alice, **fields)
+    back = factories.order(quill, alice, returns=theirs, pickup=asdict(person))
+    book = factories.saved_receiver(quill, **asdict(person))
+    note = casework.add_note(quill, by=sam, text=f"Rang them on {stored}", now=timezone.now())
+    wanted = {f"order:{theirs.pk}", f"order:{back.pk}", f"receiver:{book.pk}", f"note:{note.pk}"}
+    assert set(values(staff, phone=typed)) == wanted
 
 
 @pytest.mark.postgres

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
 import phonenumbers
@@ -59,16 +60,24 @@ def phone_spellings(typed: str) -> set[str]:
 
     `0491570156`, `+61491570156` and `0491 570 156` are one number. Other text gives nothing.
     """
-    found = set()
-    for country in ("AU", "CA", "US"):
-        try:
+    forms = (PhoneNumberFormat.NATIONAL, PhoneNumberFormat.INTERNATIONAL)
+    numbers = list(_read_in(("AU", "CA", "US"), typed))
+    return {phonenumbers.format_number(number, form) for number in numbers for form in forms}
+
+
+def spellings_anywhere(typed: str) -> set[str]:
+    """Return `phone_spellings`, and how each other country would write a local number like it."""
+    numbers = _read_in(phonenumbers.SUPPORTED_REGIONS, typed)
+    local = {phonenumbers.format_number(one, PhoneNumberFormat.NATIONAL) for one in numbers}
+    return phone_spellings(typed) | local
+
+
+def _read_in(countries: Iterable[str], typed: str) -> Iterator[phonenumbers.PhoneNumber]:
+    for country in countries:
+        with suppress(NumberParseException):
             number = phonenumbers.parse(typed, country)
-        except NumberParseException:
-            continue
-        if phonenumbers.is_valid_number(number):
-            forms = (PhoneNumberFormat.NATIONAL, PhoneNumberFormat.INTERNATIONAL)
-            found |= {phonenumbers.format_number(number, form) for form in forms}
-    return found
+            if phonenumbers.is_valid_number(number):
+                yield number
 
 
 def _parse_number(typed: str, country: str) -> phonenumbers.PhoneNumber:
