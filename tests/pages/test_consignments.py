@@ -16,7 +16,7 @@ from orders.models import Draft, Label, Order
 from orders.models.statuses import Status
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
-from tests.pages.typed import ABROAD, AT_HOME, messages_at, text
+from tests.pages.typed import ABROAD, AT_HOME, BY_SCRIPT, messages_at, text
 from tests.sandbox_carrier import SandboxCarrier
 
 pytestmark = pytest.mark.django_db
@@ -128,6 +128,14 @@ def test_parcels_to_another_country_are_booked_one_by_one(page: Client) -> None:
     answer = page.post("/parcels/new/", {**ABROAD, **box, "parcels": "2"})
     assert answer.status_code == 422
     assert "Book these parcels one by one: customs ask for a list" in text(answer)
+
+
+@pytest.mark.parametrize("left", [{"item_1_description": ""}, {"item_1_value": "28,5"}, {"receiver_name": ""}])
+def test_what_no_field_can_cure_is_said_before_more_is_filled_in(page: Client, left: dict[str, str]) -> None:
+    """Otherwise somebody lists the contents first, and reads only then that one parcel goes at a time."""
+    box = {f"parcel_2_{name}": ABROAD[name] for name in ("weight_kg", "length_cm", "width_cm", "height_cm")}
+    answer = page.post("/parcels/new/", {**ABROAD, **box, **left, "parcels": "2"}, headers=BY_SCRIPT)
+    assert "Book these parcels one by one: customs ask for a list" in answer.json()["html"]
 
 
 def test_another_parcel_is_refused_at_once_where_the_first_goes_abroad(page: Client) -> None:
