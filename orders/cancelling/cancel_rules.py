@@ -8,7 +8,7 @@ import datetime as dt
 from orders.calling.contract import another_day, contract_of
 from orders.models import Order
 from orders.models.statuses import BEFORE_COLLECTION, STILL_AT_SENDER, Progress
-from shipping_portal.accounts.formatting import local_date
+from orders.status.status_sentences import missed_pickup_sentence
 
 # What forbids a cancellation.
 CANNOT_CANCEL = (Order.WrongStatus, Order.PickupProblem, Order.AlreadyCollected)
@@ -48,12 +48,7 @@ def why_not_cancelled_now(
 ) -> str:
     """Return why a parcel with this progress can't be cancelled, for its sender, or ""."""
     if progress == Progress.PICKUP_MISSED:
-        day = order.next_pickup(at, now)
-        when = local_date(day, order.sender) if day else "the next business day"
-        return (
-            f"The driver didn't come. Another driver is booked for {when}. Leave the label on and"
-            " don't cancel."
-        )
+        return missed_pickup_sentence(order, at, now)
     if progress == Progress.PICKUP_FUTILE:
         return (
             "The driver came but couldn't collect it. Don't cancel:"

@@ -182,15 +182,26 @@ def heading(order: Order, now: dt.datetime) -> str:
     if not order.is_booked or progress not in HEADINGS or not is_known:
         return ""
     day = local_date(order.progress_at, order.sender)
-    next_day = next_driver_day(order, now) if progress == Progress.PICKUP_MISSED else ""
+    is_missed = progress == Progress.PICKUP_MISSED
+    next_day = next_driver_day(order, order.progress_at, now) if is_missed else ""
     of_returns = HEADINGS_OF_RETURNS if order.returns_id else {}
     return of_returns.get(progress, HEADINGS[progress]).format(day=day, next=next_day)
 
 
-def next_driver_day(order: Order, now: dt.datetime) -> str:
-    """Return the day on which another driver comes after a missed pickup, in words."""
-    day = order.next_pickup(order.progress_at, now)
+def next_driver_day(order: Order, at: dt.datetime | None, now: dt.datetime) -> str:
+    """Return the day on which another driver comes after a pickup missed `at` a time, in words."""
+    day = order.next_pickup(at, now)
     return local_date(day, order.sender) if day else "the next business day"
+
+
+def missed_pickup_sentence(order: Order, at: dt.datetime | None, now: dt.datetime) -> str:
+    """Return what happens after a missed pickup; a return's label is at the receiver's."""
+    name = masked_name(order.of_customer("name"))
+    leave = f"Ask {name} to leave" if order.returns_id else "Leave"
+    return (
+        f"The driver didn't come. Another driver is booked for {next_driver_day(order, at, now)}."
+        f" {leave} the label on and don't cancel."
+    )
 
 
 def _of_booking(pause: Pause | None, order: Order) -> str:
@@ -313,7 +324,4 @@ def _after_missed_pickup(order: Order, now: dt.datetime) -> str:
             "If it's missed again, you may get a refund: contact us and quote"
             f" {order.carrier_reference}."
         )
-    return (
-        f"The driver didn't come. Another driver is booked for {next_driver_day(order, now)}. Leave"
-        f" the label on and don't cancel. {refund}"
-    )
+    return f"{missed_pickup_sentence(order, order.progress_at, now)} {refund}"

@@ -365,7 +365,9 @@ def _parcel_row(request: MemberRequest, order: Order, now: dt.datetime) -> Row:
 def _next_driver(order: Order, now: dt.datetime) -> str:
     """Return what goes behind the name of a parcel whose driver didn't come."""
     refund = MISSED_TWICE if order.missed_twice(now) else ""
-    return f": another driver is booked for {next_driver_day(order, now)}{refund}"
+    return (
+        f": another driver is booked for {next_driver_day(order, order.progress_at, now)}{refund}"
+    )
 
 
 def _headline(request: MemberRequest, things: int, pickups: list[Row], today: dt.date) -> str:

@@ -10,11 +10,12 @@ from django.test import Client
 from django.utils import timezone
 
 from orders.booking import bookings
-from orders.cancelling import replacing
+from orders.cancelling import cancel_rules, replacing
 from orders.drafting import returning
 from orders.labels import printing
 from orders.list.system_views import VIEWS, SenderScope
 from orders.models import Order, Replacement, SavedView
+from orders.models.statuses import Progress
 from orders.notices import notifications, reminders
 from orders.status.status_labels import status_label
 from orders.status.status_sentences import status_sentence
@@ -53,12 +54,23 @@ def back(sent: Order, quill: Sender, alice: User, **fields: Any) -> Order:
         ("delivered", "Arrived back", "Arrived back on"),
         ("returning", "Going back to them", "The carrier is taking it back to N. Tamsin."),
         ("pickup_futile", "Futile pickup", "Ask N. Tamsin to have it ready"),
+        ("pickup_missed", "Missed pickup", "Ask N. Tamsin to leave the label on and don't cancel."),
     ],
 )
 def test_a_returns_status_reads_as_a_return(made: Order, progress: str, label: str, sentence: str) -> None:
     made.progress, made.progress_at, now = progress, timezone.now(), timezone.now()
     assert status_label(made, now)[1] == label
     assert sentence in status_sentence(made, now, sees_contact=True)
+
+
+def test_a_return_whose_driver_didnt_come_isnt_cancelled_and_its_receiver_keeps_the_label_on(
+    made: Order, alice: User, visit: Callable[[User], Client]
+) -> None:
+    why = cancel_rules.why_not_cancelled_now(made, Progress.PICKUP_MISSED, timezone.now(), now=timezone.now())
+    assert why.endswith("Ask N. Tamsin to leave the label on and don't cancel.")
+    Order.objects.filter(pk=made.pk).update(progress="pickup_missed", progress_at=timezone.now(), first_mile="pickup")
+    page = " ".join(visit(alice).get(f"/parcels/{made.uuid}/cancel/").content.decode().split())
+    assert "Ask Noor Tamsin to leave the label on and don't cancel." in page
 
 
 def test_every_progress_of_a_return_has_a_sentence(made: Order) -> None:
