@@ -4,13 +4,11 @@ See adminkit/queues.py; queues of one app are in that app's queues.py.
 """
 
 import datetime as dt
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from django.db.models import Case, F, OuterRef, Q, QuerySet, Subquery, When
-from django.db.models.functions import Coalesce, TruncDate
+from django.db.models.functions import Coalesce
 
 from orders import queues as of_orders
 from orders.calling import carrier_settings
@@ -26,7 +24,7 @@ from orders.models import (
 )
 from orders.models.account import FAULT_COUNTS, PAUSABLE
 from orders.models.statuses import UNCLEAR_BOOKING, Progress, Status
-from shipping_portal.accounts.address.countries import STATES
+from shipping_portal.accounts.address.places import day_at
 from shipping_portal.accounts.adminkit.queues import (
     AT_ONCE,
     NOW,
@@ -41,6 +39,7 @@ from shipping_portal.accounts.adminkit.queues import (
 )
 from shipping_portal.accounts.models import Sender
 from shipping_portal.billing import queues as of_billing
+from shipping_portal.carrier.messages import Party
 from shipping_portal.db.keyset import MOST_LISTED
 from shipping_portal.jobs.models import DeadLetter
 from shipping_portal.staff.carrier import carrier_accounts
@@ -111,32 +110,27 @@ def duplicate_booking(now: dt.datetime) -> Q:
 
 
 def futile_pickups(now: dt.datetime) -> Q:
-    """Match futile pickups whose sender has no link to move them (interface §3 rules 3, 4)."""
+    """Match futile pickups whose sender has no link to move them (interface §3 rules 3, 4).
+
+    The carrier's next day counts by the calendar at the pickup address. Longest waiting first.
+    """
     linked = [
         configured.fingerprint
         for configured in carrier_settings.all_settings()
         if configured.has_parcel_tools
     ]
-    has_later_day = Q(carrier_pickup_date__gt=_day_of_scan())
-    by_us = ~has_later_day & ~Q(account__fingerprint__in=linked)
-    return Q(status=Status.BOOKED, progress=Progress.PICKUP_FUTILE) & by_us
-
-
-def _day_of_scan() -> Case:
-    """Return the SQL of the last scan's day where the parcel waits, by the zone of its state."""
-    states: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for country, names in STATES.items():
-        for code, (_, zone) in names.items():
-            states[country, zone].append(code)
-    days = (
-        When(pickup__country=country, pickup__state__in=codes, then=_day_in(zone))
-        for (country, zone), codes in states.items()
+    futile = Order.objects.filter(status=Status.BOOKED, progress=Progress.PICKUP_FUTILE)
+    by_us = futile.exclude(account__fingerprint__in=linked).only(
+        "pickup", "progress_at", "carrier_pickup_date"
     )
-    return Case(*days, default=_day_in("UTC"))
+    found = by_us.order_by(F("carrier_pickup_date").asc(nulls_first=True), "pk")[:MOST_LISTED]
+    return Q(pk__in=[order.pk for order in found if not _has_later_day(order)])
 
 
-def _day_in(zone: str) -> TruncDate:
-    return TruncDate("progress_at", tzinfo=ZoneInfo(zone))
+def _has_later_day(order: Order) -> bool:
+    """Return whether the carrier's pickup day is after the day of the futile pickup."""
+    day, failed_at = order.carrier_pickup_date, order.progress_at
+    return bool(day and failed_at and day > day_at(Party(**order.pickup), failed_at))
 
 
 def _on_unlisted_accounts(now: dt.datetime) -> QuerySet[Order, int]:
