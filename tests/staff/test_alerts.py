@@ -19,7 +19,7 @@ from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
 from orders import queues
-from orders.models import CarrierAccount, DailySpend, DatabaseMark, Label, Order
+from orders.models import CarrierAccount, CarrierCall, DailySpend, DatabaseMark, Label, Order
 from orders.restoring import marks
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier import outgoing
@@ -28,7 +28,7 @@ from shipping_portal.jobs.models import DeadLetter
 from shipping_portal.jobs.sweep import Sweep
 from shipping_portal.staff.alerts import alerting, certificates, conditions
 from shipping_portal.staff.models import Alert, AlertMessage, Certificate
-from tests import factories
+from tests import factories, older
 from tests.receiver import Receiver
 from tracking.receiving import webhook_health
 
@@ -336,6 +336,33 @@ def test_a_carrier_that_replies_to_no_booking_alerts(db: None) -> None:
     account.refresh_from_db()
     account.note_answer(now)
     assert named(now) == {}
+
+
+@pytest.mark.parametrize("outcome", ["unknown", "not sent", "account stopped"])
+def test_a_carrier_that_gives_no_prices_alerts_although_nobody_can_book(db: None, outcome: str) -> None:
+    """Without a price no booking is sent, so no booking shows that the carrier is away or refuses the account."""
+    now = timezone.now()
+    for ago in range(conditions.UNPRICED):
+        assert "prices-silent" not in named(now)
+        asked("quote", outcome, now - ago * MINUTE)
+    (one,) = [one for one in conditions.present_conditions(now) if one.name == "prices-silent"]
+    assert (one.severity, one.oldest) == ("page", now - (conditions.UNPRICED - 1) * MINUTE)
+    assert "prices-silent" not in named(now + HOUR), "since then nobody asked"
+    asked("quote", "rejected", now)  # an answer, even if the sender mistyped something
+    assert named(now) == {}
+
+
+def test_other_calls_and_an_account_without_new_orders_do_not_count_as_missing_prices(db: None) -> None:
+    now, gone = timezone.now(), older.unnamed()
+    for ago in range(conditions.UNPRICED):
+        asked("track", "unknown", now - ago * MINUTE)
+        asked("quote", "unknown", now - ago * MINUTE, gone)
+    assert named(now) == {}
+
+
+def asked(operation: str, outcome: str, at: dt.datetime, of: CarrierAccount | None = None) -> None:
+    call = {"operation": operation, "method": "POST", "path": "/x", "milliseconds": 9, "outcome": outcome}
+    CarrierCall.objects.create(at=at, account=of or factories.account(), **call)
 
 
 def test_lost_webhooks_alert(quill: Sender, alice: User) -> None:
