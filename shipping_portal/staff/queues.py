@@ -22,7 +22,7 @@ from orders.models import (
     Order,
     OrderChange,
 )
-from orders.models.account import FAULT_COUNTS, PAUSABLE
+from orders.models.account import FAULT_COUNTS, PAUSABLE, Pause
 from orders.models.statuses import UNCLEAR_BOOKING, Progress, Status
 from shipping_portal.accounts.address.places import day_at
 from shipping_portal.accounts.adminkit.queues import (
@@ -339,20 +339,27 @@ def undecided_since() -> Coalesce:
 
 def held_accounts(now: dt.datetime) -> list[CarrierAccount]:
     """Return the few accounts that an operator paused, or that have repeats turned off."""
-    return [
-        account for account in CarrierAccount.objects.order_by("pk") if _held_since(account, now)
-    ]
+    return [account for account in CarrierAccount.objects.order_by("pk") if _is_held(account, now)]
+
+
+def _is_held(account: CarrierAccount, now: dt.datetime) -> bool:
+    return bool(account.replays_off_at or _pauses(account, now))
+
+
+def _pauses(account: CarrierAccount, now: dt.datetime) -> list[Pause]:
+    return [pause for what in PAUSABLE if (pause := account.pause_of(what, now))]
 
 
 def _held_since(account: CarrierAccount, now: dt.datetime) -> dt.datetime | None:
-    pauses = (account.pause_of(what, now) for what in PAUSABLE)
-    since = [account.replays_off_at, *(pause.since for pause in pauses if pause)]
-    return min((at for at in since if at), default=None)
+    """Return since when it waits for a person: a pause with an end waits for no one."""
+    since = [pause.since for pause in _pauses(account, now) if pause.ends_at is None]
+    return min(filter(None, [account.replays_off_at, *since]), default=None)
 
 
 def _account_queues(accounts: Iterable[CarrierAccount], now: dt.datetime) -> list[Queue]:
     """Return the queues of the few carrier accounts."""
-    held = [at for account in accounts if (at := _held_since(account, now))]
+    held = [account for account in accounts if _is_held(account, now)]
+    waits = [at for account in held if (at := _held_since(account, now))]
     faulty = [
         account
         for account in accounts
@@ -363,6 +370,6 @@ def _account_queues(accounts: Iterable[CarrierAccount], now: dt.datetime) -> lis
     rows = CarrierAccount.objects.all()
     return [
         queue(rows, "stopped", STOPPED, len(stops), min(stops, default=None), now, "?held=stopped"),
-        queue(rows, "held", HELD, len(held), min(held, default=None), now, "?held=yes"),
+        queue(rows, "held", HELD, len(held), min(waits, default=None), now, "?held=yes"),
         queue(rows, "fault", AT_FAULT, len(faults), min(faults, default=None), now, "?held=fault"),
     ]

@@ -338,6 +338,30 @@ def test_a_carrier_that_replies_to_no_booking_alerts(db: None) -> None:
     assert named(now) == {}
 
 
+@pytest.mark.parametrize("what", ["", "quotes_"])
+def test_a_pause_with_an_end_wakes_nobody_and_one_without_pages(db: None, what: str) -> None:
+    """Whoever paused it until the morning has decided; it resumes by itself."""
+    now = timezone.now()
+    account = CarrierAccount.objects.filter(pk=factories.account().pk)
+    account.update(**{f"{what}paused_at": now - HOUR, _end_of(what): now + 8 * HOUR})
+    assert named(now) == {}
+    account.update(**{_end_of(what): None})
+    assert named(now) == {"carrieraccount-held": "page"}
+    account.update(**{f"{what}paused_at": now - 14 * MINUTE})
+    assert named(now) == {}
+
+
+def test_repeats_that_are_off_page_during_a_pause_with_an_end_too(db: None) -> None:
+    now = timezone.now()
+    ends = {"paused_at": now - HOUR, "pause_ends_at": now + HOUR}
+    CarrierAccount.objects.filter(pk=factories.account().pk).update(**ends, replays_off_at=now - HOUR)
+    assert named(now) == {"carrieraccount-held": "page"}
+
+
+def _end_of(what: str) -> str:
+    return f"{what}pause_ends_at"
+
+
 @pytest.mark.parametrize("outcome", ["unknown", "not sent", "account stopped"])
 def test_a_carrier_that_gives_no_prices_alerts_although_nobody_can_book(db: None, outcome: str) -> None:
     """Without a price no booking is sent, so no booking shows that the carrier is away or refuses the account."""

@@ -215,14 +215,15 @@ def test_a_new_pause_first_records_how_the_last_one_ended(paused: Pause, sam: Us
     assert recorded() == [("bookings paused", sam), ("bookings pause ended", None), ("bookings paused", sam)]
 
 
-@pytest.mark.parametrize(("ends_in", "waiting"), [(HOUR, 1), (-MINUTE, 0)])
+@pytest.mark.parametrize(("ends_in", "waiting"), [(None, 1), (HOUR, 1), (-MINUTE, 0)])
 @pytest.mark.parametrize("what", PAUSABLE)
 def test_the_admin_counts_an_account_as_paused_until_the_end(
-    staff: Client, paused: Pause, now: dt.datetime, what: str, ends_in: dt.timedelta, waiting: int
+    staff: Client, paused: Pause, now: dt.datetime, what: str, ends_in: dt.timedelta | None, waiting: int
 ) -> None:
-    paused(what, at=now - HOUR, ends_at=now + ends_in)
+    """One with an end doesn't become overdue: it waits for no one."""
+    paused(what, at=now - HOUR, ends_at=now + ends_in if ends_in else None)
     queue = next(queue for queue in queues.waiting_queues(now) if "paused" in queue.title)
-    assert (queue.count, queue.oldest) == (waiting, now - HOUR if waiting else None)
+    assert (queue.count, queue.oldest) == (waiting, None if ends_in else now - HOUR)
     assert staff.get(queue.url).context["cl"].result_count == waiting
 
 
