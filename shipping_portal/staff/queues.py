@@ -262,7 +262,8 @@ STOPPED = Wait(
 HELD = Wait(
     "Carrier account paused",
     Q(),
-    "Its page shows what is held up and why. Press Resume once that is over.",
+    "Its page shows what is held up and why. Once that is over, press Resume, or Allow repeats"
+    " again.",
     term=AT_ONCE,
 )
 AT_FAULT = Wait(

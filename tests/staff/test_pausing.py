@@ -442,3 +442,20 @@ def test_only_a_stopped_account_can_be_tried_at_once_or_restarted(sam: User, now
         with pytest.raises(Refused, match="isn't stopped"):
             act(account, by=sam, reason=REASON, now=now)
     assert not Audit.objects.exists()
+
+
+def test_repeats_that_a_second_reference_ended_are_allowed_again_once(
+    staff: Client, sam: User, now: dt.datetime, settings: Any
+) -> None:
+    """Until then the account is in a queue, and nothing else takes it out."""
+    rows = CarrierAccount.objects.filter(pk=factories.account().pk)
+    rows.update(replays_off_at=now)
+    account = rows.get()
+    page = staff.get(reverse("admin:orders_carrieraccount_change", args=[account.pk])).content.decode()
+    assert "Allow repeats again" in page
+    assert queues.held_accounts(now) == [account]
+    pausing.allow_repeats(account, by=sam, reason=REASON, now=now)
+    assert (rows.get().replays_off_at, queues.held_accounts(now)) == (None, [])
+    with pytest.raises(Refused, match="already allowed"):
+        pausing.allow_repeats(account, by=sam, reason=REASON, now=now)
+    assert recorded() == [("repeats allowed again", sam)]

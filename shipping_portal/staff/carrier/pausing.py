@@ -133,6 +133,15 @@ def end_fault(account: CarrierAccount, *, by: User, reason: str, now: dt.datetim
     )
 
 
+@transaction.atomic
+def allow_repeats(account: CarrierAccount, *, by: User, reason: str, now: dt.datetime) -> None:
+    """Let unclear bookings be repeated again, as far as the contract allows. Raises Refused."""
+    off = CarrierAccount.objects.filter(pk=account.pk, replays_off_at__isnull=False)
+    if not off.update(replays_off_at=None):
+        raise Refused("Repeats are already allowed.")
+    Audit.write("repeats allowed again", account, by=by, reason=reason, at=now)
+
+
 def _running_pause(account: CarrierAccount, what: str, now: dt.datetime) -> Pause:
     account.refresh_from_db()
     if what == BOOKINGS and Restore.objects.open().exists():
