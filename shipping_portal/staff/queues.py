@@ -23,7 +23,7 @@ from orders.models import (
     OrderChange,
 )
 from orders.models.account import FAULT_COUNTS, PAUSABLE, Pause
-from orders.models.statuses import UNCLEAR_BOOKING, Progress, Status
+from orders.models.statuses import BEING_CANCELLED, UNCLEAR_BOOKING, Progress, Status
 from shipping_portal.accounts.address.places import day_at
 from shipping_portal.accounts.adminkit.queues import (
     AT_ONCE,
@@ -206,7 +206,7 @@ ORDERS = {
         futile_pickups,
         "Ask the carrier for another pickup day and tell the sender to keep the label. Don't"
         " cancel it.",
-        "since",
+        "progress_at",
     ),
     "left-behind": Wait(
         "Open orders on an unlisted carrier account",
@@ -227,7 +227,7 @@ ORDERS = {
         lambda now: Q(used_after_cancel_at__gte=now - dt.timedelta(days=30)),
         "The carrier will charge for it. Tell the sender and expect the charge in the weekly"
         " report.",
-        "since",
+        "used_after_cancel_at",
         term=WEEK,
     ),
 }
@@ -330,12 +330,16 @@ def _weeks_ago(now: dt.datetime) -> dt.date:
 
 
 def undecided_since() -> Coalesce:
-    """Return when an order became undecided, or else when it was created."""
-    became = OrderChange.objects.filter(order=OuterRef("pk"), new__in=UNCLEAR_BOOKING).exclude(
-        old__in=UNCLEAR_BOOKING
-    )
-    last = Subquery(became.order_by("-pk").values("at")[:1])
-    return Coalesce(Case(When(status__in=UNCLEAR_BOOKING, then=last)), F("created_at"))
+    """Return when an order became unclear, was to be cancelled or was refused, or else was made."""
+    groups = ({*UNCLEAR_BOOKING}, BEING_CANCELLED, {Status.REJECTED})
+    return Coalesce(Case(*map(_came_into, groups)), F("created_at"))
+
+
+def _came_into(statuses: set[Status]) -> When:
+    """Return the time of the last change into one of these statuses from any other."""
+    group = sorted(statuses)
+    came = OrderChange.objects.filter(order=OuterRef("pk"), new__in=group).exclude(old__in=group)
+    return When(status__in=group, then=Subquery(came.order_by("-pk").values("at")[:1]))
 
 
 def held_accounts(now: dt.datetime) -> list[CarrierAccount]:

@@ -19,8 +19,9 @@ from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
 from orders import queues
-from orders.models import CarrierAccount, CarrierCall, DailySpend, DatabaseMark, Label, Order
+from orders.models import CancelAttempt, CarrierAccount, CarrierCall, DailySpend, DatabaseMark, Label, Order
 from orders.restoring import marks
+from orders.status.transitions import move_to
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier import outgoing
 from shipping_portal.jobs import retention
@@ -28,6 +29,7 @@ from shipping_portal.jobs.models import DeadLetter
 from shipping_portal.jobs.sweep import Sweep
 from shipping_portal.staff.alerts import alerting, certificates, conditions
 from shipping_portal.staff.models import Alert, AlertMessage, Certificate
+from shipping_portal.staff.queues import waiting_queues
 from tests import factories, older
 from tests.receiver import Receiver
 from tracking.receiving import webhook_health
@@ -315,6 +317,25 @@ def test_a_queue_alerts_after_its_limit_and_pages_if_that_is_hours(quill: Sender
     assert named(now) == {}
     assert named(now + MINUTE) == {"order-unconfirmed": "page"}
     assert named(now + HOUR) == {"order-unconfirmed": "page", "sender-waiting": "ticket"}
+
+
+def test_an_old_order_waits_from_the_moment_it_needs_somebody(quill: Sender, alice: User) -> None:
+    """A cancellation of a parcel booked last week has got its four hours, and a refusal alerts nobody."""
+    now = timezone.now()
+    booked_at = {"created_at": now - 9 * 24 * HOUR}
+    cancelled = factories.order(quill, alice, status="booked", **booked_at)
+    CancelAttempt.objects.create(order=cancelled, why="not needed", state="unknown", asked_at=now - HOUR)
+    move_to(cancelled, "cancelling", reason="-", at=now - HOUR)
+    move_to(cancelled, "cancel_unconfirmed", reason="-", at=now)
+    refused = factories.order(quill, alice, status="booking", **booked_at)
+    move_to(refused, "rejected", reason="-", at=now - HOUR)
+    factories.order(quill, alice, status="cancelled", used_after_cancel_at=now - HOUR, **booked_at)
+    factories.order(quill, alice, status="booked", progress="pickup_futile", progress_at=now - HOUR, **booked_at)
+    found = {queue.name: queue for queue in waiting_queues(now)}
+    for name in ("order-cancel-stuck", "order-refused", "order-used-after-cancel", "order-futile"):
+        assert (found[name].count, found[name].oldest) == (1, now - HOUR), name
+        assert found[name].urgency != "overdue"
+    assert [name for name in named(now + 3 * HOUR) if name in found] == ["order-cancel-stuck"]
 
 
 def test_work_that_nobody_does_alerts_after_five_minutes(quill: Sender, alice: User) -> None:
