@@ -43,6 +43,7 @@ from shipping_portal.carrier.messages import Party
 from shipping_portal.db.keyset import MOST_LISTED
 from shipping_portal.jobs.models import DeadLetter
 from shipping_portal.staff.carrier import carrier_accounts
+from shipping_portal.staff.models import SenderMail
 from tracking import polling
 from tracking import queues as of_tracking
 from tracking.models import EventWord, Parcel, WebhookDelivery
@@ -157,6 +158,12 @@ def at_fault(now: dt.datetime) -> Q:
     return Q(fault_at__gte=now - FAULT_COUNTS)
 
 
+def used_after_cancelling(now: dt.datetime) -> Q:
+    """Match labels used after cancelling, until the sender is emailed about it."""
+    emailed = SenderMail.objects.filter(about=SenderMail.About.USED).values("order")
+    return Q(used_after_cancel_at__gte=now - dt.timedelta(days=30)) & ~Q(pk__in=emailed)
+
+
 ORDERS = {
     "unconfirmed": Wait(
         "Booking outcome unknown",
@@ -224,9 +231,9 @@ ORDERS = {
     ),
     "used-after-cancel": Wait(
         "Label used after cancelling",
-        lambda now: Q(used_after_cancel_at__gte=now - dt.timedelta(days=30)),
-        "The carrier will charge for it. Tell the sender and expect the charge in the weekly"
-        " report.",
+        used_after_cancelling,
+        "The carrier will charge for it. Open it and press Email the sender. Expect the charge in"
+        " the weekly report.",
         "used_after_cancel_at",
         term=WEEK,
     ),

@@ -70,6 +70,8 @@ def test_every_name_in_italics_is_on_a_page_or_is_a_heading() -> None:
     headings = set(re.findall(r"^(?:#+ |\*\*)([^*\n]+)", "\n".join(documents), re.MULTILINE))
     files = (file for room in ("orders", "shipping_portal", "tracking") for file in (ROOT / room).rglob("*.py"))
     words = {word.partition(";")[0] for file in files for word in re.findall(r'"([^"\n]+)"', file.read_text())}
+    shown = "".join(file.read_text() for file in (ROOT / "templates").rglob("*.html"))
+    words |= set(re.findall(r">([^<>{}\n]+)<", shown))
     pages = admin.site._registry.items()
     actions = {action.label for _, page in pages for action in getattr(page, "admin_actions", ())}
     lists = {str(model._meta.verbose_name_plural).capitalize() for model, _ in pages}
