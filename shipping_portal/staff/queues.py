@@ -363,7 +363,7 @@ def _pauses(account: CarrierAccount, now: dt.datetime) -> list[Pause]:
 
 
 def _held_since(account: CarrierAccount, now: dt.datetime) -> dt.datetime | None:
-    """Return since when it waits for a person: a pause with an end waits for no one."""
+    """Return the time from which it needs a person: a pause with an end needs no one."""
     since = [pause.since for pause in _pauses(account, now) if pause.ends_at is None]
     return min(filter(None, [account.replays_off_at, *since]), default=None)
 

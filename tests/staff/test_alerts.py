@@ -361,7 +361,7 @@ def test_a_carrier_that_replies_to_no_booking_alerts(db: None) -> None:
 
 @pytest.mark.parametrize("what", ["", "quotes_"])
 def test_a_pause_with_an_end_wakes_nobody_and_one_without_pages(db: None, what: str) -> None:
-    """Whoever paused it until the morning has decided; it resumes by itself."""
+    """An operator who paused it until the morning has decided, and it resumes by itself."""
     now = timezone.now()
     account = CarrierAccount.objects.filter(pk=factories.account().pk)
     account.update(**{f"{what}paused_at": now - HOUR, _end_of(what): now + 8 * HOUR})

@@ -431,6 +431,7 @@ def test_a_fault_is_corrected_once_and_not_one_that_came_after_it_was_read(
     if fault_at == dt.timedelta(0):
         pausing.end_fault(account, by=sam, reason=REASON, now=now)
         assert Audit.objects.get().reason == f"partner_id: can't be blank: {REASON}"
+        assert CarrierAccount.objects.get().fault == "", "the list would show it as if it went on"
     with pytest.raises(Refused, match="just refused again"):
         pausing.end_fault(account, by=sam, reason=REASON, now=now)
     assert CarrierAccount.objects.filter(fault_since=now - HOUR).exists() is (fault_at != dt.timedelta(0))

@@ -124,7 +124,7 @@ def end_fault(account: CarrierAccount, *, by: User, reason: str, now: dt.datetim
     as_read = CarrierAccount.objects.filter(
         pk=account.pk, fault_at=account.fault_at, fault_at__isnull=False
     )
-    if not as_read.update(fault_at=None, fault_since=None):
+    if not as_read.update(fault_at=None, fault_since=None, fault=""):
         raise Refused(
             "The carrier has just refused again, or somebody else said so before. Check it again."
         )
