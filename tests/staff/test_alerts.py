@@ -22,7 +22,8 @@ from orders import queues
 from orders.models import CancelAttempt, CarrierAccount, CarrierCall, DailySpend, DatabaseMark, Label, Order
 from orders.restoring import marks
 from orders.status.transitions import move_to
-from shipping_portal.accounts.models import Sender, User
+from shipping_portal.accounts.mail import mailing, outbox
+from shipping_portal.accounts.models import Notification, Sender, User
 from shipping_portal.carrier import outgoing
 from shipping_portal.jobs import retention
 from shipping_portal.jobs.models import DeadLetter
@@ -417,6 +418,26 @@ def test_lost_webhooks_alert(quill: Sender, alice: User) -> None:
         assert "webhook-gap" not in named(now)
         factories.event(parcel, source="poll", received_at=now, description=str(number))
     assert named(now)["webhook-gap"] == "ticket"
+
+
+def test_emails_that_do_not_go_out_alert_unless_one_mailbox_alone_refuses(
+    quill: Sender, alice: User, ana: User, settings: Any
+) -> None:
+    """Each is tried again later and later, so none becomes a dead letter, and no job is late."""
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    settings.EMAIL_HOST, settings.EMAIL_PORT, now = "127.0.0.1", 9, timezone.now()
+    event = {"sender": quill, "kind": "booking", "line": "-", "path": "/", "happened_at": now}
+    for person in (alice, ana):
+        assert "mail-unsent" not in named(now)
+        outbox.notify(outbox.Event(dedupe_key=f"booking:{person.pk}", only=person.pk, **event), now=now)
+        mine = Notification.objects.filter(user=person)
+        for _ in range(conditions.UNSENT_TRIES):
+            assert "mail-unsent" not in named(now)
+            mine.update(due_at=timezone.now())
+            mailing.send_due_mail(mine.get().pk)
+    assert named(now) == {"mail-unsent": "ticket"}
+    mine.update(due_at=None, sent_at=now)
+    assert named(now) == {}
 
 
 def test_an_open_restore_gap_alerts(db: None) -> None:

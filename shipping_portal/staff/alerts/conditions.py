@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from django.conf import settings
+from django.db.models import Count
 from django.urls import reverse
 
 from orders.calling import gateway
 from orders.models import CarrierAccount, CarrierCall, DailySpend, LabelBytes, Restore
 from orders.restoring import marks
+from shipping_portal.accounts.models import Notification
 from shipping_portal.billing.charges import awaiting
 from shipping_portal.billing.reports import folder
 from shipping_portal.formats import admin_time
@@ -24,6 +26,7 @@ WAKES_WITHIN = dt.timedelta(hours=4)
 WORK_IS_LATE = dt.timedelta(minutes=5)
 STILL_SILENT = dt.timedelta(hours=1)  # after the last rest, if no booking has been tried since
 UNPRICED = 5  # so many price requests in a row without a clear answer, within STILL_SILENT
+UNSENT_TRIES, UNSENT_PEOPLE = 5, 2  # half an hour; a single mailbox may refuse for ever
 FARTHEST_WEST = dt.timedelta(hours=12)  # in UTC, where a day ends last
 NEAR_LIMIT = Decimal("0.9")
 GIGABYTE = 10**9
@@ -168,9 +171,24 @@ def _data_conditions(now: dt.datetime) -> Iterator[Condition]:
         yield Condition(
             "backup-old", title, step, Severity.TICKET, reverse("admin:index"), 1, backup_at
         )
+    yield from _mail_conditions()
     yield from _certificate_conditions(now)
     yield from _money_conditions(now)
     yield from _report_conditions(now)
+
+
+def _mail_conditions() -> Iterator[Condition]:
+    """Yield a ticket for a mail server that takes nothing: its jobs aren't late, and don't fail."""
+    unsent = Notification.objects.filter(due_at__isnull=False, tries__gte=UNSENT_TRIES)
+    if (people := unsent.aggregate(n=Count("user", distinct=True))["n"]) >= UNSENT_PEOPLE:
+        title = "Emails aren't going out"
+        step = (
+            "They are sent once the mail server takes them. Check EMAIL_URL and the server: run"
+            " manage.py sendtestemail."
+        )
+        yield Condition(
+            "mail-unsent", title, step, Severity.TICKET, reverse("admin:health"), people
+        )
 
 
 def _certificate_conditions(now: dt.datetime) -> Iterator[Condition]:
