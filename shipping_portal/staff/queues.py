@@ -232,8 +232,8 @@ ORDERS = {
     "used-after-cancel": Wait(
         "Label used after cancelling",
         used_after_cancelling,
-        "The carrier will charge for it. Open it and press Email the sender. Expect the charge in"
-        " the weekly report.",
+        "The carrier will charge for it. Open it, press Email the sender and start from “The label"
+        " was used after cancelling”.",
         "used_after_cancel_at",
         term=WEEK,
     ),
