@@ -30,7 +30,7 @@ PARCELS = {
     "nobody": Wait(
         "Scans for unknown references",
         unmatched_references,
-        "Compare with unconfirmed bookings: one may have received this reference.",
+        "Compare with Booking outcome unknown: one may have received this reference.",
     )
 }
 DELIVERIES = {

@@ -84,7 +84,8 @@ CHARGES = {
     "nobody": Wait(
         "Unassigned charges",
         Q(pk__in=Charge.objects.unmatched().posted().values("pk")),
-        "Compare with unconfirmed bookings. If none matches, open the line and press Assign.",
+        "Compare with Booking outcome unknown. If none matches, open the line and press Assign to a"
+        " parcel or sender.",
         "report__uploaded_at",
         term=WEEK,
     )

@@ -16,6 +16,7 @@ from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
+from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 
@@ -49,6 +50,7 @@ def denied(request: HttpRequest, exception: Exception | None = None) -> HttpResp
     why = {
         "is_from_elsewhere": isinstance(exception, FromElsewhere),
         "only_looks": isinstance(exception, OnlyLooking),
+        "is_admin": request.path.startswith(reverse("admin:index")),
     }
     return render(request, "403.html", why, status=403)
 

@@ -4,13 +4,11 @@ See adminkit/queues.py; queues of one app are in that app's queues.py.
 """
 
 import datetime as dt
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from django.db.models import Case, F, OuterRef, Q, QuerySet, Subquery, When
-from django.db.models.functions import Coalesce, TruncDate
+from django.db.models.functions import Coalesce
 
 from orders import queues as of_orders
 from orders.calling import carrier_settings
@@ -24,9 +22,9 @@ from orders.models import (
     Order,
     OrderChange,
 )
-from orders.models.account import FAULT_COUNTS, PAUSABLE
-from orders.models.statuses import UNCLEAR_BOOKING, Progress, Status
-from shipping_portal.accounts.address.countries import STATES
+from orders.models.account import FAULT_COUNTS, PAUSABLE, Pause
+from orders.models.statuses import BEING_CANCELLED, UNCLEAR_BOOKING, Progress, Status
+from shipping_portal.accounts.address.places import day_at
 from shipping_portal.accounts.adminkit.queues import (
     AT_ONCE,
     NOW,
@@ -41,9 +39,11 @@ from shipping_portal.accounts.adminkit.queues import (
 )
 from shipping_portal.accounts.models import Sender
 from shipping_portal.billing import queues as of_billing
+from shipping_portal.carrier.messages import Party
 from shipping_portal.db.keyset import MOST_LISTED
 from shipping_portal.jobs.models import DeadLetter
 from shipping_portal.staff.carrier import carrier_accounts
+from shipping_portal.staff.models import SenderMail
 from tracking import polling
 from tracking import queues as of_tracking
 from tracking.models import EventWord, Parcel, WebhookDelivery
@@ -111,32 +111,27 @@ def duplicate_booking(now: dt.datetime) -> Q:
 
 
 def futile_pickups(now: dt.datetime) -> Q:
-    """Match futile pickups whose sender has no link to move them (interface §3 rules 3, 4)."""
+    """Match futile pickups whose sender has no link to move them (interface §3 rules 3, 4).
+
+    The carrier's next day counts by the calendar at the pickup address. Longest waiting first.
+    """
     linked = [
         configured.fingerprint
         for configured in carrier_settings.all_settings()
         if configured.has_parcel_tools
     ]
-    has_later_day = Q(carrier_pickup_date__gt=_day_of_scan())
-    by_us = ~has_later_day & ~Q(account__fingerprint__in=linked)
-    return Q(status=Status.BOOKED, progress=Progress.PICKUP_FUTILE) & by_us
-
-
-def _day_of_scan() -> Case:
-    """Return the SQL of the last scan's day where the parcel waits, by the zone of its state."""
-    states: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for country, names in STATES.items():
-        for code, (_, zone) in names.items():
-            states[country, zone].append(code)
-    days = (
-        When(pickup__country=country, pickup__state__in=codes, then=_day_in(zone))
-        for (country, zone), codes in states.items()
+    futile = Order.objects.filter(status=Status.BOOKED, progress=Progress.PICKUP_FUTILE)
+    by_us = futile.exclude(account__fingerprint__in=linked).only(
+        "pickup", "progress_at", "carrier_pickup_date"
     )
-    return Case(*days, default=_day_in("UTC"))
+    found = by_us.order_by(F("carrier_pickup_date").asc(nulls_first=True), "pk")[:MOST_LISTED]
+    return Q(pk__in=[order.pk for order in found if not _has_later_day(order)])
 
 
-def _day_in(zone: str) -> TruncDate:
-    return TruncDate("progress_at", tzinfo=ZoneInfo(zone))
+def _has_later_day(order: Order) -> bool:
+    """Return whether the carrier's pickup day is after the day of the futile pickup."""
+    day, failed_at = order.carrier_pickup_date, order.progress_at
+    return bool(day and failed_at and day > day_at(Party(**order.pickup), failed_at))
 
 
 def _on_unlisted_accounts(now: dt.datetime) -> QuerySet[Order, int]:
@@ -161,6 +156,12 @@ def at_fault(now: dt.datetime) -> Q:
     An example is a missing partner id.
     """
     return Q(fault_at__gte=now - FAULT_COUNTS)
+
+
+def used_after_cancelling(now: dt.datetime) -> Q:
+    """Match labels used after cancelling, until the sender is emailed about it."""
+    emailed = SenderMail.objects.filter(about=SenderMail.About.USED).values("order")
+    return Q(used_after_cancel_at__gte=now - dt.timedelta(days=30)) & ~Q(pk__in=emailed)
 
 
 ORDERS = {
@@ -212,7 +213,7 @@ ORDERS = {
         futile_pickups,
         "Ask the carrier for another pickup day and tell the sender to keep the label. Don't"
         " cancel it.",
-        "since",
+        "progress_at",
     ),
     "left-behind": Wait(
         "Open orders on an unlisted carrier account",
@@ -230,10 +231,10 @@ ORDERS = {
     ),
     "used-after-cancel": Wait(
         "Label used after cancelling",
-        lambda now: Q(used_after_cancel_at__gte=now - dt.timedelta(days=30)),
-        "The carrier will charge for it. Tell the sender and expect the charge in the weekly"
-        " report.",
-        "since",
+        used_after_cancelling,
+        "The carrier will charge for it. Open it, press Email the sender and start from “The label"
+        " was used after cancelling”.",
+        "used_after_cancel_at",
         term=WEEK,
     ),
 }
@@ -268,7 +269,8 @@ STOPPED = Wait(
 HELD = Wait(
     "Carrier account paused",
     Q(),
-    "Its page shows what is held up and why. Press Resume once that is over.",
+    "Its page shows what is held up and why. Once that is over, press Resume, or Allow repeats"
+    " again.",
     term=AT_ONCE,
 )
 AT_FAULT = Wait(
@@ -335,30 +337,41 @@ def _weeks_ago(now: dt.datetime) -> dt.date:
 
 
 def undecided_since() -> Coalesce:
-    """Return when an order became undecided, or else when it was created."""
-    became = OrderChange.objects.filter(order=OuterRef("pk"), new__in=UNCLEAR_BOOKING).exclude(
-        old__in=UNCLEAR_BOOKING
-    )
-    last = Subquery(became.order_by("-pk").values("at")[:1])
-    return Coalesce(Case(When(status__in=UNCLEAR_BOOKING, then=last)), F("created_at"))
+    """Return when an order became unclear, was to be cancelled or was refused, or else was made."""
+    groups = ({*UNCLEAR_BOOKING}, BEING_CANCELLED, {Status.REJECTED})
+    return Coalesce(Case(*map(_came_into, groups)), F("created_at"))
+
+
+def _came_into(statuses: set[Status]) -> When:
+    """Return the time of the last change into one of these statuses from any other."""
+    group = sorted(statuses)
+    came = OrderChange.objects.filter(order=OuterRef("pk"), new__in=group).exclude(old__in=group)
+    return When(status__in=group, then=Subquery(came.order_by("-pk").values("at")[:1]))
 
 
 def held_accounts(now: dt.datetime) -> list[CarrierAccount]:
     """Return the few accounts that an operator paused, or that have repeats turned off."""
-    return [
-        account for account in CarrierAccount.objects.order_by("pk") if _held_since(account, now)
-    ]
+    return [account for account in CarrierAccount.objects.order_by("pk") if _is_held(account, now)]
+
+
+def _is_held(account: CarrierAccount, now: dt.datetime) -> bool:
+    return bool(account.replays_off_at or _pauses(account, now))
+
+
+def _pauses(account: CarrierAccount, now: dt.datetime) -> list[Pause]:
+    return [pause for what in PAUSABLE if (pause := account.pause_of(what, now))]
 
 
 def _held_since(account: CarrierAccount, now: dt.datetime) -> dt.datetime | None:
-    pauses = (account.pause_of(what, now) for what in PAUSABLE)
-    since = [account.replays_off_at, *(pause.since for pause in pauses if pause)]
-    return min((at for at in since if at), default=None)
+    """Return the time from which it needs a person: a pause with an end needs no one."""
+    since = [pause.since for pause in _pauses(account, now) if pause.ends_at is None]
+    return min(filter(None, [account.replays_off_at, *since]), default=None)
 
 
 def _account_queues(accounts: Iterable[CarrierAccount], now: dt.datetime) -> list[Queue]:
     """Return the queues of the few carrier accounts."""
-    held = [at for account in accounts if (at := _held_since(account, now))]
+    held = [account for account in accounts if _is_held(account, now)]
+    waits = [at for account in held if (at := _held_since(account, now))]
     faulty = [
         account
         for account in accounts
@@ -369,6 +382,6 @@ def _account_queues(accounts: Iterable[CarrierAccount], now: dt.datetime) -> lis
     rows = CarrierAccount.objects.all()
     return [
         queue(rows, "stopped", STOPPED, len(stops), min(stops, default=None), now, "?held=stopped"),
-        queue(rows, "held", HELD, len(held), min(held, default=None), now, "?held=yes"),
+        queue(rows, "held", HELD, len(held), min(waits, default=None), now, "?held=yes"),
         queue(rows, "fault", AT_FAULT, len(faults), min(faults, default=None), now, "?held=fault"),
     ]

@@ -154,15 +154,14 @@ class StaffSite(admin.AdminSite):
 
     def index(self, request: HttpRequest, extra_context: Context | None = None) -> TemplateResponse:
         # Models load after the site.
-        from orders.models import CarrierAccount  # noqa: PLC0415
         from shipping_portal.accounts.adminkit import permissions  # noqa: PLC0415
         from shipping_portal.staff import first_page, queues  # noqa: PLC0415
         from shipping_portal.staff.alerts import health  # noqa: PLC0415
 
         now = timezone.now()
-        accounts = list(CarrierAccount.objects.all())
+        strip = health.health_strip(now)
         *every, mine = queues.waiting_queues(
-            now, accounts=accounts, others=[queues.own_cases(request.user)]
+            now, accounts=strip.rows, others=[queues.own_cases(request.user)]
         )
         found = {
             "title": "",  # the page has its own
@@ -173,7 +172,7 @@ class StaffSite(admin.AdminSite):
             "out_of_balance": any(
                 queue.count for queue in every if queue.name == "billingreport-balance"
             ),
-            "health": health.health_strip(now, accounts=accounts),
+            "health": strip,
             "alarms": health.webhook_alarms(now),
             "day": first_page.day_strip(now),
             "may_bill": permissions.may(request.user, "billing"),

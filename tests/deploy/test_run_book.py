@@ -4,6 +4,7 @@ import datetime as dt
 import re
 
 import pytest
+from django.contrib import admin
 from django.core.management import get_commands
 from django.utils import timezone
 
@@ -59,6 +60,22 @@ def test_every_setting_in_it_is_explained() -> None:
     explained = "".join(file.read_text() for file in files)
     for name in set(re.findall(r"`([A-Z]+(?:_[A-Z]+)+)\b", RUN_BOOK)):
         assert re.search(rf"\b{name}\b", explained), name
+
+
+def test_every_name_in_italics_is_on_a_page_or_is_a_heading() -> None:
+    """At night nobody guesses which button is meant: queues, buttons and states have exactly these names."""
+    text = re.sub(r"^    .*$|`[^`]*`", "", RUN_BOOK, flags=re.MULTILINE)
+    named = {" ".join(name.split()) for name in re.findall(r"(?<![\w*])\*([^*\n]+)\*(?![\w*])", text)}
+    documents = [RUN_BOOK, *(file.read_text() for file in (ROOT / "CHANGELOG.md", ROOT / "docs/carriers.md"))]
+    headings = set(re.findall(r"^(?:#+ |\*\*)([^*\n]+)", "\n".join(documents), re.MULTILINE))
+    files = (file for room in ("orders", "shipping_portal", "tracking") for file in (ROOT / room).rglob("*.py"))
+    words = {word.partition(";")[0] for file in files for word in re.findall(r'"([^"\n]+)"', file.read_text())}
+    shown = "".join(file.read_text() for file in (ROOT / "templates").rglob("*.html"))
+    words |= set(re.findall(r">([^<>{}\n]+)<", shown))
+    pages = admin.site._registry.items()
+    actions = {action.label for _, page in pages for action in getattr(page, "admin_actions", ())}
+    lists = {str(model._meta.verbose_name_plural).capitalize() for model, _ in pages}
+    assert named - headings - words - actions - lists - TERMS.keys() == set()
 
 
 def test_every_service_in_it_is_in_the_compose_file() -> None:

@@ -132,17 +132,24 @@ def test_without_a_link_a_futile_pickup_is_the_operators_job_until_a_later_day_i
 
 
 @pytest.mark.parametrize(
-    ("country", "futile_at"),
-    [("AU", dt.datetime(2026, 11, 23, 21, 30, tzinfo=dt.UTC)), ("US", dt.datetime(2026, 11, 25, 1, tzinfo=dt.UTC))],
-    ids=["half past eight in the morning in Fitzroy", "five in the afternoon in Portland"],
+    ("place", "futile_at"),
+    [
+        ({"country": "AU", "state": "VIC", "postcode": "3065"}, dt.datetime(2026, 11, 23, 21, 30, tzinfo=dt.UTC)),
+        ({"country": "US", "state": "OR", "postcode": "97209"}, dt.datetime(2026, 11, 25, 1, tzinfo=dt.UTC)),
+        ({"country": "US", "state": "TX", "postcode": "79901"}, dt.datetime(2026, 11, 25, 6, 30, tzinfo=dt.UTC)),
+    ],
+    ids=[
+        "half past eight in the morning in Fitzroy",
+        "five in the afternoon in Portland",
+        "half past eleven at night in El Paso, not in the rest of Texas",
+    ],
 )
 def test_a_day_is_later_by_the_calendar_at_the_pickup_address(
-    alice: User, country: str, futile_at: dt.datetime
+    order: Callable[..., Order], place: dict[str, str], futile_at: dt.datetime
 ) -> None:
-    """Both drivers came on the 24th, which in UTC was the 23rd and the 25th."""
-    business = factories.sender(country=country)
-    factories.pickup_address(business, email=alice.email)
-    made = factories.order(business, alice, status="booked", progress="pickup_futile", progress_at=futile_at)
+    """The drivers came on the 24th, which in UTC was the 23rd or the 25th."""
+    made = order("pickup_futile", pickup=place)
+    Order.objects.filter(pk=made.pk).update(progress_at=futile_at)
     waits = {}
     for day in (24, 25):
         made.note_pickup_date(dt.date(2026, 11, day))

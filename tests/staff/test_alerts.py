@@ -19,16 +19,19 @@ from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
 from orders import queues
-from orders.models import CarrierAccount, DailySpend, DatabaseMark, Label, Order
+from orders.models import CancelAttempt, CarrierAccount, CarrierCall, DailySpend, DatabaseMark, Label, Order
 from orders.restoring import marks
-from shipping_portal.accounts.models import Sender, User
+from orders.status.transitions import move_to
+from shipping_portal.accounts.mail import mailing, outbox
+from shipping_portal.accounts.models import Notification, Sender, User
 from shipping_portal.carrier import outgoing
 from shipping_portal.jobs import retention
 from shipping_portal.jobs.models import DeadLetter
 from shipping_portal.jobs.sweep import Sweep
 from shipping_portal.staff.alerts import alerting, certificates, conditions
 from shipping_portal.staff.models import Alert, AlertMessage, Certificate
-from tests import factories
+from shipping_portal.staff.queues import waiting_queues
+from tests import factories, older
 from tests.receiver import Receiver
 from tracking.receiving import webhook_health
 
@@ -317,6 +320,25 @@ def test_a_queue_alerts_after_its_limit_and_pages_if_that_is_hours(quill: Sender
     assert named(now + HOUR) == {"order-unconfirmed": "page", "sender-waiting": "ticket"}
 
 
+def test_an_old_order_waits_from_the_moment_it_needs_somebody(quill: Sender, alice: User) -> None:
+    """A cancellation of a parcel booked last week has got its four hours, and a refusal alerts nobody."""
+    now = timezone.now()
+    booked_at = {"created_at": now - 9 * 24 * HOUR}
+    cancelled = factories.order(quill, alice, status="booked", **booked_at)
+    CancelAttempt.objects.create(order=cancelled, why="not needed", state="unknown", asked_at=now - HOUR)
+    move_to(cancelled, "cancelling", reason="-", at=now - HOUR)
+    move_to(cancelled, "cancel_unconfirmed", reason="-", at=now)
+    refused = factories.order(quill, alice, status="booking", **booked_at)
+    move_to(refused, "rejected", reason="-", at=now - HOUR)
+    factories.order(quill, alice, status="cancelled", used_after_cancel_at=now - HOUR, **booked_at)
+    factories.order(quill, alice, status="booked", progress="pickup_futile", progress_at=now - HOUR, **booked_at)
+    found = {queue.name: queue for queue in waiting_queues(now)}
+    for name in ("order-cancel-stuck", "order-refused", "order-used-after-cancel", "order-futile"):
+        assert (found[name].count, found[name].oldest) == (1, now - HOUR), name
+        assert found[name].urgency != "overdue"
+    assert [name for name in named(now + 3 * HOUR) if name in found] == ["order-cancel-stuck"]
+
+
 def test_work_that_nobody_does_alerts_after_five_minutes(quill: Sender, alice: User) -> None:
     now = timezone.now()
     factories.order(quill, alice, status="booking", due_at=now - 5 * MINUTE)
@@ -338,6 +360,57 @@ def test_a_carrier_that_replies_to_no_booking_alerts(db: None) -> None:
     assert named(now) == {}
 
 
+@pytest.mark.parametrize("what", ["", "quotes_"])
+def test_a_pause_with_an_end_wakes_nobody_and_one_without_pages(db: None, what: str) -> None:
+    """An operator who paused it until the morning has decided, and it resumes by itself."""
+    now = timezone.now()
+    account = CarrierAccount.objects.filter(pk=factories.account().pk)
+    account.update(**{f"{what}paused_at": now - HOUR, _end_of(what): now + 8 * HOUR})
+    assert named(now) == {}
+    account.update(**{_end_of(what): None})
+    assert named(now) == {"carrieraccount-held": "page"}
+    account.update(**{f"{what}paused_at": now - 14 * MINUTE})
+    assert named(now) == {}
+
+
+def test_repeats_that_are_off_page_during_a_pause_with_an_end_too(db: None) -> None:
+    now = timezone.now()
+    ends = {"paused_at": now - HOUR, "pause_ends_at": now + HOUR}
+    CarrierAccount.objects.filter(pk=factories.account().pk).update(**ends, replays_off_at=now - HOUR)
+    assert named(now) == {"carrieraccount-held": "page"}
+
+
+def _end_of(what: str) -> str:
+    return f"{what}pause_ends_at"
+
+
+@pytest.mark.parametrize("outcome", ["unknown", "not sent", "account stopped"])
+def test_a_carrier_that_gives_no_prices_alerts_although_nobody_can_book(db: None, outcome: str) -> None:
+    """Without a price no booking is sent, so no booking shows that the carrier is away or refuses the account."""
+    now = timezone.now()
+    for ago in range(conditions.UNPRICED):
+        assert "prices-silent" not in named(now)
+        asked("quote", outcome, now - ago * MINUTE)
+    (one,) = [one for one in conditions.present_conditions(now) if one.name == "prices-silent"]
+    assert (one.severity, one.oldest) == ("page", now - (conditions.UNPRICED - 1) * MINUTE)
+    assert "prices-silent" not in named(now + HOUR), "since then nobody asked"
+    asked("quote", "rejected", now)  # an answer, even if the sender mistyped something
+    assert named(now) == {}
+
+
+def test_other_calls_and_an_account_without_new_orders_do_not_count_as_missing_prices(db: None) -> None:
+    now, gone = timezone.now(), older.unnamed()
+    for ago in range(conditions.UNPRICED):
+        asked("track", "unknown", now - ago * MINUTE)
+        asked("quote", "unknown", now - ago * MINUTE, gone)
+    assert named(now) == {}
+
+
+def asked(operation: str, outcome: str, at: dt.datetime, of: CarrierAccount | None = None) -> None:
+    call = {"operation": operation, "method": "POST", "path": "/x", "milliseconds": 9, "outcome": outcome}
+    CarrierCall.objects.create(at=at, account=of or factories.account(), **call)
+
+
 def test_lost_webhooks_alert(quill: Sender, alice: User) -> None:
     now = timezone.now()
     parcel = factories.parcel(factories.order(quill, alice, status="booked"))
@@ -345,6 +418,26 @@ def test_lost_webhooks_alert(quill: Sender, alice: User) -> None:
         assert "webhook-gap" not in named(now)
         factories.event(parcel, source="poll", received_at=now, description=str(number))
     assert named(now)["webhook-gap"] == "ticket"
+
+
+def test_emails_that_do_not_go_out_alert_unless_one_mailbox_alone_refuses(
+    quill: Sender, alice: User, ana: User, settings: Any
+) -> None:
+    """Each is tried again later and later, so none becomes a dead letter, and no job is late."""
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    settings.EMAIL_HOST, settings.EMAIL_PORT, now = "127.0.0.1", 9, timezone.now()
+    event = {"sender": quill, "kind": "booking", "line": "-", "path": "/", "happened_at": now}
+    for person in (alice, ana):
+        assert "mail-unsent" not in named(now)
+        outbox.notify(outbox.Event(dedupe_key=f"booking:{person.pk}", only=person.pk, **event), now=now)
+        mine = Notification.objects.filter(user=person)
+        for _ in range(conditions.UNSENT_TRIES):
+            assert "mail-unsent" not in named(now)
+            mine.update(due_at=timezone.now())
+            mailing.send_due_mail(mine.get().pk)
+    assert named(now) == {"mail-unsent": "ticket"}
+    mine.update(due_at=None, sent_at=now)
+    assert named(now) == {}
 
 
 def test_an_open_restore_gap_alerts(db: None) -> None:

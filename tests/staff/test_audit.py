@@ -232,6 +232,7 @@ SCENES: dict[tuple[str, str], tuple[Callable[[], Any], dict[str, Any]]] = {
     ("orders.carrieraccount", "try-now"): (lambda: account(stopped_at=timezone.now()), {}),
     ("orders.carrieraccount", "end-stop"): (unnamed_and_stopped, {}),
     ("orders.carrieraccount", "end-fault"): (lambda: account(fault_at=timezone.now()), {}),
+    ("orders.carrieraccount", "allow-repeats"): (lambda: account(replays_off_at=timezone.now()), {}),
     ("accounts.apitoken", "revoke"): (factories.api_token, {}),
     ("accounts.webhookendpoint", "pause"): (lambda: factories.webhook_endpoint(factories.sender(), person()), {}),
     ("importing.import", "hold"): (imported, {"text": "We look into your file first."}),

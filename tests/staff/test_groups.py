@@ -13,7 +13,7 @@ from django.test import Client
 from django.urls import URLPattern, reverse
 from django.utils import timezone
 
-from orders.models import Order
+from orders.models import CarrierAccount, CarrierCall, Order
 from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.adminkit.actions import ActionsAdmin
 from shipping_portal.accounts.models import Audit, Sender, User
@@ -98,6 +98,18 @@ def test_a_group_can_use_its_own_actions_and_gets_403_for_the_others(operator: O
         answers[url] = all(ask(url).status_code == 403 for ask in (browser.get, browser.post))
         wanted[url] = group not in permissions.ACTS[needs]
     assert answers == wanted
+
+
+def test_an_operator_whose_group_may_not_act_reads_whom_to_ask(operator: Operator, row: Row) -> None:
+    """An operator has no business account with an owner."""
+    row()
+    for group, url in (
+        (permissions.SUPPORT, address(CarrierAccount, "act", CarrierAccount.objects.get().pk, "pause-bookings")),
+        (permissions.BILLING, address(CarrierCall, "changelist")),
+    ):
+        page = operator(group).get(url)
+        assert (page.status_code, "Ask an Ops lead" in page.content.decode()) == (403, True)
+        assert "your business account" not in page.content.decode()
 
 
 @pytest.mark.parametrize("group", permissions.GROUPS)

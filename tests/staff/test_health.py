@@ -142,8 +142,8 @@ def test_the_page_costs_the_same_queries_however_much_is_waiting(
     assert queries() == empty
 
 
-def test_the_short_strip_takes_four_queries(now: dt.datetime) -> None:
+def test_the_short_strip_takes_three_queries(now: dt.datetime) -> None:
     health.health_strip(now)
     with CaptureQueriesContext(connection) as seen:
         health.health_strip(now)
-    assert len(seen) == 4
+    assert len(seen) == 3

@@ -49,11 +49,17 @@ def test_a_day_when_the_clocks_go_back_includes_the_repeated_hour(settings: Sett
     assert round((last - first).total_seconds() / 3600, 3) == 25
 
 
-def test_which_pickups_failed_does_not_depend_on_the_operators_zone(settings: Settings) -> None:
-    now = dt.datetime(2026, 11, 24, 13, 30, tzinfo=dt.UTC)
-    in_utc = str(Order.objects.filter(queues.futile_pickups(now)).query)
-    settings.TIME_ZONE = "Australia/Melbourne"
-    assert str(Order.objects.filter(queues.futile_pickups(now)).query) == in_utc
+def test_which_pickups_failed_does_not_depend_on_the_operators_zone(
+    quill: Sender, alice: User, settings: Settings
+) -> None:
+    failed_at = dt.datetime(2026, 11, 24, 12, 30, tzinfo=dt.UTC)  # half past eleven at night in Fitzroy
+    fields = {"status": "booked", "progress": "pickup_futile", "progress_at": failed_at}
+    for day in (24, 25):
+        factories.order(quill, alice, carrier_pickup_date=dt.date(2026, 11, day), **fields)
+    for zone in ("UTC", "Pacific/Auckland", "America/Los_Angeles"):
+        settings.TIME_ZONE = zone
+        found = Order.objects.filter(queues.futile_pickups(failed_at))
+        assert [str(order.carrier_pickup_date) for order in found] == ["2026-11-24"]
 
 
 @pytest.mark.usefixtures("melbourne")

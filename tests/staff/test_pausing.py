@@ -215,14 +215,15 @@ def test_a_new_pause_first_records_how_the_last_one_ended(paused: Pause, sam: Us
     assert recorded() == [("bookings paused", sam), ("bookings pause ended", None), ("bookings paused", sam)]
 
 
-@pytest.mark.parametrize(("ends_in", "waiting"), [(HOUR, 1), (-MINUTE, 0)])
+@pytest.mark.parametrize(("ends_in", "waiting"), [(None, 1), (HOUR, 1), (-MINUTE, 0)])
 @pytest.mark.parametrize("what", PAUSABLE)
 def test_the_admin_counts_an_account_as_paused_until_the_end(
-    staff: Client, paused: Pause, now: dt.datetime, what: str, ends_in: dt.timedelta, waiting: int
+    staff: Client, paused: Pause, now: dt.datetime, what: str, ends_in: dt.timedelta | None, waiting: int
 ) -> None:
-    paused(what, at=now - HOUR, ends_at=now + ends_in)
+    """One with an end doesn't become overdue: it waits for no one."""
+    paused(what, at=now - HOUR, ends_at=now + ends_in if ends_in else None)
     queue = next(queue for queue in queues.waiting_queues(now) if "paused" in queue.title)
-    assert (queue.count, queue.oldest) == (waiting, now - HOUR if waiting else None)
+    assert (queue.count, queue.oldest) == (waiting, None if ends_in else now - HOUR)
     assert staff.get(queue.url).context["cl"].result_count == waiting
 
 
@@ -430,6 +431,7 @@ def test_a_fault_is_corrected_once_and_not_one_that_came_after_it_was_read(
     if fault_at == dt.timedelta(0):
         pausing.end_fault(account, by=sam, reason=REASON, now=now)
         assert Audit.objects.get().reason == f"partner_id: can't be blank: {REASON}"
+        assert CarrierAccount.objects.get().fault == "", "the list would show it as if it went on"
     with pytest.raises(Refused, match="just refused again"):
         pausing.end_fault(account, by=sam, reason=REASON, now=now)
     assert CarrierAccount.objects.filter(fault_since=now - HOUR).exists() is (fault_at != dt.timedelta(0))
@@ -441,3 +443,20 @@ def test_only_a_stopped_account_can_be_tried_at_once_or_restarted(sam: User, now
         with pytest.raises(Refused, match="isn't stopped"):
             act(account, by=sam, reason=REASON, now=now)
     assert not Audit.objects.exists()
+
+
+def test_repeats_that_a_second_reference_ended_are_allowed_again_once(
+    staff: Client, sam: User, now: dt.datetime, settings: Any
+) -> None:
+    """Until then the account is in a queue, and nothing else takes it out."""
+    rows = CarrierAccount.objects.filter(pk=factories.account().pk)
+    rows.update(replays_off_at=now)
+    account = rows.get()
+    page = staff.get(reverse("admin:orders_carrieraccount_change", args=[account.pk])).content.decode()
+    assert "Allow repeats again" in page
+    assert queues.held_accounts(now) == [account]
+    pausing.allow_repeats(account, by=sam, reason=REASON, now=now)
+    assert (rows.get().replays_off_at, queues.held_accounts(now)) == (None, [])
+    with pytest.raises(Refused, match="already allowed"):
+        pausing.allow_repeats(account, by=sam, reason=REASON, now=now)
+    assert recorded() == [("repeats allowed again", sam)]

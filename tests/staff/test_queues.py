@@ -20,7 +20,7 @@ from shipping_portal.accounts.models import Sender, User
 from shipping_portal.billing import queues as billing_queues
 from shipping_portal.billing.models import ChargeWord, Dispute, week_of
 from shipping_portal.jobs.models import DeadLetter
-from shipping_portal.staff import queues
+from shipping_portal.staff import casework, queues
 from tests import factories, older
 from tracking.models import EventWord, Watch
 
@@ -328,6 +328,17 @@ def test_an_order_is_queued_by_its_state_and_age(
     factories.order(quill, alice, **{"status": "booked", **fields})
     found = next(queue for queue in queues.waiting_queues(NOW) if queue.url.endswith(f"needs={name}"))
     assert found.count == count
+
+
+def test_a_label_used_after_cancelling_waits_until_its_sender_is_emailed_about_it(quill: Sender, alice: User) -> None:
+    """Otherwise it would alert for weeks after the only thing to do is done."""
+    order = factories.order(quill, alice, status="cancelled", used_after_cancel_at=NOW)
+    counts = []
+    for about in (None, "details", "used"):
+        if about:
+            casework.queue_mail(order, to=alice, about=about, text="-", by=alice, now=NOW)
+        counts += [queue.count for queue in queues.waiting_queues(NOW) if queue.name == "order-used-after-cancel"]
+    assert counts == [1, 1, 0]
 
 
 @pytest.mark.parametrize(

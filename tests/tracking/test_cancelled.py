@@ -85,7 +85,7 @@ def test_a_scan_after_cancelling_notifies_sender_and_operator_and_stays_cancelle
         line.queue for line in staff.get("/admin/").context["lines"] if line.queue.name == "order-used-after-cancel"
     )
     assert queue.count == 1
-    assert "Tell the sender" in queue.next_step
+    assert "press Email the sender" in queue.next_step
 
 
 @pytest.mark.parametrize("kind", ["Info", "Pickup Attempted", "Missed Pickup", "Order cancelled"])

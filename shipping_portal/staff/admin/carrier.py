@@ -36,6 +36,7 @@ ENDS = [
     ("", "When someone resumes it"),
 ]
 AS_IT_IS = "as it is"
+CALLED = {BOOKINGS: "bookings", QUOTES: "prices"}  # as every page calls them
 TEXTS = {
     BOOKINGS: (
         "Booking is paused while the carrier sorts something out. Parcels already booked are not"
@@ -128,11 +129,11 @@ act = partial(AdminAction, needs="pause")
 
 def pause_actions(what: str, *, resumed: str) -> tuple[AdminAction, ...]:
     """Return one pause's actions: begin, change, end. `resumed` says what happens at its end."""
-    is_paused = partial(_is_paused, what)
+    is_paused, called = partial(_is_paused, what), CALLED[what]
     return (
         act(
             f"pause-{what}",
-            f"Pause {what}",
+            f"Pause {called}",
             MEANINGS[what],
             partial(_pause, what),
             applies=partial(_can_be_paused, what),
@@ -141,7 +142,7 @@ def pause_actions(what: str, *, resumed: str) -> tuple[AdminAction, ...]:
         ),
         act(
             f"change-{what}-pause",
-            f"Change {what} pause",
+            f"Change {called} pause",
             "Senders see the new text right away.",
             partial(_change, what),
             applies=is_paused,
@@ -150,7 +151,7 @@ def pause_actions(what: str, *, resumed: str) -> tuple[AdminAction, ...]:
         ),
         act(
             f"resume-{what}",
-            f"Resume {what}",
+            f"Resume {called}",
             resumed,
             partial(pausing.resume_account, what=what),
             applies=is_paused,
@@ -216,6 +217,16 @@ class CarrierAccountAdmin(ActionsAdmin):
             " this ends the alert. Another refusal begins a new one.",
             pausing.end_fault,
             applies=lambda account: account.fault_at is not None,
+        ),
+        act(
+            "allow-repeats",
+            "Allow repeats again",
+            "The carrier answered a repeat of one booking with a second reference, so unclear"
+            " bookings aren't repeated and wait for a person. Ask the carrier first. If it doesn't"
+            " keep keys, set replays = false in the contract file before you press this, or a"
+            " repeat can book and charge twice.",
+            pausing.allow_repeats,
+            applies=lambda account: account.replays_off_at is not None,
         ),
     )
     list_display = [

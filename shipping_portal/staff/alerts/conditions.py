@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from django.conf import settings
+from django.db.models import Count
 from django.urls import reverse
 
 from orders.calling import gateway
-from orders.models import DailySpend, LabelBytes, Restore
+from orders.models import CarrierAccount, CarrierCall, DailySpend, LabelBytes, Restore
 from orders.restoring import marks
+from shipping_portal.accounts.models import Notification
 from shipping_portal.billing.charges import awaiting
 from shipping_portal.billing.reports import folder
 from shipping_portal.formats import admin_time
@@ -23,6 +25,8 @@ from tracking.receiving import webhook_health
 WAKES_WITHIN = dt.timedelta(hours=4)
 WORK_IS_LATE = dt.timedelta(minutes=5)
 STILL_SILENT = dt.timedelta(hours=1)  # after the last rest, if no booking has been tried since
+UNPRICED = 5  # so many price requests in a row without a clear answer, within STILL_SILENT
+UNSENT_TRIES, UNSENT_PEOPLE = 5, 2  # half an hour; a single mailbox may refuse for ever
 FARTHEST_WEST = dt.timedelta(hours=12)  # in UTC, where a day ends last
 NEAR_LIMIT = Decimal("0.9")
 GIGABYTE = 10**9
@@ -97,6 +101,23 @@ def _account_conditions(now: dt.datetime) -> Iterator[Condition]:
             " sent automatically."
         )
         yield Condition("carrier-silent", title, step, Severity.PAGE, url, len(resting))
+    taking = filter(gateway.takes_new_orders, accounts)
+    if unpriced := [since for account in taking if (since := _unpriced_since(account, now))]:
+        title = "The carrier gives no prices"
+        step = (
+            "The last five requests got no clear answer, so nobody can book. Nothing was charged."
+            " Read why under Carrier calls, and check the carrier's status and our key."
+        )
+        url_of_calls = reverse("admin:orders_carriercall_changelist") + "?operation=quote"
+        yield Condition(
+            "prices-silent",
+            title,
+            step,
+            Severity.PAGE,
+            url_of_calls,
+            len(unpriced),
+            min(unpriced),
+        )
     if gaps := sum(webhook_health.is_alarmed(account, now) for account in accounts):
         title = "Webhooks are going missing"
         step = (
@@ -114,6 +135,19 @@ def _account_conditions(now: dt.datetime) -> Iterator[Condition]:
         yield Condition(
             "webhook-silent", title, step, Severity.TICKET, url, len(silent), min(silent)
         )
+
+
+def _unpriced_since(account: CarrierAccount, now: dt.datetime) -> dt.datetime | None:
+    """Return when the first of its last five price requests failed, if none got a clear answer.
+
+    Without a price no booking is sent, so no booking would show that the carrier is away.
+    """
+    asked = CarrierCall.objects.filter(
+        account=account, operation="quote", at__gt=now - STILL_SILENT, at__lte=now
+    )
+    last = list(asked.order_by("-at").values_list("at", "outcome")[:UNPRICED])
+    is_silent = len(last) == UNPRICED and not any(outcome in health.CLEAR for _, outcome in last)
+    return last[-1][0] if is_silent else None
 
 
 def _data_conditions(now: dt.datetime) -> Iterator[Condition]:
@@ -137,9 +171,24 @@ def _data_conditions(now: dt.datetime) -> Iterator[Condition]:
         yield Condition(
             "backup-old", title, step, Severity.TICKET, reverse("admin:index"), 1, backup_at
         )
+    yield from _mail_conditions()
     yield from _certificate_conditions(now)
     yield from _money_conditions(now)
     yield from _report_conditions(now)
+
+
+def _mail_conditions() -> Iterator[Condition]:
+    """Yield a ticket for a mail server that takes nothing: its jobs aren't late, and don't fail."""
+    unsent = Notification.objects.filter(due_at__isnull=False, tries__gte=UNSENT_TRIES)
+    if (people := unsent.aggregate(n=Count("user", distinct=True))["n"]) >= UNSENT_PEOPLE:
+        title = "Emails aren't going out"
+        step = (
+            "They are sent once the mail server takes them. Check EMAIL_URL and the server: run"
+            " manage.py sendtestemail."
+        )
+        yield Condition(
+            "mail-unsent", title, step, Severity.TICKET, reverse("admin:health"), people
+        )
 
 
 def _certificate_conditions(now: dt.datetime) -> Iterator[Condition]:

@@ -2,7 +2,6 @@
 
 import datetime as dt
 import logging
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -16,6 +15,7 @@ from django.db.models import (
     Min,
     Q,
     QuerySet,
+    Subquery,
     Value,
     Window,
 )
@@ -78,23 +78,35 @@ class AccountHealth:
 
 @dataclass(frozen=True)
 class Health:
-    """The first page's overview: calls, each account, and the last report."""
+    """The first page's overview: calls, each account, and the last report.
+
+    `rows` are all carrier accounts, `accounts` those with settings.
+    """
 
     operations: list[OperationHealth]
     last_webhook_at: dt.datetime | None
+    rows: list[CarrierAccount]
     accounts: list[AccountHealth]
     last_report: BillingReport | None
 
 
-def health_strip(now: dt.datetime, *, accounts: Iterable[CarrierAccount] | None = None) -> Health:
-    """Read the overview in four queries, each on an index; three if it gets all `accounts`."""
-    pushed = WebhookDelivery.objects.filter(polled_for="").order_by("-received_at")
+def health_strip(now: dt.datetime) -> Health:
+    """Read the overview in three queries, each on an index."""
+    rows = _accounts_and_last_webhook()
     return Health(
         operations=_recent_operations(now),
-        last_webhook_at=pushed.values_list("received_at", flat=True).first(),
-        accounts=[_of_account(known, now) for known in carrier_accounts.named_accounts(accounts)],
+        last_webhook_at=next((row.last_webhook_at for row in rows), None),
+        rows=rows,
+        accounts=[_of_account(known, now) for known in carrier_accounts.named_accounts(rows)],
         last_report=BillingReport.objects.order_by("-pk").first(),
     )
+
+
+def _accounts_and_last_webhook() -> list[Any]:
+    """Return all carrier accounts, each with the time of the last webhook for any of them."""
+    pushed = WebhookDelivery.objects.filter(polled_for="").order_by("-received_at")
+    last = Subquery(pushed.values("received_at")[:1])
+    return list(CarrierAccount.objects.annotate(last_webhook_at=last))
 
 
 def _of_account(known: Known, now: dt.datetime) -> AccountHealth:

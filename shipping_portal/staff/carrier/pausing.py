@@ -124,13 +124,22 @@ def end_fault(account: CarrierAccount, *, by: User, reason: str, now: dt.datetim
     as_read = CarrierAccount.objects.filter(
         pk=account.pk, fault_at=account.fault_at, fault_at__isnull=False
     )
-    if not as_read.update(fault_at=None, fault_since=None):
+    if not as_read.update(fault_at=None, fault_since=None, fault=""):
         raise Refused(
             "The carrier has just refused again, or somebody else said so before. Check it again."
         )
     Audit.write(
         "account's fault corrected", account, by=by, reason=f"{account.fault}: {reason}", at=now
     )
+
+
+@transaction.atomic
+def allow_repeats(account: CarrierAccount, *, by: User, reason: str, now: dt.datetime) -> None:
+    """Let unclear bookings be repeated again, as far as the contract allows. Raises Refused."""
+    off = CarrierAccount.objects.filter(pk=account.pk, replays_off_at__isnull=False)
+    if not off.update(replays_off_at=None):
+        raise Refused("Repeats are already allowed.")
+    Audit.write("repeats allowed again", account, by=by, reason=reason, at=now)
 
 
 def _running_pause(account: CarrierAccount, what: str, now: dt.datetime) -> Pause:
