@@ -16,7 +16,7 @@ from shipping_portal.accounts.access import MemberRequest
 from shipping_portal.accounts.models import PickupAddress
 from shipping_portal.api import schemas
 from shipping_portal.api.gate import read_body
-from shipping_portal.api.listed import refuse_cursor, refuse_names
+from shipping_portal.api.listed import refuse_cursor
 from shipping_portal.api.operations import api_operation
 from shipping_portal.api.problems import ApiProblem, refuse_invalid
 from shipping_portal.api.sent import (
@@ -122,7 +122,6 @@ def list_import_rows(
     request: MemberRequest, file: uuid.UUID, state: schemas.RowState = "", cursor: str = ""
 ) -> Any:
     """List the rows of a file, fifty a page: how each is read, what is wrong, and its price."""
-    refuse_names(request, {"state", "cursor"})
     refuse_cursor(cursor, IN_ORDER)
     found = listing.import_of(request, file)
     rows = _rows_of(found)

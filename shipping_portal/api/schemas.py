@@ -15,9 +15,10 @@ from pydantic_core import PydanticCustomError
 
 from orders.drafting.contents_form import PARTS, ROWS
 from orders.drafting.receiver_form import RECEIVER_PARTS
-from orders.list.listing import FILTERS, SORTS
+from orders.list.listing import FILTERS, PRINTED, RETURNS, SORTS
 from orders.models import Label
 from orders.models.statuses import Progress, Status
+from orders.status.status_labels import GROUPS
 from shipping_portal.accounts.models import EntryLink
 from shipping_portal.billing.pages.statements import COLUMNS
 from shipping_portal.importing.models import Import, ImportRow
@@ -109,7 +110,22 @@ def of_controls(name: str, controls: dict[str, str]) -> Any:
 
 ParcelIn = of_controls("ParcelIn", PARCEL_CONTROLS)
 AddressIn = of_controls("AddressIn", CONTROLS | {"group": "One word or two to find them by"})
-_FILTERS: Any = {name: (str, Field("", description=one.label)) for name, one in FILTERS.items()}
+_FROM_PAGE = "As in the address of the portal's list once it is chosen there"
+_A_DAY = "A day, such as 2026-11-28"
+# What each filter takes. Others are ids of the account, which the portal's list has in its address.
+FILTER_VALUES = {
+    "status": f"One of {', '.join(GROUPS)}",
+    **dict.fromkeys(("pickup", "booked_from", "booked_to"), _A_DAY),
+    "service": "The `product` of an offer, such as STANDARD-PICKUP",
+    "country": "Two letters, such as AU",
+    "returns": f"One of {', '.join(RETURNS)}",
+    "printed": f"One of {', '.join(PRINTED)}",
+    "adjusted": "yes: those with a charge after booking",
+}
+_FILTERS: Any = {
+    name: (str, Field("", description=f"{one.label}. {FILTER_VALUES.get(name, _FROM_PAGE)}"))
+    for name, one in FILTERS.items()
+}
 
 
 class ParcelsQuery(create_model("Filters", __base__=Schema, **_FILTERS)):  # type: ignore[misc]

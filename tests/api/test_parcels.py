@@ -14,7 +14,9 @@ from django.utils import timezone
 from orders.booking import bookings
 from orders.cancelling import cancels
 from orders.labels import fetching
+from orders.list import listing
 from orders.models import Draft, Label, LabelBytes, Order, Quote
+from orders.status.status_labels import GROUPS
 from shipping_portal.accounts.models import Audit, Membership, PickupAddress, Sender, User
 from tests import factories
 from tests.api.conftest import PARCEL, Program
@@ -463,6 +465,49 @@ def test_the_list_takes_the_pages_filters_and_refuses_unknown_ones(hers: Program
         assert answer.json()["errors"] == {query.partition("=")[0]: ["This isn't known here."]}
     twice = hers.get("/parcels?status=waiting&status=unbooked&country=AU")
     assert twice.json()["errors"] == {"status": ["This was sent twice. Send it once."]}
+
+
+def test_each_filter_of_the_schema_names_values_that_are_accepted(hers: Program) -> None:
+    declared = hers.get("/openapi.json").json()["paths"]["/api/v1/parcels"]["get"]["parameters"]
+    words = {one["name"]: one["description"] for one in declared if one["in"] == "query"}
+    assert set(listing.FILTERS) <= set(words)
+    days = dict.fromkeys(("pickup", "booked_from", "booked_to"), "2026-11-28")
+    for name, value in {"country": "AU", "service": "STANDARD-PICKUP", **days}.items():
+        assert value in words[name]
+        assert hers.get(f"/parcels?{name}={value}").status_code == 200
+    for name, values in {"status": GROUPS, "printed": ("yes", "no"), "returns": ("yes", "no")}.items():
+        assert f"One of {', '.join(values)}" in words[name]
+    assert "yes" in words["adjusted"]
+
+
+@pytest.mark.parametrize(
+    ("path", "wanted"),
+    [
+        ("?colour=red", {"colour": ["This isn't known here."]}),
+        ("/label?sise=cropped", {"sise": ["This isn't known here."]}),
+        ("/label?size=full&size=cropped", {"size": ["This was sent twice. Send it once."]}),
+        ("/tracking?since=2026-11-28", {"since": ["This isn't known here."]}),
+    ],
+)
+def test_a_parameter_that_would_be_ignored_is_refused(
+    hers: Program, quill: Sender, alice: User, path: str, wanted: dict[str, list[str]]
+) -> None:
+    order = factories.order(quill, alice, status="booked")
+    factories.stored_label(order)
+    answer = hers.get(f"/parcels/{order.uuid}{path}")
+    assert (problem(answer), answer.json()["errors"]) == ((422, "invalid"), wanted)
+
+
+def test_a_misplaced_field_books_and_cancels_nothing(hers: Program, quill: Sender, alice: User) -> None:
+    order = factories.order(quill, alice, status="booked")
+    answer = hers.post(f"/parcels/{order.uuid}/cancel?dry_run=true")
+    assert answer.json()["errors"] == {"dry_run": ["This isn't known here."]}
+    order.refresh_from_db()
+    assert order.status == "booked"
+    chosen = {"quote": str(order.quote.uuid), "product": order.product_code}
+    answer = hers.post("/parcels?another=true", chosen, idempotency_key="k")
+    assert answer.json()["errors"] == {"another": ["This isn't known here."]}
+    assert Order.objects.get() == order
 
 
 def test_tracking_shows_the_scans_newest_first(hers: Program, quill: Sender, alice: User) -> None:
