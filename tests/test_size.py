@@ -11,7 +11,7 @@ from tools.count_nodes import function_lengths, nodes_by_room, product_files
 
 # Syntax nodes. A budget is at least what is there, and at most 2 % more: set it 1 % above.
 BUDGETS = {
-    "orders": 58_150,
+    "orders": 58_180,
     "shipping_portal/importing": 29_600,
     "shipping_portal/staff": 26_930,
     "shipping_portal/accounts": 36_670,
@@ -19,7 +19,7 @@ BUDGETS = {
     "shipping_portal/carrier": 19_950,
     "tracking": 14_150,
     "shipping_portal/reports": 9_620,
-    "shipping_portal/api": 8_505,
+    "shipping_portal/api": 8_575,
     "shipping_portal/exporting": 4_430,
     "shipping_portal": 3_390,
     "shipping_portal/ops": 3_340,

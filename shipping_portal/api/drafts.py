@@ -27,6 +27,8 @@ from shipping_portal.api.sent import (
 from shipping_portal.carrier.errors import Rejected
 
 BOOKED = "This draft is booked."
+NO_SUCH_SIZE = ["There is no such size."]
+OTHER_MEASURES = ["Its measures are others. Send the size or the measures."]
 
 
 @api_operation("POST", "/quotes", scope="parcels:book", answer=schemas.QuoteOut, status=201)
@@ -39,7 +41,12 @@ def make_quote(request: MemberRequest, response: HttpResponse, parcel: schemas.P
     refuse_unless_may_begin(request.sender)
     sent, now = sent_form(parcel.dict()), timezone.now()
     form = drafts.parcel_form(request.sender, sent)
+    size = str(sent.get("size", "")).strip()
+    if size and form.sizes and not form.size_of(size):
+        raise ApiProblem("invalid", errors={"size": NO_SUCH_SIZE})
     refuse_wrong(sent, form)
+    if size and not form.details().size:
+        raise ApiProblem("invalid", errors={"size": OTHER_MEASURES})
     draft = drafts.begin(
         request.sender, request.user, sent.dict(), now=now, source=Draft.Source.TYPED
     )

@@ -140,6 +140,8 @@ def correct_import_row(
     mine = get_object_or_404(_rows_of(found), number=row)
     if mine.order or mine.state in {ImportRow.State.DUE, ImportRow.State.JOINED}:
         raise ApiProblem("state", f"{mine.get_state_display()}: this row stays as it is.")
+    if correction.leave_out and (correction.anyway or correction.values):
+        raise ApiProblem("invalid", errors={"leave_out": ["Send it without the others."]})
     mine.file = found
     if not _correct(mine, address, correction):
         raise ApiProblem("state", "This row was changed or booked just now. Look at it again.")

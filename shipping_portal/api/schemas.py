@@ -75,7 +75,7 @@ PARCEL_CONTROLS = {
         for side in ("length", "width", "height")
     },
     "cover_amount": "Extra Cover, up to this amount",
-    "contents_type": "Kind of contents, for customs",
+    "contents_type": "Kind of contents, for customs, such as Merchandise or Gift",
     **{
         f"item_{row}_{part}": f"Item {row}, for customs: {ITEM[part]}"
         for row in range(1, ROWS + 1)
