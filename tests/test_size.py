@@ -19,7 +19,7 @@ BUDGETS = {
     "shipping_portal/carrier": 19_950,
     "tracking": 14_150,
     "shipping_portal/reports": 9_620,
-    "shipping_portal/api": 8_575,
+    "shipping_portal/api": 8_660,
     "shipping_portal/exporting": 4_430,
     "shipping_portal": 3_390,
     "shipping_portal/ops": 3_340,

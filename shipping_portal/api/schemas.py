@@ -6,13 +6,14 @@ A value may be sent as text or as a number: the form reads it as if it were type
 import datetime as dt
 import uuid
 from collections.abc import Iterable
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal
 from typing import Annotated, Any, Literal
 
 from ninja import Schema
-from pydantic import BeforeValidator, ConfigDict, Field, create_model
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, create_model
 from pydantic_core import PydanticCustomError
 
+from orders.booking.limits import CENT
 from orders.drafting.contents_form import PARTS, ROWS
 from orders.drafting.receiver_form import RECEIVER_PARTS
 from orders.list.listing import FILTERS, PRINTED, RETURNS, SORTS
@@ -37,6 +38,13 @@ def _text_or_number(value: Any) -> Any:
     return value
 
 
+def _to_cents(amount: Decimal) -> Decimal:
+    """Return an amount as it is charged."""
+    return amount.quantize(CENT, ROUND_HALF_UP)
+
+
+Cents = Annotated[Decimal, AfterValidator(_to_cents)]
+CARRIER = "Blank unless two carriers take new orders."
 Typed = Annotated[str | int | float | None, BeforeValidator(_text_or_number)]
 ITEM = {
     "description": "what it is",
@@ -139,13 +147,14 @@ class ParcelsQuery(create_model("Filters", __base__=Schema, **_FILTERS)):  # typ
 class OfferOut(Schema):
     """One service as quoted. Days are expected, never promised."""
 
-    product: str = Field(alias="code", description="To book it by.")
+    product: str = Field(alias="key", description="To book it by.")
     name: str
+    carrier: str = Field(description=CARRIER)
     first_mile: str = Field(description="pickup or drop-off.")
-    total: Decimal
+    total: Cents
     currency: str
-    taxes: list[tuple[str, Decimal, str]] = Field(description="In the total, by name.")
-    cover: Decimal | None = Field(description="The part of the total for Extra Cover.")
+    taxes: list[tuple[str, Cents, str]] = Field(description="In the total, by name.")
+    cover: Cents | None = Field(description="The part of the total for Extra Cover.")
     duties_paid: bool
     eta_from: dt.date | None
     eta_to: dt.date | None
@@ -156,6 +165,15 @@ class ClosedOut(Schema):
     """A service that can't be booked for this parcel, and why."""
 
     name: str
+    carrier: str
+    why: str
+
+
+class MissingOut(Schema):
+    """A carrier that gave no prices, while another did."""
+
+    carrier: str
+    is_refused: bool = Field(description="It doesn't take this parcel: don't ask it again.")
     why: str
 
 
@@ -166,6 +184,7 @@ class QuoteOut(Schema):
     draft: uuid.UUID = Field(description="The half-made parcel that the portal's pages show.")
     offers: list[OfferOut] = Field(description="Cheapest first.")
     closed: list[ClosedOut]
+    missing: list[MissingOut]
     remarks: list[str] = Field(description="What was not used as it was sent.")
     warnings: list[str] = Field(description="What is allowed, and worth a look.")
     goods_questions: list[str] = Field(description="Dangerous goods that its words suggest.")
@@ -261,7 +280,7 @@ class EntryLinkOut(Schema):
 class Price(Schema):
     """An amount, in a currency."""
 
-    amount: Decimal
+    amount: Cents
     currency: str
 
 
@@ -291,6 +310,7 @@ class ParcelOut(Schema):
     status: Status
     progress: Progress
     words: str = Field(description="Both in words, as the pages show them.")
+    carrier: str = Field(description=CARRIER)
     product: str
     service: str
     price: Price = Field(description="What the carrier charges; the agreed price before that.")
