@@ -255,8 +255,8 @@ def _key_for(header: Document, keys: Document) -> jwt.PyJWK:
         key
         for key in keys["keys"]
         if header.get("kid") in (None, key.get("kid"))
-        and key.get("use", "sig") == "sig"
-        and key.get("alg", algorithm) == algorithm
+        and key.get("use") in (None, "sig")
+        and key.get("alg") in (None, algorithm)
     ]
     return jwt.PyJWK(fitting[0], algorithm=algorithm)
 
