@@ -128,7 +128,7 @@ class ParcelForm(ContentsForm):
         if not self.sizes:
             return
         self.fields["size"] = forms.CharField(label="Size", max_length=36, required=False)
-        chosen = self.size_of(self.data.get("size", ""))
+        chosen = self.size_of(self.data.get("size") or "")
         if chosen and not any(self.data.get(name, "").strip() for name in self.measure_names):
             posted = QueryDict(mutable=True)
             posted.update(self.data)
