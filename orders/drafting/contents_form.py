@@ -41,12 +41,13 @@ class ContentsForm(ReceiverForm):
         super().__init__(*args, **options)
         if not exports_from(self.address.country):
             return
+        kinds = current_contract().contents_types
         self.fields["contents_type"] = forms.ChoiceField(
             label="Kind of contents",
-            choices=[(word, word) for word in current_contract().contents_types],
-            initial=current_contract().contents_types[0],
+            choices=[(word, word) for word in kinds],
+            initial=kinds[0],
             required=False,
-            error_messages={"invalid_choice": "Choose one of the kinds on the list."},
+            error_messages={"invalid_choice": f"Choose one of these: {', '.join(kinds)}."},
         )
         for row in range(1, ROWS + 1):
             self.fields |= self._row(row)

@@ -72,7 +72,7 @@ def parcel_form(
         initial=initial,
         sender=sender,
         address=form_start(start) if start else sender.pickup_address(),
-        sizes=offered_sizes(sender),
+        sizes=offered_sizes(sender, chosen=str((sent or initial or {}).get("size", ""))),
         returns=draft.returns if draft else None,
         most=1 if draft and (draft.corrects or draft.returns) else further_parcels.MOST,
     )

@@ -128,15 +128,17 @@ class ParcelForm(ContentsForm):
         if not self.sizes:
             return
         self.fields["size"] = forms.CharField(label="Size", max_length=36, required=False)
-        chosen = next(
-            (size for size in self.sizes if str(size.uuid) == self.data.get("size")), None
-        )
+        chosen = self.size_of(self.data.get("size") or "")
         if chosen and not any(self.data.get(name, "").strip() for name in self.measure_names):
             posted = QueryDict(mutable=True)
             posted.update(self.data)
             for name, value in self.measures_of(chosen).items():
                 posted[name] = value
             self.data = posted
+
+    def size_of(self, key: str) -> ParcelSize | None:
+        """Return the offered size with this id, in small or capital letters."""
+        return next((size for size in self.sizes if str(size.uuid) == key.strip().lower()), None)
 
     def _add_parcels(self) -> None:
         """Add the weight and measures of each further parcel."""
@@ -292,10 +294,12 @@ class ParcelForm(ContentsForm):
     def _size_entered(self, parcel: int = 1) -> str:
         """Return the chosen size, if the measures are still those of the size."""
         typed = {name: self.cleaned_data[numbered(name, parcel)] for name in self.measure_names}
-        for size in self.sizes:
-            same = {name: Decimal(value) for name, value in self.measures_of(size).items()} == typed
-            if same and str(size.uuid) == self.cleaned_data.get(numbered("size", parcel)):
-                return str(size.uuid)
+        size = self.size_of(self.cleaned_data.get(numbered("size", parcel)) or "")
+        if (
+            size
+            and {name: Decimal(value) for name, value in self.measures_of(size).items()} == typed
+        ):
+            return str(size.uuid)
         return ""
 
 

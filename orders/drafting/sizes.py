@@ -18,10 +18,18 @@ def list_sizes(sender: Sender) -> QuerySet[ParcelSize]:
     return sender.sizes.annotate(used=Count("orders")).order_by("position", "pk")
 
 
-def offered_sizes(sender: Sender) -> list[ParcelSize]:
-    """Return the new-parcel form's sizes: the most used and the default, in the sender's order."""
+def offered_sizes(sender: Sender, *, chosen: str = "") -> list[ParcelSize]:
+    """Return the new-parcel form's sizes, in the sender's order.
+
+    These are the most used, the default, and the one whose id was chosen.
+    """
     every: list[Any] = list(list_sizes(sender))
-    top = sorted(every, key=lambda size: (size.pk != sender.default_size_id, -size.used))[:OFFERED]
+
+    def order(size: Any) -> tuple[bool, int]:
+        is_first = size.pk == sender.default_size_id or str(size.uuid) == chosen.strip().lower()
+        return not is_first, -size.used
+
+    top = sorted(every, key=order)[:OFFERED]
     return [size for size in every if size in top]
 
 

@@ -9,7 +9,7 @@ from shipping_portal.accounts.access import MemberRequest
 from shipping_portal.accounts.address import receivers
 from shipping_portal.accounts.models import Receiver
 from shipping_portal.api import schemas
-from shipping_portal.api.listed import refuse_cursor, refuse_names
+from shipping_portal.api.listed import refuse_cursor
 from shipping_portal.api.operations import api_operation
 from shipping_portal.api.problems import refuse_invalid
 from shipping_portal.api.sent import refuse_unused, sent_form
@@ -18,7 +18,6 @@ from shipping_portal.api.sent import refuse_unused, sent_form
 @api_operation("GET", "/addresses", scope="addresses", answer=schemas.AddressesOut)
 def list_addresses(request: MemberRequest, q: str = "", group: str = "", cursor: str = "") -> Any:
     """List receivers, newest first, fifty a page; `q` matches the start of words."""
-    refuse_names(request, {"q", "group", "cursor"})
     refuse_cursor(cursor, NEWEST_FIRST)
     found = receivers.list_receivers(request.sender, q=q[:LONGEST_SEARCH], group=group)
     page = NEWEST_FIRST.page(found, on=cursor)

@@ -16,7 +16,6 @@ from orders.quoting import offers
 from orders.views.responses import NO_PRICES, get_draft
 from shipping_portal.accounts.access import MemberRequest
 from shipping_portal.api import rates, schemas, shown
-from shipping_portal.api.listed import refuse_names
 from shipping_portal.api.operations import api_operation
 from shipping_portal.api.problems import ApiProblem, refuse_invalid
 from shipping_portal.api.sent import (
@@ -28,6 +27,8 @@ from shipping_portal.api.sent import (
 from shipping_portal.carrier.errors import Rejected
 
 BOOKED = "This draft is booked."
+NO_SUCH_SIZE = ["There is no such size."]
+OTHER_MEASURES = ["Its measures are others. Send the size or the measures."]
 
 
 @api_operation("POST", "/quotes", scope="parcels:book", answer=schemas.QuoteOut, status=201)
@@ -40,7 +41,12 @@ def make_quote(request: MemberRequest, response: HttpResponse, parcel: schemas.P
     refuse_unless_may_begin(request.sender)
     sent, now = sent_form(parcel.dict()), timezone.now()
     form = drafts.parcel_form(request.sender, sent)
+    size = str(sent.get("size", "")).strip()
+    if size and form.sizes and not form.size_of(size):
+        raise ApiProblem("invalid", errors={"size": NO_SUCH_SIZE})
     refuse_wrong(sent, form)
+    if size and not form.details().size:
+        raise ApiProblem("invalid", errors={"size": OTHER_MEASURES})
     draft = drafts.begin(
         request.sender, request.user, sent.dict(), now=now, source=Draft.Source.TYPED
     )
@@ -74,7 +80,6 @@ def return_parcel(request: MemberRequest, response: HttpResponse, parcel: uuid.U
 @api_operation("GET", "/drafts", scope="parcels:book", answer=schemas.DraftsOut)
 def list_drafts(request: MemberRequest) -> Any:
     """List the account's drafts, most recently changed first. There are at most fifty."""
-    refuse_names(request, set())
     found = drafts.listed(request.user).select_related("quote", "origin")
     return {"drafts": [shown.draft_facts(draft) for draft in found]}
 

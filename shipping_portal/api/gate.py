@@ -95,6 +95,8 @@ class Bearer(HttpBearer):
 
 def read_body(request: HttpRequest, most: int) -> bytes:
     """Return the body, of at most this many bytes. Larger ones are refused before they are read."""
+    if request.headers.get("Content-Encoding", "identity").strip().lower() != "identity":
+        raise ApiProblem("media-type", "Send the body uncompressed.")
     length = request.headers.get("Content-Length") or "0"
     if not (length.isascii() and length.isdigit()) or int(length) > most:
         raise ApiProblem("too-large", f"Send at most {most // 1024} kB.")

@@ -16,7 +16,7 @@ from shipping_portal.accounts.access import MemberRequest
 from shipping_portal.accounts.models import PickupAddress
 from shipping_portal.api import schemas
 from shipping_portal.api.gate import read_body
-from shipping_portal.api.listed import refuse_cursor, refuse_names
+from shipping_portal.api.listed import refuse_cursor
 from shipping_portal.api.operations import api_operation
 from shipping_portal.api.problems import ApiProblem, refuse_invalid
 from shipping_portal.api.sent import (
@@ -122,7 +122,6 @@ def list_import_rows(
     request: MemberRequest, file: uuid.UUID, state: schemas.RowState = "", cursor: str = ""
 ) -> Any:
     """List the rows of a file, fifty a page: how each is read, what is wrong, and its price."""
-    refuse_names(request, {"state", "cursor"})
     refuse_cursor(cursor, IN_ORDER)
     found = listing.import_of(request, file)
     rows = _rows_of(found)
@@ -141,6 +140,8 @@ def correct_import_row(
     mine = get_object_or_404(_rows_of(found), number=row)
     if mine.order or mine.state in {ImportRow.State.DUE, ImportRow.State.JOINED}:
         raise ApiProblem("state", f"{mine.get_state_display()}: this row stays as it is.")
+    if correction.leave_out and (correction.anyway or correction.values):
+        raise ApiProblem("invalid", errors={"leave_out": ["Send it without the others."]})
     mine.file = found
     if not _correct(mine, address, correction):
         raise ApiProblem("state", "This row was changed or booked just now. Look at it again.")

@@ -28,7 +28,8 @@ def page_of_parcels(request: MemberRequest, query: dict[str, str]) -> Page:
     sort = listing.SORTS.get(query["sort"], listing.SORTS["newest"])
     wrong = [name for name in listing.FILTERS if query[name] and name not in filters]
     wrong += [] if query["sort"] in listing.SORTS else ["sort"]
-    refuse_names(request, {*query}, wrong)
+    if wrong:
+        raise ApiProblem("invalid", errors=dict.fromkeys(wrong, UNKNOWN))
     refuse_cursor(query["cursor"], sort.keys)
     orders = scope.orders.select_related("account").prefetch_related("labels")
     found = listing.search_orders(orders, listing.clean_search(query["q"]), role)
@@ -38,9 +39,9 @@ def page_of_parcels(request: MemberRequest, query: dict[str, str]) -> Page:
     return page
 
 
-def refuse_names(request: Any, known: set[str], wrong: list[str] | None = None) -> None:
-    """Raise the problem of unknown parameters or values, and of parameters sent twice."""
-    names = [*(name for name in request.GET if name not in known), *(wrong or [])]
+def refuse_names(request: Any, known: set[str]) -> None:
+    """Raise the problem of unknown parameters, and of parameters sent twice."""
+    names = [name for name in request.GET if name not in known]
     twice = [name for name, values in request.GET.lists() if len(values) > 1]
     if errors := dict.fromkeys(names, UNKNOWN) | dict.fromkeys(twice, TWICE):
         raise ApiProblem("invalid", errors=errors)

@@ -1,15 +1,18 @@
 """Declare an operation of the API in one line: its address, its scope and its answer."""
 
+import functools
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_args
 
 from django.urls import register_converter
 from django.urls.converters import UUIDConverter
 from ninja import NinjaAPI
 
 from shipping_portal import VERSION
+from shipping_portal.accounts.access import MemberRequest
 from shipping_portal.api.gate import Bearer, JsonParser
+from shipping_portal.api.listed import refuse_names
 from shipping_portal.api.problems import answer_problems
 
 api = NinjaAPI(
@@ -50,6 +53,29 @@ def api_operation(
             description=" ".join(rest.split()),
             tags=[path.split("/")[1]],
             **more,
-        )(view)
+        )(_refusing_unknown_names(view))
 
     return declare
+
+
+def _refusing_unknown_names(view: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the view, refusing query parameters that it would ignore."""
+    known = _query_names(view)
+
+    @functools.wraps(view)
+    def checked(request: MemberRequest, *args: Any, **values: Any) -> Any:
+        refuse_names(request, known)
+        return view(request, *args, **values)
+
+    return checked
+
+
+def _query_names(view: Callable[..., Any]) -> set[str]:
+    """Return the names that a view takes from the query: those with a default, or a schema's."""
+    found = set()
+    for name, one in inspect.signature(view).parameters.items():
+        if name == "query":
+            found |= {*get_args(one.annotation)[0].model_fields}
+        elif one.default is not one.empty:
+            found.add(name)
+    return found

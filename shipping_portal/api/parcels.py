@@ -14,6 +14,7 @@ from django.utils.cache import get_conditional_response
 from ninja import Header, Query
 
 from orders.booking import booking_rules, bookings
+from orders.calling import gateway
 from orders.cancelling import cancels, replacing
 from orders.cancelling.cancel_rules import CANNOT_CANCEL
 from orders.drafting import drafts, returning
@@ -148,7 +149,8 @@ def _booking_problem(error: Exception, sender: Sender, now: dt.datetime) -> ApiP
 def list_parcels(request: MemberRequest, query: Query[schemas.ParcelsQuery]) -> Any:
     """List parcels, fifty a page, with the filters of the portal's list."""
     page, now = page_of_parcels(request, query.dict()), timezone.now()
-    rows = [shown.parcel_facts(order, request.membership.role, now) for order in page.rows]
+    role, titles = request.membership.role, gateway.carrier_titles()
+    rows = [shown.parcel_facts(order, role, now, titles) for order in page.rows]
     return {"parcels": rows, "next": page.on}
 
 

@@ -28,6 +28,7 @@ from shipping_portal.api.webhooks import add_webhooks
 
 Spec = dict[str, Any]  # a part of the OpenAPI document
 
+PLACES = {"path": "In the path", "query": "In the query", "header": "A header"}
 ACTS_FOR = {
     "name": "Acts-For",
     "in": "header",
@@ -91,7 +92,11 @@ def _operation(schema: Spec, method: str, path: str, declared: Spec) -> Spec:
         "summary": declared["summary"].replace("`", ""),
         "description": declared.get("description", "").replace("`", ""),
         "scope": declared["security"][0]["Bearer"][0],
-        "parameters": [one for one in declared["parameters"] if one is not ACTS_FOR],
+        "parameters": [
+            one | {"place": PLACES[one["in"]]}
+            for one in declared["parameters"]
+            if one is not ACTS_FOR
+        ],
         "body": _fields(schema, declared.get("requestBody", {})),
         "status": status,
         "answer": _fields(schema, good),

@@ -6,18 +6,20 @@ A value may be sent as text or as a number: the form reads it as if it were type
 import datetime as dt
 import uuid
 from collections.abc import Iterable
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal
 from typing import Annotated, Any, Literal
 
 from ninja import Schema
-from pydantic import BeforeValidator, ConfigDict, Field, create_model
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, create_model
 from pydantic_core import PydanticCustomError
 
+from orders.booking.limits import CENT
 from orders.drafting.contents_form import PARTS, ROWS
 from orders.drafting.receiver_form import RECEIVER_PARTS
-from orders.list.listing import FILTERS, SORTS
+from orders.list.listing import FILTERS, PRINTED, RETURNS, SORTS
 from orders.models import Label
 from orders.models.statuses import Progress, Status
+from orders.status.status_labels import GROUPS
 from shipping_portal.accounts.models import EntryLink
 from shipping_portal.billing.pages.statements import COLUMNS
 from shipping_portal.importing.models import Import, ImportRow
@@ -36,6 +38,13 @@ def _text_or_number(value: Any) -> Any:
     return value
 
 
+def _to_cents(amount: Decimal) -> Decimal:
+    """Return an amount as it is charged."""
+    return amount.quantize(CENT, ROUND_HALF_UP)
+
+
+Cents = Annotated[Decimal, AfterValidator(_to_cents)]
+CARRIER = "Blank unless two carriers take new orders."
 Typed = Annotated[str | int | float | None, BeforeValidator(_text_or_number)]
 ITEM = {
     "description": "what it is",
@@ -74,7 +83,7 @@ PARCEL_CONTROLS = {
         for side in ("length", "width", "height")
     },
     "cover_amount": "Extra Cover, up to this amount",
-    "contents_type": "Kind of contents, for customs",
+    "contents_type": "Kind of contents, for customs, such as Merchandise or Gift",
     **{
         f"item_{row}_{part}": f"Item {row}, for customs: {ITEM[part]}"
         for row in range(1, ROWS + 1)
@@ -109,7 +118,22 @@ def of_controls(name: str, controls: dict[str, str]) -> Any:
 
 ParcelIn = of_controls("ParcelIn", PARCEL_CONTROLS)
 AddressIn = of_controls("AddressIn", CONTROLS | {"group": "One word or two to find them by"})
-_FILTERS: Any = {name: (str, Field("", description=one.label)) for name, one in FILTERS.items()}
+_FROM_PAGE = "As in the address of the portal's list once it is chosen there"
+_A_DAY = "A day, such as 2026-11-28"
+# What each filter takes. Others are ids of the account, which the portal's list has in its address.
+FILTER_VALUES = {
+    "status": f"One of {', '.join(GROUPS)}",
+    **dict.fromkeys(("pickup", "booked_from", "booked_to"), _A_DAY),
+    "service": "The `product` of an offer, such as STANDARD-PICKUP",
+    "country": "Two letters, such as AU",
+    "returns": f"One of {', '.join(RETURNS)}",
+    "printed": f"One of {', '.join(PRINTED)}",
+    "adjusted": "yes: those with a charge after booking",
+}
+_FILTERS: Any = {
+    name: (str, Field("", description=f"{one.label}. {FILTER_VALUES.get(name, _FROM_PAGE)}"))
+    for name, one in FILTERS.items()
+}
 
 
 class ParcelsQuery(create_model("Filters", __base__=Schema, **_FILTERS)):  # type: ignore[misc]
@@ -123,13 +147,14 @@ class ParcelsQuery(create_model("Filters", __base__=Schema, **_FILTERS)):  # typ
 class OfferOut(Schema):
     """One service as quoted. Days are expected, never promised."""
 
-    product: str = Field(alias="code", description="To book it by.")
+    product: str = Field(alias="key", description="To book it by.")
     name: str
+    carrier: str = Field(description=CARRIER)
     first_mile: str = Field(description="pickup or drop-off.")
-    total: Decimal
+    total: Cents
     currency: str
-    taxes: list[tuple[str, Decimal, str]] = Field(description="In the total, by name.")
-    cover: Decimal | None = Field(description="The part of the total for Extra Cover.")
+    taxes: list[tuple[str, Cents, str]] = Field(description="In the total, by name.")
+    cover: Cents | None = Field(description="The part of the total for Extra Cover.")
     duties_paid: bool
     eta_from: dt.date | None
     eta_to: dt.date | None
@@ -140,6 +165,15 @@ class ClosedOut(Schema):
     """A service that can't be booked for this parcel, and why."""
 
     name: str
+    carrier: str
+    why: str
+
+
+class MissingOut(Schema):
+    """A carrier that gave no prices, while another did."""
+
+    carrier: str
+    is_refused: bool = Field(description="It doesn't take this parcel: don't ask it again.")
     why: str
 
 
@@ -150,6 +184,7 @@ class QuoteOut(Schema):
     draft: uuid.UUID = Field(description="The half-made parcel that the portal's pages show.")
     offers: list[OfferOut] = Field(description="Cheapest first.")
     closed: list[ClosedOut]
+    missing: list[MissingOut]
     remarks: list[str] = Field(description="What was not used as it was sent.")
     warnings: list[str] = Field(description="What is allowed, and worth a look.")
     goods_questions: list[str] = Field(description="Dangerous goods that its words suggest.")
@@ -245,7 +280,7 @@ class EntryLinkOut(Schema):
 class Price(Schema):
     """An amount, in a currency."""
 
-    amount: Decimal
+    amount: Cents
     currency: str
 
 
@@ -275,6 +310,7 @@ class ParcelOut(Schema):
     status: Status
     progress: Progress
     words: str = Field(description="Both in words, as the pages show them.")
+    carrier: str = Field(description=CARRIER)
     product: str
     service: str
     price: Price = Field(description="What the carrier charges; the agreed price before that.")

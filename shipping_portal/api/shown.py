@@ -12,6 +12,7 @@ from django.http import HttpResponse
 from django.urls import reverse
 from django.utils.html import strip_tags
 
+from orders.calling import gateway
 from orders.cancelling.cancel_rules import can_cancel
 from orders.drafting import returning
 from orders.drafting.forms import ParcelForm
@@ -19,7 +20,7 @@ from orders.drafting.receivers import sees_contact, shown_receiver
 from orders.models import Draft, Label, Order, Quote
 from orders.models.statuses import BEING_CANCELLED, Status
 from orders.notices.parcel_events import address_of
-from orders.quoting.offers import QuotesPage
+from orders.quoting.offers import QuotesPage, Titles
 from orders.status.status_labels import status_label
 from orders.status.status_sentences import status_sentence
 from shipping_portal.accounts.access import BOOKKEEPER
@@ -53,6 +54,7 @@ def quote_facts(quote: Quote, draft: Draft, form: ParcelForm, page: QuotesPage) 
         "draft": draft.uuid,
         "offers": page.offers,
         "closed": page.closed,
+        "missing": page.missing,
         "remarks": form.remarks,
         "warnings": page.warnings,
         "goods_questions": [asked.question for asked in page.goods],
@@ -79,7 +81,7 @@ def parcel_values(draft: Draft) -> dict[str, str]:
     return {name: text for name, text in draft.values.items() if name in PARCEL_CONTROLS}
 
 
-def parcel_facts(order: Order, role: str, now: dt.datetime) -> Facts:
+def parcel_facts(order: Order, role: str, now: dt.datetime, titles: Titles) -> Facts:
     """Return what a list shows about a parcel."""
     price = Money(order.total, order.currency)
     if order.unagreed_price is not None:
@@ -89,6 +91,7 @@ def parcel_facts(order: Order, role: str, now: dt.datetime) -> Facts:
         "reference": order.carrier_reference,
         "progress": order.shown_progress(now),
         "words": status_label(order, now)[1],
+        "carrier": titles.get(order.account_id, ""),
         "product": order.product_code,
         "service": order.product_name,
         "price": price,
@@ -120,7 +123,7 @@ def one_parcel_facts(order: Order, role: str, now: dt.datetime) -> Facts:
     waits = order.status in {Status.DRAFT, Status.NOT_BOOKED}
     public, may = order.public_tracking_url, sees_contact(role)
     page = receiver_pages.open_page_of(order, now) if may else None
-    return parcel_facts(order, role, now) | {
+    return parcel_facts(order, role, now, gateway.carrier_titles()) | {
         "sentence": sentence_of(order, role, now),
         "can_cancel": may and can_cancel(order, now),
         "price_to_confirm": order.price_to_confirm if waits else None,

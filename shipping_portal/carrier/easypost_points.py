@@ -25,7 +25,8 @@ STATUSES = {
     "cancelled": "",
     "error": "",
 }
-LABEL_SIZES = ("4x6", "4x7", "4x8", "8.5x11")
+# One label for any paper: each carrier has its own names for its sizes.
+LABEL_SIZES = ("any",)
 POINTS: dict[str, Any] = {
     "partner_query": "",
     "partner_field": "",
@@ -67,13 +68,12 @@ POINTS: dict[str, Any] = {
     "cancel_refused_states": ("rejected", "not_applicable"),
     "labels": "postage_label",
     "label_format": "label_file_type",
-    "label_size": "label_size",
+    "label_size": "",
     "label_url": "label_pdf_url",
     "label_fetch": "get",
     "label_hosts": (
         "easypost-files.s3.us-west-2.amazonaws.com easypost-files.s3-us-west-2.amazonaws.com"
     ),
-    # One label for any paper size.
     "full_page_sizes": LABEL_SIZES,
     "cropped_sizes": LABEL_SIZES,
     "booked_price": "selected_rate.rate",

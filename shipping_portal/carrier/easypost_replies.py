@@ -12,7 +12,7 @@ from typing import Any
 from shipping_portal.carrier import easypost_writing, reading
 from shipping_portal.carrier.connection import Reply
 from shipping_portal.carrier.contract import Contract
-from shipping_portal.carrier.easypost_points import DETAILS
+from shipping_portal.carrier.easypost_points import DETAILS, LABEL_SIZES
 from shipping_portal.carrier.easypost_writing import PERSON, PLACE
 from shipping_portal.carrier.errors import CarrierError, Rejected
 from shipping_portal.carrier.messages import (
@@ -215,14 +215,13 @@ def read_viewed(reply: Reply, contract: Contract, *, order_id: str) -> Booked:
     label = document.get("postage_label")
     is_pdf = value_at(label, "label_file_type") == "application/pdf"
     url = value_at(label, "label_pdf_url") or (is_pdf and value_at(label, "label_url"))
-    size = normalise_word(value_at(label, "label_size"))
     fees = [row for row in _as_list(document.get("fees")) if isinstance(row, dict)]
     amounts = [
         (read_text(row.get("type"), 100), read_price(row.get("amount"), "USD")) for row in fees
     ]
     return replace(
         viewed,
-        labels=(LabelLink("pdf", size, url),) if isinstance(url, str) and url else (),
+        labels=(LabelLink("pdf", LABEL_SIZES[0], url),) if isinstance(url, str) and url else (),
         breakdown=tuple(
             (name, price) for name, price in amounts if name and price and price.amount
         ),

@@ -41,7 +41,7 @@ def outcome_of(
     if reply.status in contract.stopped_statuses:
         return _account_stop(reply, contract)
     if reply.status == 429 and contract.too_many_requests_is_unprocessed:
-        return NotSent("the carrier asks us to slow down", _retry_after(reply), reply.status)
+        return NotSent("the carrier asks us to slow down", retry_after(reply), reply.status)
     if reply.status in contract.refused_statuses or reply.status in also_refused:
         return _rejection(reply, contract)
     return unknown_outcome(reply, contract, f"the carrier answered {reply.status}")
@@ -114,7 +114,7 @@ def _account_stop(reply: Reply, contract: Contract) -> AccountStopped:
     )
 
 
-def _retry_after(reply: Reply) -> float | None:
+def retry_after(reply: Reply) -> float | None:
     """Return seconds to wait, at most an hour, or None to use our own back-off."""
     header = reply.headers.get("retry-after", "").strip()
     if header.isascii() and header.isdigit():

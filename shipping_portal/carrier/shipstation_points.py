@@ -70,7 +70,8 @@ DETAILS = {
     "undeliverable_returned_to_sender": "returning",
     "tracking_expired": "expired",
 }
-LABEL_SIZES = ("4x6", "letter")  # one label for any paper size
+# One label for any paper: each carrier has its own names for its layouts.
+LABEL_SIZES = ("any",)
 POINTS: dict[str, Any] = {
     "auth": "header:API-Key",
     "idempotency_header": "",

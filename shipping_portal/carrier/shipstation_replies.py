@@ -21,6 +21,7 @@ from shipping_portal.carrier.shipstation_errors import (
     read_rows,
     read_sentences,
 )
+from shipping_portal.carrier.shipstation_points import LABEL_SIZES
 from shipping_portal.carrier.values import (
     ORDER_ID,
     match_text,
@@ -137,7 +138,7 @@ def _as_order(reply: Reply, contract: Contract, *, is_test: bool) -> Reply:
     pdf = value_at(files, "pdf")
     if not pdf and label.get("label_format") == "pdf":
         pdf = value_at(files, "href")
-    link = {"format": "pdf", "size": label.get("label_layout"), "url": pdf}
+    link = {"format": "pdf", "size": LABEL_SIZES[0], "url": pdf}
     order = {
         "order_id": label.get("label_id"),
         "carrier_reference": label.get("tracking_number"),

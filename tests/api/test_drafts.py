@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from orders.drafting import drafts
-from orders.models import Draft, Order
+from orders.drafting.sizes import OFFERED
+from orders.models import Draft, Order, Quote
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
 from tests.api.conftest import PARCEL, Program
@@ -40,6 +41,46 @@ def test_a_field_the_account_does_not_have_is_refused(hers: Program) -> None:
     answer = hers.post("/drafts", {"weight_lb": 2})
     assert problem(answer) == (422, "invalid")
     assert list(answer.json()["errors"]) == ["weight_lb"]
+    assert not Draft.objects.exists()
+
+
+MEASURES = ("weight_kg", "length_cm", "width_cm", "height_cm")
+
+
+def test_a_saved_size_stands_for_the_measures(carrier: SandboxCarrier, hers: Program, quill: Sender) -> None:
+    box = factories.size(quill, weight="2.4")
+    bare = {name: value for name, value in PARCEL.items() if name not in MEASURES}
+    for name in (str(box.uuid), str(box.uuid).upper()):
+        assert hers.post("/quotes", bare | {"size": name}).status_code == 201
+        assert hers.post("/quotes", PARCEL | {"size": name}).status_code == 201
+    assert {asked.details["size"] for asked in Quote.objects.all()} == {str(box.uuid)}
+
+
+def test_a_rarely_used_size_counts_too(carrier: SandboxCarrier, hers: Program, quill: Sender) -> None:
+    """The page shows only the most used ones."""
+    for number in range(OFFERED):
+        factories.size(quill, name=f"Box {number}")
+    rare = factories.size(quill, name="Rare", weight="7")
+    bare = {name: value for name, value in PARCEL.items() if name not in MEASURES}
+    assert hers.post("/quotes", bare | {"size": str(rare.uuid)}).status_code == 201
+    assert Quote.objects.get().details["size"] == str(rare.uuid)
+
+
+@pytest.mark.parametrize("more", [{}, dict.fromkeys(MEASURES, "")], ids=["with measures", "without"])
+@pytest.mark.parametrize("name", ["x", "00000000-0000-0000-0000-000000000001"])
+def test_an_unknown_size_is_refused_at_its_field(hers: Program, quill: Sender, name: str, more: Any) -> None:
+    factories.size(quill)
+    answer = hers.post("/quotes", PARCEL | more | {"size": name})
+    assert problem(answer) == (422, "invalid")
+    assert answer.json()["errors"] == {"size": ["There is no such size."]}
+    assert not Draft.objects.exists()
+
+
+def test_a_size_beside_other_measures_is_refused(hers: Program, quill: Sender) -> None:
+    box = factories.size(quill, weight="9.5")
+    answer = hers.post("/quotes", PARCEL | {"size": str(box.uuid)})
+    assert problem(answer) == (422, "invalid")
+    assert answer.json()["errors"] == {"size": ["Its measures are others. Send the size or the measures."]}
     assert not Draft.objects.exists()
 
 

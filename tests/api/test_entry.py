@@ -46,12 +46,36 @@ def test_a_link_to_a_parcel_and_to_the_settings(partner: Program, alice: User, q
 def test_no_link_leads_to_a_page_the_member_may_not_see(partner: Program, bob: User, alice: User) -> None:
     theirs = factories.order(bob.membership.sender, bob)
     assert partner.post("/entry-links", {"purpose": "parcel", "parcel": str(theirs.uuid)}).status_code == 404
-    assert partner.post("/entry-links", {"purpose": "parcel"}).status_code == 404
     Membership.objects.filter(user=alice).update(role=Role.VIEWER)
     refused = partner.post("/entry-links", {"purpose": "new_parcel"})
     assert (refused.status_code, list(refused.json()["errors"])) == (422, ["purpose"])
     assert partner.post("/entry-links", {"purpose": "billing"}).json()["errors"].keys() == {"purpose"}
     assert not EntryLink.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("sent", "field"),
+    [
+        ({"purpose": "settings", "parcel": "00000000-0000-0000-0000-000000000001"}, "parcel"),
+        ({"purpose": "new_parcel", "parcel": "00000000-0000-0000-0000-000000000001"}, "parcel"),
+        ({"purpose": "parcel", "parcel": "00000000-0000-0000-0000-000000000001", "values": {}}, "values"),
+        ({"purpose": "settings", "values": PARCEL}, "values"),
+        ({"purpose": "parcel"}, "parcel"),
+        ({"purpose": "new_parcel", "values": PARCEL | {"weight_lb": 3}}, "weight_lb"),
+    ],
+)
+def test_a_field_that_a_link_would_ignore_or_lacks_is_refused(partner: Program, sent: Any, field: str) -> None:
+    answer = partner.post("/entry-links", sent)
+    assert (answer.status_code, list(answer.json()["errors"])) == (422, [field])
+    assert not EntryLink.objects.exists()
+    assert not Draft.objects.exists()
+
+
+def test_without_a_pickup_address_there_is_no_new_parcel(partner: Program, quill: Sender) -> None:
+    quill.pickup_addresses.all().delete()
+    for more in ({}, {"values": PARCEL}):
+        answer = partner.post("/entry-links", {"purpose": "new_parcel", **more})
+        assert (answer.status_code, answer.json()["type"].partition("#")[2]) == (409, "start")
 
 
 def test_a_members_token_makes_no_link_even_with_the_scope(

@@ -113,6 +113,14 @@ def test_a_row_can_be_left_out_and_put_back(hers: Program, checked: str) -> None
     assert hers.call("PATCH", f"{checked}/rows/2", {"anyway": True}).json()["state"] == "ready"
 
 
+@pytest.mark.parametrize("more", [{"anyway": True}, {"values": {"weight_kg": 2}}])
+def test_a_row_is_left_out_or_corrected_but_not_both(hers: Program, checked: str, more: Any) -> None:
+    answer = hers.call("PATCH", f"{checked}/rows/2", {"leave_out": True, **more})
+    assert problem(answer) == (422, "invalid")
+    assert answer.json()["errors"] == {"leave_out": ["Send it without the others."]}
+    assert ImportRow.objects.get(number=2).state == "ready"
+
+
 def test_a_queued_row_cannot_be_left_out(hers: Program, checked: str) -> None:
     ImportRow.objects.filter(number=2).update(state="owed", product_code="STANDARD-PICKUP")
     assert problem(hers.call("PATCH", f"{checked}/rows/2", {"leave_out": True})) == (409, "state")

@@ -3,6 +3,7 @@
 import datetime as dt
 import uuid
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -14,8 +15,12 @@ from django.utils import timezone
 from orders.booking import bookings
 from orders.cancelling import cancels
 from orders.labels import fetching
+from orders.list import listing
 from orders.models import Draft, Label, LabelBytes, Order, Quote
+from orders.quoting import asking as offering
+from orders.status.status_labels import GROUPS
 from shipping_portal.accounts.models import Audit, Membership, PickupAddress, Sender, User
+from shipping_portal.api import schemas
 from tests import factories
 from tests.api.conftest import PARCEL, Program
 from tests.catalogue.meddling import Meddler
@@ -24,6 +29,10 @@ from tests.sandbox_carrier import SandboxCarrier
 from tracking.models import ReceiverPage
 
 pytestmark = pytest.mark.django_db
+OFFER: Any = {
+    "code": "A", "name": "A", "first_mile": "pickup", "duties_paid": False, "currency": "AUD", "breakdown": [],
+    "plan": "", "pickup": None, "eta_from": None, "eta_to": None,
+}  # fmt: skip
 
 
 def problem(answer: Any) -> tuple[int, str]:
@@ -41,6 +50,22 @@ def test_an_id_in_capitals_is_the_same_id(quill: Sender, alice: User, hers: Prog
     """Some languages write a UUID in capitals."""
     order = factories.order(quill, alice)
     assert hers.get(f"/parcels/{str(order.uuid).upper()}").json()["id"] == str(order.uuid)
+
+
+@pytest.mark.parametrize(
+    ("carriers", "shown"), [("24.0", "24.00"), ("24", "24.00"), ("7.5825", "7.58"), ("7.585", "7.59"), ("0.0", "0.00")]
+)
+def test_an_offer_is_priced_in_cents_as_its_parcel_will_be(carriers: str, shown: str) -> None:
+    """A carrier may write 24.0 or 7.5825, and a program compares what it was quoted and charged."""
+    taxes = [("GST", carriers, "AUD")]
+    days = {"eta_from": None, "eta_to": None, "pickup_days": []}
+    offer = schemas.OfferOut(
+        key="A", carrier="", name="A", first_mile="pickup", total=carriers, currency="AUD", taxes=taxes, cover=carriers,
+        duties_paid=False, **days,
+    ).model_dump(mode="json")  # fmt: skip
+    assert (offer["total"], offer["taxes"][0][1], offer["cover"]) == (shown, shown, shown)
+    assert offering.offer_fields({**OFFER, "amount": carriers})["price"] == Decimal(shown)
+    assert schemas.Price(amount=carriers, currency="AUD").model_dump(mode="json")["amount"] == shown
 
 
 def test_from_a_token_to_a_label_in_five_calls(carrier: SandboxCarrier, hers: Program) -> None:
@@ -130,9 +155,8 @@ def test_prices_are_the_same_as_on_the_page_and_make_a_draft(
     assert (found["id"], found["draft"]) == (str(quote.uuid), str(draft.uuid))
     assert (draft.made_by, draft.quote, draft.is_saved, draft.source) == (alice, quote, False, "typed")
     assert draft.values["receiver_name"] == "Noor Tamsin"
-    assert [offer["total"] for offer in found["offers"]] == sorted(
-        (offer["amount"] for offer in quote.products), key=float
-    )
+    prices = sorted(float(offer["amount"]) for offer in quote.products)
+    assert [offer["total"] for offer in found["offers"]] == [f"{price:.2f}" for price in prices]
     lives = dt.datetime.fromisoformat(found["expires_at"]) - quote.made_at
     assert round(lives.total_seconds()) == settings.QUOTE_SECONDS
 
@@ -463,6 +487,49 @@ def test_the_list_takes_the_pages_filters_and_refuses_unknown_ones(hers: Program
         assert answer.json()["errors"] == {query.partition("=")[0]: ["This isn't known here."]}
     twice = hers.get("/parcels?status=waiting&status=unbooked&country=AU")
     assert twice.json()["errors"] == {"status": ["This was sent twice. Send it once."]}
+
+
+def test_each_filter_of_the_schema_names_values_that_are_accepted(hers: Program) -> None:
+    declared = hers.get("/openapi.json").json()["paths"]["/api/v1/parcels"]["get"]["parameters"]
+    words = {one["name"]: one["description"] for one in declared if one["in"] == "query"}
+    assert set(listing.FILTERS) <= set(words)
+    days = dict.fromkeys(("pickup", "booked_from", "booked_to"), "2026-11-28")
+    for name, value in {"country": "AU", "service": "STANDARD-PICKUP", **days}.items():
+        assert value in words[name]
+        assert hers.get(f"/parcels?{name}={value}").status_code == 200
+    for name, values in {"status": GROUPS, "printed": ("yes", "no"), "returns": ("yes", "no")}.items():
+        assert f"One of {', '.join(values)}" in words[name]
+    assert "yes" in words["adjusted"]
+
+
+@pytest.mark.parametrize(
+    ("path", "wanted"),
+    [
+        ("?colour=red", {"colour": ["This isn't known here."]}),
+        ("/label?sise=cropped", {"sise": ["This isn't known here."]}),
+        ("/label?size=full&size=cropped", {"size": ["This was sent twice. Send it once."]}),
+        ("/tracking?since=2026-11-28", {"since": ["This isn't known here."]}),
+    ],
+)
+def test_a_parameter_that_would_be_ignored_is_refused(
+    hers: Program, quill: Sender, alice: User, path: str, wanted: dict[str, list[str]]
+) -> None:
+    order = factories.order(quill, alice, status="booked")
+    factories.stored_label(order)
+    answer = hers.get(f"/parcels/{order.uuid}{path}")
+    assert (problem(answer), answer.json()["errors"]) == ((422, "invalid"), wanted)
+
+
+def test_a_misplaced_field_books_and_cancels_nothing(hers: Program, quill: Sender, alice: User) -> None:
+    order = factories.order(quill, alice, status="booked")
+    answer = hers.post(f"/parcels/{order.uuid}/cancel?dry_run=true")
+    assert answer.json()["errors"] == {"dry_run": ["This isn't known here."]}
+    order.refresh_from_db()
+    assert order.status == "booked"
+    chosen = {"quote": str(order.quote.uuid), "product": order.product_code}
+    answer = hers.post("/parcels?another=true", chosen, idempotency_key="k")
+    assert answer.json()["errors"] == {"another": ["This isn't known here."]}
+    assert Order.objects.get() == order
 
 
 def test_tracking_shows_the_scans_newest_first(hers: Program, quill: Sender, alice: User) -> None:

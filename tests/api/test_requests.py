@@ -59,6 +59,14 @@ def test_a_body_that_cannot_be_read_is_a_problem(
     assert not Draft.objects.exists()
 
 
+def test_a_compressed_body_is_refused_as_such(hers: Program) -> None:
+    for coding in ("gzip", "br"):
+        answer = hers.post("/drafts", PARCEL, content_encoding=coding)
+        assert (problem(answer), answer.json()["detail"]) == ((415, "media-type"), "Send the body uncompressed.")
+    assert problem(hers.post("/imports", {}, content_encoding="gzip")) == (415, "media-type")
+    assert hers.post("/drafts", PARCEL, content_encoding="Identity").status_code == 201
+
+
 @pytest.mark.parametrize("name", ["receiver_name", "weight_kg", "customer_reference"])
 @pytest.mark.parametrize("value", [True, False, ["a"], {"a": 1}])
 def test_a_value_that_is_no_text_or_number_is_reported_at_its_field(hers: Program, name: str, value: Any) -> None:
@@ -226,6 +234,13 @@ def test_a_page_shows_every_operation_within_our_content_policy() -> None:
             assert declared["summary"].replace("`", "") in text, path
     assert "script-src 'self'" in page["Content-Security-Policy"]
     assert 'id="key-reused"' in text
+
+
+def test_the_page_says_where_each_parameter_goes() -> None:
+    text = " ".join(unescape(Client().get(f"{V1}/").content.decode()).split())
+    assert "<code>Idempotency-Key</code></dt> <dd> A header (needed)." in text
+    assert "<code>size</code></dt> <dd> In the query." in text
+    assert "<code>parcel</code></dt> <dd> In the path (needed)." in text
 
 
 def test_reading_about_the_api_logs_nobody_out(

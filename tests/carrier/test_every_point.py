@@ -39,7 +39,17 @@ OPERATIONS = (validators.operation, validators.optional_operation)
 OPTIONAL = {"ping", "view", "track", "cancel", "subscribe"}
 RULES = (validators.needed_path, validators.needed_name, validators.operation)
 NEEDED = {point.name for point in dataclasses.fields(Contract) if point.metadata["check"] in RULES}
-NEEDED |= {"auth", "cover_number", "numbers", "reference_shape", "label_fetch", "link", "units", "cover_amount"}
+NEEDED |= {
+    "auth",
+    "cover_number",
+    "numbers",
+    "reference_shape",
+    "label_fetch",
+    "link",
+    "units",
+    "cover_amount",
+    "webhook_means",
+}
 OTHER = {  # another value of a point that is no path, name or operation
     "auth": "bearer", "version_header": "X-Api-Version: 3", "replay_hours": 5, "reference_shape": "Z[0-9]{9}",
     "refused_statuses": [400, 404, 422], "stopped_statuses": [401, 403], "cancel_refused_statuses": [410],

@@ -188,11 +188,20 @@ def test_a_label_reads_the_same_when_bought_found_or_viewed(shipstation, documen
     bought = shipstation(document).book(BODY, key="attempt-1")
     assert (bought.order_id, bought.reference, f"{bought.price}") == (made.LABEL_ID, made.NUMBER, price)
     assert [(link.format, link.size, link.url) for link in bought.labels] == [
-        ("pdf", "4x6", f"{made.DOWNLOADS}/label.pdf")
+        ("pdf", "any", f"{made.DOWNLOADS}/label.pdf")
     ]
     assert shipstation(document).find(BODY, key="attempt-1") == bought
     assert shipstation(document).view(made.LABEL_ID) == bought
     assert b"downloads" not in bought.body
+
+
+@pytest.mark.parametrize("layout", ["4x6", "letter", "A4", "4x8", "", None, 46])
+def test_one_label_is_used_for_every_paper_size(shipstation, layout):
+    """A label in a layout that nobody listed counted as none: the parcel had no label to print."""
+    (link,) = shipstation(made.label(label_layout=layout)).view(made.LABEL_ID).labels
+    contract = Contract(**ShipStation.points)
+    assert link.size in contract.full_page_sizes
+    assert link.size in contract.cropped_sizes
 
 
 UNDECIDED = [

@@ -180,12 +180,7 @@ SHIRT = {**ABROAD, "item_1_hs_code": "6109.10.0012"}
         ),
         ("hs_code_longest = 8", {}, "item_1_hs_code", "An HS code has 6 to 8 digits."),
         ("hs_code_shortest = 8", {"item_1_hs_code": "610910"}, "item_1_hs_code", "An HS code has 8 to 10 digits."),
-        (
-            'contents_types = ["Goods"]',
-            {"contents_type": "Gift"},
-            "contents_type",
-            "Choose one of the kinds on the list.",
-        ),
+        ('contents_types = ["Goods"]', {"contents_type": "Gift"}, "contents_type", "Choose one of these: Goods."),
         ("", {"description": ""}, "description", "Say what's inside, such as “ceramic mugs”."),
     ],
 )

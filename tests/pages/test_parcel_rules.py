@@ -74,7 +74,11 @@ ABROAD_RULES = [
     ("item_1_origin", "", "Enter the country it was made in, such as Italy or IT."),
     ("item_1_hs_code", "123", "An HS code has 6 to 10 digits."),
     ("item_1_description", "ab", "Say what it is, in 3 characters or more."),
-    ("contents_type", "Contraband", "Choose one of the kinds on the list."),
+    (
+        "contents_type",
+        "Contraband",
+        "Choose one of these: Merchandise, Gift, Sample, Documents, Returned Goods, Other.",
+    ),
 ]
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import jwt
 import pytest
-from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
-from jwt.algorithms import RSAAlgorithm
+from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
 
 from shipping_portal.accounts.login import claims, openid
 
@@ -51,6 +51,61 @@ def test_a_valid_token_is_read(answers: Any) -> None:
     assert openid.read_id_token(token())["sub"] == "mia"
     assert openid.read_id_token(token(kid=None))["sub"] == "mia"
     assert openid.read_id_token(token(aud=["portal", "other"], azp="portal"))["sub"] == "mia"
+
+
+ELLIPTIC = ec.generate_private_key(ec.SECP256R1())
+EDWARDS = ed25519.Ed25519PrivateKey.generate()
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "key", "made"),
+    [
+        *((name, OURS, RSAAlgorithm) for name in ("RS256", "RS384", "RS512", "PS256", "PS512")),
+        ("ES256", ELLIPTIC, ECAlgorithm),
+        ("EdDSA", EDWARDS, OKPAlgorithm),
+    ],
+)
+@pytest.mark.parametrize("has_algorithm", [True, False], ids=["alg", "no-alg"])
+def test_each_algorithm_is_read_whether_or_not_the_key_names_it(
+    answers: Any, algorithm: str, key: Any, made: Any, has_algorithm: bool
+) -> None:
+    """Entra ID's keys name none: the member is optional in a JWKS document."""
+    public_key = {**made.to_jwk(key.public_key(), as_dict=True), "kid": "one"}
+    more = [{"alg": algorithm}] if has_algorithm else [{}, {"alg": None, "use": None}]
+    for members in more:
+        answers[DOCUMENT["jwks_uri"]] = {"keys": [public_key | members]}
+        assert openid.read_id_token(token(key, algorithm=algorithm))["sub"] == "mia"
+
+
+def test_a_key_for_another_use_or_algorithm_proves_nothing(answers: Any) -> None:
+    answers[DOCUMENT["jwks_uri"]] = {"keys": [public(OURS, kid="one", alg="RS512")]}
+    with pytest.raises(openid.NotProven):
+        openid.read_id_token(token())
+    answers[DOCUMENT["jwks_uri"]] = {"keys": [public(OURS, kid="one", use="enc")]}
+    with pytest.raises(openid.NotProven):
+        openid.read_id_token(token())
+
+
+def test_a_key_to_encrypt_with_hides_no_key_to_sign_with(answers: Any) -> None:
+    """One kid may be used twice, and a token without a kid fits every key."""
+    answers[DOCUMENT["jwks_uri"]] = {
+        "keys": [
+            public(THIEFS, kid="one", use="enc"),
+            public(THIEFS, kid="one", alg="RSA-OAEP"),
+            public(OURS, kid="one"),
+        ]
+    }
+    assert openid.read_id_token(token())["sub"] == "mia"
+    assert openid.read_id_token(token(kid=None))["sub"] == "mia"
+
+
+def test_new_keys_count_at_the_next_login(answers: Any) -> None:
+    new = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    answers[DOCUMENT["jwks_uri"]] = {"keys": [public(OURS, kid="one"), public(new, kid="two")]}
+    assert openid.read_id_token(token(new, kid="two"))["sub"] == "mia"
+    answers[DOCUMENT["jwks_uri"]] = {"keys": [public(new, kid="two")]}
+    with pytest.raises(openid.NotProven):
+        openid.read_id_token(token())
 
 
 PEM = OURS.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)

@@ -28,6 +28,7 @@ class Shop:
 
     answer: Callable[[Delivery], tuple[int, bytes]] = lambda delivery: (204, b"")
     deliveries: list[Delivery] = field(default_factory=list)
+    headers: dict[str, str] = field(default_factory=dict)
     connections: int = 0
 
     def __enter__(self) -> Self:
@@ -52,6 +53,8 @@ class Shop:
                     self.send_header("Location", f"{shop.url}elsewhere")
                 if status != 204:
                     self.send_header("Content-Length", str(len(words)))
+                for name, value in shop.headers.items():
+                    self.send_header(name, value)
                 self.end_headers()
                 self.wfile.write(words)
 

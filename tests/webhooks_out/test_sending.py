@@ -187,6 +187,34 @@ def test_waits_grow_to_an_hour(endpoint: WebhookEndpoint, shop: Shop) -> None:
     assert endpoint.failures == 14
 
 
+@pytest.mark.parametrize(
+    ("status", "said", "least", "most"),
+    [
+        (429, "120", 120, 120),
+        (503, "120", 120, 120),
+        (429, "Sun, 29 Nov 2026 10:05:00 GMT", 300, 300),
+        (429, "999999999", 3600, 3600),
+        (429, "1", 1, 5),
+        (429, "-5", 0, 5),
+        (429, "soon", 0, 5),
+    ],
+)
+def test_a_receiver_may_ask_for_a_longer_wait_of_up_to_an_hour(
+    endpoint: WebhookEndpoint, shop: Shop, status: int, said: str, least: int, most: int
+) -> None:
+    shop.answer, shop.headers = lambda delivery: (status, b""), {"Retry-After": said}
+    with time_machine.travel(dt.datetime(2026, 11, 29, 10, 0, tzinfo=dt.UTC), tick=False):
+        event, later = write([endpoint], [happened("a", 1), happened("b", 2)], timezone.now())
+        send_due(endpoint)
+        endpoint.refresh_from_db()
+        for row in (event, later):
+            row.refresh_from_db()
+        waits = [(at - timezone.now()).total_seconds() for at in (endpoint.held_until, event.due_at, later.due_at)]
+    assert len(shop.deliveries) == 1
+    assert least <= min(waits)
+    assert max(waits) <= most
+
+
 def test_a_day_of_downtime_loses_nothing_and_keeps_the_order(
     endpoint: WebhookEndpoint, shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:

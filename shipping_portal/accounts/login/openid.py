@@ -228,12 +228,9 @@ def read_id_token(token: object) -> Document:
     """Return a token's claims, once its signature, issuer, audience and times are checked."""
     keys = _fetch_json(discover()["jwks_uri"])
     try:
-        name = jwt.get_unverified_header(str(token)).get("kid")
-        every = jwt.PyJWKSet.from_dict(keys).keys
-        fitting = [key for key in every if name in (None, key.key_id)]
         claims: Document = jwt.decode(
             str(token),
-            key=fitting[0],
+            key=_key_for(jwt.get_unverified_header(str(token)), keys),
             algorithms=ALGORITHMS,
             audience=settings.SSO_CLIENT_ID,
             issuer=discover()["issuer"],
@@ -249,6 +246,19 @@ def read_id_token(token: object) -> Document:
     if not (claims["sub"].strip() and claims["sub"].isprintable()):
         raise NotProven("the ID token is about nobody")
     return claims
+
+
+def _key_for(header: Document, keys: Document) -> jwt.PyJWK:
+    """Return the issuer's key for a token. Keys needn't name an algorithm, and may encrypt only."""
+    algorithm = header["alg"]
+    fitting = [
+        key
+        for key in keys["keys"]
+        if header.get("kid") in (None, key.get("kid"))
+        and key.get("use") in (None, "sig")
+        and key.get("alg") in (None, algorithm)
+    ]
+    return jwt.PyJWK(fitting[0], algorithm=algorithm)
 
 
 def _read_userinfo(token: str, subject: str) -> Document:

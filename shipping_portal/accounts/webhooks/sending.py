@@ -25,6 +25,7 @@ from shipping_portal.accounts.webhooks import addresses, switching
 from shipping_portal.accounts.webhooks.events import JOB
 from shipping_portal.accounts.webhooks.signing import signed_headers, valid_secrets
 from shipping_portal.carrier import outgoing
+from shipping_portal.carrier.outcomes import retry_after
 from shipping_portal.carrier.outgoing import Undelivered
 from shipping_portal.celery import publish_task
 from shipping_portal.jobs.models import backoff
@@ -40,6 +41,7 @@ PATIENCE = 12  # the sweep has other work: it sends only if no worker has taken 
 REPLY_BYTES, REPLY_WORDS = 4096, 500
 FIRST_WAIT, LONGEST_WAIT = 5.0, 3600.0  # seconds
 FEWEST_TRIES = 12  # in about two hours: an old event that is sent again isn't given up before
+NO_WAIT = dt.timedelta(0)
 SOON = 1.5  # seconds until a free place is looked for again
 _turns = threading.BoundedSemaphore(AT_ONCE)
 _others_wait = threading.Event()  # another endpoint found no free place
@@ -51,6 +53,7 @@ class Turn:
 
     delivered: defaultdict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
     failed: WebhookEvent | None = None
+    wait: dt.timedelta = NO_WAIT  # what the receiver asked for
 
     @property
     def went_well(self) -> bool:
@@ -163,7 +166,7 @@ def _send_batch(endpoint: WebhookEndpoint, batch: list[WebhookEvent], ends_at: f
     for event in batch:
         if time.monotonic() >= ends_at:
             break
-        event.reply_status, event.reply = _send(endpoint, event, keys)
+        event.reply_status, event.reply, turn.wait = _send(endpoint, event, keys)
         if event.reply_status and HTTPStatus(200) <= event.reply_status < HTTPStatus(300):
             turn.delivered[event.reply_status].append(event.pk)
         else:
@@ -174,8 +177,8 @@ def _send_batch(endpoint: WebhookEndpoint, batch: list[WebhookEvent], ends_at: f
 
 def _send(
     endpoint: WebhookEndpoint, event: WebhookEvent, keys: list[str]
-) -> tuple[int | None, str]:
-    """POST an event once. Returns the reply's status and first words, or why there is none."""
+) -> tuple[int | None, str, dt.timedelta]:
+    """POST an event once. Returns the reply's status, first words or why none came, and wait."""
     headers = {
         "Content-Type": "application/json",
         "User-Agent": f"shipping-portal/{VERSION}",
@@ -183,7 +186,7 @@ def _send(
         **signed_headers(event, keys, timezone.now()),
     }
     if why := addresses.why_refused(endpoint.url):
-        return None, why
+        return None, why, NO_WAIT
     try:
         reply = outgoing.request(
             endpoint.url,
@@ -196,8 +199,9 @@ def _send(
             may_repeat=True,  # the receiver recognises a repeated message by its id
         )
     except Undelivered as problem:
-        return None, str(problem)
-    return reply.status, _first_words(reply.body)
+        return None, str(problem), NO_WAIT
+    wait = dt.timedelta(seconds=retry_after(reply) or 0.0)
+    return reply.status, _first_words(reply.body), wait
 
 
 def _first_words(body: bytes) -> str:
@@ -224,16 +228,22 @@ def _record(endpoint: WebhookEndpoint, turn: Turn) -> None:
         # Its owner may have removed it by now.
         WebhookEndpoint.objects.filter(pk=endpoint.pk).update(**works)
     if turn.failed is not None:
-        _hold(endpoint, turn.failed, now)
+        _hold(endpoint, turn.failed, now, turn.wait)
 
 
 @transaction.atomic
-def _hold(endpoint: WebhookEndpoint, failed: WebhookEvent, now: dt.datetime) -> None:
-    """Hold the endpoint for a while; after days give up the event, or switch the endpoint off."""
+def _hold(
+    endpoint: WebhookEndpoint, failed: WebhookEvent, now: dt.datetime, wait: dt.timedelta
+) -> None:
+    """Hold the endpoint for a while; after days give up the event, or switch the endpoint off.
+
+    A receiver that asked for a longer `wait` is overloaded: calling it sooner would delay the rest.
+    """
     last_day = now - dt.timedelta(days=settings.WEBHOOK_OUT_DAYS)
     endpoint.failing_since = endpoint.failing_since or now
     endpoint.failures += 1
-    endpoint.held_until = now + backoff(endpoint.failures - 1, first=FIRST_WAIT, cap=LONGEST_WAIT)
+    ours = backoff(endpoint.failures - 1, first=FIRST_WAIT, cap=LONGEST_WAIT)
+    endpoint.held_until = now + max(ours, wait)
     WebhookEndpoint.objects.filter(pk=endpoint.pk).update(
         failing_since=endpoint.failing_since,
         failures=endpoint.failures,
