@@ -11,15 +11,15 @@ from tools.count_nodes import function_lengths, nodes_by_room, product_files
 
 # Syntax nodes. A budget is at least what is there, and at most 2 % more: set it 1 % above.
 BUDGETS = {
-    "orders": 58_280,
+    "orders": 58_600,
     "shipping_portal/importing": 29_600,
-    "shipping_portal/staff": 26_930,
-    "shipping_portal/accounts": 36_660,
+    "shipping_portal/staff": 27_300,
+    "shipping_portal/accounts": 36_900,
     "shipping_portal/billing": 23_920,
     "shipping_portal/carrier": 19_950,
     "tracking": 14_150,
     "shipping_portal/reports": 9_620,
-    "shipping_portal/api": 8_255,
+    "shipping_portal/api": 8_700,
     "shipping_portal/exporting": 4_430,
     "shipping_portal": 3_390,
     "shipping_portal/ops": 3_340,
