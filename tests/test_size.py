@@ -24,7 +24,7 @@ BUDGETS = {
     "shipping_portal": 3_390,
     "shipping_portal/ops": 3_340,
     "shipping_portal/jobs": 3_830,
-    "shipping_portal/http": 1_330,
+    "shipping_portal/http": 1_370,
     "shipping_portal/db": 2_200,
     "shipping_portal/formats": 72,
 }
