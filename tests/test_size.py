@@ -14,7 +14,7 @@ BUDGETS = {
     "orders": 58_150,
     "shipping_portal/importing": 29_600,
     "shipping_portal/staff": 26_930,
-    "shipping_portal/accounts": 36_630,
+    "shipping_portal/accounts": 36_700,
     "shipping_portal/billing": 23_920,
     "shipping_portal/carrier": 19_950,
     "tracking": 14_150,
