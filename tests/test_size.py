@@ -12,7 +12,7 @@ from tools.count_nodes import function_lengths, nodes_by_room, product_files
 # Syntax nodes. A budget is at least what is there, and at most 2 % more: set it 1 % above.
 BUDGETS = {
     "orders": 58_210,
-    "shipping_portal/importing": 29_600,
+    "shipping_portal/importing": 29_690,
     "shipping_portal/staff": 26_930,
     "shipping_portal/accounts": 36_700,
     "shipping_portal/billing": 23_920,
