@@ -141,6 +141,18 @@ def test_a_form_about_something_gone_says_that_nothing_changed_and_gives_back_wh
     assert "Nothing was saved, booked or cancelled by this." in text(answer)
 
 
+@pytest.mark.parametrize("is_staff", [False, True])
+def test_somebody_removed_from_the_team_reads_that_where_their_page_was(
+    ana: User, visit: Visit, is_staff: bool
+) -> None:
+    Membership.objects.all().delete()
+    User.objects.update(is_staff=is_staff)
+    answer = visit(ana).get("/settings/profile/")
+    assert answer.status_code == 404
+    assert ("You're not part of a business account" in text(answer)) == (not is_staff)
+    assert ('href="/help/no-account/"' in answer.content.decode()) == (not is_staff)
+
+
 def test_a_button_about_something_gone_gives_back_no_text(alice: User, quill: Sender, visit: Visit) -> None:
     address = f"/sizes/{uuid.uuid4()}/change/"
     answer = visit(alice).post(address, {"move": "up"}, headers={"Sec-Fetch-Site": "same-origin"})
