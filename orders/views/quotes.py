@@ -164,9 +164,7 @@ def _correct(
     return redirect("replacing", order.uuid)
 
 
-def _may_be_duplicate(
-    request: MemberRequest, draft: Draft, quote: Quote, token: uuid.UUID
-) -> bool:
+def _may_be_duplicate(request: MemberRequest, draft: Draft, quote: Quote, token: uuid.UUID) -> bool:
     """Return whether a similar parcel was just booked, and nobody confirmed this one."""
     if "another" in request.POST or request.sender.is_suspended:
         return False

@@ -58,9 +58,7 @@ def test_single_keys_are_turned_off_by_a_form_without_its_tick(browser: Client, 
 
 
 @pytest.mark.parametrize(("role", "keys"), [("owner", ["N", "Q", "/", "P", "C"]), ("bookkeeper", ["/", "?"])])
-def test_the_list_of_keys_names_those_that_do_something(
-    ana: User, visit: Visit, role: str, keys: list[str]
-) -> None:
+def test_the_list_of_keys_names_those_that_do_something(ana: User, visit: Visit, role: str, keys: list[str]) -> None:
     Membership.objects.filter(user=ana).update(role=role)
     page = visit(ana).get("/settings/keyboard/").content.decode()
     assert re.findall(r"<dt><kbd>(.)</kbd></dt>", page)[:5] == keys

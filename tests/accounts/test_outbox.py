@@ -295,7 +295,7 @@ def test_an_unknown_choice_saves_nothing_and_keeps_the_others_on_the_page(
     assert outbox.choices_of(alice)["pickup"] == "now"
     on_page = dict(re.findall(r'name="(booking|pickup)" value="(\w+)"\s+checked', page))
     assert on_page == ({"pickup": "off"} if sent else {"pickup": "now", "booking": "now"})
-    assert page.count("<small class=\"bad\"> Choose one of the times shown.") == len(sent)
+    assert page.count('<small class="bad"> Choose one of the times shown.') == len(sent)
 
 
 def test_the_link_in_an_email_stops_its_kind_with_one_click_without_logging_in(alice: User, quill: Sender) -> None:

@@ -264,7 +264,8 @@ def save_rows(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
         numbers = ", ".join(map(str, fixed))
         messages.warning(
             request,
-            f"Changed or booked since this page was shown, so nothing was saved there: row {numbers}.",
+            "Changed or booked since this page was shown, so nothing was saved there: row"
+            f" {numbers}.",
         )
     return redirect(f"{reverse('check_import', args=[found.uuid])}?show=fix#grid")
 
