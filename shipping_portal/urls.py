@@ -27,5 +27,6 @@ urlpatterns = [
 
 handler400 = error_pages.bad_request
 handler403 = error_pages.denied
+handler404 = error_pages.not_found
 handler500 = error_pages.server_error
 handler429 = "shipping_portal.http.error_pages.too_many_requests"  # allauth's, which needs a name

@@ -122,7 +122,9 @@ def save(draft: Draft, values: Values, *, now: dt.datetime) -> Draft:
         elif not _is_overtaken(row, values):
             Draft.objects.filter(pk=row.pk).update(**stored)
             row.values, row.updated_at = stored["values"], now
-    row.sender, row.origin = draft.sender, draft.origin
+    row.sender = draft.sender
+    if row.origin_id == draft.origin_id:
+        row.origin = draft.origin
     return row
 
 
@@ -133,11 +135,14 @@ def _save_among_the_others(draft: Draft, stored: dict[str, Any]) -> Draft:
     row = mine.filter(uuid=draft.uuid).first()
     if row and not row.order_id and _is_overtaken(row, stored["values"]):
         return row
-    key = uuid.uuid4() if row and row.order_id else draft.uuid
+    booked = row.order if row else None
+    key = uuid.uuid4() if booked else draft.uuid
     saved = mine.filter(is_saved=True, order=None).exclude(source=Draft.Source.CORRECTED)
     is_saved = draft.source == Draft.Source.CORRECTED or saved.exclude(uuid=key).count() < MOST
     stored |= {"is_saved": is_saved}
     made = {"made_by": draft.made_by, "source": draft.source, "origin": draft.origin}
+    if booked and not draft.returns:
+        made |= {"source": Draft.Source.TYPED, "origin": booked}
     if not is_saved:
         _delete_oldest_untouched(draft.made_by)
     row, _ = mine.update_or_create(

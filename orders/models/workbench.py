@@ -10,6 +10,7 @@ from django.db.models import Q
 
 from orders.models.order import Order
 from orders.models.quotes import Quote
+from orders.models.statuses import MAY_COST
 from shipping_portal.accounts.models import OwnedQuerySet
 from shipping_portal.carrier.messages import Party
 from shipping_portal.jobs.models import Job, due_index
@@ -21,8 +22,8 @@ class Draft(models.Model):
     `values` holds the form's controls as typed, even unfinished or wrong. `values["kept"]` is the
     size whose declared weight its sender keeps; `values["unused"]` is the pasted text that no
     control took; `values["edit"]` is the page that sent them and its count of posts. A booked draft
-    has its `order`, and no values. `origin` is the parcel that the draft copies, corrects or sends
-    back. `is_saved` is False for what nobody has typed into: a copy or a price check.
+    has its `order`, and no values. `origin` is the parcel that the draft copies, corrects, sends
+    back or follows. `is_saved` is False for what nobody has typed into: a copy or a price check.
     """
 
     class Source(models.TextChoices):
@@ -70,6 +71,13 @@ class Draft(models.Model):
     def corrects(self) -> Order | None:
         """The booked parcel that this one is to replace."""
         return self.origin if self.source == self.Source.CORRECTED else None
+
+    @property
+    def follows(self) -> Order | None:
+        """The parcel booked from this draft's page before somebody went on typing there."""
+        if self.source != self.Source.TYPED or self.order_id or not self.origin:
+            return None
+        return self.origin if self.origin.status in MAY_COST else None
 
     @property
     def returns(self) -> int | None:

@@ -125,11 +125,14 @@ class QuotesPage:
         return self.details.pickup.country != self.details.receiver.country
 
 
-def for_page(quote: Quote, *, now: dt.datetime) -> QuotesPage:
+def for_page(quote: Quote, *, now: dt.datetime, follows: Order | None = None) -> QuotesPage:
+    """Return what a page shows of a quote, whose draft may follow a parcel booked before it."""
     details = ParcelDetails.from_json(quote.details)
     age = int((now - quote.made_at).total_seconds())
     order = Order.objects.filter(sender=quote.sender, form_token=quote.uuid).first()
-    duplicate = None if order else booking_rules.booked_lately(quote, now, but=quote.uuid)
+    duplicate = (
+        None if order else follows or booking_rules.booked_lately(quote, now, but=quote.uuid)
+    )
     titles = gateway.carrier_titles()
     return QuotesPage(
         details=details,

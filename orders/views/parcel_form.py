@@ -199,5 +199,5 @@ def _prices_beside(
         "chosen": key_of(chosen) if chosen else "",
         "remarks": form.remarks,
     }
-    context["page"] = offers.for_page(quote, now=timezone.now())
+    context["page"] = offers.for_page(quote, now=timezone.now(), follows=draft.follows)
     return render_to_string("orders/_live_prices.html", context, request)

@@ -104,7 +104,7 @@ def book(request: MemberRequest, draft: uuid.UUID) -> HttpResponse:
         return _prices_page(request, found, quote, form)
     if found.corrects:
         return _correct(request, found.corrects, found, quote, form)
-    if _may_be_duplicate(request, quote, chosen["form_token"]):
+    if _may_be_duplicate(request, found, quote, chosen["form_token"]):
         return _quotes_page(request, found, quote, form, is_question=True)
     chosen["is_another"] = "another" in request.POST
     try:
@@ -164,10 +164,12 @@ def _correct(
     return redirect("replacing", order.uuid)
 
 
-def _may_be_duplicate(request: MemberRequest, quote: Quote, token: uuid.UUID) -> bool:
+def _may_be_duplicate(request: MemberRequest, draft: Draft, quote: Quote, token: uuid.UUID) -> bool:
     """Return whether a similar parcel was just booked, and nobody confirmed this one."""
     if "another" in request.POST or request.sender.is_suspended:
         return False
+    if draft.follows:
+        return True
     return booking_rules.duplicate_to_ask_about(quote, timezone.now(), form_token=token) is not None
 
 
@@ -183,7 +185,7 @@ def _quotes_page(
     request: MemberRequest, draft: Draft, quote: Quote, form: BookForm, *, is_question: bool = False
 ) -> HttpResponse:
     """Show the offers, or ask whether another parcel like the last is intended."""
-    page = offers.for_page(quote, now=timezone.now())
+    page = offers.for_page(quote, now=timezone.now(), follows=draft.follows)
     context = {"draft": draft, "quote": quote, "form": form, "page": page}
     context |= {"asks_about": form.cleaned_data if is_question else {}}
     return render(

@@ -58,15 +58,30 @@ def denied(request: HttpRequest, exception: Exception | None = None) -> HttpResp
 @never_cache
 def expired(request: HttpRequest, reason: str = "") -> HttpResponse:
     """Answer a form whose login has ended, and give back what was typed: nothing has stored it."""
-    # Another site could have us show its own text.
-    is_ours = request.headers.get("Sec-Fetch-Site") == "same-origin"
     _, _, page = request.headers.get("Referer", "").partition(f"//{request.get_host()}")
-    context = {"typed": _typed_texts(request), "back": page} if is_ours else {}
+    context = {"typed": _typed_texts(request), "back": page if _is_ours(request) else ""}
     return render(request, "403_csrf.html", context, status=403)
+
+
+def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    """Answer 404. A form's object may have been deleted since: give back what was typed."""
+    # Without the check of its token nobody has read the body, and it may be unreadable.
+    is_read = getattr(request, "csrf_processing_done", False)
+    typed = _typed_texts(request) if is_read else ""
+    # A single word is the value of a button.
+    is_text = len(typed.split()) > 1
+    return render(request, "404.html", {"typed": typed if is_text else ""}, status=404)
+
+
+def _is_ours(request: HttpRequest) -> bool:
+    """Return whether our own page sent this. Another site could have us show its own text."""
+    return request.headers.get("Sec-Fetch-Site") == "same-origin"
 
 
 def _typed_texts(request: HttpRequest) -> str:
     """Return the form's values, one a line, without passwords, codes and keys."""
+    if not _is_ours(request):
+        return ""
     return "\n".join(
         value.strip()
         for name, values in request.POST.lists()

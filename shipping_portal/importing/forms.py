@@ -50,7 +50,7 @@ class ImportUploadForm(forms.Form):
         required=False,
         strip=False,
         help_text="Include the line that names the columns.",
-        widget=forms.Textarea(attrs={"rows": 6, "spellcheck": "false", "class": "wide"}),
+        widget=forms.Textarea(attrs={"rows": 6, "spellcheck": "false"}),
     )
 
     def clean(self) -> Cleaned:

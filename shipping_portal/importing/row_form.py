@@ -1,6 +1,7 @@
 """Correct rows: their rejected fields, possible places, and rows with the same problem."""
 
 import datetime as dt
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from shipping_portal.jobs.registry import enqueue
 
 State = ImportRow.State
 SHOWN = 25  # rows of the grid at a time
+KEY = re.compile(r"row-([0-9]{1,18})-", re.ASCII)
 PLACE = ("receiver_suburb", "receiver_state", "receiver_postcode")
 
 Trouble = tuple[tuple[str, str], ...]
@@ -147,6 +149,13 @@ def save_changed(
             due.append(row.pk)
     enqueue("check-row", *due[: checking.ENQUEUED_AT_ONCE])
     return len(due)
+
+
+def fixed_since(file: Import, posted: Iterable[str]) -> list[int]:
+    """Return the numbers of posted rows that no longer wait to be fixed."""
+    keys = {found[1] for name in posted if (found := KEY.match(name))}
+    mine = file.rows.filter(pk__in=map(int, keys)).exclude(state=State.FIX)
+    return list(mine.values_list("number", flat=True))
 
 
 def corrections(row: ImportRow, form: ParcelForm, posted: Mapping[str, str]) -> dict[str, str]:

@@ -1,5 +1,6 @@
 """Small settings: profile, appearance, keyboard, business, booking, and who may change which."""
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -8,7 +9,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from shipping_portal.accounts.models import Audit, Sender, User
+from shipping_portal.accounts.models import Audit, Membership, Sender, User
 from tests import factories
 from tests.pages.typed import text
 
@@ -54,6 +55,14 @@ def test_single_keys_are_turned_off_by_a_form_without_its_tick(browser: Client, 
     browser.post("/settings/keyboard/", {"has_shortcuts": "on"})
     alice.refresh_from_db()
     assert alice.has_shortcuts
+
+
+@pytest.mark.parametrize(("role", "keys"), [("owner", ["N", "Q", "/", "P", "C"]), ("bookkeeper", ["/", "?"])])
+def test_the_list_of_keys_names_those_that_do_something(ana: User, visit: Visit, role: str, keys: list[str]) -> None:
+    Membership.objects.filter(user=ana).update(role=role)
+    page = visit(ana).get("/settings/keyboard/").content.decode()
+    assert re.findall(r"<dt><kbd>(.)</kbd></dt>", page)[:5] == keys
+    assert ("When printing labels" in page) == (role == "owner")
 
 
 def test_the_business_has_a_name_and_a_zone_of_its_country(browser: Client, quill: Sender, alice: User) -> None:

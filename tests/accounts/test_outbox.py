@@ -266,10 +266,10 @@ def test_a_vital_notice_is_sent_even_if_turned_off_unless_its_reader_no_longer_b
 
 def test_the_page_saves_the_choices(alice: User, visit: Callable[[User], Client]) -> None:
     page = visit(alice)
-    page.post("/settings/notifications/", {"pickup": "daily", "booking": "daily", "delivered": "now"})
+    page.post("/settings/notifications/", {"pickup": "daily", "delivered": "now"})
     assert outbox.choices_of(alice) == {
         "approved": "now",
-        "booking": "now",  # which offers no digest
+        "booking": "now",
         "prices": "now",
         "import": "now",
         "export": "now",
@@ -282,6 +282,20 @@ def test_the_page_saves_the_choices(alice: User, visit: Callable[[User], Client]
         "statement": "weekly",
         "webhook": "now",
     }
+
+
+@pytest.mark.parametrize("sent", [{"booking": "daily"}, {"booking": "yearly"}, {"booking": ""}, {}])
+def test_an_unknown_choice_saves_nothing_and_keeps_the_others_on_the_page(
+    alice: User, visit: Callable[[User], Client], sent: dict[str, str]
+) -> None:
+    chosen = sent and {**sent, "pickup": "off"}
+    answer = visit(alice).post("/settings/notifications/", chosen)
+    page = answer.content.decode()
+    assert (answer.status_code, "Nothing was saved." in page, "Saved." in page) == (422, True, False)
+    assert outbox.choices_of(alice)["pickup"] == "now"
+    on_page = dict(re.findall(r'name="(booking|pickup)" value="(\w+)"\s+checked', page))
+    assert on_page == ({"pickup": "off"} if sent else {"pickup": "now", "booking": "now"})
+    assert page.count('<small class="bad"> Choose one of the times shown.') == len(sent)
 
 
 def test_the_link_in_an_email_stops_its_kind_with_one_click_without_logging_in(alice: User, quill: Sender) -> None:

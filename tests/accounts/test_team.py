@@ -149,9 +149,22 @@ def test_somebody_with_a_login_logs_in_first(page: Client, visit: Callable[[User
 
 
 def test_an_invitation_is_for_its_own_address_only(page: Client, visit: Callable[[User], Client]) -> None:
-    answer = visit(factories.user("other@quill.example")).post(invite(page))
+    link, browser = invite(page), visit(factories.user("other@quill.example"))
+    refusal = "This invitation is for wren@quill.example. Log out, then open its link again."
+    answer = browser.post(link)
     assert answer.status_code == 409
-    assert "This invitation is for wren@quill.example. Log out, then open its link again." in text(answer)
+    assert refusal in text(answer)
+    opened = browser.get(link)
+    assert refusal in text(opened)
+    assert "<button" not in opened.content.decode().split("<main")[1]  # none that would be refused
+
+
+def test_somebody_of_another_account_reads_that_before_any_button(
+    page: Client, bob: User, visit: Callable[[User], Client]
+) -> None:
+    opened = visit(bob).get(invite(page, email=bob.email))
+    assert "You already belong to another account." in text(opened)
+    assert "<button" not in opened.content.decode().split("<main")[1]
 
 
 def test_one_person_belongs_to_one_account(page: Client, bob: User, visit: Callable[[User], Client]) -> None:
@@ -427,6 +440,24 @@ def test_a_required_second_factor_comes_before_anything_else(
     assert hers.get("/help/").status_code == 200
     factories.second_factor(ana)
     assert hers.get("/parcels/").status_code == 200
+
+
+@pytest.mark.parametrize("sent", [{}, {"needed": ""}, {"needed": "perhaps"}])
+def test_only_an_answer_changes_the_rule_of_the_second_factor(
+    page: Client, alice: User, quill: Sender, sent: dict[str, str]
+) -> None:
+    factories.second_factor(alice)
+    owner = factories.gave_password(page, alice)
+    owner.post(f"{URL}second-factor/", {"needed": "yes"})
+    assert "Nothing was changed." in text(owner.post(f"{URL}second-factor/", sent, follow=True))
+    quill.refresh_from_db()
+    assert quill.needs_second_factor
+
+
+def test_an_unknown_role_changes_nothing_and_says_so(page: Client, ana: User) -> None:
+    answer = page.post(f"{URL}members/{ana.membership.pk}/", {"role": "captain"}, follow=True)
+    assert "Choose one of the roles on the list. Nothing was changed." in text(answer)
+    assert Membership.objects.get(user=ana).role == "shipper"
 
 
 def test_an_invented_link_is_404() -> None:

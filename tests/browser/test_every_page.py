@@ -49,6 +49,10 @@ SQUEEZED = """() => [...document.querySelectorAll("main :is(td, th, dd, dt, p, a
     const { width, height } = it.getBoundingClientRect();
     return width && width < 40 && height > 70 && it.innerText.trim().length > 5 && !it.closest("thead");
     }).map(it => it.innerText)"""
+# Find controls that are hidden by themselves, as on a phone by a class that is meant for words.
+HIDDEN = """() => [...document.querySelectorAll("main :is(input:not([type=hidden]), select, textarea)")].filter(it =>
+    !it.hidden && getComputedStyle(it).display === "none" && getComputedStyle(it.parentElement).display !== "none"
+    ).map(it => it.name)"""
 # What a page is built of: each element with its parent, classes and attributes, and the order of its headings.
 SHAPE = """() => {
     const named = /\\b(column|field|model|app)-\\S+/g;  // after a model or a column: they look alike
@@ -115,6 +119,8 @@ def _faults(page: Page, *, staff: bool) -> Iterator[str]:
         yield f"scrolls sideways{widest(page)}"
     if squeezed := page.evaluate(SQUEEZED):
         yield f"squeezes {squeezed}"
+    if not staff and (hidden := page.evaluate(HIDDEN)):
+        yield f"hides {hidden}"
     if staff and (filled := page.evaluate(FILLED)):
         yield f"has more than one filled button in a form: {filled}"
     if not staff:

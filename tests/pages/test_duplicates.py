@@ -9,9 +9,10 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from orders.models import Order, Quote
+from orders.models import Draft, Order, Quote
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
+from tests.pages.parcel_form import form
 from tests.pages.typed import AT_HOME, beside, text
 from tests.sandbox_carrier import SandboxCarrier
 
@@ -117,6 +118,38 @@ def test_a_form_sent_again_leads_to_its_own_order(duplicate: Order, press: Press
     assert press(quote)["Location"] == first["Location"]
     other = press(factories.quote(quill, alice), form_token=str(uuid.uuid4()))
     assert other.status_code == 409
+
+
+def booked_draft(sender: Sender, person: User, status: str) -> str:
+    """Return the address of a draft whose booking came to this status."""
+    draft = factories.draft(sender, person)
+    Draft.objects.filter(pk=draft.pk).update(order=factories.order(sender, person, status=status), values={})
+    return f"/parcels/drafts/{draft.uuid}/"
+
+
+@pytest.mark.parametrize("status", ["booking", "booked", "unconfirmed", "cancelling"])
+def test_typing_on_after_a_colleague_booked_the_draft_asks_before_a_second_parcel_is_booked(
+    carrier: SandboxCarrier, listed: Client, quill: Sender, alice: User, ana: User, status: str
+) -> None:
+    """Ana's page was open all the time. The street that she changes there makes it no duplicate by its receiver."""
+    page = beside(listed, AT_HOME, booked_draft(quill, ana, status))
+    assert "Book another?" in page.content.decode()
+    later = Draft.objects.get(order=None)
+    prices = f"/parcels/drafts/{later.uuid}/prices/"
+    assert "Book another?" in text(listed.get(prices))
+    assert listed.post(f"{prices}book/", form(later.quote)).status_code == 409
+    assert Order.objects.count() == 1
+    for more in ({"another": "yes"}, {"another": "yes"}, {}):  # the last two lead to the parcel that the first made
+        assert listed.post(f"{prices}book/", form(later.quote, **more)).status_code == 302
+    assert Order.objects.count() == 2
+
+
+@pytest.mark.parametrize("status", ["rejected", "cancelled", "not_booked"])
+def test_typing_on_after_a_booking_that_came_to_nothing_asks_nothing(
+    carrier: SandboxCarrier, listed: Client, quill: Sender, ana: User, status: str
+) -> None:
+    page = beside(listed, AT_HOME, booked_draft(quill, ana, status))
+    assert "Book another?" not in page.content.decode()
 
 
 def test_the_question_next_to_the_form_needs_an_answer_too(

@@ -1,6 +1,7 @@
 """What every page shares: its frame, its words and its error pages."""
 
 import re
+import uuid
 from collections.abc import Callable
 
 import pytest
@@ -8,7 +9,7 @@ from django.template.loader import render_to_string
 from django.test import Client
 from django.utils import timezone
 
-from shipping_portal.accounts.models import Sender, User
+from shipping_portal.accounts.models import Membership, ParcelSize, Sender, User
 from tests import factories
 from tests.pages.typed import text, title
 
@@ -121,6 +122,48 @@ def test_a_form_sent_after_its_login_ended_gives_back_what_was_typed(site: str, 
     assert "no-store" in answer["Cache-Control"]
     page_before = "/billing/charges/wrong/%3Fline%3D7" if site == "same-origin" else "/parcels/%3Fview%3Ddrafts"
     assert f'href="/accounts/login/?next={page_before}"' in page
+
+
+@pytest.mark.parametrize("site", ["same-origin", "cross-site"])
+@pytest.mark.parametrize("gone", ["deleted", "another role"])
+def test_a_form_about_something_gone_says_that_nothing_changed_and_gives_back_what_was_typed(
+    ana: User, quill: Sender, visit: Visit, gone: str, site: str
+) -> None:
+    size = factories.size(quill)
+    browser = visit(ana)
+    typed = {"name": "Mug box", "description": "Two boxed mugs", "weight": "1.5"}
+    ParcelSize.objects.all().delete() if gone == "deleted" else Membership.objects.update(role="viewer")
+    answer = browser.post(f"/sizes/{size.uuid}/", typed, headers={"Sec-Fetch-Site": site})
+    page = answer.content.decode()
+    given_back = re.findall(r"<textarea[^>]*>\n?([^<]*)</textarea>", page)
+    assert given_back == (["Mug box\nTwo boxed mugs\n1.5"] if site == "same-origin" else [])
+    assert (answer.status_code, title(answer)) == (404, "Nothing was changed · Shipping Portal")
+    assert "Nothing was saved, booked or cancelled by this." in text(answer)
+
+
+@pytest.mark.parametrize("is_staff", [False, True])
+def test_somebody_removed_from_the_team_reads_that_where_their_page_was(
+    ana: User, visit: Visit, is_staff: bool
+) -> None:
+    Membership.objects.all().delete()
+    User.objects.update(is_staff=is_staff)
+    answer = visit(ana).get("/settings/profile/")
+    assert answer.status_code == 404
+    assert ("You're not part of a business account" in text(answer)) == (not is_staff)
+    assert ('href="/help/no-account/"' in answer.content.decode()) == (not is_staff)
+
+
+def test_a_button_about_something_gone_gives_back_no_text(alice: User, quill: Sender, visit: Visit) -> None:
+    address = f"/sizes/{uuid.uuid4()}/change/"
+    answer = visit(alice).post(address, {"move": "up"}, headers={"Sec-Fetch-Site": "same-origin"})
+    assert "Nothing was saved" in text(answer)
+    assert "<textarea" not in answer.content.decode()
+
+
+def test_a_body_that_nobody_has_read_is_not_read_for_the_404(alice: User, visit: Visit) -> None:
+    fields, headers = {f"f{number}": "1" for number in range(2000)}, {"Sec-Fetch-Site": "same-origin"}
+    for address in ("/nowhere/", "/unsubscribe/no-such-token/"):
+        assert visit(alice).post(address, fields, headers=headers).status_code == 404
 
 
 def test_too_many_fields_are_refused_with_a_page(alice: User, visit: Visit) -> None:

@@ -109,6 +109,11 @@ def test_a_stranger_gets_404(quill: Sender, alice: User, bob: User, visit: Visit
     assert visit(bob).get(f"/watch/{watch.uuid}/").status_code == 404
 
 
+def test_a_suspended_sender_is_not_sent_to_a_form_that_is_not_there(page: Client, quill: Sender, sam: User) -> None:
+    quill.suspend(by=sam, category="terms", text="Unpaid bill.", note="-", now=timezone.now())
+    assert "Parcels can be added once booking is on again." in text(page.get("/watch/"))
+
+
 def test_a_suspended_sender_adds_nothing(page: Client, quill: Sender, sam: User) -> None:
     quill.suspend(by=sam, category="terms", text="Unpaid bill.", note="-", now=timezone.now())
     assert page.post("/watch/", {"reference": "S7K2QX9"}).status_code == 403

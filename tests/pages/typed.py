@@ -86,9 +86,9 @@ def value_of(answer: HttpResponse, name: str) -> str:
     return unescape(value.group(1)) if value else ""
 
 
-def beside(page: Client, values: dict[str, Any]) -> HttpResponse:
+def beside(page: Client, values: dict[str, Any], address: str = "/parcels/new/") -> HttpResponse:
     """Return the prices column beside the form, as the page's script gets it."""
-    return HttpResponse(page.post("/parcels/new/", values, headers=BY_SCRIPT).json()["html"])
+    return HttpResponse(page.post(address, values, headers=BY_SCRIPT).json()["html"])
 
 
 def dead_links(client: Client, answer: Any) -> list[str]:

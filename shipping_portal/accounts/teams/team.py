@@ -121,14 +121,18 @@ def with_address(email: str) -> QuerySet[User]:
     return User.objects.filter(Q(email__iexact=email) | Q(pk__in=verified.values("user")))
 
 
+def why_not_accepted(invitation: Invitation, user: User) -> str:
+    """Return why this person can't accept the invitation, in a sentence, or ""."""
+    if user not in with_address(invitation.email):
+        return f"This invitation is for {invitation.email}. Log out, then open its link again."
+    is_elsewhere = Membership.objects.filter(user=user).exists() or user.is_staff
+    return ELSEWHERE if is_elsewhere else ""
+
+
 def accept_invitation(invitation: Invitation, user: User, *, now: dt.datetime) -> Membership:
     """Accept an invitation, once. One person belongs to one account."""
-    if user not in with_address(invitation.email):
-        raise Refused(
-            f"This invitation is for {invitation.email}. Log out, then open its link again."
-        )
-    if Membership.objects.filter(user=user).exists() or user.is_staff:
-        raise Refused(ELSEWHERE)
+    if why := why_not_accepted(invitation, user):
+        raise Refused(why)
     with transaction.atomic():
         if not Invitation.objects.good(now).filter(pk=invitation.pk).update(accepted_at=now):
             raise Refused("This invitation is no longer open.")

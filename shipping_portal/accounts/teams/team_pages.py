@@ -144,6 +144,8 @@ def change_member(request: MemberRequest, member: int) -> HttpResponse:
         elif role in Role.values:
             team.set_role(found, role, by=request.user, now=timezone.now())
             messages.success(request, f"{found.user} is now {Role(role).label.lower()}.")
+        else:
+            messages.error(request, "Choose one of the roles on the list. Nothing was changed.")
     except Refused as error:
         messages.error(request, str(error))
     is_still_owner = Membership.objects.filter(user=request.user, role=OWNER).exists()
@@ -177,7 +179,10 @@ def change_invitation(request: MemberRequest, invitation: Any) -> HttpResponse:
 @require_POST
 @reauthentication_required
 def second_factor_rule(request: MemberRequest) -> HttpResponse:
-    needed = request.POST.get("needed") == "yes"
+    if request.POST.get("needed") not in {"yes", "no"}:
+        messages.error(request, "Nothing was changed. Press the button again.")
+        return redirect("team")
+    needed = request.POST["needed"] == "yes"
     team.require_second_factor(request.sender, needed=needed, by=request.user, now=timezone.now())
     messages.success(
         request,
@@ -222,7 +227,8 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
 
 def _accept_logged_in(request: Any, found: Invitation) -> HttpResponse:
     if request.method == "GET":
-        return _invitation_page(request, found, None)
+        why = team.why_not_accepted(found, request.user)
+        return _invitation_page(request, found, None, problem=why)
     try:
         team.accept_invitation(found, request.user, now=timezone.now())
     except Refused as error:

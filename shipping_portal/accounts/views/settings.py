@@ -185,20 +185,23 @@ def security(request: MemberRequest) -> HttpResponse:
 @require_get_or_post
 def notifications(request: MemberRequest) -> HttpResponse:
     kinds = outbox.kinds_for(request.membership.role)
-    if request.method == "POST":
-        for kind in kinds:
-            if request.POST.get(kind) in kinds[kind].choices:
-                outbox.choose_when(request.user, kind, request.POST[kind], now=timezone.now())
+    sent = {name: request.POST[name] for name in kinds if name in request.POST}
+    wrong = [name for name, when in sent.items() if when not in kinds[name].choices]
+    if sent and not wrong:
+        for name, when in sent.items():
+            outbox.choose_when(request.user, name, when, now=timezone.now())
         messages.success(request, "Saved.")
         return redirect("notifications")
-    chosen = outbox.choices_of(request.user)
+    if request.method == "POST":
+        messages.error(request, "Nothing was saved. Choose one of the times shown, then save.")
+    chosen = outbox.choices_of(request.user) | sent
     rows = [
         (name, kind, chosen[name], [(when, when in kind.choices) for when in outbox.When])
         for name, kind in kinds.items()
     ]
-    return render(
-        request, "accounts/notifications.html", {"rows": rows, "whens": list(outbox.When)}
-    )
+    context = {"rows": rows, "whens": list(outbox.When), "wrong": wrong}
+    status = 422 if request.method == "POST" else 200
+    return render(request, "accounts/notifications.html", context, status=status)
 
 
 @public

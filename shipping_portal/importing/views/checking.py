@@ -252,13 +252,21 @@ def import_row(request: MemberRequest, file: uuid.UUID, row: int) -> HttpRespons
 def save_rows(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
     """Save every row on the page whose fields were changed."""
     found, address = import_of(request, file), request.sender.pickup_address()
+    fixed = row_form.fixed_since(found, request.POST)
     saved = (
         row_form.save_changed(found, address, request.POST.dict(), timezone.now()) if address else 0
     )
     if saved:
         messages.success(request, f"{saved} row{'s are' if saved > 1 else ' is'} checked again.")
-    else:
+    elif not fixed:
         messages.info(request, "No field was changed, so nothing was saved.")
+    if fixed:
+        numbers = ", ".join(map(str, fixed))
+        messages.warning(
+            request,
+            "Changed or booked since this page was shown, so nothing was saved there: row"
+            f" {numbers}.",
+        )
     return redirect(f"{reverse('check_import', args=[found.uuid])}?show=fix#grid")
 
 
