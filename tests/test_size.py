@@ -11,10 +11,10 @@ from tools.count_nodes import function_lengths, nodes_by_room, product_files
 
 # Syntax nodes. A budget is at least what is there, and at most 2 % more: set it 1 % above.
 BUDGETS = {
-    "orders": 58_600,
-    "shipping_portal/importing": 29_600,
+    "orders": 58_700,
+    "shipping_portal/importing": 29_750,
     "shipping_portal/staff": 27_300,
-    "shipping_portal/accounts": 36_900,
+    "shipping_portal/accounts": 36_950,
     "shipping_portal/billing": 23_920,
     "shipping_portal/carrier": 19_950,
     "tracking": 14_150,
@@ -24,7 +24,7 @@ BUDGETS = {
     "shipping_portal": 3_390,
     "shipping_portal/ops": 3_340,
     "shipping_portal/jobs": 3_830,
-    "shipping_portal/http": 1_330,
+    "shipping_portal/http": 1_390,
     "shipping_portal/db": 2_200,
     "shipping_portal/formats": 72,
 }
