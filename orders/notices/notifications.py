@@ -100,13 +100,13 @@ OF_RETURNS: dict[str, str] = {
         "The driver couldn't collect {order}. Ask {name} to have it ready, then {another_day}."
         " Don't cancel."
     ),
-    Progress.DELIVERY_ATTEMPTED: "{order} from {name} couldn't be delivered to you yet.",
-    Progress.HELD: "{order} from {name} waits for you at a collection point.",
-    Progress.CANNOT_DELIVER: "{order} from {name} can't be delivered to you. Check your address.",
-    Progress.RETURNING: "{order} is on its way back to {name}: it couldn't be delivered to you.",
+    Progress.DELIVERY_ATTEMPTED: "{order} from {name} couldn't be delivered yet.",
+    Progress.HELD: "{order} from {name} waits at a collection point.",
+    Progress.CANNOT_DELIVER: "{order} from {name} can't be delivered. Check the address.",
+    Progress.RETURNING: "{order} is on its way back to {name}: it couldn't be delivered.",
     Progress.DELIVERED: "{order} from {name} arrived back.",
 }
-COMING_BACK = "{order} from {name} is on its way back to you."
+COMING_BACK = "{order} from {name} is on its way back."
 UNAGREED = "{order} to {name} was booked at another price. "
 MAY_CANCEL = " You can cancel it before it leaves."
 ASK_US = " Contact us if you don't want it at that price."

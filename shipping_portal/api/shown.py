@@ -120,7 +120,7 @@ def _receiver(order: Order, role: str) -> Facts:
 
 def one_parcel_facts(order: Order, role: str, now: dt.datetime) -> Facts:
     """Return what a parcel's page shows."""
-    waits = order.status in {Status.DRAFT, Status.NOT_BOOKED}
+    waits = order.status in {Status.DRAFT, Status.NOT_BOOKED} and not order.erased_at
     public, may = order.public_tracking_url, sees_contact(role)
     page = receiver_pages.open_page_of(order, now) if may else None
     return parcel_facts(order, role, now, gateway.carrier_titles()) | {

@@ -96,7 +96,7 @@ ADVICE = {
     "checking": (
         "We don't know yet what the carrier did. Don't book again; the answer will be on its page."
     ),
-    "driver-didnt-come": "Leave the label on. Don't cancel.",
+    "driver-didnt-come": "The label stays on. Don't cancel.",
     "refund-asked": "The money is pending. Don't use {labels}.",
 }
 # One query returns each view's first rows; a parcel in two views is shown in the first.

@@ -43,6 +43,14 @@ def test_the_page_is_named_after_the_reference_and_receiver(page: Client, order:
     assert title(answer) == f"{made} to Noor Tamsin · Shipping Portal"
 
 
+def test_the_page_lists_the_items_declared_to_customs(page: Client, order: Callable[..., Order]) -> None:
+    item = {"description": "Cotton <b>shirt</b>", "value": "28.00", "quantity": 2, "origin": "BD", "hs_code": "6109.10"}
+    words = shown(page, order(contents=[item], contents_type="Gift"))
+    assert "Declared to customs: Gift" in words
+    assert "2 × Cotton <b>shirt</b> $28.00 each, from BD, HS code 6109.10" in words
+    assert "Declared" not in shown(page, order())
+
+
 @pytest.mark.parametrize(
     ("old", "new", "by_an_operator", "is_shown"),
     [

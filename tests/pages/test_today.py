@@ -227,7 +227,7 @@ def test_today_says_what_happens_next(
         "The postcode is not on the route.",
         "Print 1 label",
         "Have it ready, then choose a new day under “Change delivery or pickup”. Don't cancel.",
-        "Leave the label on. Don't cancel.",
+        "The label stays on. Don't cancel.",
         "another driver is booked for the next business day",
         "Missed twice, so this may qualify for a refund; we've passed it to support",
         "Don't book again",
