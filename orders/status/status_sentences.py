@@ -114,9 +114,7 @@ OF_RETURN = {
     Progress.DELIVERY_ATTEMPTED: (
         "The driver couldn't deliver it. The carrier tries again or leaves a card. {if_needed}."
     ),
-    Progress.HELD: (
-        "It's waiting at a collection point. Pick it up with the reference and ID."
-    ),
+    Progress.HELD: "It's waiting at a collection point. Pick it up with the reference and ID.",
     Progress.DELIVERED: "Arrived back{on_day}.",
     Progress.CANNOT_DELIVER: "The carrier can't deliver it. Check the address, then {change}.",
     Progress.RETURNING: (
@@ -268,7 +266,7 @@ def _of_booked(order: Order, now: dt.datetime, *, can_cancel: bool) -> str:
     if progress == Progress.NONE:
         return _before_pickup(order, can_cancel=can_cancel)
     if progress == Progress.PICKUP_MISSED:
-        return _after_missed_pickup(order, now)
+        return after_missed_pickup(order, now)
     contact_us = f"contact us and quote {order.carrier_reference}"
     has_tools = has_parcel_tools(order.account)
     words = OF_RETURN.get(progress) if order.returns_id else None
@@ -317,7 +315,8 @@ def _booked_price(order: Order) -> str:
     return f"{quoted}{money(order.total, order.currency)}"
 
 
-def _after_missed_pickup(order: Order, now: dt.datetime) -> str:
+def after_missed_pickup(order: Order, now: dt.datetime) -> str:
+    """Return what happens after a missed pickup, and whether a refund may be due."""
     if order.missed_twice(now):
         refund = "Missed twice: you may get a refund, and we're looking into it."
     else:

@@ -16,7 +16,7 @@ from django.utils.dateparse import parse_date
 from django.views.decorators.http import require_GET
 
 from orders.labels import printing
-from orders.list.system_views import BY_DRIVER, NO_RETURN, PICKUP_DAY, VIEWS, SenderScope
+from orders.list.system_views import SenderScope
 from orders.models import Order
 from orders.views.bulk import chosen_parcels
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience, require_get_or_post
@@ -82,22 +82,19 @@ def _pickup_sheet(
     """
     scope = SenderScope.of(request.user, request.sender, timezone.now())
     day = _chosen_day(request) or scope.today
-    waiting = scope.orders.filter(VIEWS["waiting-for-pickup"].where(scope), BY_DRIVER, NO_RETURN)
     listed = Q(day=day)
     if day == scope.today:
         listed |= missed & Q(day__lt=day, pk__in=[order.pk for order in scope.missed])
-    that_day = waiting.annotate(day=PICKUP_DAY).filter(listed).order_by("-day", "pk")
-    orders = list(that_day.filter(~printing.IS_WORTHLESS)[: printing.MOST + 1])
-    rows = [
-        {"order": order, "pack": printing.pack_list(order)} for order in orders[: printing.MOST]
-    ]
+    that_day = scope.pickups.filter(listed).order_by("-day", "pk")
+    found = list(that_day.filter(~printing.IS_WORTHLESS)[: printing.MOST + 1])
+    orders = found[: printing.MOST]
     return {
         "heading": heading,
         "day": day,
-        "rows": rows,
-        "missed": sum(1 for row in rows if row["order"].day != day),
+        "rows": [{"order": order, "pack": printing.pack_list(order)} for order in orders],
+        "missed": sum(order.day != day for order in orders),
         "worthless": that_day.filter(printing.IS_WORTHLESS)[: printing.MOST],
-        "is_cut": len(orders) > len(rows),
+        "is_cut": len(found) > len(orders),
         "most": printing.MOST,
     }
 

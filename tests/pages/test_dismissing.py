@@ -138,6 +138,7 @@ def test_nothing_is_offered_for_an_erased_parcel_that_was_not_booked(
     assert shown.redirect_chain == [(f"/parcels/{order.uuid}/", 302)]
     asked = page.get(f"/parcels/{order.uuid}/booking/?seen=booking.quick.False")
     assert asked["HX-Redirect"] == f"/parcels/{order.uuid}/"
+    assert "Needs your yes" not in text(shown) + text(page.get("/parcels/"))
     body = shown.content.decode()
     for path in ("booking/", "confirm/", "dismiss/", "replace/"):
         assert f"/parcels/{order.uuid}/{path}" not in body

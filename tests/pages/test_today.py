@@ -240,6 +240,26 @@ def test_today_says_what_happens_next(
     assert words.index("Needs you") < words.index("Being handled") < words.index("Where your parcels are")
 
 
+def test_no_driver_comes_for_a_parcel_that_todays_driver_couldnt_collect(
+    alice: User, visit: Visit, order: Callable[..., Order], quill: Sender, time_machine: Any
+) -> None:
+    """Another comes only once its sender has chosen another day."""
+    time_machine.move_to(dt.datetime(2026, 12, 2, 15, 0, tzinfo=quill.tzinfo))
+    page, now, today = visit(alice), timezone.now(), day(quill)
+    futile = {"progress": "pickup_futile", "printed_at": now}
+    order(**futile, carrier_pickup_date=today, progress_at=now - dt.timedelta(hours=1))
+    again = order(**futile, carrier_pickup_date=today, progress_at=now - dt.timedelta(days=1))
+    later = order(**futile, carrier_pickup_date=day(quill, 1), progress_at=now)
+    answer = page.get("/today/")
+    assert [(pickup["day"], pickup["count"]) for pickup in answer.context["pickups"]] == [
+        (today, 1), (day(quill, 1), 1)
+    ]  # fmt: skip
+    for when, expected in ((today, again), (day(quill, 1), later)):
+        [row] = page.get("/parcels/print/handover/", {"day": f"{when}"}).context["rows"]
+        assert row["order"] == expected
+        assert page.get("/parcels/", {"status": "waiting", "pickup": f"{when}"}).context["count"] == 1
+
+
 def test_a_quiet_day_and_a_first_day_say_different_things(
     page: Client, order: Callable[..., Order], vic: User, visit: Visit
 ) -> None:
