@@ -98,7 +98,11 @@ def parcel_facts(order: Order, role: str, now: dt.datetime, titles: Titles) -> F
         "receiver": _receiver(order, role),
         "pickup_day": None if order.first_mile == "drop-off" else order.expected_pickup(),
         "made_at": order.created_at,
-        "labels": list(order.labels.all()) if _may_print(order, role) else [],
+        "labels": [
+            label
+            for label in order.labels.all()
+            if _may_print(order, role) and label.purged_at is None  # else it is no longer kept
+        ],
     }
 
 
