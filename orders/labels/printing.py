@@ -24,18 +24,19 @@ from django.db.models.functions import Coalesce
 from orders.drafting.parcel_details import items_from
 from orders.models import Label, Order
 from orders.models.order import OPEN
-from orders.models.statuses import Progress, Status
+from orders.models.statuses import WITH_THE_SENDER, Status
 from shipping_portal.accounts.models import Audit, User
 from shipping_portal.accounts.models.audit import subject_of
 
 MOST = 500  # labels in one queue or one ZIP
 TO_PRINT = "labels-to-print"
 PRINTED = "label printed"  # in the audit
-WITH_THE_SENDER = (Progress.NONE, Progress.PICKUP_MISSED, Progress.PICKUP_FUTILE)
 _LABELS = Label.objects.filter(order=OuterRef("pk"))
 _STORED = _LABELS.filter(state=Label.State.STORED, purged_at=None)
 _PRINTABLE = _STORED.filter(is_worthless=False)
 IS_WORTHLESS = Exists(_LABELS.filter(is_worthless=True))
+PICKUP_DAY = Coalesce("carrier_pickup_date", "pickup_date", output_field=DateField())
+BY_DRIVER = ~Q(first_mile="drop-off")
 # A return's label is printed by the person who sends it back.
 _WAITING = Q(
     status=Status.BOOKED, progress__in=WITH_THE_SENDER, printed_at=None, returns__isnull=True
@@ -49,9 +50,7 @@ def to_print(orders: QuerySet[Order], *, today: dt.date) -> QuerySet[Order]:
 
     Orders with a worthless label are included, so that the page can say that it leaves them out.
     """
-    day = Coalesce("carrier_pickup_date", "pickup_date", output_field=DateField())
-    is_pickup = ~Q(first_mile="drop-off")
-    pickup_day = Case(When(is_pickup, then=day), output_field=DateField())
+    pickup_day = Case(When(BY_DRIVER, then=PICKUP_DAY), output_field=DateField())
     queue = orders.filter(_WAITING, Exists(_STORED)).annotate(pickup_day=pickup_day)
     is_today = Case(
         When(pickup_day=today, then=Value(0)), default=Value(1), output_field=IntegerField()

@@ -13,9 +13,9 @@ from django.db.models import QuerySet
 from django.urls import reverse
 
 from orders.labels.originals import why_none
-from orders.labels.printing import WITH_THE_SENDER, label_of
+from orders.labels.printing import label_of
 from orders.models import LabelBytes, Order, ReturnLink
-from orders.models.statuses import Status
+from orders.models.statuses import WITH_THE_SENDER, Status
 from shipping_portal.accounts.models import Audit, User
 from shipping_portal.accounts.teams.team import token_hash
 from shipping_portal.refused import Refused

@@ -14,7 +14,8 @@ from django.http import QueryDict
 from orders.calling import gateway
 from orders.drafting.receivers import sees_contact
 from orders.folding import fold
-from orders.list.system_views import BY_DRIVER, PICKUP_DAY, SenderScope
+from orders.labels.printing import BY_DRIVER, PICKUP_DAY
+from orders.list.system_views import SenderScope
 from orders.models import Order, searches
 from orders.models.order import DAY, NO_DAY
 from orders.status.references import without_sign
@@ -117,7 +118,7 @@ def _of_group(value: str, scope: SenderScope) -> Q | None:
 
 def _of_pickup_day(value: str, scope: SenderScope) -> Q | None:
     day = _parse_day(value)
-    return BY_DRIVER & Q(pickup_day=day) if day else None
+    return BY_DRIVER & Q(pickup_day=day) & ~scope.failed_today if day else None
 
 
 def _booked_from(value: str, scope: SenderScope) -> Q | None:

@@ -4,11 +4,11 @@ import datetime as dt
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
-from django.db.models import DateField, Q, QuerySet
-from django.db.models.functions import Coalesce
+from django.db.models import Q, QuerySet
 
-from orders.labels.printing import TO_PRINT, UNPRINTED
+from orders.labels.printing import BY_DRIVER, PICKUP_DAY, TO_PRINT, UNPRINTED
 from orders.models import Order
 from orders.models.statuses import MOVING, Progress, Status
 from orders.status.status_labels import (
@@ -23,9 +23,7 @@ from orders.status.status_labels import (
 from shipping_portal.accounts.access import SEE_MONEY
 from shipping_portal.accounts.models import Sender, User
 
-PICKUP_DAY = Coalesce("carrier_pickup_date", "pickup_date", output_field=DateField())
 MOST_MISSED = 1000
-BY_DRIVER = ~Q(first_mile="drop-off")
 NO_RETURN = Q(returns__isnull=True)
 
 
@@ -55,21 +53,31 @@ class SenderScope:
         """Return the start of the last seven days, today included, in the sender's zone."""
         return dt.datetime.combine(self.today - dt.timedelta(days=6), dt.time(), self.sender.tzinfo)
 
+    @property
+    def failed_today(self) -> Q:
+        """Match parcels that today's driver couldn't collect: none comes on the same day again."""
+        midnight = self.a_week_ago + dt.timedelta(days=6)
+        futile = Q(progress=Progress.PICKUP_FUTILE, progress_at__gte=midnight)
+        return futile & Q(carrier_pickup_date=self.today)
+
+    @property
+    def pickups(self) -> QuerySet[Any]:
+        """Return the parcels that a driver is to collect, with the `day`. Returns are elsewhere."""
+        waiting = self.orders.filter(GROUPS["waiting"][1], BY_DRIVER, NO_RETURN)
+        return waiting.exclude(self.failed_today).annotate(day=PICKUP_DAY)
+
     @cached_property
     def missed(self) -> list[Order]:
         """Return missed pickups by scan or calendar, longest wait first (interface §3)."""
-        waiting = Q(status=Status.BOOKED, first_mile="pickup", progress=Progress.NONE)
         # The day may be over at the pickup address and not yet at the sender's; each order is
         # checked below.
         somewhere = (self.now + dt.timedelta(hours=14)).date()
         day_is_past = Q(day__lt=somewhere) | Q(
             day=None, booked_at__lt=self.now - dt.timedelta(days=1)
         )
-        scanned = Q(status=Status.BOOKED, progress=Progress.PICKUP_MISSED)
-        # the index has it
-        either = Q(status=Status.BOOKED, progress__in=(Progress.NONE, Progress.PICKUP_MISSED))
         candidates = self.orders.annotate(day=PICKUP_DAY).filter(
-            either, scanned | waiting & day_is_past
+            _booked_with(Progress.NONE, Progress.PICKUP_MISSED),  # the index has it
+            Q(progress=Progress.PICKUP_MISSED) | Q(first_mile="pickup") & day_is_past,
         )
         found = list(candidates.order_by("day", "pk")[:MOST_MISSED])
         for order in found:

@@ -11,6 +11,7 @@ from orders.cancelling.cancel_rules import can_cancel
 from orders.drafting.receivers import masked_name
 from orders.models import Order, OrderChange, Replacement
 from orders.models.statuses import BEING_CANCELLED, MOVING, UNCLEAR_BOOKING, Progress, Status
+from orders.status.status_sentences import next_driver_day
 from shipping_portal.accounts.formatting import money, money_in
 from shipping_portal.accounts.mail import outbox
 from shipping_portal.accounts.mail.outbox import Event
@@ -69,8 +70,8 @@ NEEDS_NOTHING = {BOOKED_ONCE, CANCELLED, REFUNDED}
 BEING_BOOKED = {Status.BOOKING, *UNCLEAR_BOOKING}
 # Each names the state in the same word as its badge.
 MISSED = (
-    "Missed pickup: the driver didn't come for {order}. Another comes the next business day. Leave"
-    " the label on; don't cancel."
+    "Missed pickup: the driver didn't come for {order}. Another driver is booked for {next_driver}."
+    " Leave the label on; don't cancel."
 )
 FUTILE = (
     "Futile pickup: the driver couldn't collect {order}. Have it ready, then {another_day}. Don't"
@@ -93,20 +94,20 @@ DELIVERED = "{order} to {name} was delivered."
 # Words for a return. The other words fit both directions.
 OF_RETURNS: dict[str, str] = {
     Progress.PICKUP_MISSED: (
-        "The driver didn't come to {name} for {order}. Another comes the next business day. Don't"
-        " cancel."
+        "The driver didn't come to {name} for {order}. Another driver is booked for {next_driver}."
+        " Don't cancel."
     ),
     Progress.PICKUP_FUTILE: (
         "The driver couldn't collect {order}. Ask {name} to have it ready, then {another_day}."
         " Don't cancel."
     ),
-    Progress.DELIVERY_ATTEMPTED: "{order} from {name} couldn't be delivered to you yet.",
-    Progress.HELD: "{order} from {name} waits for you at a collection point.",
-    Progress.CANNOT_DELIVER: "{order} from {name} can't be delivered to you. Check your address.",
-    Progress.RETURNING: "{order} is on its way back to {name}: it couldn't be delivered to you.",
+    Progress.DELIVERY_ATTEMPTED: "{order} from {name} couldn't be delivered yet.",
+    Progress.HELD: "{order} from {name} waits at a collection point.",
+    Progress.CANNOT_DELIVER: "{order} from {name} can't be delivered. Check the address.",
+    Progress.RETURNING: "{order} is on its way back to {name}: it couldn't be delivered.",
     Progress.DELIVERED: "{order} from {name} arrived back.",
 }
-COMING_BACK = "{order} from {name} is on its way back to you."
+COMING_BACK = "{order} from {name} is on its way back."
 UNAGREED = "{order} to {name} was booked at another price. "
 MAY_CANCEL = " You can cancel it before it leaves."
 ASK_US = " Contact us if you don't want it at that price."
@@ -253,6 +254,7 @@ def make_event(
             order=order.carrier_reference or "It",
             name=masked_name(order.of_customer("name")),
             why=cut_words(why),
+            next_driver=next_driver_day(order, at, at),
             another_day=another_day(
                 order.carrier_reference or "its reference", account=order.account
             ),

@@ -11,7 +11,7 @@ from orders.booking import verdict
 from orders.booking.refused_fields import with_full_stop
 from orders.models import BookingAttempt, Order
 from orders.models.account import BOOKINGS, QUOTES, Pause
-from orders.models.statuses import BEING_CANCELLED, MOVING, Progress, Status
+from orders.models.statuses import BEING_CANCELLED, MOVING, WITH_THE_SENDER, Progress, Status
 
 TROUBLED = (
     Progress.DELIVERY_ATTEMPTED,
@@ -22,7 +22,6 @@ TROUBLED = (
     Progress.RETURNING,
     Progress.EXPIRED,
 )
-WAITING = (Progress.NONE, Progress.PICKUP_MISSED, Progress.PICKUP_FUTILE)
 UNBOOKED = (Status.DRAFT, Status.REJECTED, Status.NOT_BOOKED)
 UNCLEAR = (Status.UNCONFIRMED, Status.CONFLICT, Status.CANCEL_UNCONFIRMED)
 WITH_REASON = (Status.DRAFT, Status.REJECTED, Status.UNCONFIRMED, Status.CANCEL_UNCONFIRMED)
@@ -47,7 +46,8 @@ def status_label(order: Order, now: dt.datetime) -> tuple[str, str]:
         return progress, own or str(Progress(progress).label)
     if order.used_after_cancel_at:
         return "used_after_cancel", "Label used after cancelling"
-    return order.status, LABELS.get(Status(order.status)) or order.get_status_display()
+    own = "" if order.erased_at else LABELS.get(Status(order.status))
+    return order.status, own or order.get_status_display()
 
 
 def reason_to_look(order: Order) -> str:
@@ -85,7 +85,7 @@ NOT_DISMISSED = Q(dismissed_at=None)
 # A missed pickup without a scan is derived from the clock, so the order stays among those waiting.
 GROUPS: dict[str, tuple[str, Q]] = {
     "attention": ("Needs you", Q(status__in=UNCLEAR) | NEEDS_SENDER & NOT_DISMISSED),
-    "waiting": ("Waiting for pickup", _booked_with(WAITING)),
+    "waiting": ("Waiting for pickup", _booked_with(WITH_THE_SENDER)),
     "moving": ("On the way", _booked_with(MOVING)),
     "problem": ("Delivery problem", _booked_with(TROUBLED)),
     "delivered": ("Delivered", _booked_with((Progress.DELIVERED,))),

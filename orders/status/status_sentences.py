@@ -10,7 +10,7 @@ from orders.drafting.receivers import masked_name
 from orders.models import CancelAttempt, Order
 from orders.models.account import BOOKINGS, STOPPED, Pause
 from orders.models.statuses import Progress, Status
-from orders.status.status_labels import waits_for
+from orders.status.status_labels import UNBOOKED, waits_for
 from shipping_portal.accounts.formatting import (
     local_date,
     local_moment,
@@ -22,6 +22,7 @@ from shipping_portal.accounts.formatting import (
 NO_ANSWER = "We don't have the carrier's answer"
 CAN_CHANGE = "You may be able to change the delivery"
 NOT_CHARGED = "It isn't booked and you weren't charged."
+ERASED = "Its receiver was erased, so it can't be booked now."
 # problems of a draft after which its old choice is of no use
 CHOOSE_AGAIN = ("gone", "ours", "carrier_changed", "pickup_moved")
 OF_STATUS = {
@@ -100,26 +101,22 @@ OF_PROGRESS = {
         " For the price, contact us and quote {reference}."
     ),
 }
-# Progress of a return. Its other states are worded like any parcel's.
+# Progress of a return, which may go to another place than its sender's. Its other states are worded
+# like any parcel's.
 OF_RETURN = {
     Progress.PICKUP_FUTILE: (
         "The driver came but couldn't collect it. Ask {name} to have it ready, then {another_day}."
         " Don't cancel."
     ),
-    Progress.COLLECTED: "On its way back to you.{due}",
-    Progress.IN_TRANSIT: "On its way back to you.{due}",
-    Progress.DROPPED_OFF: "{name} dropped it off, and it's on its way back to you.{due}",
+    Progress.COLLECTED: "On its way back.{due}",
+    Progress.IN_TRANSIT: "On its way back.{due}",
+    Progress.DROPPED_OFF: "{name} dropped it off, and it's on its way back.{due}",
     Progress.DELIVERY_ATTEMPTED: (
-        "The driver couldn't deliver it to you. The carrier tries again or leaves you a card."
-        " {if_needed}."
+        "The driver couldn't deliver it. The carrier tries again or leaves a card. {if_needed}."
     ),
-    Progress.HELD: (
-        "It's waiting for you at a collection point. Pick it up with the reference and ID."
-    ),
+    Progress.HELD: "It's waiting at a collection point. Pick it up with the reference and ID.",
     Progress.DELIVERED: "Arrived back{on_day}.",
-    Progress.CANNOT_DELIVER: (
-        "The carrier can't deliver it to you. Check your address, then {change}."
-    ),
+    Progress.CANNOT_DELIVER: "The carrier can't deliver it. Check the address, then {change}.",
     Progress.RETURNING: (
         "The carrier is taking it back to {name}. Contact us and quote {reference} if you don't"
         " know why."
@@ -144,6 +141,8 @@ def status_sentence(
     """
     if order.is_booked:
         return _of_booked(order, now, can_cancel=can_cancel)
+    if order.erased_at and order.status in UNBOOKED:
+        return f"{NOT_CHARGED} {ERASED}"
     if order.status == Status.BOOKING:
         return _of_booking(waits_for(order, now), order)
     if order.status == Status.DRAFT:
@@ -267,7 +266,7 @@ def _of_booked(order: Order, now: dt.datetime, *, can_cancel: bool) -> str:
     if progress == Progress.NONE:
         return _before_pickup(order, can_cancel=can_cancel)
     if progress == Progress.PICKUP_MISSED:
-        return _after_missed_pickup(order, now)
+        return after_missed_pickup(order, now)
     contact_us = f"contact us and quote {order.carrier_reference}"
     has_tools = has_parcel_tools(order.account)
     words = OF_RETURN.get(progress) if order.returns_id else None
@@ -316,7 +315,8 @@ def _booked_price(order: Order) -> str:
     return f"{quoted}{money(order.total, order.currency)}"
 
 
-def _after_missed_pickup(order: Order, now: dt.datetime) -> str:
+def after_missed_pickup(order: Order, now: dt.datetime) -> str:
+    """Return what happens after a missed pickup, and whether a refund may be due."""
     if order.missed_twice(now):
         refund = "Missed twice: you may get a refund, and we're looking into it."
     else:

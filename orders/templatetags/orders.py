@@ -17,6 +17,7 @@ from orders.models import Order
 from orders.models.account import PAUSABLE, CarrierAccount, Pause
 from orders.notices import notifications
 from orders.quoting.offers import PriceLine, is_tax
+from orders.status import status_sentences
 from orders.status.status_labels import status_label
 from shipping_portal.accounts.models import Sender
 
@@ -129,7 +130,7 @@ def state_in_words(order: Order) -> str:
     return status_label(order, timezone.now())[1]
 
 
-@register.simple_tag
-def next_pickup(order: Order) -> dt.date | None:
-    """Return the carrier's pickup day, if it is still ahead."""
-    return order.next_pickup(order.progress_at, timezone.now())
+@register.filter
+def after_missed_pickup(order: Order) -> str:
+    """Return what happens next."""
+    return status_sentences.after_missed_pickup(order, timezone.now())

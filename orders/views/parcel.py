@@ -210,7 +210,7 @@ def booking_progress(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     It refreshes by htmx, or without JavaScript by itself.
     """
     found = get_object_or_404(orders_of(request), uuid=order)
-    if found.is_held:
+    if found.is_held or found.erased_at:
         return _to_parcel(request, found)
     pace, pause = _refresh_pace(found), waits_for(found, timezone.now())
     state = f"{found.status}.{pace}.{found.tries > 0}{'.paused' if pause else ''}"

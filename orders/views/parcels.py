@@ -306,6 +306,7 @@ COLUMNS = (
     "used_after_cancel_at",
     "pickup",
     "cancel_refused_at",
+    "erased_at",
     "problem",
     "first_mile",
     "carrier_pickup_date",

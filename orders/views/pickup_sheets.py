@@ -8,6 +8,7 @@ import uuid
 from collections import Counter
 from typing import Any
 
+from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
@@ -15,10 +16,12 @@ from django.utils.dateparse import parse_date
 from django.views.decorators.http import require_GET
 
 from orders.labels import printing
-from orders.list.system_views import BY_DRIVER, NO_RETURN, PICKUP_DAY, VIEWS, SenderScope
+from orders.list.system_views import SenderScope
 from orders.models import Order
 from orders.views.bulk import chosen_parcels
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience, require_get_or_post
+
+STILL_TO_PACK = Q(printed_at=None)
 
 
 @audience(BOOKERS)
@@ -65,27 +68,33 @@ def _named_parcel(request: MemberRequest) -> Order:
 @require_GET
 def handover(request: MemberRequest) -> HttpResponse:
     """Show the parcels that the driver collects on `day`, with a line to sign on."""
-    context = _pickup_sheet(request, "Handover sheet")
+    context = _pickup_sheet(request, "Handover sheet", missed=Q())
     unprinted = sum(1 for row in context["rows"] if row["order"].printed_at is None)
     return render(request, "orders/handover.html", context | {"unprinted": unprinted})
 
 
-def _pickup_sheet(request: MemberRequest, heading: str) -> dict[str, Any]:
-    """Return the day, by default today, and its uncollected parcels, at most printing.MOST."""
+def _pickup_sheet(
+    request: MemberRequest, heading: str, *, missed: Q = STILL_TO_PACK
+) -> dict[str, Any]:
+    """Return the day, by default today, and its uncollected parcels, at most printing.MOST.
+
+    Today's include those of earlier days that match `missed`: another driver may come for them.
+    """
     scope = SenderScope.of(request.user, request.sender, timezone.now())
     day = _chosen_day(request) or scope.today
-    waiting = scope.orders.filter(VIEWS["waiting-for-pickup"].where(scope), BY_DRIVER, NO_RETURN)
-    that_day = waiting.annotate(day=PICKUP_DAY).filter(day=day).order_by("pk")
-    orders = list(that_day.filter(~printing.IS_WORTHLESS)[: printing.MOST + 1])
-    rows = [
-        {"order": order, "pack": printing.pack_list(order)} for order in orders[: printing.MOST]
-    ]
+    listed = Q(day=day)
+    if day == scope.today:
+        listed |= missed & Q(day__lt=day, pk__in=[order.pk for order in scope.missed])
+    that_day = scope.pickups.filter(listed).order_by("-day", "pk")
+    found = list(that_day.filter(~printing.IS_WORTHLESS)[: printing.MOST + 1])
+    orders = found[: printing.MOST]
     return {
         "heading": heading,
         "day": day,
-        "rows": rows,
+        "rows": [{"order": order, "pack": printing.pack_list(order)} for order in orders],
+        "missed": sum(order.day != day for order in orders),
         "worthless": that_day.filter(printing.IS_WORTHLESS)[: printing.MOST],
-        "is_cut": len(orders) > len(rows),
+        "is_cut": len(found) > len(orders),
         "most": printing.MOST,
     }
 

@@ -19,6 +19,7 @@ from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction, ReasonForm
 from shipping_portal.accounts.adminkit.facts import AdminPage, Context, ReadOnlyAdmin, column
 from shipping_portal.accounts.adminkit.filters import choices
+from shipping_portal.accounts.erasing import NOBODYS
 from shipping_portal.accounts.models import (
     ApiToken,
     Audit,
@@ -67,6 +68,10 @@ ENROLLED = Q(pk__in=_totp().values("user"))
 act = partial(AdminAction, needs="people")
 
 
+def _is_erased(user: User) -> bool:
+    return user.email.endswith(NOBODYS)
+
+
 @admin.register(User)
 class UserAdmin(ActionsAdmin):
     """Turn accounts off and on, end sessions, reset a second factor, and set operators' groups."""
@@ -84,7 +89,7 @@ class UserAdmin(ActionsAdmin):
             "Enable login",
             "This person can log in again.",
             partial(people.set_active, is_active=True),
-            applies=lambda user: not user.is_active,
+            applies=lambda user: not user.is_active and not _is_erased(user),
         ),
         act(
             "log-out",
@@ -107,7 +112,7 @@ class UserAdmin(ActionsAdmin):
             "This person leaves their account, is logged out, and joins the one with this number."
             " What they booked stays where it is. Sign-on doesn't move anybody.",
             people.move_person,
-            applies=lambda user: not user.is_staff,
+            applies=lambda user: not user.is_staff and not _is_erased(user),
             form=MoveForm,
         ),
         act(
@@ -118,7 +123,7 @@ class UserAdmin(ActionsAdmin):
             " characters before the next login.",
             people.set_groups,
             needs="operators",
-            applies=lambda user: not people.why_no_groups(user),
+            applies=lambda user: not people.why_no_groups(user) and not _is_erased(user),
             form=GroupsForm,
             initial=lambda user: {"groups": [group.name for group in user.groups.all()]},
         ),

@@ -98,7 +98,11 @@ def parcel_facts(order: Order, role: str, now: dt.datetime, titles: Titles) -> F
         "receiver": _receiver(order, role),
         "pickup_day": None if order.first_mile == "drop-off" else order.expected_pickup(),
         "made_at": order.created_at,
-        "labels": list(order.labels.all()) if _may_print(order, role) else [],
+        "labels": [
+            label
+            for label in order.labels.all()
+            if _may_print(order, role) and label.purged_at is None  # else it is no longer kept
+        ],
     }
 
 
@@ -120,7 +124,7 @@ def _receiver(order: Order, role: str) -> Facts:
 
 def one_parcel_facts(order: Order, role: str, now: dt.datetime) -> Facts:
     """Return what a parcel's page shows."""
-    waits = order.status in {Status.DRAFT, Status.NOT_BOOKED}
+    waits = order.status in {Status.DRAFT, Status.NOT_BOOKED} and not order.erased_at
     public, may = order.public_tracking_url, sees_contact(role)
     page = receiver_pages.open_page_of(order, now) if may else None
     return parcel_facts(order, role, now, gateway.carrier_titles()) | {

@@ -65,7 +65,7 @@ class Claim:
     @property
     def next_step(self) -> str:
         if self.is_passed_on:
-            return "We've passed it to support. Leave the label on and don't cancel."
+            return "We've passed it to support. The label stays on; don't cancel."
         return f"Contact us and quote {self.order.carrier_reference}."
 
 

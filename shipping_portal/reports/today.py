@@ -35,7 +35,7 @@ from orders.calling.contract import another_day
 from orders.drafting import drafts
 from orders.drafting.receivers import shown_receiver
 from orders.labels import printing
-from orders.list.system_views import BY_DRIVER, NO_RETURN, PICKUP_DAY, VIEWS, SenderScope
+from orders.list.system_views import NO_RETURN, VIEWS, SenderScope
 from orders.models import Draft, Order
 from orders.models.order import OPEN
 from orders.models.statuses import Progress
@@ -96,7 +96,7 @@ ADVICE = {
     "checking": (
         "We don't know yet what the carrier did. Don't book again; the answer will be on its page."
     ),
-    "driver-didnt-come": "Leave the label on. Don't cancel.",
+    "driver-didnt-come": "The label stays on. Don't cancel.",
     "refund-asked": "The money is pending. Don't use {labels}.",
 }
 # One query returns each view's first rows; a parcel in two views is shown in the first.
@@ -237,9 +237,7 @@ def _days(scope: SenderScope) -> tuple[list[dict[str, Any]], Tile]:
     """
     since, none = scope.today - dt.timedelta(days=DAYS), Value(0)
     coming = (
-        scope.orders.filter(VIEWS["waiting-for-pickup"].where(scope), BY_DRIVER, NO_RETURN)
-        .annotate(day=PICKUP_DAY)
-        .filter(day__gte=scope.today)
+        scope.pickups.filter(day__gte=scope.today)
         .order_by()
         .values("day")
         .annotate(

@@ -112,6 +112,14 @@ def test_a_worthless_label_is_returned_only_on_explicit_request(hers: Program, q
     assert asked_for.content == order.labels.get().intact_bytes()
 
 
+def test_a_label_that_is_no_longer_kept_isnt_listed_as_stored(hers: Program, quill: Sender, alice: User) -> None:
+    order = factories.order(quill, alice, status="booked", carrier_reference="STEST1")
+    factories.stored_label(order)
+    assert len(hers.get(f"/parcels/{order.uuid}").json()["labels"]) == 1
+    order.labels.update(purged_at=timezone.now())
+    assert hers.get(f"/parcels/{order.uuid}").json()["labels"] == []
+
+
 def test_a_label_in_an_unreachable_bucket_is_reported_as_late(hers: Program, quill: Sender, alice: User) -> None:
     order = factories.order(quill, alice, status="booked", carrier_reference="STEST1")
     factories.stored_label(order)

@@ -246,6 +246,18 @@ def test_a_failed_delivery_is_news_once_a_day_of_the_sender(
     assert len(lines()) == notices
 
 
+def test_the_email_about_a_missed_pickup_names_the_day_that_its_page_names(quill: Sender, alice: User) -> None:
+    at = dt.datetime(2026, 11, 23, 5, tzinfo=dt.UTC)
+    for new_day in ("2026-11-23", "2026-11-26"):
+        order = factories.order(quill, alice, status="booked", carrier_pickup_date=dt.date.fromisoformat(new_day))
+        with time_machine.travel(at + dt.timedelta(minutes=5)):
+            advance(order, "pickup_missed", at=at)
+    assert [line.partition(".")[2] for line in lines()] == [
+        " Another driver is booked for the next business day. Leave the label on; don't cancel.",
+        " Another driver is booked for Thu 26 Nov. Leave the label on; don't cancel.",
+    ]
+
+
 def test_missed_parcels_of_one_pickup_share_an_email(quill: Sender, alice: User) -> None:
     for _ in range(3):
         scanned(quill, alice, "pickup_missed")

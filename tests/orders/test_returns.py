@@ -1,6 +1,7 @@
 """Returns in other places: words, emails, the bench, the reports, and erasing the person who sent one."""
 
 import datetime as dt
+import re
 import uuid
 from collections.abc import Callable
 from typing import Any
@@ -26,6 +27,7 @@ from shipping_portal.reports import day_figures
 from shipping_portal.reports.spans import Days
 from shipping_portal.staff.erasing import find_person
 from tests import factories
+from tests.pages.typed import text
 
 pytestmark = pytest.mark.django_db
 
@@ -50,7 +52,7 @@ def back(sent: Order, quill: Sender, alice: User, **fields: Any) -> Order:
 @pytest.mark.parametrize(
     ("progress", "label", "sentence"),
     [
-        ("in_transit", "On the way", "On its way back to you."),
+        ("in_transit", "On the way", "On its way back."),
         ("delivered", "Arrived back", "Arrived back on"),
         ("returning", "Going back to them", "The carrier is taking it back to N. Tamsin."),
         ("pickup_futile", "Futile pickup", "Ask N. Tamsin to have it ready"),
@@ -69,8 +71,17 @@ def test_a_return_whose_driver_didnt_come_isnt_cancelled_and_its_receiver_keeps_
     why = cancel_rules.why_not_cancelled_now(made, Progress.PICKUP_MISSED, timezone.now(), now=timezone.now())
     assert why.endswith("Ask N. Tamsin to leave the label on and don't cancel.")
     Order.objects.filter(pk=made.pk).update(progress="pickup_missed", progress_at=timezone.now(), first_mile="pickup")
-    page = " ".join(visit(alice).get(f"/parcels/{made.uuid}/cancel/").content.decode().split())
-    assert "Ask Noor Tamsin to leave the label on and don't cancel." in page
+    page = text(visit(alice).get(f"/parcels/{made.uuid}/cancel/"))
+    assert "Ask N. Tamsin to leave the label on and don't cancel." in page
+
+
+def test_no_text_says_that_a_return_comes_to_its_sender(made: Order) -> None:
+    """It may go to another place, such as a repairer."""
+    for progress in Order.Progress:
+        made.progress, made.progress_at = progress, timezone.now()
+        said = status_sentence(made, timezone.now(), sees_contact=True)
+        assert not re.search(r"\byou(r)?\b(?! (don't know|can|may))", said.partition("quote")[0]), said
+    assert not [words for words in (*notifications.OF_RETURNS.values(), notifications.COMING_BACK) if "you" in words]
 
 
 def test_every_progress_of_a_return_has_a_sentence(made: Order) -> None:
@@ -84,7 +95,7 @@ def test_its_sender_is_emailed_once_when_it_is_coming_and_once_on_arrival(made: 
     for progress in ("collected", "in_transit", "out_for_delivery", "delivered"):
         advance(made, progress, at=timezone.now())
     found = [line for line in Notification.objects.order_by("pk").values_list("line", flat=True) if line]
-    assert found == [f"{made} from N. Tamsin is on its way back to you.", f"{made} from N. Tamsin arrived back."]
+    assert found == [f"{made} from N. Tamsin is on its way back.", f"{made} from N. Tamsin arrived back."]
 
 
 def test_no_text_says_a_return_goes_to_the_receiver(made: Order) -> None:

@@ -1,5 +1,6 @@
 """Cancel: the page first asks what the sender needs. The carrier is asked only if cancelling helps (interface §3)."""
 
+import datetime as dt
 import re
 from collections.abc import Callable
 
@@ -78,6 +79,17 @@ def test_another_day_and_a_missing_driver_never_reach_a_cancel(
     answer = page.post(f"/parcels/{order.uuid}/cancel/", {"need": need})
     assert answer.status_code == 409
     assert not CancelAttempt.objects.exists()
+
+
+def test_after_a_second_missed_pickup_the_page_doesnt_wait_for_another(page: Client, order: Order) -> None:
+    days = [dt.timedelta(days=back) for back in (20, 9)]
+    booked_at, missed = (timezone.now() - ago for ago in days)
+    Order.objects.filter(pk=order.pk).update(
+        booked_at=booked_at, carrier_pickup_date=missed.date(), first_mile="pickup"
+    )
+    said = text(page.get(f"/parcels/{order.uuid}/cancel/"))
+    assert "Missed twice: you may get a refund, and we're looking into it." in said
+    assert "If it's missed again" not in said
 
 
 @pytest.mark.parametrize("need", ["", "everything", "not_sending'--"])

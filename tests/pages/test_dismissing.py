@@ -14,6 +14,7 @@ from orders.list.system_views import VIEWS, SenderScope
 from orders.models import Order
 from orders.status.transitions import advance, move_to
 from shipping_portal.accounts.models import Sender, User
+from shipping_portal.api.shown import one_parcel_facts
 from tests import factories
 from tests.pages.typed import text
 
@@ -125,6 +126,26 @@ def test_an_erased_parcel_needs_nobody(quill: Sender, alice: User) -> None:
     order = factories.order(quill, alice, status="rejected")
     erase_receivers([order.pk])
     assert lists(order) == set()
+
+
+@pytest.mark.parametrize("status", ["rejected", "draft", "not_booked"])
+def test_nothing_is_offered_for_an_erased_parcel_that_was_not_booked(
+    page: Client, quill: Sender, alice: User, status: str
+) -> None:
+    order = factories.order(quill, alice, status=status)
+    erase_receivers([order.pk])
+    shown = page.get(f"/parcels/{order.uuid}/booking/", follow=True)
+    assert shown.redirect_chain == [(f"/parcels/{order.uuid}/", 302)]
+    asked = page.get(f"/parcels/{order.uuid}/booking/?seen=booking.quick.False")
+    assert asked["HX-Redirect"] == f"/parcels/{order.uuid}/"
+    assert "Needs your yes" not in text(shown) + text(page.get("/parcels/"))
+    body = shown.content.decode()
+    for path in ("booking/", "confirm/", "dismiss/", "replace/"):
+        assert f"/parcels/{order.uuid}/{path}" not in body
+    assert f"?again={order.uuid}" not in body
+    assert "It isn't booked and you weren't charged. Its receiver was erased, so it can't be booked now." in text(shown)
+    order.refresh_from_db()
+    assert one_parcel_facts(order, "owner", timezone.now())["price_to_confirm"] is None
 
 
 def test_another_accounts_parcel_is_not_found(quill: Sender, alice: User, bob: User, visit: Visit) -> None:

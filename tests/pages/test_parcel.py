@@ -43,6 +43,24 @@ def test_the_page_is_named_after_the_reference_and_receiver(page: Client, order:
     assert title(answer) == f"{made} to Noor Tamsin · Shipping Portal"
 
 
+@pytest.mark.parametrize(("progress", "is_expected"), [("", True), ("pickup_missed", False), ("pickup_futile", False)])
+def test_no_driver_is_expected_on_the_day_of_a_failed_pickup(
+    alice: User, visit: Visit, order: Callable[..., Order], progress: str, is_expected: bool, time_machine: Any
+) -> None:
+    time_machine.move_to(dt.datetime(2026, 12, 2, 5, 0, tzinfo=dt.UTC))
+    made = order(progress=progress, progress_at=timezone.now() if progress else None, carrier_pickup_date="2026-12-02")
+    said = shown(visit(alice), made)
+    assert ("Expected Wed 2 Dec" in said, str(made) in said) == (is_expected, True)
+
+
+def test_the_page_lists_the_items_declared_to_customs(page: Client, order: Callable[..., Order]) -> None:
+    item = {"description": "Cotton <b>shirt</b>", "value": "28.00", "quantity": 2, "origin": "BD", "hs_code": "6109.10"}
+    words = shown(page, order(contents=[item], contents_type="Gift"))
+    assert "Declared to customs: Gift" in words
+    assert "2 × Cotton <b>shirt</b> $28.00 each, from BD, HS code 6109.10" in words
+    assert "Declared" not in shown(page, order())
+
+
 @pytest.mark.parametrize(
     ("old", "new", "by_an_operator", "is_shown"),
     [

@@ -194,6 +194,35 @@ def test_the_handover_sheet_lists_what_the_driver_takes_and_has_a_line_to_sign_o
     assert "This is not a shipping label." in said
 
 
+def test_a_parcel_whose_driver_didnt_come_is_on_todays_sheets_without_a_day_from_the_carrier(
+    quill: Sender, alice: User, visit: Visit, time_machine: Any
+) -> None:
+    """Another driver comes on the next business day (interface section 3), whether or not the carrier names it."""
+    today = dt.date(2026, 12, 2)
+    time_machine.move_to(dt.datetime(2026, 12, 2, 9, 0, tzinfo=quill.tzinfo))
+    yesterday, now = today - dt.timedelta(days=1), timezone.now()
+    due = ready(quill, alice, carrier_pickup_date=today, description="Due", printed_at=now, printed_by=alice)
+    old = {"carrier_pickup_date": yesterday, "booked_at": now - dt.timedelta(days=3)}
+    printed = {"printed_at": now, "printed_by": alice}
+    quiet = ready(quill, alice, **old, **printed, description="Packed")
+    scanned = ready(quill, alice, **old, progress="pickup_missed", progress_at=now - dt.timedelta(days=1),
+                    description="Unpacked")  # fmt: skip
+    ready(quill, alice, **old, progress="pickup_futile", progress_at=now - dt.timedelta(days=1))
+    moved = ready(quill, alice, progress="pickup_missed", progress_at=now, booked_at=now - dt.timedelta(days=3),
+                  carrier_pickup_date=today + dt.timedelta(days=1))  # fmt: skip
+    client = visit(alice)
+    answer = client.get("/parcels/print/handover/")
+    assert [row["order"] for row in answer.context["rows"]] == [due, quiet, scanned]
+    assert "3 parcels for pickup, 2 of them missed before" in text(answer)
+    assert text(answer).index("The driver didn't come for these before") > text(answer).index(str(due))
+    # What is packed already isn't fetched again.
+    assert client.get("/parcels/print/pick-list/").context["items"] == [("Due", 1), ("Unpacked", 1)]
+    for day, listed_then in ((yesterday, [quiet, scanned]), (today + dt.timedelta(days=1), [moved])):
+        rows = client.get("/parcels/print/handover/", {"day": f"{day}"}).context["rows"]
+        assert [row["order"] for row in rows if row["order"].progress != "pickup_futile"] == listed_then
+    assert 'href="/parcels/print/handover/"' in client.get("/today/").content.decode()
+
+
 SLIPS = "/parcels/print/packing-slips/"
 
 

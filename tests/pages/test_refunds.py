@@ -75,7 +75,7 @@ def test_two_missed_pickup_days_qualify_and_the_operator_knows_already(
     twice = order(carrier_pickup_date=dt.date(2026, 9, 14))
     assert listed(alice, quill) == {str(twice): "Missed. No driver came since Mon 14 Sep, on two pickup days."}
     assert str(once) not in text(page.get("/reports/refunds/"))
-    assert "We've passed it to support. Leave the label on and don't cancel." in text(page.get("/reports/refunds/"))
+    assert "We've passed it to support. The label stays on; don't cancel." in text(page.get("/reports/refunds/"))
     assert list(Order.objects.filter(queues.missed_twice(NOW))) == [twice]
 
 

@@ -87,7 +87,7 @@ def test_both_pages_link_to_each_other(page: Client, delivered: Order) -> None:
     there, back = page.get(f"/parcels/{delivered.uuid}/"), page.get(f"/parcels/{made.uuid}/")
     assert f"Sent back with {made} : booked." in text(there)
     assert f'href="/parcels/{made.uuid}/"' in there.content.decode()
-    assert f"it brings {delivered} back to you" in text(back)
+    assert f"This is a return of {delivered} , a separate booking with its own price." in text(back)
     assert f'href="/parcels/{delivered.uuid}/"' in back.content.decode()
     assert "Send it back" not in text(back)
 

@@ -227,7 +227,7 @@ def test_today_says_what_happens_next(
         "The postcode is not on the route.",
         "Print 1 label",
         "Have it ready, then choose a new day under “Change delivery or pickup”. Don't cancel.",
-        "Leave the label on. Don't cancel.",
+        "The label stays on. Don't cancel.",
         "another driver is booked for the next business day",
         "Missed twice, so this may qualify for a refund; we've passed it to support",
         "Don't book again",
@@ -238,6 +238,26 @@ def test_today_says_what_happens_next(
     futile = Order.objects.get(progress="pickup_futile")
     assert f'href="/orders/{futile.uuid}/tracking-page/"' in body
     assert words.index("Needs you") < words.index("Being handled") < words.index("Where your parcels are")
+
+
+def test_no_driver_comes_for_a_parcel_that_todays_driver_couldnt_collect(
+    alice: User, visit: Visit, order: Callable[..., Order], quill: Sender, time_machine: Any
+) -> None:
+    """Another comes only once its sender has chosen another day."""
+    time_machine.move_to(dt.datetime(2026, 12, 2, 15, 0, tzinfo=quill.tzinfo))
+    page, now, today = visit(alice), timezone.now(), day(quill)
+    futile = {"progress": "pickup_futile", "printed_at": now}
+    order(**futile, carrier_pickup_date=today, progress_at=now - dt.timedelta(hours=1))
+    again = order(**futile, carrier_pickup_date=today, progress_at=now - dt.timedelta(days=1))
+    later = order(**futile, carrier_pickup_date=day(quill, 1), progress_at=now)
+    answer = page.get("/today/")
+    assert [(pickup["day"], pickup["count"]) for pickup in answer.context["pickups"]] == [
+        (today, 1), (day(quill, 1), 1)
+    ]  # fmt: skip
+    for when, expected in ((today, again), (day(quill, 1), later)):
+        [row] = page.get("/parcels/print/handover/", {"day": f"{when}"}).context["rows"]
+        assert row["order"] == expected
+        assert page.get("/parcels/", {"status": "waiting", "pickup": f"{when}"}).context["count"] == 1
 
 
 def test_a_quiet_day_and_a_first_day_say_different_things(

@@ -528,6 +528,9 @@ def test_an_erased_member_is_in_no_column_and_cannot_log_in(
     assert not after.authenticator_set.exists()
     assert Order.objects.get().made_by == ondine
     assert not quill.memberships.filter(user=ondine).exists()
+    page = staff.get(f"/admin/accounts/user/{ondine.pk}/change/").content.decode()
+    assert "A former member" in page
+    assert not {words for words in ("Enable login", "Move to a business", "Set groups") if words in page}
 
 
 @pytest.mark.parametrize(
