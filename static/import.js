@@ -5,7 +5,7 @@ const upload = document.querySelector("form[enctype] input[type=file]");
 const grid = document.getElementById("grid");
 const EVERY = 2000;
 // The page that refuses Book or a rate has their address, which can't be asked again.
-if (grid && !window.location.pathname.endsWith("/check/")) window.history.replaceState(null, "", "../check/");
+if (grid) window.history.replaceState(null, "", window.location.href.replace(/(rows\/\d+|[^/]+)\/(?=$|[?#])/, "check/"));
 
 if (upload) {
   const drop = upload.closest(".drop");
@@ -39,7 +39,7 @@ function mirror(old, now, mark) {
   if (mark in now.dataset) old.dataset[mark] = now.dataset[mark];
   else delete old.dataset[mark];
 }
-const isBusy = (part) => part.matches(":has(:is(input,select):focus, [data-changed])");
+const isBusy = (part) => part.matches(":has(:is(input,select):focus, [data-changed], [data-unsaved])");
 
 async function look(url = window.location.href) {
   const reply = await fetch(url).catch(() => null);
@@ -95,7 +95,8 @@ async function recheck(row) {
   row.removeAttribute("data-changed");
   const body = new FormData(row.closest("form"));
   const reply = await fetch(row.dataset.save, { method: "POST", body }).catch(() => null);
-  if (!reply?.ok) return row.setAttribute("data-changed", "");
+  // 409: somebody else changed a field, too, which the answer shows.
+  if (!reply?.ok && reply?.status !== 409) return row.setAttribute("data-changed", "");
   const page = await parse(reply);
   if (!page.getElementById("grid")) return window.location.assign(reply.url);
   const now = page.getElementById(row.id);
