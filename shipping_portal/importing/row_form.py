@@ -249,10 +249,8 @@ def _fix(
 ) -> Fix:
     alike = same[alike_problem(row, typed)] - 1
     for name, text in unsaved.items():
-        row.problems[name] = [
-            f"Somebody else changed this to “{typed.get(name, '')}” since you opened the page."
-            f" Save it to replace that with “{text}”."
-        ]
+        said = f"Somebody else changed this to “{typed.get(name, '')}” since you opened the page."
+        row.problems[name] = [f"{said} Save it to replace that with “{text}”."]
     form = form_of(row, file, address, among_others=True)
     for name, text in unsaved.items():
         form[name].initial = text
