@@ -81,7 +81,7 @@ grid?.addEventListener("focusout", (event) => {
 // Enter goes to the same cell of the next row; from the last one it saves.
 grid?.addEventListener("keydown", (event) => {
   if (event.key !== "Enter" || event.target.tagName !== "INPUT") return;
-  const all = [...grid.querySelectorAll(`.fix input[name$="${event.target.name.replace(/^row-[0-9]+/, "")}"]`)];
+  const all = [...grid.querySelectorAll(`.fix input[name^=row-][name$="${event.target.name.replace(/^row-[0-9]+/, "")}"]`)];
   const below = all[all.indexOf(event.target) + 1];
   if (!below) return;
   event.preventDefault();
@@ -95,9 +95,9 @@ async function recheck(row) {
   row.removeAttribute("data-changed");
   const body = new FormData(row.closest("form"));
   const reply = await fetch(row.dataset.save, { method: "POST", body }).catch(() => null);
-  // 409: somebody else changed a field, too, which the answer shows.
-  if (!reply?.ok && reply?.status !== 409) return row.setAttribute("data-changed", "");
-  const page = await parse(reply);
+  const page = reply && await parse(reply);
+  // A refusal that shows the row names a field that another member changed, too.
+  if (!reply?.ok && !page?.getElementById(row.id)) return row.setAttribute("data-changed", "");
   if (!page.getElementById("grid")) return window.location.assign(reply.url);
   const now = page.getElementById(row.id);
   if (now) row.replaceWith(now);

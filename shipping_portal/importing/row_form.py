@@ -24,6 +24,7 @@ from shipping_portal.jobs.registry import enqueue
 State = ImportRow.State
 SHOWN = 25  # rows of the grid at a time
 KEY = re.compile(r"row-([0-9]{1,18})-", re.ASCII)
+CHANGED = "Changed to “{}” since you opened the page. Save it to replace that with “{}”."
 PLACE = ("receiver_suburb", "receiver_state", "receiver_postcode")
 
 Trouble = tuple[tuple[str, str], ...]
@@ -249,8 +250,7 @@ def _fix(
 ) -> Fix:
     alike = same[alike_problem(row, typed)] - 1
     for name, text in unsaved.items():
-        said = f"Somebody else changed this to “{typed.get(name, '')}” since you opened the page."
-        row.problems[name] = [f"{said} Save it to replace that with “{text}”."]
+        row.problems[name] = [CHANGED.format(typed.get(name, ""), text)]
     form = form_of(row, file, address, among_others=True)
     for name, text in unsaved.items():
         form[name].initial = text

@@ -75,7 +75,9 @@ def test_a_role_that_was_taken_while_typing_is_named_as_the_reason(log_in: Open,
     try:
         page.locator("[name=weight_kg]").fill("2.4")
         page.keyboard.press("Tab")
-        expect(page.locator("#saved")).to_contain_text("Not saved. What you changed may have been removed, or your role")
+        expect(page.locator("#saved")).to_contain_text(
+            "Not saved. What you changed may have been removed, or your role"
+        )
         expect(page.locator("#prices")).to_contain_text("or your role changed, since you opened the page. Nothing was")
         expect(page.locator("#prices")).not_to_contain_text("didn't answer")
     finally:

@@ -19,7 +19,7 @@ from tests.pages.typed import text
 pytestmark = pytest.mark.django_db
 
 EMAIL, LINE = "receiver_email", "receiver_line1"
-SAID = "Somebody else changed this to “p@example.net” since you opened the page. Save it to replace that with “q@"
+SAID = "Changed to “p@example.net” since you opened the page. Save it to replace that with “q@"
 
 
 @pytest.fixture
