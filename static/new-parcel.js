@@ -230,8 +230,8 @@
     if (typing && state.isLeft) why = "left"; // typed on before the field that was left had its answer
     const answer = await post(typing?.name ? { typing: typing.name } : {}).catch(({ wait, refused }) => {
       if (wait) state.timer = setTimeout(() => ask(why), wait * 1000);
-      const why = refused || "The portal didn't answer. The form stays as it is.";
-      if (state.isTouched && !state.isLoggedOut) say(`Not saved. ${why}`);
+      const reason = refused || "The portal didn't answer. The form stays as it is.";
+      if (state.isTouched && !state.isLoggedOut) say(`Not saved. ${reason}`);
       const refusal = makeElement("p", { className: "card", textContent: refused });
       return { errors: {}, html: refused ? refusal.outerHTML : document.getElementById("no-answer").innerHTML };
     });
@@ -263,8 +263,8 @@
   }
   async function resume() {
     if (document.hidden || !state.isLoggedOut) return;
-    const reply = await fetch(window.location.pathname);
-    if (reply.redirected || !reply.ok) return;
+    const reply = await fetch(window.location.pathname).catch(() => null);
+    if (!reply?.ok || reply.redirected) return;
     const token = (await parse(reply)).querySelector("#parcel-form [name=csrfmiddlewaretoken]");
     field("csrfmiddlewaretoken").value = token.value;
     state.isLoggedOut = false;

@@ -238,17 +238,18 @@ def import_row(request: MemberRequest, file: uuid.UUID, row: int) -> HttpRespons
         context = {"row": found, "file": found.file, "form": form, **_fields_by_need(found, form)}
         return render(request, "importing/import_row.html", context)
     if "leave_out" in request.POST:
+        unsaved: dict[str, str] = {}
         is_done = found.finish(state=ImportRow.State.SKIPPED, problems=checking.LEFT_OUT)
     else:
         is_done, unsaved = _save(request, found, form)
-        if unsaved:
-            return unsaved_page(request, file, {found.pk: unsaved})
     if not is_done:
         messages.warning(
             request,
             f"Row {found.number} was changed or booked meanwhile, so it stays as it is. Look"
             " at it.",
         )
+    if unsaved:
+        return unsaved_page(request, file, {found.pk: unsaved})
     shown = request.POST.get("show") or "fix"
     return redirect(f"{reverse('check_import', args=[found.file.uuid])}?show={shown}#grid")
 
@@ -309,7 +310,7 @@ def _save(
     """Save the row. Return False if somebody else was faster, and what wasn't saved."""
     corrected, unsaved = row_form.corrections(row, form, request.POST)
     if unsaved and not corrected:
-        return False, unsaved
+        return True, unsaved
     if "anyway" in request.POST:
         corrected |= leaving_out.accepting_correction(row)
     saved = row_form.save(
