@@ -5,7 +5,7 @@ const upload = document.querySelector("form[enctype] input[type=file]");
 const grid = document.getElementById("grid");
 const EVERY = 2000;
 // The page that refuses Book or a rate has their address, which can't be asked again.
-if (grid && !window.location.pathname.endsWith("/check/")) window.history.replaceState(null, "", "../check/");
+if (grid) window.history.replaceState(null, "", window.location.href.replace(/(rows\/\d+|[^/]+)\/(?=$|[?#])/, "check/"));
 
 if (upload) {
   const drop = upload.closest(".drop");
@@ -39,7 +39,7 @@ function mirror(old, now, mark) {
   if (mark in now.dataset) old.dataset[mark] = now.dataset[mark];
   else delete old.dataset[mark];
 }
-const isBusy = (part) => part.matches(":has(:is(input,select):focus, [data-changed])");
+const isBusy = (part) => part.matches(":has(:is(input,select):focus, [data-changed], [data-unsaved])");
 
 async function look(url = window.location.href) {
   const reply = await fetch(url).catch(() => null);
@@ -81,7 +81,7 @@ grid?.addEventListener("focusout", (event) => {
 // Enter goes to the same cell of the next row; from the last one it saves.
 grid?.addEventListener("keydown", (event) => {
   if (event.key !== "Enter" || event.target.tagName !== "INPUT") return;
-  const all = [...grid.querySelectorAll(`.fix input[name$="${event.target.name.replace(/^row-[0-9]+/, "")}"]`)];
+  const all = [...grid.querySelectorAll(`.fix input[name^=row-][name$="${event.target.name.replace(/^row-[0-9]+/, "")}"]`)];
   const below = all[all.indexOf(event.target) + 1];
   if (!below) return;
   event.preventDefault();
@@ -95,8 +95,9 @@ async function recheck(row) {
   row.removeAttribute("data-changed");
   const body = new FormData(row.closest("form"));
   const reply = await fetch(row.dataset.save, { method: "POST", body }).catch(() => null);
-  if (!reply?.ok) return row.setAttribute("data-changed", "");
-  const page = await parse(reply);
+  const page = reply && await parse(reply);
+  // A refusal that shows the row names a field that another member changed, too.
+  if (!reply?.ok && !page?.getElementById(row.id)) return row.setAttribute("data-changed", "");
   if (!page.getElementById("grid")) return window.location.assign(reply.url);
   const now = page.getElementById(row.id);
   if (now) row.replaceWith(now);

@@ -151,8 +151,11 @@
       return answer;
     }
     if (reply.redirected || (await fetch(window.location.pathname)).redirected) loggedOut();
-    throw Object.assign(new Error(String(reply.status)), { wait: Number(reply.headers.get("Retry-After")) });
+    // The role was taken, the draft is gone or booking is off: the answer's first paragraph says so.
+    const refused = [403, 404].includes(reply.status) && (await parse(reply)).querySelector("main p")?.textContent;
+    throw Object.assign(new Error(String(reply.status)), { wait: Number(reply.headers.get("Retry-After")), refused });
   }
+  const parse = async (reply) => new DOMParser().parseFromString(await reply.text(), "text/html");
   // The draft has an address of its own: a reload opens what was typed.
   function takeAddress({ draft, address, is_saved: isSaved, said }) {
     field("draft").value = draft;
@@ -221,13 +224,16 @@
     else prices.toggleAttribute("data-stale", false); // the page says what is missing
   }
   async function send(why) {
+    if (state.isLoggedOut) return resume();
     const mine = state.asked;
     const typing = why === "typing" ? document.activeElement : null;
     if (typing && state.isLeft) why = "left"; // typed on before the field that was left had its answer
-    const answer = await post(typing?.name ? { typing: typing.name } : {}).catch(({ wait }) => {
+    const answer = await post(typing?.name ? { typing: typing.name } : {}).catch(({ wait, refused }) => {
       if (wait) state.timer = setTimeout(() => ask(why), wait * 1000);
-      if (state.isTouched && !state.isLoggedOut) say("Not saved: the portal didn't answer. The form stays as it is.");
-      return { errors: {}, html: document.getElementById("no-answer").innerHTML };
+      const reason = refused || "The portal didn't answer. The form stays as it is.";
+      if (state.isTouched && !state.isLoggedOut) say(`Not saved. ${reason}`);
+      const refusal = makeElement("p", { className: "card", textContent: refused });
+      return { errors: {}, html: refused ? refusal.outerHTML : document.getElementById("no-answer").innerHTML };
     });
     if (mine !== state.asked || state.isLoggedOut) return; // the form has changed since
     state.isLeft = false;
@@ -255,15 +261,17 @@
     say("Not saved: log in first.");
     prices.replaceChildren(document.getElementById("logged-out").content.cloneNode(true));
   }
-  document.addEventListener("visibilitychange", async () => {
+  async function resume() {
     if (document.hidden || !state.isLoggedOut) return;
-    const reply = await fetch(window.location.pathname);
-    if (reply.redirected || !reply.ok) return;
-    const page = new DOMParser().parseFromString(await reply.text(), "text/html");
-    field("csrfmiddlewaretoken").value = page.querySelector("#parcel-form [name=csrfmiddlewaretoken]").value;
+    const reply = await fetch(window.location.pathname).catch(() => null);
+    if (!reply?.ok || reply.redirected) return;
+    const token = (await parse(reply)).querySelector("#parcel-form [name=csrfmiddlewaretoken]");
+    field("csrfmiddlewaretoken").value = token.value;
     state.isLoggedOut = false;
     soon(0, "left"); // which saves the draft, too
-  });
+  }
+  document.addEventListener("visibilitychange", resume);
+  window.addEventListener("focus", resume); // from a window beside this one
 
   // The size guard: the measured weight goes into the form, or the declared one is kept.
   prices.addEventListener("click", ({ target }) => {

@@ -12,7 +12,7 @@ from tools.count_nodes import function_lengths, nodes_by_room, product_files
 # Syntax nodes. A budget is at least what is there, and at most 2 % more: set it 1 % above.
 BUDGETS = {
     "orders": 58_700,
-    "shipping_portal/importing": 29_750,
+    "shipping_portal/importing": 30_000,
     "shipping_portal/staff": 27_300,
     "shipping_portal/accounts": 36_950,
     "shipping_portal/billing": 23_920,

@@ -72,7 +72,7 @@ def _check_again(
     `why` is shown with them.
     """
     details = details.with_pickup(request.sender.pickup_address())
-    if draft.order_id:  # another parcel like it
+    if draft.order_id or "anew" in request.POST:  # another parcel like it
         draft = begin_draft(request, details)
     measured = WeightForm(request.POST)
     if measured.is_valid():
@@ -157,7 +157,7 @@ def _correct(
     except booking_rules.Suspended:
         return suspended_page(request, status=403)
     except CANNOT_CANCEL:
-        return redirect("cancel", order.uuid)
+        return redirect("quotes", draft.uuid)
     except NO_BOOKING as error:
         form.add_error(None, error_sentence(error, request.sender))
         return replace.prices_page(request, order, draft, quote, form)

@@ -156,6 +156,7 @@ def prices_page(
         "offers": [same] if same else page.offers,
         "others": [offer for offer in page.offers if offer is not same] if same else [],
         "can_cancel": can_cancel(order, timezone.now()),
+        "goes_on": order.status in Replacement.GOES_ON,
         "refund_takes_time": bool(contract_of(order.account).asked_word),
     }
     return render_form(request, "orders/replace_prices.html", context)

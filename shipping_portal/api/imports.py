@@ -155,7 +155,7 @@ def _correct(row: ImportRow, address: PickupAddress, correction: Any) -> bool:
     refuse_unused(sent, form)
     if correction.leave_out:
         return row.finish(state=ImportRow.State.SKIPPED, problems=checking.LEFT_OUT)
-    corrected = row_form.corrections(row, form, {name: str(sent[name]) for name in sent})
+    corrected, _ = row_form.corrections(row, form, {name: str(sent[name]) for name in sent})
     corrected |= leaving_out.accepting_correction(row) if correction.anyway else {}
     saved = row_form.save(row.file, row, corrected, alike=False, now=timezone.now())
     checking.check_row(row.pk)

@@ -50,7 +50,8 @@ def _finish(file: Import, now: dt.datetime) -> None:
     counts = progress.counts(file)
     if counts.failed or counts.needs_yes:
         _notify_of_failures(file, counts, now)
-    elif _is_left(file, now) and now - file.begun_at <= NEWS_FOR:
+    # Its key is the same, so nobody is notified of the failures twice.
+    if _is_left(file, now) and now - file.begun_at <= NEWS_FOR:
         outbox.notify(_event(file, counts, now), now=now)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django import forms
+from django.db.models import Q
 
 from orders.drafting.forms import ParcelForm
 from orders.drafting.receiver_form import LINES, street_of
@@ -23,9 +24,11 @@ from shipping_portal.jobs.registry import enqueue
 State = ImportRow.State
 SHOWN = 25  # rows of the grid at a time
 KEY = re.compile(r"row-([0-9]{1,18})-", re.ASCII)
+CHANGED = "Changed to “{}” since you opened the page. Save it to replace that with “{}”."
 PLACE = ("receiver_suburb", "receiver_state", "receiver_postcode")
 
 Trouble = tuple[tuple[str, str], ...]
+Unsaved = dict[int, dict[str, str]]  # what was typed over somebody else's change, by row and field
 
 
 @dataclass(frozen=True)
@@ -36,10 +39,14 @@ class FixCell:
     messages: list[str]
 
     @property
+    def stored(self) -> str:
+        """Return the row's value, which the page posts back beside what is typed."""
+        return str(self.control.form.initial.get(self.control.name, ""))
+
+    @property
     def is_filled(self) -> bool:
         """Return whether the control is required, or holds a choice."""
-        initial = self.control.form.initial.get(self.control.name)
-        return bool(self.control.field.required or initial)
+        return bool(self.control.field.required or self.stored)
 
     @property
     def may_be_street(self) -> bool:
@@ -69,9 +76,10 @@ class Fix:
         return any(name.startswith(unread.KEY) for name in self.row.problems)
 
 
-def to_fix(file: Import) -> list[ImportRow]:
-    """Return the rows to fix, with those joined to each."""
-    return list(file.rows.filter(state=State.FIX).prefetch_related("lines"))
+def to_fix(file: Import, unsaved: Iterable[int] = ()) -> list[ImportRow]:
+    """Return the `unsaved` rows and then those to fix, with those joined to each."""
+    found = file.rows.filter(Q(state=State.FIX) | Q(pk__in=unsaved)).prefetch_related("lines")
+    return sorted(found, key=lambda row: row.pk not in unsaved)
 
 
 def typed_in(file: Import, rows: Iterable[ImportRow]) -> dict[int, dict[str, Any]]:
@@ -85,11 +93,12 @@ def grid(
     address: PickupAddress,
     rows: Sequence[ImportRow],
     typed: Mapping[int, dict[str, Any]],
+    unsaved: Unsaved,
 ) -> list[Fix]:
     """Return the first rows to fix, in a fixed number of queries."""
     same = Counter(alike_problem(row, typed[row.pk]) for row in rows)
     return [
-        _fix(row, typed[row.pk], file, address, same[alike_problem(row, typed[row.pk])] - 1)
+        _fix(row, typed[row.pk], file, address, same, unsaved.get(row.pk, {}))
         for row in rows[:SHOWN]
     ]
 
@@ -129,47 +138,53 @@ def save(
 
 def save_changed(
     file: Import, address: PickupAddress, posted: Mapping[str, str], now: dt.datetime
-) -> int:
-    """Schedule a check of every row with a changed field on the page; return how many.
+) -> tuple[int, list[int], Unsaved]:
+    """Schedule a check of every row with a changed field on the page.
 
+    Return how many, the numbers of rows that can't be changed any more, and what wasn't saved.
     Untouched rows stay as they are: saving one would mean that it was seen.
     """
-    rows, size = to_fix(file), chosen_size(file)
-    shown = [row for row in rows if any(name.startswith(prefix_of(row)) for name in posted)]
-    due = []
-    for row in shown:
+    due, ended, unsaved, size = [], [], {}, chosen_size(file)
+    keys = {found[1] for name in posted if (found := KEY.match(name))}
+    for row in file.rows.filter(pk__in=map(int, keys)).prefetch_related("lines"):
+        if row.state not in (State.NEW, *ImportRow.READY, State.FIX):
+            ended.append(row.number)
+            continue
         form = form_of(row, file, address, size)
-        corrected = corrections(
-            row, form, {name: text for name, text in posted.items() if name.startswith("row-")}
-        )
+        typed = {name: text for name, text in posted.items() if prefix_of(row) in name}
+        corrected, unsaved[row.pk] = corrections(row, form, typed)
         is_changed = any(
             text != str(form.initial.get(name, "")) for name, text in corrected.items()
         )
         if is_changed and checking.schedule_check(row, corrected, now):
             due.append(row.pk)
     enqueue("check-row", *due[: checking.ENQUEUED_AT_ONCE])
-    return len(due)
+    return len(due), ended, {key: typed for key, typed in unsaved.items() if typed}
 
 
-def fixed_since(file: Import, posted: Iterable[str]) -> list[int]:
-    """Return the numbers of posted rows that no longer wait to be fixed."""
-    keys = {found[1] for name in posted if (found := KEY.match(name))}
-    mine = file.rows.filter(pk__in=map(int, keys)).exclude(state=State.FIX)
-    return list(mine.values_list("number", flat=True))
+def corrections(
+    row: ImportRow, form: ParcelForm, posted: Mapping[str, str]
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the changes to save, and those of fields that somebody else changed since.
 
-
-def corrections(row: ImportRow, form: ParcelForm, posted: Mapping[str, str]) -> dict[str, str]:
-    """Return the changes: values of the form's fields that differ from the row's."""
-    posted = {name.removeprefix(prefix_of(row)): text for name, text in posted.items()}
+    A page posts the value that it showed of each field, too. A field that was left as it was shown
+    doesn't undo what somebody else changed.
+    """
+    posted = {name.replace(prefix_of(row), "", 1): text for name, text in posted.items()}
     place = [_tidy(part) for part in posted.get("place", "").split("|")]
     chosen = dict(zip(PLACE, place, strict=True)) if len(place) == len(PLACE) else {}
     typed = {name: _tidy(posted[name]) for name in form.fields if name in posted} | chosen
     if (name := posted.get("is_street", "")) in LINES:
         typed[street_of(name)] = typed.get(name) or str(form.initial.get(name, ""))
-    return {
+    now = {name: _tidy(str(form.initial.get(name, ""))) for name in typed}
+    seen = {name: _tidy(posted.get(f"initial-{name}", now[name])) for name in typed}
+    corrected = {
         name: text
         for name, text in typed.items()
-        if text != form.initial.get(name, "") or name in row.problems
+        if seen[name] == now[name] and (text != now[name] or name in row.problems)
+    }
+    return corrected, {
+        name: text for name, text in typed.items() if len({text, now[name], seen[name]}) == 3
     }
 
 
@@ -226,9 +241,19 @@ def without_constants(row: ImportRow, file: Import) -> dict[str, str]:
 
 
 def _fix(
-    row: ImportRow, typed: dict[str, str], file: Import, address: PickupAddress, alike: int
+    row: ImportRow,
+    typed: dict[str, str],
+    file: Import,
+    address: PickupAddress,
+    same: Counter[Trouble],
+    unsaved: dict[str, str],
 ) -> Fix:
+    alike = same[alike_problem(row, typed)] - 1
+    for name, text in unsaved.items():
+        row.problems[name] = [CHANGED.format(typed.get(name, ""), text)]
     form = form_of(row, file, address, among_others=True)
+    for name, text in unsaved.items():
+        form[name].initial = text
     wrong = cells(row, form, [name for name in form.fields if name in row.problems])
     loose = [
         text for name, texts in row.problems.items() if name not in form.fields for text in texts
@@ -241,4 +266,4 @@ def _tidy(text: str) -> str:
 
     The form rejects its replacement.
     """
-    return text.strip().replace("\x00", "\ufffd")[:2000]
+    return text.strip().replace("\x00", "\ufffd").replace("\r\n", "\n")[:2000]

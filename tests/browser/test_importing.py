@@ -176,6 +176,25 @@ def test_a_row_that_could_not_be_saved_is_sent_again_when_it_is_left_again(log_i
     expect(page.get_by_role("button", name=re.compile("^Book 1 parcel"))).to_be_visible()
 
 
+def test_a_field_that_was_changed_on_another_page_is_not_overwritten_unseen(log_in: Open, file: Path) -> None:
+    page = log_in("sender")
+    checked(page, file, numbered("BOTH", 2, weight="0"))
+    other = page.context.new_page()
+    other.goto(page.url)
+    for one, weight in ((page, "1.5"), (other, "1.6")):
+        field = one.get_by_label("Weight, kg").first
+        field.fill(weight)
+        field.blur()
+        expect(page.get_by_label("Weight, kg")).to_have_count(1)  # it was saved there
+    fix = other.locator(".fix[data-unsaved]")
+    expect(fix).to_contain_text("Changed to “1.5” since you opened the page. Save it to replace that with “1.6”.")
+    expect(fix.get_by_label("Weight, kg")).to_have_value("1.6")
+    assert violations(other) == []
+    fix.get_by_role("button", name="Save row 2").click()
+    expect(other).to_have_url(re.compile(r"/check/\?show=fix#grid$"))
+    expect(other.get_by_label("Weight, kg")).to_have_count(1)
+
+
 def test_a_refused_booking_stays_at_the_address_of_the_check(log_in: Open, file: Path) -> None:
     page = log_in("sender")
     checked(page, file, numbered("refused", 1))

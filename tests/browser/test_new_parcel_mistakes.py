@@ -1,10 +1,19 @@
 """New parcel shows a mistake when you leave its field, never while you type; a login that expires loses nothing."""
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Open, Stack, enter, violations
 from tests.browser.parcel_form import PASTED, paste
 from tests.browser.walking import fill_parcel
+
+BACK = {"visibilitychange": "document", "focus": "window"}
+ROLE = """
+from shipping_portal.accounts.models import Membership
+mine = Membership.objects.filter(user__email={email!r})
+print(mine.get().role)
+mine.update(role={role!r})
+"""
 
 
 def test_an_error_shows_on_leaving_the_field_and_disappears_once_corrected(log_in: Open) -> None:
@@ -35,7 +44,10 @@ def test_reloading_after_enter_on_a_form_with_a_mistake_sends_nothing_again(log_
     assert page.evaluate("history.length") == before
 
 
-def test_a_login_that_expires_while_typing_is_renewed_in_another_tab(log_in: Open, stack: Stack) -> None:
+@pytest.mark.parametrize("back", ["visibilitychange", "focus", "input"])
+def test_a_login_that_expires_while_typing_is_renewed_in_another_tab_or_window(
+    log_in: Open, stack: Stack, back: str
+) -> None:
     page = log_in("sender")
     fill_parcel(page, receiver_name="Ada Stays", weight_kg="")
     page.context.clear_cookies()
@@ -48,8 +60,28 @@ def test_a_login_that_expires_while_typing_is_renewed_in_another_tab(log_in: Ope
         link.click()
     enter(opened.value, stack.people["sender"])
     opened.value.close()
-    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    if back == "input":  # a window beside this one, which never was hidden
+        page.locator("[name=weight_kg]").fill("2.5")
+    else:
+        page.evaluate(f"{BACK[back]}.dispatchEvent(new Event('{back}'))")
     expect(page.locator("#prices .book button")).to_be_visible()
+    expect(page.locator("[name=receiver_name]")).to_have_value("Ada Stays")
+
+
+def test_a_role_that_was_taken_while_typing_is_named_as_the_reason(log_in: Open, stack: Stack) -> None:
+    page, email = log_in("sender"), stack.people["sender"]["email"]
+    fill_parcel(page, receiver_name="Ada Stays", weight_kg="")
+    before = stack.shell(ROLE.format(email=email, role="bookkeeper")).split()[-1]
+    try:
+        page.locator("[name=weight_kg]").fill("2.4")
+        page.keyboard.press("Tab")
+        expect(page.locator("#saved")).to_contain_text(
+            "Not saved. What you changed may have been removed, or your role"
+        )
+        expect(page.locator("#prices")).to_contain_text("or your role changed, since you opened the page. Nothing was")
+        expect(page.locator("#prices")).not_to_contain_text("didn't answer")
+    finally:
+        stack.shell(ROLE.format(email=email, role=before))
     expect(page.locator("[name=receiver_name]")).to_have_value("Ada Stays")
 
 

@@ -144,6 +144,17 @@ def test_a_person_who_turned_these_emails_off_gets_none(quill: Sender, alice: Us
     assert lines() == []
 
 
+def test_who_pressed_book_gets_the_emails_about_imports_that_they_want_also_if_rows_failed(
+    quill: Sender, alice: User, ana: User
+) -> None:
+    outbox.choose_when(ana, "booking", "off", now=timezone.now())
+    booking_import(quill, ana, "booked", "rejected")
+    assert lines() == ["orders.csv: 1 booked, 1 not."] * 2
+    assert {(one.user, one.kind) for one in Notification.objects.all()} == {(alice, "booking"), (ana, "import")}
+    mails()
+    assert sorted(message.to[0] for message in mail.outbox) == sorted([alice.email, ana.email])
+
+
 @pytest.mark.parametrize("parked", ["a row", "a booking"])
 def test_a_dead_letter_does_not_delay_the_email_of_its_import(quill: Sender, alice: User, parked: str) -> None:
     file, now = booking_import(quill, alice, "rejected", "booking"), timezone.now()

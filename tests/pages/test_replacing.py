@@ -235,8 +235,30 @@ def test_a_parcel_that_cannot_be_cancelled_leads_to_what_is_possible(page: Clien
     assert page.get(f"/parcels/{order.uuid}/replace/")["Location"] == f"/parcels/{order.uuid}/cancel/"
     chosen = {"form_token": str(quote.uuid), "product": factories.OFFER["code"]}
     answer = page.post(f"{prices(order, quote)}book/", chosen)
-    assert answer["Location"] == f"/parcels/{order.uuid}/cancel/"
+    assert answer["Location"] == prices(order, quote)
+    prices_page = page.get(answer["Location"])
+    assert f'href="/parcels/{order.uuid}/cancel/"' in prices_page.content.decode()
+    assert "Book it as a new parcel" not in text(prices_page)
     assert Order.objects.get().status == "booked"
+
+
+def test_what_was_typed_is_booked_as_a_new_parcel_if_somebody_cancelled_the_old_one(
+    page: Client, order: Order, quote: Quote
+) -> None:
+    Order.objects.update(status="cancelled", cancelled_at=timezone.now())
+    url = prices(order, quote)
+    answer = page.post(f"{url}book/", {"form_token": str(quote.uuid), "product": factories.OFFER["code"]})
+    assert answer["Location"] == url
+    words = text(page.get(url))
+    assert f"{order} is cancelled already. Nothing was booked." in words
+    assert "Book it as a new parcel" in words
+    answer = page.post(url, {"anew": "yes"})
+    new = Draft.objects.latest("pk")
+    assert (answer["Location"], new.corrects) == (f"/parcels/drafts/{new.uuid}/prices/", None)
+    assert new.quote is not None
+    assert new.quote.details["receiver"]["line1"] == "44 Sample Street"
+    assert "Book" in text(page.get(answer["Location"]))
+    assert Order.objects.count() == 1
 
 
 def test_a_suspended_sender_books_nothing_this_way(page: Client, order: Order, quill: Sender, sam: User) -> None:

@@ -52,6 +52,7 @@ TABS = {
     "skipped": Q(state=State.SKIPPED),
     "joined": Q(state=State.JOINED),
 }
+NOTHING: row_form.Unsaved = {}
 PAGE = re.compile(r"[1-9][0-9]{0,3}", re.ASCII)
 
 
@@ -69,6 +70,7 @@ def check_page(
     *,
     status: int = 200,
     rate_form: RateForm | None = None,
+    unsaved: row_form.Unsaved = NOTHING,
 ) -> HttpResponse:
     address = request.sender.pickup_address()
     if file.state == Import.State.MATCHING or address is None:
@@ -79,13 +81,13 @@ def check_page(
         "file": file,
         "form": form,
         "counts": counts,
-        "show": show if show in TABS else "all",
+        "show": "fix" if unsaved else show if show in TABS else "all",
+        "unsaved": unsaved,
     }
     context["by_price"] = request.GET.get("sort") == "price"
     context |= _to_book(request, file, form)
-    rows = row_form.to_fix(file) if counts.fix else []
+    rows = row_form.to_fix(file, unsaved) if counts.fix or unsaved else []
     typed, waiting = row_form.typed_in(file, rows), unread.waiting(rows)
-    context["fixes"] = row_form.grid(file, address, rows, typed) if show == "fix" else []
     context["warned"] = counts.warnings - context["doubted_warnings"]
     context["stay"] = counts.rows - counts.submitted - len(context["sure"])
     context["page"] = _list_page(request, file, context)
@@ -96,6 +98,8 @@ def check_page(
     context["unread"] = [(place, file.header[place], waiting[place]) for place in sorted(waiting)]
     context["unused"] = unread.listed(file, waiting)
     context["asked"] = answering.find_questions(rows, typed)
+    is_shown = context["show"] == "fix"
+    context["fixes"] = row_form.grid(file, address, rows, typed, unsaved) if is_shown else []
     context["own_email"] = address.email
     context["own_currency"] = CURRENCY[file.sender.country]
     context["rate_form"] = rate_form or RateForm()
@@ -234,15 +238,18 @@ def import_row(request: MemberRequest, file: uuid.UUID, row: int) -> HttpRespons
         context = {"row": found, "file": found.file, "form": form, **_fields_by_need(found, form)}
         return render(request, "importing/import_row.html", context)
     if "leave_out" in request.POST:
+        unsaved: dict[str, str] = {}
         is_done = found.finish(state=ImportRow.State.SKIPPED, problems=checking.LEFT_OUT)
     else:
-        is_done = _save(request, found, form)
+        is_done, unsaved = _save(request, found, form)
     if not is_done:
         messages.warning(
             request,
             f"Row {found.number} was changed or booked meanwhile, so it stays as it is. Look"
             " at it.",
         )
+    if unsaved:
+        return unsaved_page(request, file, {found.pk: unsaved})
     shown = request.POST.get("show") or "fix"
     return redirect(f"{reverse('check_import', args=[found.file.uuid])}?show={shown}#grid")
 
@@ -252,21 +259,23 @@ def import_row(request: MemberRequest, file: uuid.UUID, row: int) -> HttpRespons
 def save_rows(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
     """Save every row on the page whose fields were changed."""
     found, address = import_of(request, file), request.sender.pickup_address()
-    fixed = row_form.fixed_since(found, request.POST)
-    saved = (
-        row_form.save_changed(found, address, request.POST.dict(), timezone.now()) if address else 0
-    )
+    if address is None:
+        return redirect("match_columns", found.uuid)
+    posted = request.POST.dict()
+    saved, ended, unsaved = row_form.save_changed(found, address, posted, timezone.now())
     if saved:
         messages.success(request, f"{saved} row{'s are' if saved > 1 else ' is'} checked again.")
-    elif not fixed:
+    elif not (ended or unsaved):
         messages.info(request, "No field was changed, so nothing was saved.")
-    if fixed:
-        numbers = ", ".join(map(str, fixed))
+    if ended:
+        numbers = ", ".join(map(str, ended))
         messages.warning(
             request,
-            "Changed or booked since this page was shown, so nothing was saved there: row"
+            "Left out, joined or booked since this page was shown, so nothing was saved there: row"
             f" {numbers}.",
         )
+    if unsaved:
+        return unsaved_page(request, file, unsaved)
     return redirect(f"{reverse('check_import', args=[found.uuid])}?show=fix#grid")
 
 
@@ -288,9 +297,20 @@ def _fields_by_need(row: ImportRow, form: row_form.ParcelForm) -> dict[str, list
     return {"filled": filled, "others": [cell for cell in cells if cell not in filled]}
 
 
-def _save(request: MemberRequest, row: ImportRow, form: row_form.ParcelForm) -> bool:
-    """Save the row. Return False if somebody else was faster."""
-    corrected = row_form.corrections(row, form, request.POST)
+def unsaved_page(
+    request: MemberRequest, file: uuid.UUID, unsaved: row_form.Unsaved
+) -> HttpResponse:
+    """Show fields that somebody else changed, too, with what was typed."""
+    return check_page(request, import_of(request, file), BookAllForm(), status=409, unsaved=unsaved)
+
+
+def _save(
+    request: MemberRequest, row: ImportRow, form: row_form.ParcelForm
+) -> tuple[bool, dict[str, str]]:
+    """Save the row. Return False if somebody else was faster, and what wasn't saved."""
+    corrected, unsaved = row_form.corrections(row, form, request.POST)
+    if unsaved and not corrected:
+        return True, unsaved
     if "anyway" in request.POST:
         corrected |= leaving_out.accepting_correction(row)
     saved = row_form.save(
@@ -303,4 +323,4 @@ def _save(request: MemberRequest, row: ImportRow, form: row_form.ParcelForm) -> 
     checking.check_row(row.pk)
     if saved > 1:
         messages.success(request, f"Applied to {saved} rows. They are checked again.")
-    return saved > 0
+    return saved > 0, unsaved
