@@ -328,10 +328,9 @@ def _same_form(order: Order, form_hash: str) -> Order:
 def _orders_of(quote: Quote, offer: Offered, **made: Any) -> list[Order]:
     """Return an order for each parcel of the quote, at that parcel's own price."""
     parcels = ParcelDetails.from_json(quote.details).parcels()
-    offers = offer.get("parcels", [offer])
     return [
         _from_quote(quote, one, parcel=parcel, **made)
-        for parcel, one in zip(parcels, offers, strict=True)
+        for parcel, one in zip(parcels, offer.get("parcels", [offer]), strict=True)
     ]
 
 

@@ -148,8 +148,7 @@ class ParcelForm(ContentsForm):
             self.fields["parcels"] = forms.CharField(max_length=2, required=False)
         for number in self.further_numbers:
             self.fields |= measure_fields(self.weight_unit, self.size_unit, of=number)
-            name = numbered("size", number)
-            self.fields[name] = forms.CharField(max_length=36, required=False)
+            self.fields[numbered("size", number)] = forms.CharField(max_length=36, required=False)
 
     @property
     def further_numbers(self) -> range:
@@ -330,8 +329,7 @@ def _typed_measures(measures: Measures) -> dict[str, str]:
 
     A saved size's measures have more decimals than a field accepts: 9.5000.
     """
-    found = {f"weight_{measures.weight_units}": plain(measures.weight)}
-    return found | {
+    return {f"weight_{measures.weight_units}": plain(measures.weight)} | {
         f"{side}_{measures.dimension_units}": plain(getattr(measures, side)) for side in SIZES
     }
 

@@ -49,12 +49,11 @@ def checked_price(request: MemberRequest, draft: uuid.UUID) -> HttpResponse:
     is_home = receiver.country == page.details.pickup.country
     country = "" if is_home else countries.country_name(receiver.country)
     parts = (receiver.suburb.title(), receiver.state, receiver.postcode, country)
-    place = " ".join(filter(None, parts))
     context = {
         "form": form,
         "page": page,
         "draft": found,
-        "place": place,
+        "place": " ".join(filter(None, parts)),
         "others": max(shares_code, 0),
     }
     return render(request, "orders/price_check.html", context)

@@ -98,12 +98,8 @@ def parcel_facts(order: Order, role: str, now: dt.datetime, titles: Titles) -> F
         "receiver": _receiver(order, role),
         "pickup_day": None if order.first_mile == "drop-off" else order.expected_pickup(),
         "made_at": order.created_at,
-        "labels": list(order.labels.all()) if _may_print(order, role) else [],
+        "labels": list(order.labels.all()) if order.is_booked and sees_contact(role) else [],
     }
-
-
-def _may_print(order: Order, role: str) -> bool:
-    return order.is_booked and sees_contact(role)
 
 
 def _receiver(order: Order, role: str) -> Facts:

@@ -36,8 +36,7 @@ class FixCell:
     @property
     def is_filled(self) -> bool:
         """Return whether the control is required, or holds a choice."""
-        initial = self.control.form.initial.get(self.control.name)
-        return bool(self.control.field.required or initial)
+        return bool(self.control.field.required or self.control.form.initial.get(self.control.name))
 
     @property
     def may_be_street(self) -> bool:

@@ -95,11 +95,10 @@ def more(request: MemberRequest) -> HttpResponse:
 def suggest_localities(request: MemberRequest) -> HttpResponse:
     """Return places that begin with the typed text, for a combobox."""
     country = request.GET.get("country", request.sender.country).upper()
-    found = places.suggest_places(country, request.GET.get("q", ""))
     return JsonResponse(
         [
             {"suburb": place.suburb, "state": place.state, "postcode": place.postcode}
-            for place in found
+            for place in places.suggest_places(country, request.GET.get("q", ""))
         ],
         safe=False,
     )

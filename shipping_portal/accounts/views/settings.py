@@ -158,8 +158,7 @@ def _settings_panel(
             )
         messages.success(request, f"{title} saved.")
         return redirect("settings")
-    context = {"form": form, "name": name, "title": title}
-    return render_form(request, template, context)
+    return render_form(request, template, {"form": form, "name": name, "title": title})
 
 
 @audience(EVERY_MEMBER)

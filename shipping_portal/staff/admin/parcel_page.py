@@ -77,7 +77,9 @@ def context(order: Order, by: Any) -> Context:
         "receiver_country": countries.country_name(order.receiver_country),
         "lines": money_lines(order.breakdown),
         "scans": [
-            _masked(scan)
+            replace(
+                scan, words=without_emails(scan.words), description=without_emails(scan.description)
+            )
             for scan in timeline.for_parcel(getattr(order, "parcel", None), order.sender.tzinfo)
         ],
         "labels": order.labels.order_by("pk"),
@@ -94,12 +96,6 @@ def context(order: Order, by: Any) -> Context:
         "assign_form": AssignForm(initial={"operator": assigned and assigned.operator_id}),
         **noting.shown(order, by),
     }
-
-
-def _masked(scan: timeline.TimelineEntry) -> timeline.TimelineEntry:
-    return replace(
-        scan, words=without_emails(scan.words), description=without_emails(scan.description)
-    )
 
 
 def _if_seen(by: Any, model: str, rows: Any) -> Any:

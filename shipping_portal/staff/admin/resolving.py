@@ -14,13 +14,12 @@ from django.utils import timezone
 from orders.calling import waiting
 from orders.calling.contract import contract_of
 from orders.masking import revealed_body
-from orders.models import BookingAttempt, Order
+from orders.models import Order
 from orders.models.statuses import UNCLEAR_BOOKING
 from shipping_portal.accounts.adminkit.actions import AdminAction, ReasonForm
 from shipping_portal.accounts.adminkit.facts import Context
 from shipping_portal.accounts.models import Audit
 from shipping_portal.carrier import shapes
-from shipping_portal.carrier.contract import Contract
 from shipping_portal.http.forms import refusals_at
 from shipping_portal.refused import Refused
 from shipping_portal.staff.resolution import case, deciding, unowned, verifying
@@ -167,15 +166,12 @@ def reveal_page(request: HttpRequest, order: Order, context: Context) -> HttpRes
             whose: ", ".join(filter(None, person.values())) for whose, person in people.items()
         }
         shown["attempts"] = [
-            _bodies(attempt, contract) for attempt in order.attempts.order_by("-pk")
+            {
+                "generation": attempt.generation,
+                "sent_at": attempt.sent_at,
+                "request": revealed_body(attempt.body, contract),
+                "response": revealed_body(attempt.response, contract),
+            }
+            for attempt in order.attempts.order_by("-pk")
         ]
     return TemplateResponse(request, "admin/reveal.html", shown)
-
-
-def _bodies(attempt: BookingAttempt, contract: Contract) -> dict[str, Any]:
-    return {
-        "generation": attempt.generation,
-        "sent_at": attempt.sent_at,
-        "request": revealed_body(attempt.body, contract),
-        "response": revealed_body(attempt.response, contract),
-    }
