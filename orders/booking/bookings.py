@@ -35,8 +35,13 @@ from shipping_portal.jobs.registry import enqueue, job
 from shipping_portal.ops.starting import end_if_restored
 
 NOT_DUE = (
-    *(Order.SameForm, Order.SentBack, LimitReached, booking_rules.Suspended, booking_rules.Paused),
-    *(booking_rules.ServiceNotOffered, booking_rules.PickupDayPassed),
+    Order.SameForm,
+    Order.SentBack,
+    LimitReached,
+    booking_rules.Suspended,
+    booking_rules.Paused,
+    booking_rules.ServiceNotOffered,
+    booking_rules.PickupDayPassed,
 )
 
 

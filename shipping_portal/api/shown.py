@@ -37,8 +37,13 @@ PDF = {
     }
 }
 SAME = (
-    *("customer_reference", "description", "status", "eta_from", "eta_to"),
-    *("booked_at", "cancelled_at"),
+    "customer_reference",
+    "description",
+    "status",
+    "eta_from",
+    "eta_to",
+    "booked_at",
+    "cancelled_at",
 )
 
 
