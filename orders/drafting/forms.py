@@ -310,9 +310,9 @@ def initial_from(details: ParcelDetails, sender: Sender) -> dict[str, Any]:
     values |= {"customer_reference": details.customer_reference, "cover_amount": details.cover}
     values["size"] = details.size
     if measures.weight_units == weight_unit and measures.dimension_units == size_unit:
-        values |= _typed_measures(measures)
+        values |= typed_measures(measures)
         for number, box in enumerate(details.more, start=2):
-            typed = _typed_measures(box.measures) | {"size": box.size}
+            typed = typed_measures(box.measures) | {"size": box.size}
             values |= {numbered(name, number): value for name, value in typed.items()}
             values["parcels"] = str(number)
     values["contents_type"] = details.contents_type
@@ -324,7 +324,7 @@ def initial_from(details: ParcelDetails, sender: Sender) -> dict[str, Any]:
     return values
 
 
-def _typed_measures(measures: Measures) -> dict[str, str]:
+def typed_measures(measures: Measures) -> dict[str, str]:
     """Return measures as the form's values.
 
     A saved size's measures have more decimals than a field accepts: 9.5000.
