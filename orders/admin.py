@@ -27,19 +27,17 @@ from shipping_portal.refused import Refused
 
 SLOW_MILLISECONDS = 2000
 OPERATIONS = (
-    *(
-        "quote",
-        "quote_contents",
-        "prepare",
-        "book",
-        "find",
-        "view",
-        "cancel",
-        "label",
-        "track",
-        "subscribe",
-        "ping",
-    ),
+    "quote",
+    "quote_contents",
+    "prepare",
+    "book",
+    "find",
+    "view",
+    "cancel",
+    "label",
+    "track",
+    "subscribe",
+    "ping",
 )
 KEPT = (Label.State.STORED, Label.State.WITHHELD)
 
@@ -52,8 +50,20 @@ class BookingAttemptAdmin(ReadOnlyAdmin):
     list_filter = ["state"]
     search_fields = ["order__carrier_reference", "=key", "=seen_reference"]
     fields = [
-        *("order", "generation", "key", "state", "sent_at", "lease_until", "done_at", "replays"),
-        *("http_status", "error", "seen_reference", "body_sha256", "request", "answer"),
+        "order",
+        "generation",
+        "key",
+        "state",
+        "sent_at",
+        "lease_until",
+        "done_at",
+        "replays",
+        "http_status",
+        "error",
+        "seen_reference",
+        "body_sha256",
+        "request",
+        "answer",
     ]
     readonly_fields = ["key", "request", "answer"]
     related = ("order__account",)

@@ -66,11 +66,10 @@ REFERENCES = Lower(
 def unresolved() -> Q:
     """Match orders with an unknown outcome, or with a job for the carrier."""
     twice = BookingAttempt.objects.filter(duplicate_booking_at__isnull=False)
-    replaced = Replacement.objects.filter(ended_at=None)
     return (
         Q(status__in=UNRESOLVED)
         | Q(pk__in=twice.values("order"))
-        | Q(pk__in=replaced.values("order"))
+        | Q(pk__in=Replacement.objects.filter(ended_at=None).values("order"))
     )
 
 

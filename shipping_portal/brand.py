@@ -35,12 +35,11 @@ def asset_address(name: str) -> str:
 
 def style_sheet(name: str) -> str:
     """Return the style sheet at one of PATHS."""
-    made = {
+    return {
         "brand_style": _page_style,
         "brand_colours": _brand_colours,
         "receiver_style": _receiver_style,
-    }
-    return made[name]()
+    }[name]()
 
 
 def _page_style() -> str:

@@ -222,8 +222,18 @@ class WebhookDeliveryAdmin(ReadOnlyAdmin):
     search_fields = ["sha256"]
     search_help_text = "Full reference or event ID"
     fields = [
-        *("received_at", "account", "state", "reason", "polled_for", "parcel", "event"),
-        *("reference", "carrier_event_id", "scan_time", "sha256", "as_it_came"),
+        "received_at",
+        "account",
+        "state",
+        "reason",
+        "polled_for",
+        "parcel",
+        "event",
+        "reference",
+        "carrier_event_id",
+        "scan_time",
+        "sha256",
+        "as_it_came",
     ]
     readonly_fields = ["parcel", "as_it_came"]
     related = ("event__parcel", "account")

@@ -174,8 +174,7 @@ def tracking_page_link(order: Order, *, by: User, now: dt.datetime) -> str:
         )
     try:
         with waiting.at_a_page(by):
-            client = gateway.carrier_of(order, is_person=True)
-            link = client.tracking_page_link(
+            link = gateway.carrier_of(order, is_person=True).tracking_page_link(
                 order.carrier_order_id, order.carrier_reference or "", now=now
             )
     except waiting.Full as error:

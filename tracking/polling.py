@@ -172,8 +172,7 @@ def _digest(tracked: Tracked, account: CarrierAccount) -> str:
     """
     if not tracked.body or not tracked.is_whole:
         return ""
-    read_by = f"{VERSION} {contract_of(account)!r}".encode()
-    return hashlib.sha256(read_by + tracked.body).hexdigest()
+    return hashlib.sha256(f"{VERSION} {contract_of(account)!r}".encode() + tracked.body).hexdigest()
 
 
 def _ask_carrier(poll: Poll, client: Carrier) -> Tracked:
@@ -279,5 +278,4 @@ def _schedule_next(
     elif due is not None and has_reply and not is_poll_unanswered:
         poll.retry(due.at, is_optional=False)
     else:
-        wait = backoff(poll.tries + 1, first=first, cap=LONGEST_REST)
-        poll.retry(now + wait, is_optional=False)
+        poll.retry(now + backoff(poll.tries + 1, first=first, cap=LONGEST_REST), is_optional=False)

@@ -35,8 +35,13 @@ from shipping_portal.jobs.registry import enqueue, job
 from shipping_portal.ops.starting import end_if_restored
 
 NOT_DUE = (
-    *(Order.SameForm, Order.SentBack, LimitReached, booking_rules.Suspended, booking_rules.Paused),
-    *(booking_rules.ServiceNotOffered, booking_rules.PickupDayPassed),
+    Order.SameForm,
+    Order.SentBack,
+    LimitReached,
+    booking_rules.Suspended,
+    booking_rules.Paused,
+    booking_rules.ServiceNotOffered,
+    booking_rules.PickupDayPassed,
 )
 
 
@@ -328,10 +333,9 @@ def _same_form(order: Order, form_hash: str) -> Order:
 def _orders_of(quote: Quote, offer: Offered, **made: Any) -> list[Order]:
     """Return an order for each parcel of the quote, at that parcel's own price."""
     parcels = ParcelDetails.from_json(quote.details).parcels()
-    offers = offer.get("parcels", [offer])
     return [
         _from_quote(quote, one, parcel=parcel, **made)
-        for parcel, one in zip(parcels, offers, strict=True)
+        for parcel, one in zip(parcels, offer.get("parcels", [offer]), strict=True)
     ]
 
 

@@ -395,8 +395,7 @@ def take_quote(sender: Sender, now: dt.datetime) -> bool:
     began = Case(
         When(same, then=F("minute_began_at")), default=Value(now), output_field=DateTimeField()
     )
-    fits = Q(LessThanOrEqual(count, F("quotes_a_minute")))
-    rows = Sender.objects.filter(fits, pk=sender.pk)
+    rows = Sender.objects.filter(Q(LessThanOrEqual(count, F("quotes_a_minute"))), pk=sender.pk)
     return bool(rows.update(minute_began_at=began, quotes_this_minute=count))
 
 

@@ -13,7 +13,9 @@ from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.messages import Party
 
 
-def settings_of(account: CarrierAccount) -> carrier_settings.CarrierSettings | None:
+def settings_of(
+    account: CarrierAccount | carrier_settings.CarrierSettings,
+) -> carrier_settings.CarrierSettings | None:
     """Return the account's settings, or None once the environment no longer has them."""
     return next(
         (

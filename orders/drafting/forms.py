@@ -148,8 +148,7 @@ class ParcelForm(ContentsForm):
             self.fields["parcels"] = forms.CharField(max_length=2, required=False)
         for number in self.further_numbers:
             self.fields |= measure_fields(self.weight_unit, self.size_unit, of=number)
-            name = numbered("size", number)
-            self.fields[name] = forms.CharField(max_length=36, required=False)
+            self.fields[numbered("size", number)] = forms.CharField(max_length=36, required=False)
 
     @property
     def further_numbers(self) -> range:
@@ -311,9 +310,9 @@ def initial_from(details: ParcelDetails, sender: Sender) -> dict[str, Any]:
     values |= {"customer_reference": details.customer_reference, "cover_amount": details.cover}
     values["size"] = details.size
     if measures.weight_units == weight_unit and measures.dimension_units == size_unit:
-        values |= _typed_measures(measures)
+        values |= typed_measures(measures)
         for number, box in enumerate(details.more, start=2):
-            typed = _typed_measures(box.measures) | {"size": box.size}
+            typed = typed_measures(box.measures) | {"size": box.size}
             values |= {numbered(name, number): value for name, value in typed.items()}
             values["parcels"] = str(number)
     values["contents_type"] = details.contents_type
@@ -325,13 +324,12 @@ def initial_from(details: ParcelDetails, sender: Sender) -> dict[str, Any]:
     return values
 
 
-def _typed_measures(measures: Measures) -> dict[str, str]:
+def typed_measures(measures: Measures) -> dict[str, str]:
     """Return measures as the form's values.
 
     A saved size's measures have more decimals than a field accepts: 9.5000.
     """
-    found = {f"weight_{measures.weight_units}": plain(measures.weight)}
-    return found | {
+    return {f"weight_{measures.weight_units}": plain(measures.weight)} | {
         f"{side}_{measures.dimension_units}": plain(getattr(measures, side)) for side in SIZES
     }
 

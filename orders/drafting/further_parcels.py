@@ -30,9 +30,8 @@ def remove_parcel(values: Values, names: Iterable[str], parcel: int) -> dict[str
     last = count_in(values)
     if not 2 <= parcel <= last:
         return {}
-    moved = {
+    return {
         numbered(name, number): values.get(numbered(name, number + 1), "")
         for number in range(parcel, last)
         for name in names
-    }
-    return moved | {"parcels": str(last - 1)}
+    } | {"parcels": str(last - 1)}

@@ -393,11 +393,10 @@ class ReceiverForm(addresses.OnceOnly):
         longer = ", ".join(filter(None, (text, f"{EXTENSION} {self.extension}")))
         if may_take and len(longer) <= current_contract().longest_instructions:
             return longer
-        left_out = (
+        self.left_out["receiver_phone"] = (
             f"Extension {self.extension} of the phone is left out: the delivery instructions don't"
             " take it."
         )
-        self.left_out["receiver_phone"] = left_out
         return text
 
     @property

@@ -40,8 +40,7 @@ def add_station(name: str, *, member: Membership, now: dt.datetime) -> tuple[Pri
     token, text = make_token(
         f"Print station {name}", ["print"], days=DAYS[-1], by=member.user, now=now, member=member
     )
-    made = PrintStation.objects.create(sender=member.sender, token=token, name=name)
-    return made, text
+    return PrintStation.objects.create(sender=member.sender, token=token, name=name), text
 
 
 @transaction.atomic
@@ -130,8 +129,7 @@ def _lock_orders(keys: list[int]) -> dict[int, dt.datetime | None]:
     Return when each was printed: a press may have waited for the report of the job before.
     """
     orders = Order.objects.filter(pk__in=keys).order_by("pk")
-    locked = orders.select_for_update(of=("self",), no_key=True)
-    return dict(locked.values_list("pk", "printed_at"))
+    return dict(orders.select_for_update(of=("self",), no_key=True).values_list("pk", "printed_at"))
 
 
 def failed_jobs(orders: Iterable[Any]) -> dict[int, PrintJob]:
@@ -149,8 +147,7 @@ def _ended_stations(sender: int, now: dt.datetime) -> QuerySet[PrintStation]:
 
 def withdraw_waiting(station: PrintStation, *, now: dt.datetime) -> int:
     """Withdraw what the station hasn't taken yet; return how many."""
-    waiting = station.jobs.filter(state=State.WAITING)
-    return waiting.update(state=State.WITHDRAWN, ended_at=now)
+    return station.jobs.filter(state=State.WAITING).update(state=State.WITHDRAWN, ended_at=now)
 
 
 # -- What a station does -------------------------------------------------------------------------

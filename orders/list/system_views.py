@@ -108,10 +108,6 @@ def _missed_pickups(scope: SenderScope) -> Q:
     return Q(pk__in=[order.pk for order in scope.missed])
 
 
-def _waiting_orders(scope: SenderScope) -> Q:
-    return GROUPS["waiting"][1]
-
-
 # The first ten are above the list; "See all" on Today leads to the rest.
 VIEWS: dict[str, View] = {
     "all": View("All", _by_condition(Q()), "Parcels appear here once somebody books one."),
@@ -127,7 +123,7 @@ VIEWS: dict[str, View] = {
     ),
     "waiting-for-pickup": View(
         "Waiting for pickup",
-        _waiting_orders,
+        _by_condition(GROUPS["waiting"][1]),
         "Booked parcels wait here until the driver scans them.",
     ),
     "on-the-way": View(

@@ -156,10 +156,6 @@ class CarrierAccount(models.Model):
         """
         if not (self.failures or self.stopped_at or self.resting_until):
             return
-        ended = Case(
-            When(stopped_at__isnull=False, paused_at=None, then=Value(at)),
-            default=F("pause_ends_at"),
-        )
         CarrierAccount.objects.filter(
             Q(failures__gt=0) | Q(stopped_at__isnull=False) | Q(resting_until__isnull=False),
             pk=self.pk,
@@ -169,7 +165,10 @@ class CarrierAccount(models.Model):
             stopped_at=None,
             stopped_reason="",
             probe_due_at=None,
-            pause_ends_at=ended,
+            pause_ends_at=Case(
+                When(stopped_at__isnull=False, paused_at=None, then=Value(at)),
+                default=F("pause_ends_at"),
+            ),
         )
 
     def note_failure(self, at: dt.datetime) -> None:

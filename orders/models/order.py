@@ -63,8 +63,15 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, WideJob):
     Progress = Progress
     FENCE = ("status",)
     PICKED_UP_BY = (  # what decides whether a driver missed a pickup
-        *("status", "progress", "progress_at", "first_mile", "booked_at", "pickup"),
-        *("carrier_pickup_date", "pickup_date", "quoted_pickup_date"),
+        "status",
+        "progress",
+        "progress_at",
+        "first_mile",
+        "booked_at",
+        "pickup",
+        "carrier_pickup_date",
+        "pickup_date",
+        "quoted_pickup_date",
     )
 
     class WrongStatus(Exception):

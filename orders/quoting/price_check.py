@@ -7,12 +7,12 @@ from django.core.exceptions import ValidationError
 
 from orders.calling.contract import contracts_for_new_orders, current_contract
 from orders.drafting.contents_form import PARTS
-from orders.drafting.forms import SIZES, ParcelForm
+from orders.drafting.forms import ParcelForm, typed_measures
 from orders.drafting.parcel_details import ParcelDetails
 from orders.drafting.receiver_form import line
 from shipping_portal.accounts.address import places
 from shipping_portal.accounts.address.countries import STATES, WITHOUT_POSTCODES
-from shipping_portal.accounts.formatting import local_word, plain
+from shipping_portal.accounts.formatting import local_word
 from shipping_portal.accounts.models import Locality
 from shipping_portal.carrier.messages import Measures, Party
 
@@ -121,10 +121,4 @@ def shown(details: ParcelDetails) -> dict[str, Any]:
         for item in details.contents
         for name, part in zip(CONTENTS, PARTS, strict=True)
     }
-    measures = details.measures
-    sides = {f"{side}_{measures.dimension_units}": plain(getattr(measures, side)) for side in SIZES}
-    return (
-        where
-        if details.size
-        else {**where, **sides, f"weight_{measures.weight_units}": plain(measures.weight)}
-    )
+    return where if details.size else where | typed_measures(details.measures)

@@ -254,11 +254,10 @@ def _of_cancelled(order: Order) -> str:
 
 def _of_asked(order: Order) -> str:
     attempt = order.cancels.filter(state__in=CancelAttempt.LIVE).order_by("pk").last()
-    words = REFUND_ASKED.format(
+    return REFUND_ASKED.format(
         asked=local_date(attempt.asked_at, order.sender) if attempt else "an earlier day",
         total=money(order.total, order.currency),
-    )
-    return words + (BOTH_CHARGED if hasattr(order, "replaced_by") else "")
+    ) + (BOTH_CHARGED if hasattr(order, "replaced_by") else "")
 
 
 def _of_booked(order: Order, now: dt.datetime, *, can_cancel: bool) -> str:

@@ -98,8 +98,7 @@ def _form_page(request: MemberRequest, receiver: Receiver | None) -> HttpRespons
         messages.success(request, f"Saved {form.known.name}.")
         show_remarks(request, form)
         return redirect("addresses")
-    context = {"form": form, "receiver": receiver}
-    return render_form(request, "orders/address.html", context)
+    return render_form(request, "orders/address.html", {"form": form, "receiver": receiver})
 
 
 class AddressForm(ReceiverForm):

@@ -181,8 +181,7 @@ def _returns_of(order: Order) -> list[Order]:
 
 def _ready_label(order: Order) -> Label | None:
     """Return the label to frame and print, or None while this account's dispatch is stopped."""
-    label = label_of(order)
-    return None if order.is_stopped(order.sender) else label
+    return None if order.is_stopped(order.sender) else label_of(order)
 
 
 def _shown_labels(order: Order) -> list[Label]:
@@ -219,15 +218,14 @@ def booking_progress(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     if request.GET.get("seen") == state:
         return HttpResponse(status=204)
     template = "orders/_booking.html" if "seen" in request.GET else "orders/booking.html"
-    pickup_has_come = places.is_day_reached(
-        found.pickup_date, found.details().pickup, timezone.now()
-    )
     context = {
         "order": found,
         "state": state,
         "pace": pace,
         "pause": pause,
-        "pickup_has_come": pickup_has_come,
+        "pickup_has_come": places.is_day_reached(
+            found.pickup_date, found.details().pickup, timezone.now()
+        ),
         "together": consignments.parcels_of_booking(found),
     }
     return render(request, template, context | {"milliseconds": POLL_MILLISECONDS.get(pace)})

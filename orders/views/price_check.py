@@ -16,7 +16,7 @@ from orders.views.new_parcel import may_begin
 from orders.views.responses import begin_draft, get_draft, take_prices
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience, require_get_or_post
 from shipping_portal.accounts.address import countries, places
-from shipping_portal.http.forms import render_form
+from shipping_portal.http.forms import posted, render_form
 
 
 @audience(BOOKERS)
@@ -25,7 +25,7 @@ from shipping_portal.http.forms import render_form
 def check_price(request: MemberRequest) -> HttpResponse:
     """Ask where it goes and how big it is; posting makes a draft and leads on to the prices."""
     first = {"size": str(request.sender.default_size.uuid)} if request.sender.default_size else {}
-    form = _form(request, data=request.POST if request.method == "POST" else None, initial=first)
+    form = _form(request, data=posted(request), initial=first)
     if form.is_valid():
         draft = begin_draft(request, form.details(), source=Draft.Source.PRICE_CHECK)
         if take_prices(request, draft, form):
@@ -49,12 +49,11 @@ def checked_price(request: MemberRequest, draft: uuid.UUID) -> HttpResponse:
     is_home = receiver.country == page.details.pickup.country
     country = "" if is_home else countries.country_name(receiver.country)
     parts = (receiver.suburb.title(), receiver.state, receiver.postcode, country)
-    place = " ".join(filter(None, parts))
     context = {
         "form": form,
         "page": page,
         "draft": found,
-        "place": place,
+        "place": " ".join(filter(None, parts)),
         "others": max(shares_code, 0),
     }
     return render(request, "orders/price_check.html", context)

@@ -197,7 +197,6 @@ def _quotes_page(
 
 
 def _booked_already(request: MemberRequest, token: uuid.UUID) -> HttpResponse:
-    order = get_object_or_404(Order.objects.for_user(request.user), form_token=token)
     return refused_page(
         request,
         title="This parcel is booked already",
@@ -205,5 +204,5 @@ def _booked_already(request: MemberRequest, token: uuid.UUID) -> HttpResponse:
             "You booked it from this page with another service or pickup day. Nothing new was"
             " booked."
         ),
-        order=order,
+        order=get_object_or_404(Order.objects.for_user(request.user), form_token=token),
     )

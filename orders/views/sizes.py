@@ -128,5 +128,4 @@ def _form_page(request: MemberRequest, form: SizeForm) -> HttpResponse:
     if form.is_valid() and form.save():
         messages.success(request, f"Saved {form.size.name}.")
         return redirect("sizes")
-    context = {"form": form, "size": form.size}
-    return render_form(request, "orders/size.html", context)
+    return render_form(request, "orders/size.html", {"form": form, "size": form.size})

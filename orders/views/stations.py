@@ -181,8 +181,7 @@ def _printable(request: MemberRequest) -> Any:
 
 def parcel_to_reprint(request: MemberRequest) -> Order | None:
     """Return the scanned parcel whose label may be on paper, to ask whether to print it again."""
-    wanted = read_uuids([request.GET.get("again", "")])
-    found = _printable(request).filter(uuid__in=wanted).first()
+    found = _printable(request).filter(uuid__in=read_uuids([request.GET.get("again", "")])).first()
     return found if found and (found.printed_at or stations.failed_jobs([found])) else None
 
 

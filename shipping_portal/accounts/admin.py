@@ -149,8 +149,16 @@ class UserAdmin(ActionsAdmin):
     ]
     search_fields = ["email", "name", "membership__sender__name"]
     fields = [
-        *("email", "name", "sender", "role", "is_staff", "in_groups", "is_active", "second_factor"),
-        *("last_login", "date_joined"),
+        "email",
+        "name",
+        "sender",
+        "role",
+        "is_staff",
+        "in_groups",
+        "is_active",
+        "second_factor",
+        "last_login",
+        "date_joined",
     ]
     readonly_fields = ["sender", "role", "in_groups", "second_factor"]
 
@@ -213,8 +221,16 @@ class ApiTokenAdmin(ActionsAdmin):
     list_select_related = ["user", "sender"]
     search_fields = ["name", "start", "user__email", "sender__name"]
     fields = [
-        *("name", "start", "user", "sender", "may", "made_by", "made_at", "ends_at"),
-        *("used_at", "revoked_at"),
+        "name",
+        "start",
+        "user",
+        "sender",
+        "may",
+        "made_by",
+        "made_at",
+        "ends_at",
+        "used_at",
+        "revoked_at",
     ]
     readonly_fields = ["may"]
     may = column("may", lambda token: ", ".join(token.scopes))
@@ -250,8 +266,18 @@ class WebhookEndpointAdmin(ActionsAdmin):
     list_select_related = ["sender"]
     search_fields = ["sender__name"]
     fields = [
-        *("sender", "url", "wants", "made_by", "made_at", "paused_at", "off_why"),
-        *("failing_since", "failures", "held_until", "old_secret_ends_at", "waiting"),
+        "sender",
+        "url",
+        "wants",
+        "made_by",
+        "made_at",
+        "paused_at",
+        "off_why",
+        "failing_since",
+        "failures",
+        "held_until",
+        "old_secret_ends_at",
+        "waiting",
     ]
     readonly_fields = ["wants", "waiting"]
 

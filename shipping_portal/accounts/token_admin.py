@@ -18,8 +18,7 @@ def new_token_page(request: Any, context: Context) -> HttpResponse:
     if form.is_valid():
         _, text = api_tokens.make_token(**form.cleaned_data, by=request.user, now=timezone.now())
         return show_once(request, text, request.path)
-    token = take_secret(request)
-    shown = {**context, "title": "New partner token", "form": form, "token": token}
+    shown = {**context, "title": "New partner token", "form": form, "token": take_secret(request)}
     return TemplateResponse(
         request, "admin/new_token.html", shown, status=422 if form.errors else 200
     )

@@ -157,10 +157,9 @@ def list_parcels(request: MemberRequest, query: Query[schemas.ParcelsQuery]) -> 
 def orders_shown(request: MemberRequest) -> QuerySet[Order]:
     """Return the account's parcels with what the API shows of each."""
     mine = Order.objects.for_user(request.user).prefetch_related("labels")
-    shown_with = mine.select_related(
+    return mine.select_related(
         "account", "replaces", "replaced_by", "returns", "parcel__account"
-    )
-    return shown_with.defer(*NOT_OF_KIN)
+    ).defer(*NOT_OF_KIN)
 
 
 def _parcel_of(request: MemberRequest, key: uuid.UUID) -> Order:
@@ -325,8 +324,7 @@ def get_label(
     if not found.is_ready:
         fetching.want_spare(order, now)
         late = found.state == Label.State.PENDING
-        text = NO_LABEL[found.state]
-        raise ApiProblem("label-late", text, headers=LOOK_AGAIN if late else None)
+        raise ApiProblem("label-late", NO_LABEL[found.state], headers=LOOK_AGAIN if late else None)
     if found.is_worthless and not worthless:
         raise ApiProblem("worthless", WORTHLESS)
     return shown.label_file(found, label_bytes(found, request, now))

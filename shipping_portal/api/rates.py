@@ -42,20 +42,18 @@ def quote_headers(sender: Sender, now: dt.datetime) -> dict[str, str]:
     sender.refresh_from_db(fields=["minute_began_at", "quotes_this_minute", "quotes_a_minute"])
     is_this = sender.minute_began_at and now - sender.minute_began_at < limits.MINUTE
     used = sender.quotes_this_minute if is_this else 0
-    left = _seconds_of_minute(sender, now)
-    return _headers("quotes", sender.quotes_a_minute, 60, used, left)
+    return _headers("quotes", sender.quotes_a_minute, 60, used, _seconds_of_minute(sender, now))
 
 
 def booking_headers(sender: Sender, now: dt.datetime) -> dict[str, str]:
     """Return how many more parcels may be booked today, in the sender's zone."""
     sender.refresh_from_db(fields=["counted_on", "booked_today"])
     own, most = sender.own_bookings_a_day, sender.bookings_a_day
-    used = limits.count_used(sender, now)["booked_today"]
     return _headers(
         "bookings",
         most if own is None else min(own, most),
         DAY_SECONDS,
-        used,
+        limits.count_used(sender, now)["booked_today"],
         _seconds_of_day(sender, now),
     )
 

@@ -97,8 +97,16 @@ LabelState: Any = Literal[tuple(Label.State.values)]
 ImportState: Any = Literal[tuple(Import.State.values)]
 RowState: Any = Literal[("", *ImportRow.State.values)]
 COUNTS = (
-    *("rows", "unchecked", "ready", "warnings", "fix", "waiting", "booked", "unclear"),
-    *("needs_yes", "failed"),
+    "rows",
+    "unchecked",
+    "ready",
+    "warnings",
+    "fix",
+    "waiting",
+    "booked",
+    "unclear",
+    "needs_yes",
+    "failed",
 )
 
 

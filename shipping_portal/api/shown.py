@@ -37,8 +37,13 @@ PDF = {
     }
 }
 SAME = (
-    *("customer_reference", "description", "status", "eta_from", "eta_to"),
-    *("booked_at", "cancelled_at"),
+    "customer_reference",
+    "description",
+    "status",
+    "eta_from",
+    "eta_to",
+    "booked_at",
+    "cancelled_at",
 )
 
 
@@ -101,13 +106,10 @@ def parcel_facts(order: Order, role: str, now: dt.datetime, titles: Titles) -> F
         "labels": [
             label
             for label in order.labels.all()
-            if _may_print(order, role) and label.purged_at is None  # else it is no longer kept
+            # A purged one is no longer kept.
+            if order.is_booked and sees_contact(role) and label.purged_at is None
         ],
     }
-
-
-def _may_print(order: Order, role: str) -> bool:
-    return order.is_booked and sees_contact(role)
 
 
 def _receiver(order: Order, role: str) -> Facts:

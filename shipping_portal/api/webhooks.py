@@ -67,8 +67,7 @@ def add_webhooks(schema: dict[str, Any]) -> None:
     """Add the events to a schema of OpenAPI 3.1."""
     models: list[Any] = [(ParcelEvent, "serialization"), (ChargeEvent, "serialization")]
     _, found = models_json_schema(models, ref_template=REF_TEMPLATE)
-    known = schema["components"]["schemas"]
-    schema["components"]["schemas"] = {**found["$defs"], **known}
+    schema["components"]["schemas"] = {**found["$defs"], **schema["components"]["schemas"]}
     schema["webhooks"] = {kind.value: {"post": _operation(kind)} for kind in WebhookKind}
 
 

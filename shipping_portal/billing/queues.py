@@ -163,14 +163,13 @@ def other_queues() -> list[OneRule]:
     weeks = reconciling.reported_weeks()  # used by two rules
     rules = RULES | {name: partial(rule, weeks=weeks) for name, rule in AFTER_REPORTS.items()}
     rows = Order.objects.all()
-    orders = [
-        OneRule(rows, name, wait, "?needs={}", partial(_listed_keys, rules[name]))
-        for name, wait in ORDERS.items()
-    ]
     return [
         *one_rule_queues(ChargeWord.objects.all(), WORDS, query="?decided={}"),
         *one_rule_queues(Charge.objects.all(), CHARGES, query="?owner={}"),
         *one_rule_queues(Charge.objects.all(), ON_HOLD, query="?hold={}"),
-        *orders,
+        *[
+            OneRule(rows, name, wait, "?needs={}", partial(_listed_keys, rules[name]))
+            for name, wait in ORDERS.items()
+        ],
         *one_rule_queues(Dispute.objects.all(), DISPUTES, query="?state__exact={}"),
     ]

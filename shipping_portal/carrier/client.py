@@ -163,10 +163,9 @@ class Carrier:
         After `not_after` (monotonic seconds) nothing is sent: NotSent. Anything but a clear
         acceptance or rejection of our own order raises OutcomeUnknown, and must not be sent again.
         """
-        expected = writing.order_key_of(body, self.contract)
         return self._ask(
             "book",
-            partial(reading.read_booked, order_key=expected),
+            partial(reading.read_booked, order_key=writing.order_key_of(body, self.contract)),
             body=body,
             key=key,
             not_after=not_after,
@@ -174,16 +173,14 @@ class Carrier:
 
     def view(self, order_id: str) -> Booked:
         """Return the order's current state, cancelled or not."""
-        read = partial(reading.read_viewed, order_id=order_id)
-        return self._ask("view", read, order_id=order_id)
+        return self._ask("view", partial(reading.read_viewed, order_id=order_id), order_id=order_id)
 
     def view_pending(self, order_id: str) -> Booked:
         """Return an order that the carrier hadn't decided on, once it has booked it.
 
         Raises as `book` does.
         """
-        read = partial(reading.read_booked, order_id=order_id)
-        return self._ask("view", read, order_id=order_id)
+        return self._ask("view", partial(reading.read_booked, order_id=order_id), order_id=order_id)
 
     def cancel(self, order_id: str, *, not_after: float | None = None) -> Cancelled:
         """Cancel an order (§4). Rejected has the carrier's words if it refuses.

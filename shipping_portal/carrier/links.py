@@ -58,8 +58,7 @@ def link_in(
     reply: Reply, contract: Contract, *, base: Origin, order_id: str, reference: str
 ) -> str:
     """Return a fresh reply's link for this very order. Raises Rejected if missing or unsafe."""
-    viewed = read_viewed(reply, contract, order_id=order_id)
-    if viewed.reference.upper() != reference.upper():
+    if read_viewed(reply, contract, order_id=order_id).reference.upper() != reference.upper():
         raise unknown_outcome(reply, contract, "the reply is about another parcel", conflict=True)
     url = value_at(reply.document, contract.link_field)
     if not url:

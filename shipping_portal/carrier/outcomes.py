@@ -146,19 +146,22 @@ OURS = (
 IN_QUERIES = (*(f"{side}_{part}" for side in SIDES for part in QUERIED), *MEASURES)
 ITEM = ("description", "value", "quantity", "origin", "hs_code")
 GENERAL = {
-    *(
-        "",
-        "address",
-        "base",
-        "description",
-        "detail",
-        "error",
-        "errors",
-        "general",
-        "message",
-        "messages",
-    ),
-    *("non_field_errors", "order", "order_id", "reason", "status", "title"),
+    "",
+    "address",
+    "base",
+    "description",
+    "detail",
+    "error",
+    "errors",
+    "general",
+    "message",
+    "messages",
+    "non_field_errors",
+    "order",
+    "order_id",
+    "reason",
+    "status",
+    "title",
 }
 # keys of a message that is an object itself
 ABOUT, WORDS = (("field", "path", "param"), ("message", "detail", "msg"))

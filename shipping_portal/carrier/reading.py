@@ -187,8 +187,7 @@ def read_booked(
         raise _conflicting_booking(reply, contract, booked, "the reply is about another order")
     if read_cancel_state(booked.state, contract) in ("cancelled", "asked"):
         raise _conflicting_booking(reply, contract, booked, "the order came back cancelled")
-    echo = value_at(reply.document, contract.order_key)
-    if order_key and echo not in (None, "", order_key):
+    if order_key and value_at(reply.document, contract.order_key) not in (None, "", order_key):
         raise _conflicting_booking(
             reply, contract, booked, "the reply is about another order of ours"
         )

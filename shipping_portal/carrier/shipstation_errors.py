@@ -45,8 +45,7 @@ def _read_error(reply: Reply, document: Any, contract: Contract) -> CarrierError
         return unknown_outcome(reply, contract, "it may have been done before")
     if not found:  # such as a gateway's own reply
         return error
-    text = "; ".join(found.get("", []))
-    return Rejected(reply.status, next(iter(codes), ""), text, found, body)
+    return Rejected(reply.status, next(iter(codes), ""), "; ".join(found.get("", [])), found, body)
 
 
 read_document = partial(read_successful, read_error=_read_error)

@@ -47,8 +47,7 @@ def read_history(reply: Reply, contract: Contract, *, reference: str) -> Tracked
     events = [_as_event(row, reference) if isinstance(row, dict) else row for row in rows]
     events += _delivery_in(document, contract, reference)
     state = read_text(document.get("status_code"), 100)
-    body = json.dumps({"tracking_events": events, "state": state}).encode()
-    one = replace(reply, body=body)
+    one = replace(reply, body=json.dumps({"tracking_events": events, "state": state}).encode())
     tracked = reading.read_tracked(one, contract, reference=reference, must_list=True)
     scans = tuple(
         replace(scan, reference=reference, event_id=scan.raw["id"]) for scan in tracked.scans

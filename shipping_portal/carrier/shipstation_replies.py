@@ -39,8 +39,7 @@ MOST_SENTENCES = 5
 
 
 def read_estimates(reply: Reply, contract: Contract, *, today: date) -> Quoted:
-    rows = read_document(reply, contract, list)
-    return _read_rates(reply, contract, today, rows, ())
+    return _read_rates(reply, contract, today, read_document(reply, contract, list), ())
 
 
 def _read_rates(
@@ -121,12 +120,10 @@ def read_prepared(reply: Reply, contract: Contract, *, code: str, external_id: s
         read_rows(answer, "rates") + read_rows(answer, "invalid_rates"),
         read_rows(answer, "errors"),
     )
-    rates = _read_rates(reply, contract, datetime.now(UTC).date(), rows, errors)
-    for product in rates.products:
+    for product in _read_rates(reply, contract, datetime.now(UTC).date(), rows, errors).products:
         rate_id = match_text(ORDER_ID, product.raw["rate_id"])
         if product.code == code and rate_id:
-            body = shipstation_writing.purchase_body(rate_id, external_id)
-            return Prepared(body, product.price)
+            return Prepared(shipstation_writing.purchase_body(rate_id, external_id), product.price)
     text = "is not offered for this parcel any more"
     raise Rejected(0, "no_rate", text, {"product_code": [text]})
 

@@ -223,10 +223,8 @@ class _WrittenSelect:
         with planned_cursor(self._database) as cursor:
             cursor.execute(self._sql, _filled(self._parameters, values, self._database))
             found = cursor.fetchall()
-        return [self._as_model(row) for row in self._converted(found)]
-
-    def _converted(self, rows: list[Any]) -> Any:
-        return self._compiler.apply_converters(rows, self._converters)
+        converted = self._compiler.apply_converters(found, self._converters)
+        return [self._as_model(row) for row in converted]
 
     def _as_model(self, row: Any) -> Any:
         made = self._model.from_db(self._database.alias, self._names, row[self._own])

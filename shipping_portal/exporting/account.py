@@ -63,8 +63,7 @@ def _add_parcels(archive: Archive, lease: Lease, total: int, *, at: dt.datetime)
     parcels = archive.sheet([*heads, "Quoted", "Quoted price", "Inside", *_SHA256])
     scans = archive.sheet(SCAN_HEADS)
     notes = archive.sheet(("Reference", "Your order number", "To", "Note"))
-    found = sender.orders.prefetch_related("made_by", "size", "labels")
-    for batch in in_batches(found, lease):
+    for batch in in_batches(sender.orders.prefetch_related("made_by", "size", "labels"), lease):
         for order in batch:
             order.sender = sender
             packed += 1
@@ -73,7 +72,11 @@ def _add_parcels(archive: Archive, lease: Lease, total: int, *, at: dt.datetime)
         scans.add_all(
             row.values() for row in rows.scan_rows([order.pk for order in batch], sender.tzinfo)
         )
-        notes.add_all(_note_row(order) for order in batch if order.note)
+        notes.add_all(
+            (order.carrier_reference, order.customer_reference, order.receiver_name, order.note)
+            for order in batch
+            if order.note
+        )
         lease.renew(done=packed)
     for path, sheet in (("parcels.csv", parcels), ("scans.csv", scans), ("notes.csv", notes)):
         archive.add_sheet(path, sheet)
@@ -87,10 +90,6 @@ def _extra_columns(order: Order) -> list[object]:
     sha256 = {label.size: label.sha256 for label in order.labels.all()}
     checksums = [sha256.get(size, "") for size in FOLDERS]
     return [rows.utc_time(order.quoted_at), order.price, order.description, *checksums]
-
-
-def _note_row(order: Order) -> tuple[object, ...]:
-    return order.carrier_reference, order.customer_reference, order.receiver_name, order.note
 
 
 def _add_labels(archive: Archive, order: Order, number: int, total: int) -> None:
@@ -213,10 +212,9 @@ def _address_row(day: Callable[[dt.datetime | None], str]) -> Callable[[Any], It
     def row(address: Any) -> list[object]:
         saved = getattr(address, "is_saved", None)
         kind = "Pickup" if saved is None else "Receiver, saved" if saved else "Receiver, remembered"
-        values = [getattr(address, name) for name in _ADDRESS.values()]
         return [
             kind,
-            *values,
+            *[getattr(address, name) for name in _ADDRESS.values()],
             getattr(address, "group", ""),
             day(getattr(address, "used_at", None)),
         ]

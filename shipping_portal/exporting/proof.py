@@ -85,13 +85,9 @@ def _add_labels(archive: Archive, found: Proof) -> None:
     order = found.order
     ready = [label for label in found.labels if label.is_printable and order.is_booked]
     for label in ready:
-        archive.add_label(label, order, label_name(order))
+        archive.add_label(label, order, f"{order.carrier_reference}.pdf")
     if not ready:
         archive.labels.missing.append(f"{order}: {why_none(order)}")
-
-
-def label_name(order: Order) -> str:
-    return f"{order.carrier_reference}.pdf"
 
 
 def as_json(found: Proof) -> Facts:

@@ -13,12 +13,13 @@ import structlog
 from django.conf import settings
 from django.contrib.sessions.exceptions import SessionInterrupted
 from django.core.exceptions import RequestDataTooBig
-from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_POST
 
 from shipping_portal.accounts.access import FromElsewhere, public
 from shipping_portal.accounts.login import security_events
@@ -121,10 +122,9 @@ allowance = Allowance(REPORTS_A_MINUTE)
 
 @public
 @csrf_exempt
+@require_POST
 def csp_report(request: HttpRequest) -> HttpResponse:
     """Log a page's policy violation, up to a limit per minute; always answer 204."""
-    if request.method != "POST":
-        return HttpResponseNotAllowed(["POST"])
     if allowance.is_left() and (report := _read_violation(request)):
         logger.warning("csp_report", **report)
     return HttpResponse(status=204)

@@ -5,10 +5,15 @@ from contextlib import contextmanager
 from typing import Any
 
 from django.forms import BaseForm
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 
 from shipping_portal.refused import Refused
+
+
+def posted(request: HttpRequest) -> QueryDict | None:
+    """Return what was posted, even if it is nothing: an unticked box sends nothing."""
+    return request.POST if request.method == "POST" else None
 
 
 def render_form(request: HttpRequest, template: str, context: dict[str, Any]) -> HttpResponse:

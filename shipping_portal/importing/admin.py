@@ -80,17 +80,16 @@ class ImportAdmin(ActionsAdmin):
     list_select_related = ["sender", "made_by"]
     search_fields = ["sender__name", "file_name"]
     fields = [
-        *(
-            "file_name",
-            "sender",
-            "made_by",
-            "created_at",
-            "how_far",
-            "counts",
-            "begun_at",
-            "finished_at",
-        ),
-        *("hold", "read_as"),
+        "file_name",
+        "sender",
+        "made_by",
+        "created_at",
+        "how_far",
+        "counts",
+        "begun_at",
+        "finished_at",
+        "hold",
+        "read_as",
     ]
     readonly_fields = ["how_far", "counts", "read_as"]
 

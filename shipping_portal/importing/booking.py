@@ -164,8 +164,7 @@ def book_next_day(file: Import, *, by: User, now: dt.datetime) -> int:
         raise paused
     failed = stopped.filter(order=None, quote__isnull=False).order_by()
     with transaction.atomic():
-        rows = ImportRow.objects.filter(pk__in=failed.values("pk"))
-        due = rows.update(
+        due = ImportRow.objects.filter(pk__in=failed.values("pk")).update(
             state=State.DUE,
             due_at=now,
             pickup_date=None,

@@ -94,8 +94,7 @@ def _read_whole_address(line: CellsOfRow) -> None:
     """Read the parts of an address in one cell, if they have no separate columns."""
     if text := line.values.pop(ADDRESS, ""):
         typed = line.row.cells[line.file.columns[ADDRESS]]
-        parts = split_address(text, typed, line.file.sender.country)
-        line.values.update(parts | line.values)
+        line.values.update(split_address(text, typed, line.file.sender.country) | line.values)
 
 
 def _read_weight(line: CellsOfRow) -> None:
@@ -111,8 +110,7 @@ def _read_three_sides(line: CellsOfRow) -> None:
     """Read three sides in one cell, if no side has its own column."""
     text = line.values.pop(DIMENSIONS, "")
     if text and line.values.keys().isdisjoint(SIZES):
-        unit = units.of_cell(DIMENSIONS, line.row, line.file)
-        line.values.update(units.sides(text, unit))
+        line.values.update(units.sides(text, units.of_cell(DIMENSIONS, line.row, line.file)))
 
 
 def _read_receiver(line: CellsOfRow) -> None:

@@ -51,10 +51,9 @@ def begin(
     open_yet = Import.objects.filter(pk=file.pk).exclude(state=Import.State.BOOKING)
     if not open_yet.update(columns=matched, constants=constants, state=Import.State.CHECKING):
         return False
-    rows = file.rows.exclude(state__in=(State.DUE, State.BOOKED))
-    rows.exclude(state=State.SKIPPED, problems=LEFT_OUT).update(
-        **due_for_check(now), joined_into=None, **ImportRow.AFRESH
-    )
+    file.rows.exclude(state__in=(State.DUE, State.BOOKED)).exclude(
+        state=State.SKIPPED, problems=LEFT_OUT
+    ).update(**due_for_check(now), joined_into=None, **ImportRow.AFRESH)
     file.columns, file.constants = matched, constants
     joining.join(file)
     ColumnMapping.objects.update_or_create(
@@ -77,8 +76,7 @@ def schedule_check(row: ImportRow, corrected: dict[str, str], now: dt.datetime) 
     """
     if row.state in (State.DUE, State.BOOKED):
         return False
-    kept = {**row.corrected, **corrected}
-    return row.finish(**due_for_check(now), tries=0, corrected=kept)
+    return row.finish(**due_for_check(now), tries=0, corrected={**row.corrected, **corrected})
 
 
 def enqueue_first(file: Import, job_name: str, state: str) -> None:

@@ -162,8 +162,7 @@ def _goes_through_customs(parcel: ParcelValues) -> bool:
     country, state = countries.at_home(parcel.home, country, state)
     address = parcel.file.pickup_address
     start = address.party() if address else Party(country=parcel.home)
-    end = Party(country=country, state=countries.state_code(country, state))
-    return customs_apply(start, end)
+    return customs_apply(start, Party(country=country, state=countries.state_code(country, state)))
 
 
 def is_amount(name: str) -> bool:

@@ -116,12 +116,11 @@ def _lines(head: ImportRow, order: Order, file: Import, upload: Upload) -> Itera
 
 
 def _facts(order: Order) -> dict[str, object]:
-    day = (order.booked_at or order.created_at).astimezone(order.sender.tzinfo)
     return {
         "carrier": settings.BRAND_NAME,
         "tracking": order.carrier_reference,
         "page": order.public_tracking_url,
-        "day": day,
+        "day": (order.booked_at or order.created_at).astimezone(order.sender.tzinfo),
         "service": order.product_name,
     }
 

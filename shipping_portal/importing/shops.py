@@ -223,8 +223,7 @@ def pieces_per_price(header: Sequence[str], cells: Sequence[str]) -> str:
 
     It covers those bought, though fewer may be left to send.
     """
-    named = dict(zip(plain_names(header), cells, strict=False))
-    return named.get("quantity purchased", "").strip()
+    return dict(zip(plain_names(header), cells, strict=False)).get("quantity purchased", "").strip()
 
 
 def plain_cell(cell: str) -> str:

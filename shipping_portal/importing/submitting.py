@@ -126,8 +126,7 @@ def _by_offer(
 
 def _make_due(file: Import, press: Press, code: str, day: dt.date | None, quotes: list[int]) -> int:
     """Make a row due by its quote and state: a row that was withdrawn stays as it is."""
-    rows = file.rows.filter(state__in=ImportRow.READY, quote__in=quotes)
-    return rows.update(
+    return file.rows.filter(state__in=ImportRow.READY, quote__in=quotes).update(
         state=State.DUE,
         due_at=press.now,
         **ImportRow.AFRESH,

@@ -95,7 +95,8 @@ def convert(text: str, unit: str, wanted: str, table: Table) -> str:
 def sides(text: str, unit: str) -> dict[str, str]:
     """Return a cell's three sides, each with its unit; else the text, for the form to reject."""
     found = THREE_SIDES.fullmatch(text.strip())
-    named = {_mark(mark) for mark in found.group(2, 5, 7) if mark} if found else set()
+    marks = found.group(2, 5, 7) if found else ()
+    named = {UNIT_OF.get(mark.casefold(), "in") for mark in marks if mark}
     if found is None or len(named) > 1:
         return {SIZES[0]: text}
     stated_unit = named.pop() if named else unit
@@ -103,10 +104,6 @@ def sides(text: str, unit: str) -> dict[str, str]:
         side: f"{number} {stated_unit}"
         for side, number in zip(SIZES, found.group(1, 4, 6), strict=True)
     }
-
-
-def _mark(mark: str) -> str:
-    return UNIT_OF.get(mark.casefold(), "in")
 
 
 def with_dot(text: str) -> str:

@@ -90,8 +90,7 @@ def without_tracebacks_of_refusals(
 
     Django writes a traceback, and an error for a wrong Host.
     """
-    record = event.get("_record")
-    if 400 <= getattr(record, "status_code", 500) < 500:
+    if 400 <= getattr(event.get("_record"), "status_code", 500) < 500:
         event.pop("exc_info", None)
         event["level"] = "warning"
     return event

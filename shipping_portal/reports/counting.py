@@ -81,9 +81,8 @@ def mark_days_to_count(now: dt.datetime) -> None:
     since = min(last, now) - OVERLAP
     _note_reports(since)
     scanned = TrackingEvent.objects.filter(received_at__gte=since, parcel__order__isnull=False)
-    booked = Order.objects.filter(submitted_at__gte=since)
     changed = _distinct_senders(scanned, "parcel__order__sender") | _distinct_senders(
-        booked, "sender"
+        Order.objects.filter(submitted_at__gte=since), "sender"
     )
     idle = Counting.objects.filter(due_at=None).order_by()
     by_turn = (
@@ -96,8 +95,7 @@ def mark_days_to_count(now: dt.datetime) -> None:
     )
     due = list(idle.filter(is_due).values_list("pk", flat=True))
     for turn, first in enumerate(range(0, len(due), IN_A_TURN)):
-        mine = idle.filter(pk__in=due[first : first + IN_A_TURN])
-        mine.update(due_at=now + turn * A_TURN)
+        idle.filter(pk__in=due[first : first + IN_A_TURN]).update(due_at=now + turn * A_TURN)
 
 
 def _note_reports(since: dt.datetime) -> None:

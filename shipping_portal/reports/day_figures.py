@@ -54,8 +54,7 @@ class Figures:
         }
         outcomes: Counter[str] = Counter(kept.get("promises"))
         pickups: Counter[str] = Counter(kept.get("pickups"))
-        returns = kept.get("returns", 0)
-        return cls(kept.get("delivered", {}), outcomes, pickups, counts, returns)
+        return cls(kept.get("delivered", {}), outcomes, pickups, counts, kept.get("returns", 0))
 
 
 @dataclass(frozen=True)

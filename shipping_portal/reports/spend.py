@@ -209,8 +209,7 @@ def _draw_chart(weeks: dict[str, Sums], days: list[str], spend: Spend) -> Chart:
         for part in PARTS
         if total[part]
     ]
-    lines = [bar.line for bar in bars]
-    return Chart(lines, spend.currency, keys, bars, zero=f"{zero:.2f}%")
+    return Chart([bar.line for bar in bars], spend.currency, keys, bars, zero=f"{zero:.2f}%")
 
 
 def round_money(amount: Decimal, currency: str) -> str:

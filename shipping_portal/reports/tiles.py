@@ -88,11 +88,10 @@ def _money_tiles(spend: Spend, sizes: tuple[Counts, Counts]) -> Iterator[Tile]:
 def _on_time(kept: list[tuple[int, int]]) -> Iterator[Tile]:
     good, dated = (sum(counts) for counts in zip(*kept, strict=True)) if kept else (0, 0)
     if dated >= FEWEST:
-        values = [Decimal(part) / whole for part, whole in kept if whole]
         yield Tile(
             "On time or early",
             whole_percent(good, dated),
-            values,
+            [Decimal(part) / whole for part, whole in kept if whole],
             rest=f"{good:,} of {dated:,} delivered",
         )
 

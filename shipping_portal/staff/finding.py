@@ -182,13 +182,12 @@ def find(request: HttpRequest) -> HttpResponse:
     found = _found_groups(user, asked) if asked else {}
     if order := _order_called(found, asked):
         return redirect("admin:orders_order_change", order.pk)
-    groups = [(name, *GROUPS[name], rows) for name, rows in found.items() if rows]
     context = {
         **admin.site.each_context(request),
         "title": "Find",
         "q": term,
         "most": MOST,
-        "groups": groups,
+        "groups": [(name, *GROUPS[name], rows) for name, rows in found.items() if rows],
         **found,
     }
     return TemplateResponse(request, "admin/find.html", context)

@@ -98,8 +98,7 @@ def missed_twice(now: dt.datetime) -> Q:
 def _duplicate_bookings(now: dt.datetime) -> QuerySet[BookingAttempt, int]:
     """Return the keys of at most MOST_LISTED orders, longest waiting first."""
     waiting = BookingAttempt.objects.filter(duplicate_booking_at__isnull=False)
-    keys = waiting.order_by("duplicate_booking_at").values_list("order_id", flat=True)
-    return keys[:MOST_LISTED]
+    return waiting.order_by("duplicate_booking_at").values_list("order_id", flat=True)[:MOST_LISTED]
 
 
 def duplicate_booking(now: dt.datetime) -> Q:
@@ -318,9 +317,8 @@ def own_cases(operator: Any) -> OneRule:
 
 
 def _one_rule_queues(now: dt.datetime) -> list[OneRule]:
-    days = DailySpend.objects.filter(day__gte=_weeks_ago(now))
     return [
-        *one_rule_queues(days, of_orders.SPENDING),
+        *one_rule_queues(DailySpend.objects.filter(day__gte=_weeks_ago(now)), of_orders.SPENDING),
         *one_rule_queues(Sender.objects.all(), SENDERS, query="?bookings={}"),
         *one_rule_queues(DeadLetter.objects.all(), DEAD_LETTERS, query=""),
         *one_rule_queues(CarrierCall.objects.all(), of_orders.CALLS),

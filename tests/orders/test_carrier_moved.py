@@ -148,3 +148,9 @@ def test_an_account_still_in_the_settings_is_never_moved(row: CarrierAccount, se
     with pytest.raises(CommandError, match=r"Nothing was changed. CARRIER(_OLD)?_BASE_URL is still"):
         carrier_moved(former=former)
     assert set(CarrierAccount.objects.values_list("pk", "fingerprint")) == before
+
+
+def test_the_refusal_says_what_else_can_be_done(row: CarrierAccount, settings: Any) -> None:
+    older.named(settings, ACCOUNT=settings.CARRIER_ACCOUNT)
+    with pytest.raises(CommandError, match=r"Remove that account from the settings, or keep it there\.$"):
+        carrier_moved(former=PRESENT)

@@ -197,8 +197,7 @@ def update_webhook_proof(now: dt.datetime) -> None:
                 moved = row.exclude(webhook_proven_at=None).update(webhook_proven_at=None)
                 polls = _catch_up(account, now) if moved else 0
             if moved:
-                details = {"account": account.name, "polls": polls}
-                logger.warning("webhook_doubted", extra=details)
+                logger.warning("webhook_doubted", extra={"account": account.name, "polls": polls})
 
 
 def has_webhook_proof(account: CarrierAccount, now: dt.datetime) -> bool:

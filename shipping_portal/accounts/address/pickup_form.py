@@ -207,11 +207,10 @@ class PickupAddressForm(OnceOnly):
     @property
     def long_lines(self) -> list[str]:
         """Return sentences about saved lines whose end may not fit on the label."""
-        lines = (self.cleaned_data["line1"], self.cleaned_data["line2"])
         return [
             f"“{line}” has {len(line)} of {LINE_ADVISED} characters. The end may not fit on the"
             " label."
-            for line in lines
+            for line in (self.cleaned_data["line1"], self.cleaned_data["line2"])
             if is_long(line)
         ]
 

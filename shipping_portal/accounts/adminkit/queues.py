@@ -182,16 +182,12 @@ def counted_together(every: Sequence[OneRule], now: dt.datetime) -> list[Queue]:
             one.name,
             one.wait,
             len(found),
-            _oldest(found),
+            min(filter(None, found), default=None),
             now,
             one.query.format(one.name),
         )
         for one, found in zip(every, times, strict=True)
     ]
-
-
-def _oldest(times: list[dt.datetime | None]) -> dt.datetime | None:
-    return min(filter(None, times), default=None)
 
 
 def _waiting_times(one: OneRule, at: int, now: dt.datetime) -> QuerySet[Any, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 from django.conf import settings
 
 from shipping_portal.accounts.models import Role
+from shipping_portal.carrier.values import value_at
 
 Claims = Mapping[str, Any]  # what the issuer says about a person
 
@@ -104,9 +105,4 @@ def _short_texts(given: Claims, name: str) -> list[str]:
 
 def _find(given: Claims, name: str) -> Any:
     """Return the value at a name or a path: Keycloak's roles are in realm_access.roles."""
-    if not name or name in given:
-        return given.get(name) if name else None
-    value: Any = given
-    for part in name.split("."):
-        value = value.get(part) if isinstance(value, dict) else None
-    return value
+    return given[name] if name and name in given else value_at(given, name)

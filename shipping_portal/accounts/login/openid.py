@@ -44,12 +44,24 @@ NEEDED = ("issuer", "authorization_endpoint", "token_endpoint", "jwks_uri")
 USED = (*NEEDED[1:], "userinfo_endpoint", "end_session_endpoint")
 # Never a symmetric one: everybody who reads the public keys could sign with them.
 ALGORITHMS = [
-    *("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
-    *("ES256", "ES384", "ES512", "EdDSA"),
+    "RS256",
+    "RS384",
+    "RS512",
+    "PS256",
+    "PS384",
+    "PS512",
+    "ES256",
+    "ES384",
+    "ES512",
+    "EdDSA",
 ]
 UNREADABLE = (
-    *(jwt.PyJWTError, ValueError, TypeError, AttributeError),
-    *(ArithmeticError, LookupError),
+    jwt.PyJWTError,
+    ValueError,
+    TypeError,
+    AttributeError,
+    ArithmeticError,
+    LookupError,
 )
 REQUIRED = ["iss", "sub", "aud", "exp", "iat"]
 LEEWAY = 60  # seconds between the issuer's clock and ours

@@ -20,8 +20,18 @@ from shipping_portal.accounts.models import Audit, Membership, Role, Sender
 KEY = "seeing_as"  # session key
 TERM = dt.timedelta(minutes=30)
 PAGES = {
-    *("today", "parcels", "parcel", "parcel_by_reference", "watched", "watched_parcel", "more"),
-    *("billing", "statement", "reports", "refunds", "import"),
+    "today",
+    "parcels",
+    "parcel",
+    "parcel_by_reference",
+    "watched",
+    "watched_parcel",
+    "more",
+    "billing",
+    "statement",
+    "reports",
+    "refunds",
+    "import",
 }
 
 

@@ -64,8 +64,7 @@ def invite_person(
         # Invitations are counted and created one by one.
         Sender.locked(sender.pk)
         open_ones = sender.invitations.good(now).filter(email=email, role=role)
-        new_ones = open_ones.filter(created_at__gt=now - SAME_PRESS)
-        if same := new_ones.exclude(pk=replaces).first():
+        if same := open_ones.filter(created_at__gt=now - SAME_PRESS).exclude(pk=replaces).first():
             return same
         made = _create_invitation(sender, email, role, token_hash(token), by=by, now=now)
     _send_invitation(made, token)

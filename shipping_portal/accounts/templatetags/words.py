@@ -146,8 +146,7 @@ def sign_on_link(context: Context) -> str:
     """Return the address that starts a sign-on and then leads where the person wanted, or ""."""
     if not openid.is_on():
         return ""
-    wanted = context["request"].GET.get("next", "")
-    return openid.page_address("sign_on", wanted)
+    return openid.page_address("sign_on", context["request"].GET.get("next", ""))
 
 
 @register.simple_tag
@@ -193,12 +192,11 @@ def demo_bar(context: Context) -> Context:
         return {}
     back = request.get_full_path() if request.method in ("GET", "HEAD") else "/"
     dashboard = f"{settings.CARRIER_BASE_URL}/dashboard"
-    token = context.get("csrf_token")
     return {
         "shown": True,
         "acts": DEMO_ACTS,
         "back": back,
-        "csrf_token": token,
+        "csrf_token": context.get("csrf_token"),
         "dashboard": dashboard,
     }
 

@@ -31,7 +31,7 @@ from shipping_portal.accounts.address.text import one_line
 from shipping_portal.accounts.login import signing_up
 from shipping_portal.accounts.login.adapter import landing_page
 from shipping_portal.accounts.models import Sender
-from shipping_portal.http.forms import render_form
+from shipping_portal.http.forms import posted, render_form
 
 # its address changes with it
 KEPT_A_YEAR = cache_control(public=True, max_age=365 * 24 * 3600, immutable=True)
@@ -71,7 +71,7 @@ class PromiseForm(forms.Form):
 @require_get_or_post
 def promise(request: MemberRequest) -> HttpResponse:
     """Let an owner promise to send no dangerous goods, before anybody books (interface §1)."""
-    form = PromiseForm(request.POST if request.method == "POST" else None)
+    form = PromiseForm(posted(request))
     is_owner = request.membership.role == OWNER
     if request.method == "POST" and is_owner and form.is_valid():
         signing_up.acknowledge_dangerous_goods(request.sender, by=request.user, now=timezone.now())
@@ -95,11 +95,10 @@ def more(request: MemberRequest) -> HttpResponse:
 def suggest_localities(request: MemberRequest) -> HttpResponse:
     """Return places that begin with the typed text, for a combobox."""
     country = request.GET.get("country", request.sender.country).upper()
-    found = places.suggest_places(country, request.GET.get("q", ""))
     return JsonResponse(
         [
             {"suburb": place.suburb, "state": place.state, "postcode": place.postcode}
-            for place in found
+            for place in places.suggest_places(country, request.GET.get("q", ""))
         ],
         safe=False,
     )

@@ -39,7 +39,7 @@ from shipping_portal.accounts.settings_forms import (
     carrier_names,
 )
 from shipping_portal.accounts.teams import closing
-from shipping_portal.http.forms import refusals_at, render_form
+from shipping_portal.http.forms import posted, refusals_at, render_form
 
 
 @audience(EVERY_MEMBER)
@@ -61,39 +61,31 @@ def settings_overview(request: MemberRequest) -> HttpResponse:
 @audience(EVERY_MEMBER)
 @require_get_or_post
 def profile(request: MemberRequest) -> HttpResponse:
-    return _settings_panel(
-        request, "profile", "Profile", ProfileForm(request.POST or None, instance=request.user)
-    )
+    return _settings_panel(request, "profile", "Profile", ProfileForm, request.user)
 
 
 @audience(EVERY_MEMBER)
 @require_get_or_post
 def appearance(request: MemberRequest) -> HttpResponse:
-    form = AppearanceForm(request.POST or None, instance=request.user)
-    return _settings_panel(request, "appearance", "Appearance", form)
+    return _settings_panel(request, "appearance", "Appearance", AppearanceForm, request.user)
 
 
 @audience(EVERY_MEMBER)
 @require_get_or_post
 def keyboard(request: MemberRequest) -> HttpResponse:
-    # Pass the POST itself: a form with a single unticked box sends nothing else.
-    form = KeyboardForm(request.POST if request.method == "POST" else None, instance=request.user)
-    return _settings_panel(request, "keyboard", "Keyboard", form)
+    return _settings_panel(request, "keyboard", "Keyboard", KeyboardForm, request.user)
 
 
 @audience(OWNERS)
 @require_get_or_post
 def business(request: MemberRequest) -> HttpResponse:
-    return _settings_panel(
-        request, "business", "Business", BusinessForm(request.POST or None, instance=request.sender)
-    )
+    return _settings_panel(request, "business", "Business", BusinessForm, request.sender)
 
 
 @audience(OWNERS)
 @require_get_or_post
 def booking_rules(request: MemberRequest) -> HttpResponse:
-    form = BookingForm(request.POST or None, instance=request.sender)
-    return _settings_panel(request, "booking_rules", "Booking", form)
+    return _settings_panel(request, "booking_rules", "Booking", BookingForm, request.sender)
 
 
 @audience(OWNERS)
@@ -102,16 +94,19 @@ def booking_rules(request: MemberRequest) -> HttpResponse:
 def own_limits(request: MemberRequest) -> HttpResponse:
     """Show the owner's own limits beside the operator's: the lower ones apply."""
     # A copy, as the page shows the stored values beside the form.
-    form = OwnLimitsForm(request.POST or None, instance=copy(request.sender))
-    return _settings_panel(request, "own_limits", "Limits", form)
+    return _settings_panel(request, "own_limits", "Limits", OwnLimitsForm, copy(request.sender))
 
 
 @audience(BOOKERS)
 @require_get_or_post
 def label_size(request: MemberRequest) -> HttpResponse:
-    form = LabelsForm(request.POST or None, instance=request.sender)
     return _settings_panel(
-        request, "label_size", "Labels", form, template="accounts/label_size.html"
+        request,
+        "label_size",
+        "Labels",
+        LabelsForm,
+        request.sender,
+        template="accounts/label_size.html",
     )
 
 
@@ -141,7 +136,8 @@ def _settings_panel(
     request: MemberRequest,
     name: str,
     title: str,
-    form: SettingsForm,
+    form_class: type[SettingsForm],
+    instance: User | Sender,
     *,
     template: str = "accounts/settings_form.html",
 ) -> HttpResponse:
@@ -149,17 +145,17 @@ def _settings_panel(
 
     A valid post is saved, audited if it concerns the account, and returns to Settings.
     """
+    form = form_class(posted(request), instance=instance)
     if form.is_valid():
         form.store()
-        if isinstance(form.instance, Sender):
+        if isinstance(instance, Sender):
             action = f"{title.lower()} settings saved"
             Audit.write(
                 action, request.sender, by=request.user, sender=request.sender, at=timezone.now()
             )
         messages.success(request, f"{title} saved.")
         return redirect("settings")
-    context = {"form": form, "name": name, "title": title}
-    return render_form(request, template, context)
+    return render_form(request, template, {"form": form, "name": name, "title": title})
 
 
 @audience(EVERY_MEMBER)

@@ -124,8 +124,7 @@ def log_in(request: HttpRequest) -> HttpResponseBase:
         return allauth_views.login(request)
     if request.user.is_authenticated:
         return redirect(landing_page(request.user))
-    wanted = get_next_redirect_url(request)
-    address = openid.page_address("sign_on", wanted)
+    address = openid.page_address("sign_on", get_next_redirect_url(request))
     status = 200 if request.method in {"GET", "HEAD"} else 403
     return render(request, "account/sign_on.html", {"address": address}, status=status)
 
@@ -136,8 +135,7 @@ def prove_again(request: HttpRequest) -> HttpResponseBase:
         if settings.LOCAL_PASSWORDS or did_recently_reauthenticate(request):
             return allauth_views.reauthenticate(request)
         return render(request, "account/sign_on_again.html", status=403)
-    wanted = get_next_redirect_url(request)
-    address = openid.page_address("sign_on_again", wanted)
+    address = openid.page_address("sign_on_again", get_next_redirect_url(request))
     return render(request, "account/sign_on_again.html", {"address": address})
 
 

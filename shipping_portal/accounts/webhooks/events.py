@@ -78,6 +78,5 @@ def write(
 
 def refresh_flag(sender: Sender) -> None:
     """Store whether the sender has an endpoint that is on."""
-    on = WebhookEndpoint.objects.filter(Q(sender=sender, off_why=""))
-    sender.has_webhooks = on.exists()
+    sender.has_webhooks = WebhookEndpoint.objects.filter(Q(sender=sender, off_why="")).exists()
     Sender.objects.filter(pk=sender.pk).update(has_webhooks=sender.has_webhooks)

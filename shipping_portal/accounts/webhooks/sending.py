@@ -200,8 +200,7 @@ def _send(
         )
     except Undelivered as problem:
         return None, str(problem), NO_WAIT
-    wait = dt.timedelta(seconds=retry_after(reply) or 0.0)
-    return reply.status, _first_words(reply.body), wait
+    return reply.status, _first_words(reply.body), dt.timedelta(seconds=retry_after(reply) or 0.0)
 
 
 def _first_words(body: bytes) -> str:

@@ -84,9 +84,8 @@ def _reversal(report: BillingReport) -> list[list[str]]:
         *by_sender.order_by(F("sender__name").asc(nulls_last=True), "currency")[:MOST_SHOWN],
         *in_all,
     ]
-    head = ["Sender", "Lines reversed", "Amount", "Change"]
     return [
-        head,
+        ["Sender", "Lines reversed", "Amount", "Change"],
         *([row.get("sender__name", "All senders") or "Unassigned", *_change(row)] for row in rows),
     ]
 

@@ -110,8 +110,7 @@ def _reverse_all(lines: QuerySet[Charge], *, by: User, now: dt.datetime, reason:
             if line.is_size_charge:
                 notifications.withdraw_charge_event(line)
         written = Charge.objects.bulk_create(taken_back)
-        keys = [line.pk for line in written]
-        charge_events.note_charges(Charge.objects.filter(pk__in=keys), now)
+        charge_events.note_charges(Charge.objects.filter(pk__in=[line.pk for line in written]), now)
         made |= {(line.sender_id, line.week) for line in taken_back if line.sender_id}
         count += len(batch)
     week_sums.add_up(made)

@@ -70,8 +70,7 @@ def recount_weeks(now: dt.datetime) -> None:
     senders = list(Sender.objects.order_by("pk").values_list("pk", flat=True))
     some_at_a_time = (senders[at : at + SENDERS] for at in range(0, len(senders), SENDERS))
     wrong = [week for some in some_at_a_time for week in wrong_weeks(Q(sender__in=some))]
-    corrected = sum(_correct_sums(sender, week, now) for sender, week in wrong)
-    note_corrected(corrected, now)
+    note_corrected(sum(_correct_sums(sender, week, now) for sender, week in wrong), now)
 
 
 def wrong_weeks(of: Q) -> set[Week]:

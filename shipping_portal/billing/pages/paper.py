@@ -71,8 +71,7 @@ def statement_pdf(heading: Heading, statement: statements.Statement) -> bytes:
 
     def draw_footer(canvas: Any, document: Any) -> None:
         canvas.setFont(_fonts()[0], 8)
-        words = f"Statement {name}, account {heading.sender.number}"
-        canvas.drawString(40, 30, words)
+        canvas.drawString(40, 30, f"Statement {name}, account {heading.sender.number}")
         canvas.drawRightString(paper[0] - 40, 30, f"Page {document.page}")
 
     parts = [*_head(heading, name), *_sum_tables(statement), *_lines(heading.sender, statement)]
@@ -148,12 +147,11 @@ def _lines(sender: Sender, statement: statements.Statement) -> Iterator[Any]:
 
 def _line(line: Charge, sender: Sender, *, names_currency: bool) -> tuple[Any, ...]:
     own = f"{line.order.customer_reference} {line.order.place_in_order}" if line.order else ""
-    disputed = lines.dispute_state(line, sender)["disputed"]
     return (
         local_date(line.day or line.week, sender),
         _paragraph(kind_name(line.kind)),
         _paragraph(line.reference or NO_TAX, after=own.strip()),
-        _paragraph(line_reason(line, sender), after=disputed),
+        _paragraph(line_reason(line, sender), after=lines.dispute_state(line, sender)["disputed"]),
         _tax(line_tax(line), line.currency),
         (money_in if names_currency else money)(line.amount, line.currency),
     )
@@ -190,10 +188,9 @@ def _paragraph(text: str, size: float = 8.5, *, is_bold: bool = False, after: st
     from reportlab.lib.styles import ParagraphStyle  # noqa: PLC0415
     from reportlab.platypus import Paragraph  # noqa: PLC0415
 
-    style = ParagraphStyle("", fontName=_fonts()[is_bold], fontSize=size, leading=size * 1.3)
     return Paragraph(
         _mark_missing_letters(text) + (f"<br/>{_mark_missing_letters(after)}" if after else ""),
-        style,
+        ParagraphStyle("", fontName=_fonts()[is_bold], fontSize=size, leading=size * 1.3),
     )
 
 

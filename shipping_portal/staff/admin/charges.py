@@ -68,11 +68,10 @@ def assign_page(request: HttpRequest, context: Context) -> HttpResponse:
 def _page(
     request: HttpRequest, context: Context, form: LinesForm, lines: list[assigning.Line]
 ) -> HttpResponse:
-    going = [line for line in lines if line.destination]
     shown = {
         "form": form,
         "lines": lines,
-        "going": going,
+        "going": [line for line in lines if line.destination],
         "sums": assigning.sums_by_currency(lines),
     }
     shown = {**context, "title": "Assign lines to one sender", **shown}

@@ -210,11 +210,10 @@ class OrderAdmin(ActionsAdmin):
 
     def thing_context(self, request: HttpRequest, thing: Order) -> Context:
         """Show a readable summary of the parcel above its columns."""
-        masked = {"masked_contact": self.reached(thing), "masked_pickup": self.from_where(thing)}
         return (
             super().thing_context(request, thing)
             | parcel_page.context(thing, request.user)
-            | masked
+            | {"masked_contact": self.reached(thing), "masked_pickup": self.from_where(thing)}
         )
 
     def notice(self, thing: Order) -> str:

@@ -22,6 +22,7 @@ from shipping_portal.accounts.adminkit.filters import now_of
 from shipping_portal.accounts.adminkit.queues import Queue, queue
 from shipping_portal.accounts.models import User
 from shipping_portal.billing import queues as billing_queues
+from shipping_portal.http.forms import posted
 from shipping_portal.staff import casework, queues
 from shipping_portal.staff.admin import noting
 from shipping_portal.staff.models import SenderMail
@@ -77,7 +78,9 @@ def context(order: Order, by: Any) -> Context:
         "receiver_country": countries.country_name(order.receiver_country),
         "lines": money_lines(order.breakdown),
         "scans": [
-            _masked(scan)
+            replace(
+                scan, words=without_emails(scan.words), description=without_emails(scan.description)
+            )
             for scan in timeline.for_parcel(getattr(order, "parcel", None), order.sender.tzinfo)
         ],
         "labels": order.labels.order_by("pk"),
@@ -94,12 +97,6 @@ def context(order: Order, by: Any) -> Context:
         "assign_form": AssignForm(initial={"operator": assigned and assigned.operator_id}),
         **noting.shown(order, by),
     }
-
-
-def _masked(scan: timeline.TimelineEntry) -> timeline.TimelineEntry:
-    return replace(
-        scan, words=without_emails(scan.words), description=without_emails(scan.description)
-    )
 
 
 def _if_seen(by: Any, model: str, rows: Any) -> Any:
@@ -149,7 +146,7 @@ def mail_page(request: HttpRequest, order: Order, context: Context) -> HttpRespo
         "text": casework.prepare_text(order, about),
         "to": _first_choice(order),
     }
-    form = MailForm(request.POST if request.method == "POST" else None, order=order, initial=start)
+    form = MailForm(posted(request), order=order, initial=start)
     if form.is_valid():
         mail = casework.queue_mail(
             order, **form.cleaned_data, by=_operator(request), now=timezone.now()

@@ -14,14 +14,13 @@ from django.utils import timezone
 from orders.calling import waiting
 from orders.calling.contract import contract_of
 from orders.masking import revealed_body
-from orders.models import BookingAttempt, Order
+from orders.models import Order
 from orders.models.statuses import UNCLEAR_BOOKING
 from shipping_portal.accounts.adminkit.actions import AdminAction, ReasonForm
 from shipping_portal.accounts.adminkit.facts import Context
 from shipping_portal.accounts.models import Audit
 from shipping_portal.carrier import shapes
-from shipping_portal.carrier.contract import Contract
-from shipping_portal.http.forms import refusals_at
+from shipping_portal.http.forms import posted, refusals_at
 from shipping_portal.refused import Refused
 from shipping_portal.staff.resolution import case, deciding, unowned, verifying
 from shipping_portal.staff.resolution.verifying import known_order_id
@@ -154,7 +153,7 @@ ADD_ORDER_ID = AdminAction(
 
 def reveal_page(request: HttpRequest, order: Order, context: Context) -> HttpResponse:
     """Ask why; then show receiver, requests and replies once, without storing them."""
-    form = ReasonForm(request.POST if request.method == "POST" else None, prefix="reveal")
+    form = ReasonForm(posted(request), prefix="reveal")
     shown = {**context, "title": f"Personal data for {order}", "order": order, "form": form}
     if form.is_valid():
         reason, sender, now = form.cleaned_data["reason"], order.sender, timezone.now()
@@ -167,15 +166,12 @@ def reveal_page(request: HttpRequest, order: Order, context: Context) -> HttpRes
             whose: ", ".join(filter(None, person.values())) for whose, person in people.items()
         }
         shown["attempts"] = [
-            _bodies(attempt, contract) for attempt in order.attempts.order_by("-pk")
+            {
+                "generation": attempt.generation,
+                "sent_at": attempt.sent_at,
+                "request": revealed_body(attempt.body, contract),
+                "response": revealed_body(attempt.response, contract),
+            }
+            for attempt in order.attempts.order_by("-pk")
         ]
     return TemplateResponse(request, "admin/reveal.html", shown)
-
-
-def _bodies(attempt: BookingAttempt, contract: Contract) -> dict[str, Any]:
-    return {
-        "generation": attempt.generation,
-        "sent_at": attempt.sent_at,
-        "request": revealed_body(attempt.body, contract),
-        "response": revealed_body(attempt.response, contract),
-    }

@@ -287,15 +287,14 @@ class SenderAdmin(ActionsAdmin):
         "Name, A-number, member's email or name, or a pickup address's phone, contact or suburb"
     )
     exclude = [
-        *(
-            "counted_on",
-            "booked_today",
-            "spent_today",
-            "unbilled",
-            "minute_began_at",
-            "quotes_this_minute",
-        ),
-        *("booked_in_all", "spent_in_all"),
+        "counted_on",
+        "booked_today",
+        "spent_today",
+        "unbilled",
+        "minute_began_at",
+        "quotes_this_minute",
+        "booked_in_all",
+        "spent_in_all",
     ]
     change_form_template = "admin/sender.html"
     inlines = [MembershipInline, PickupAddressInline]

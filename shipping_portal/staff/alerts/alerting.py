@@ -53,8 +53,7 @@ def update_alerts(now: dt.datetime) -> None:
 def check_conditions(now: dt.datetime) -> None:
     """Open, repeat and close incidents by the current conditions."""
     before = {alert.name: alert for alert in Alert.objects.filter(closed_at=None)}
-    present = conditions.present_conditions(now)
-    for condition in present:
+    for condition in conditions.present_conditions(now):
         alert = before.pop(condition.name, None)
         _open_alert(condition, now) if alert is None else _go_on(alert, condition, now)
     for alert in before.values():

@@ -18,15 +18,19 @@ from shipping_portal.carrier.values import value_at
 
 LONGEST_ANSWER = 300
 OF_A_PRODUCT = (
-    *(
-        "quoted_code",
-        "quoted_name",
-        "quoted_first_mile",
-        "quoted_service",
-        "quoted_price",
-        "quoted_currency",
-    ),
-    *("breakdown", "taxes", "plan", "eta_dates", "eta_days", "eta_send_date", "quoted_cover"),
+    "quoted_code",
+    "quoted_name",
+    "quoted_first_mile",
+    "quoted_service",
+    "quoted_price",
+    "quoted_currency",
+    "breakdown",
+    "taxes",
+    "plan",
+    "eta_dates",
+    "eta_days",
+    "eta_send_date",
+    "quoted_cover",
 )
 NOT_ASKED = "book, cancel, view, label, subscribe and the link; each needs an order"
 

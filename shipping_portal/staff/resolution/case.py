@@ -187,8 +187,7 @@ def gather_evidence(order: Order) -> Evidence:
 
 def last_attempt(order: Order) -> str:
     """Return the newest attempt's key, so that nobody decides without having seen it."""
-    key = order.attempts.order_by("pk").values_list("key", flat=True).last()
-    return str(key or "")
+    return str(order.attempts.order_by("pk").values_list("key", flat=True).last() or "")
 
 
 def case_age(since: dt.datetime, now: dt.datetime) -> Age:

@@ -49,12 +49,9 @@ def unowned_references(
     near: Collection[str],
 ) -> list[Scanned]:
     """Return unowned references that we first heard of in this period, those nearby first."""
-    unmatched = _with_dates(
+    in_time = _with_dates(
         account.parcels.filter(queues.unmatched_references(), created_at__gte=known_from)
-    )
-    in_time = unmatched.filter(
-        heard_at__range=(known_from, until), first_scan_at__gte=first_scan_from
-    )
+    ).filter(heard_at__range=(known_from, until), first_scan_at__gte=first_scan_from)
     at_its_ends = TrackingEvent.objects.filter(parcel=OuterRef("pk"), postcode__in=near)
     nearest = in_time.annotate(near=Exists(at_its_ends)).order_by("-near", "first_scan_at")[:MOST]
     return _with_scans(nearest)
@@ -152,10 +149,9 @@ def billed_references(
     ranked = found.filter(read_at__gte=read_from).annotate(
         away=away, is_foreign=~Q(currency=order.currency)
     )
-    nearest = ranked.order_by("is_foreign", "away", "reference")[:MOST]
     return [
         Billed(row["reference"], ", ".join(_describe_charge(row, order)), row["customer"])
-        for row in nearest
+        for row in ranked.order_by("is_foreign", "away", "reference")[:MOST]
     ]
 
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 from django.apps import apps
 from django.db import connection, models, transaction
-from django.db.models import QuerySet
 from django.db.models.functions import Coalesce
 
 from orders.calling import gateway
@@ -168,13 +167,10 @@ def _withhold_labels(now: dt.datetime) -> list[Fenced]:
     return [
         Fenced("labels hidden until the carrier confirms their parcels", count),
         _count_fenced(
-            "parcels that may be cancelled and can't be checked from here", _booked_times(others)
+            "parcels that may be cancelled and can't be checked from here",
+            others.values_list("booked_at", flat=True),
         ),
     ]
-
-
-def _booked_times(orders: QuerySet[Order]) -> Iterable[dt.datetime | None]:
-    return orders.values_list("booked_at", flat=True)
 
 
 def _count_fenced(what: str, times: Iterable[dt.datetime | None]) -> Fenced:

@@ -58,9 +58,8 @@ class Command(BaseCommand):
     def _take(self, options: dict[str, Any]) -> BillingReport:
         path: Path = options["file"]
         try:
-            account = gateway.account_of(carrier_settings.settings_named(options["account"]))
             return uploads.store_report(
-                account,
+                gateway.account_of(carrier_settings.settings_named(options["account"])),
                 path.name,
                 path.read_bytes(),
                 by=None,

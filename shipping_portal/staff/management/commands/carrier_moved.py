@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from orders.calling import carrier_settings
 from orders.calling.carrier_settings import CarrierSettings, UnknownAccount
+from orders.calling.contract import settings_of
 from orders.models import CarrierAccount, CarrierCall
 from shipping_portal.accounts.models import Audit
 from shipping_portal.accounts.models.audit import subject_of
@@ -19,9 +20,8 @@ from shipping_portal.billing.models import BillingProfile
 ACTION = "carrier account moved"
 STILL_DESCRIBED = (
     "Nothing was changed. {}_BASE_URL is still {}. Remove that account from the settings, or"
-    " keep it "
+    " keep it there."
 )
-"there."
 NO_ROW = "Nothing was changed. There is no {}. Known accounts: {}."
 IN_USE = (
     "Nothing was changed. Orders, prices or scans already exist under {new}, and once merged they"
@@ -59,14 +59,7 @@ def move(old: CarrierSettings, new: CarrierSettings) -> str:
 
     Raises CommandError.
     """
-    if named := next(
-        (
-            configured
-            for configured in carrier_settings.all_settings()
-            if configured.fingerprint == old.fingerprint
-        ),
-        None,
-    ):
+    if named := settings_of(old):
         raise CommandError(STILL_DESCRIBED.format(named.prefix, old.name))
     words = f"by carrier_moved: {old.name} → {new.name}"
     row = CarrierAccount.objects.filter(fingerprint=old.fingerprint).first()
