@@ -23,6 +23,7 @@ from orders.models import (
     OrderChange,
 )
 from orders.models.account import FAULT_COUNTS, PAUSABLE, Pause
+from orders.models.restores import GAP_IS_OPEN
 from orders.models.statuses import BEING_CANCELLED, UNCLEAR_BOOKING, Progress, Status
 from shipping_portal.accounts.address.places import day_at
 from shipping_portal.accounts.adminkit.queues import (
@@ -363,8 +364,16 @@ def _pauses(account: CarrierAccount, now: dt.datetime) -> list[Pause]:
 
 
 def _held_since(account: CarrierAccount, now: dt.datetime) -> dt.datetime | None:
-    """Return the time from which it needs a person: a pause with an end needs no one."""
-    since = [pause.since for pause in _pauses(account, now) if pause.ends_at is None]
+    """Return the time from which it needs a person, if it does.
+
+    A pause with an end ends by itself, and closing the restore gap, an alert of its own, ends its
+    pause.
+    """
+    since = [
+        pause.since
+        for pause in _pauses(account, now)
+        if pause.ends_at is None and pause.text != GAP_IS_OPEN
+    ]
     return min(filter(None, [account.replays_off_at, *since]), default=None)
 
 
