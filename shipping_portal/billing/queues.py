@@ -113,12 +113,14 @@ ORDERS = {
         "Charged after cancelling",
         _as_key_list(RULES["charged-after-cancelling"]),
         "If the label wasn't used, ask the carrier for a refund. If it was, tell the sender.",
+        "used_charge_at",
         term=WEEK,
     ),
     "not-refunded": Wait(
         "Cancelled, not refunded after two reports",
         _as_key_list(RULES["not-refunded"]),
         "Ask the carrier for the refund. Quote the reference and the time it was cancelled.",
+        "unrefunded_at",
         term=WEEK,
     ),
     "charged-otherwise": Wait(
@@ -126,6 +128,7 @@ ORDERS = {
         _as_key_list(RULES["charged-otherwise"]),
         "Compare the price with the charges. Then ask the carrier why, credit the difference or"
         " accept it.",
+        "unexpected_at",
         term=WEEK,
     ),
     "never-charged": Wait(
@@ -133,6 +136,7 @@ ORDERS = {
         _as_key_list(RULES["never-charged"]),
         "The carrier may charge it later or under another reference. Compare with unassigned"
         " charges.",
+        "uncharged_at",
         term=WEEK,
     ),
 }
@@ -162,7 +166,7 @@ def other_queues() -> list[OneRule]:
     """Return the queues about charges, orders and disputes, to be counted with others."""
     weeks = reconciling.reported_weeks()  # used by two rules
     rules = RULES | {name: partial(rule, weeks=weeks) for name, rule in AFTER_REPORTS.items()}
-    rows = Order.objects.all()
+    rows = Order.objects.annotate(**reconciling.shown_at())
     orders = [
         OneRule(rows, name, wait, "?needs={}", partial(_listed_keys, rules[name]))
         for name, wait in ORDERS.items()

@@ -7,8 +7,21 @@ import datetime as dt
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from django.db.models import Case, F, OuterRef, Q, QuerySet, Subquery, When
-from django.db.models.functions import Coalesce
+from django.db.models import (
+    Case,
+    DateField,
+    DateTimeField,
+    ExpressionWrapper,
+    F,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    Value,
+    When,
+)
+from django.db.models.functions import Cast, Coalesce, ExtractWeekDay
+from django.db.models.lookups import Exact
 
 from orders import queues as of_orders
 from orders.calling import carrier_settings
@@ -28,6 +41,7 @@ from orders.models.statuses import BEING_CANCELLED, UNCLEAR_BOOKING, Progress, S
 from shipping_portal.accounts.address.places import day_at
 from shipping_portal.accounts.adminkit.queues import (
     AT_ONCE,
+    DAY,
     NOW,
     WEEK,
     OneRule,
@@ -40,6 +54,7 @@ from shipping_portal.accounts.adminkit.queues import (
 )
 from shipping_portal.accounts.models import Sender
 from shipping_portal.billing import queues as of_billing
+from shipping_portal.billing.charges import reconciling
 from shipping_portal.carrier.messages import Party
 from shipping_portal.db.keyset import MOST_LISTED
 from shipping_portal.jobs.models import DeadLetter
@@ -186,7 +201,7 @@ ORDERS = {
         "Second carrier order",
         duplicate_booking,
         "The carrier may charge for both. Open it and ask the carrier to void the unused one.",
-        "since",
+        "second_at",
     ),
     "refused": Wait(
         "Refused in the last 24 hours",
@@ -228,7 +243,7 @@ ORDERS = {
         "Two missed pickups",
         missed_twice,
         "Ask the carrier about the driver and whether a refund is due. Don't cancel it.",
-        "since",
+        "missed_at",
     ),
     "used-after-cancel": Wait(
         "Label used after cancelling",
@@ -295,7 +310,7 @@ def waiting_queues(
     `accounts` are all carrier accounts, if they were read already; `others` are counted with them.
     """
     every = CarrierAccount.objects.all() if accounts is None else accounts
-    orders = Order.objects.annotate(since=undecided_since())
+    orders = Order.objects.annotate(**_ages())
     together = {name: wait for name, wait in ORDERS.items() if name not in COUNTED_APART}
     apart = [
         OneRule(orders, name, ORDERS[name], "?needs={}", keys)
@@ -337,7 +352,34 @@ def _weeks_ago(now: dt.datetime) -> dt.date:
     return (now - dt.timedelta(days=15)).date()
 
 
-def undecided_since() -> Coalesce:
+def with_age(orders: QuerySet[Order], wait: Wait) -> QuerySet[Order]:
+    """Return the orders with the column from which their age in this queue counts."""
+    known = _ages() | reconciling.shown_at()
+    return orders.annotate(**{name: known[name] for name in known.keys() & {wait.since}})
+
+
+def _ages() -> dict[str, Any]:
+    second = BookingAttempt.objects.filter(
+        order=OuterRef("pk"), duplicate_booking_at__isnull=False
+    ).order_by("duplicate_booking_at")
+    return {
+        "since": _undecided_since(),
+        "second_at": Subquery(second.values("duplicate_booking_at")[:1]),
+        "missed_at": _missed_since(),
+    }
+
+
+def _missed_since() -> ExpressionWrapper:
+    """Return the start of the day after two business days, holidays aside, at UTC."""
+    next_day = Cast(F("booked_at") + DAY, DateField())
+    day = Coalesce("carrier_pickup_date", "pickup_date", "quoted_pickup_date", next_day)
+    over_a_weekend = {6: 4 * DAY, 7: 3 * DAY}  # by the pickup's weekday, Friday and Saturday
+    later = [When(Exact(ExtractWeekDay(day), at), Value(by)) for at, by in over_a_weekend.items()]
+    after = Case(*later, default=Value(2 * DAY))
+    return ExpressionWrapper(Cast(day, DateTimeField()) + after, DateTimeField())
+
+
+def _undecided_since() -> Coalesce:
     """Return when an order became unclear, was to be cancelled or was refused, or else was made."""
     groups = ({*UNCLEAR_BOOKING}, BEING_CANCELLED, {Status.REJECTED})
     return Coalesce(Case(*map(_came_into, groups)), F("created_at"))

@@ -3,8 +3,8 @@
 import datetime as dt
 from collections import defaultdict
 
-from django.db.models import Exists, Min, OuterRef, Q, QuerySet, Sum
-from django.db.models.functions import Coalesce, Least, Round
+from django.db.models import DateField, Exists, F, Min, OuterRef, Q, QuerySet, Subquery, Sum
+from django.db.models.functions import Cast, Coalesce, Least, Round
 
 from orders.models import Order
 from orders.models.statuses import Status
@@ -98,6 +98,32 @@ def never_charged(now: dt.datetime, weeks: Weeks | None = None) -> QuerySet[Orde
     # an index has them: the few recent ones
     unbilled = _recent_orders(now).filter(status=Status.BOOKED, unbilled__gt=0)
     return unbilled.filter(~Exists(cost), _in_reported_week("booked_at", weeks))
+
+
+def shown_at() -> dict[str, Coalesce | Subquery]:
+    """Return from when an order is in each list, by the list's column of ages."""
+    used = POSTED.filter(kind=ChargeKind.UN_CANCELLATION)
+    odd = Subquery(_posted_at(POSTED.filter(is_unexpected=True)))
+    return {
+        "used_charge_at": Subquery(_posted_at(used)),
+        "unrefunded_at": Subquery(_second_report_at("cancelled_at")),
+        "unexpected_at": Coalesce(odd, F("booked_at")),
+        "uncharged_at": Subquery(_second_report_at("booked_at")),
+    }
+
+
+def _posted_at(lines: QuerySet[Charge]) -> QuerySet[Charge, dt.datetime | None]:
+    return lines.order_by("posted_at").values_list("posted_at", flat=True)[:1]
+
+
+def _second_report_at(moment: str) -> QuerySet[BillingReport, dt.datetime]:
+    """Return when the second reported week from this moment's own on was posted."""
+    week_before = Cast(OuterRef(moment) - dt.timedelta(days=7), DateField())
+    posted = BillingReport.objects.filter(
+        account=OuterRef("account"), state=BillingReport.State.POSTED, week__gt=week_before
+    )
+    weeks = posted.order_by("week").values("week").annotate(at=Min("ended_at"))
+    return weeks.values_list("at", flat=True)[ENOUGH_REPORTS - 1 : ENOUGH_REPORTS]
 
 
 def _recent_orders(now: dt.datetime) -> QuerySet[Order]:
