@@ -126,8 +126,8 @@ ORDERS = {
     "charged-otherwise": Wait(
         "Charge differs from quote",
         _as_key_list(RULES["charged-otherwise"]),
-        "Compare the price with the charges. Then ask the carrier why, credit the difference or"
-        " accept it.",
+        "Ask the carrier why. If it is wrong, press Add credit on the sender's page. Then open the"
+        " line and press Accept this price.",
         "unexpected_at",
         term=WEEK,
     ),
@@ -153,11 +153,11 @@ DISPUTES = {
 
 def report_queues() -> list[OneRule]:
     """Return the queues of reports, to be counted with others."""
-    odd = out_of_balance()  # used by two rules
+    odd, checked = out_of_balance(), Q(state=State.CHECKED)  # used by two rules
     reports = {
         **REPORTS,
-        "balance": replace(REPORTS["balance"], rule=odd & Q(state=State.CHECKED)),
-        "posting": replace(REPORTS["posting"], rule=~odd & Q(state=State.CHECKED)),
+        "balance": replace(REPORTS["balance"], rule=odd & checked),
+        "posting": replace(REPORTS["posting"], rule=~odd & checked),
     }
     return one_rule_queues(BillingReport.objects.all(), reports)
 
@@ -167,14 +167,13 @@ def other_queues() -> list[OneRule]:
     weeks = reconciling.reported_weeks()  # used by two rules
     rules = RULES | {name: partial(rule, weeks=weeks) for name, rule in AFTER_REPORTS.items()}
     rows = Order.objects.annotate(**reconciling.shown_at())
-    orders = [
-        OneRule(rows, name, wait, "?needs={}", partial(_listed_keys, rules[name]))
-        for name, wait in ORDERS.items()
-    ]
     return [
         *one_rule_queues(ChargeWord.objects.all(), WORDS, query="?decided={}"),
         *one_rule_queues(Charge.objects.all(), CHARGES, query="?owner={}"),
         *one_rule_queues(Charge.objects.all(), ON_HOLD, query="?hold={}"),
-        *orders,
+        *(
+            OneRule(rows, name, wait, "?needs={}", partial(_listed_keys, rules[name]))
+            for name, wait in ORDERS.items()
+        ),
         *one_rule_queues(Dispute.objects.all(), DISPUTES, query="?state__exact={}"),
     ]

@@ -11,8 +11,8 @@ from django.db.models import (
     Case,
     DateField,
     DateTimeField,
-    ExpressionWrapper,
     F,
+    Min,
     OuterRef,
     Q,
     QuerySet,
@@ -20,8 +20,8 @@ from django.db.models import (
     Value,
     When,
 )
-from django.db.models.functions import Cast, Coalesce, ExtractWeekDay
-from django.db.models.lookups import Exact
+from django.db.models.expressions import Combinable
+from django.db.models.functions import Cast, Coalesce
 
 from orders import queues as of_orders
 from orders.calling import carrier_settings
@@ -354,29 +354,25 @@ def _weeks_ago(now: dt.datetime) -> dt.date:
 
 def with_age(orders: QuerySet[Order], wait: Wait) -> QuerySet[Order]:
     """Return the orders with the column from which their age in this queue counts."""
-    known = _ages() | reconciling.shown_at()
-    return orders.annotate(**{name: known[name] for name in known.keys() & {wait.since}})
+    age = (_ages() | reconciling.shown_at()).get(wait.since)
+    return orders.annotate(**{wait.since: age}) if age else orders
 
 
 def _ages() -> dict[str, Any]:
-    second = BookingAttempt.objects.filter(
-        order=OuterRef("pk"), duplicate_booking_at__isnull=False
-    ).order_by("duplicate_booking_at")
+    second = BookingAttempt.objects.filter(order=OuterRef("pk")).values("order")
     return {
         "since": _undecided_since(),
-        "second_at": Subquery(second.values("duplicate_booking_at")[:1]),
+        "second_at": Subquery(second.values_list(Min("duplicate_booking_at"))),
         "missed_at": _missed_since(),
     }
 
 
-def _missed_since() -> ExpressionWrapper:
+def _missed_since() -> Combinable:
     """Return the start of the day after two business days, holidays aside, at UTC."""
     next_day = Cast(F("booked_at") + DAY, DateField())
     day = Coalesce("carrier_pickup_date", "pickup_date", "quoted_pickup_date", next_day)
-    over_a_weekend = {6: 4 * DAY, 7: 3 * DAY}  # by the pickup's weekday, Friday and Saturday
-    later = [When(Exact(ExtractWeekDay(day), at), Value(by)) for at, by in over_a_weekend.items()]
-    after = Case(*later, default=Value(2 * DAY))
-    return ExpressionWrapper(Cast(day, DateTimeField()) + after, DateTimeField())
+    on_friday = When(carrier_pickup_date__week_day=6, then=Value(4 * DAY))
+    return Cast(day, DateTimeField()) + Case(on_friday, default=Value(2 * DAY))
 
 
 def _undecided_since() -> Coalesce:

@@ -280,7 +280,6 @@ def test_a_price_changed_at_booking_waits_from_then_until_it_is_billed(quill: Se
         ({"carrier_pickup_date": "2026-11-25"}, "2026-11-27"),  # a Wednesday: Wednesday and Thursday
         ({"carrier_pickup_date": "2026-11-26"}, "2026-11-28"),
         ({"carrier_pickup_date": "2026-11-27"}, "2026-12-01"),  # a Friday: Friday and Monday
-        ({"carrier_pickup_date": "2026-11-28"}, "2026-12-01"),  # a Saturday: then and Monday
         ({"carrier_pickup_date": "2026-11-29"}, "2026-12-01"),
         ({"pickup_date": "2026-11-25"}, "2026-11-27"),
         ({"quoted_pickup_date": "2026-11-25"}, "2026-11-27"),

@@ -84,9 +84,8 @@ def _reversal(report: BillingReport) -> list[list[str]]:
         *by_sender.order_by(F("sender__name").asc(nulls_last=True), "currency")[:MOST_SHOWN],
         *in_all,
     ]
-    head = ["Sender", "Lines reversed", "Amount", "Change"]
     return [
-        head,
+        ["Sender", "Lines reversed", "Amount", "Change"],
         *([row.get("sender__name", "All senders") or "Unassigned", *_change(row)] for row in rows),
     ]
 
@@ -103,10 +102,10 @@ def _has_held(report: BillingReport) -> bool:
 def _on_hold(report: BillingReport) -> list[list[str]]:
     """Return the lines on hold, by reason and kind."""
     columns = ("held", "kind", "currency")
-    held = report.lines.filter(HELD).order_by(*columns).values(*columns)
-    sums: Any = held.annotate(lines=Count("pk"), amount=Sum("amount"))
+    held: Any = report.lines.filter(HELD).order_by(*columns).values(*columns)
     rows = [
-        [Hold(row["held"]).label, ChargeKind(row["kind"]).label, *_change(row)[:2]] for row in sums
+        [Hold(row["held"]).label, ChargeKind(row["kind"]).label, *_change(row)[:2]]
+        for row in held.annotate(lines=Count("pk"), amount=Sum("amount"))
     ]
     return [["Why", "What", "Lines", "Amount"], *rows]
 
@@ -208,18 +207,16 @@ class BillingReportAdmin(ActionsAdmin):
     )
     change_form_template = "admin/billing_report.html"
     list_display = [
-        *(
-            "week",
-            "name",
-            "state",
-            "rows",
-            "matched",
-            "unmatched",
-            "repeats",
-            "held",
-            "comes_to",
-            "says",
-        ),
+        "week",
+        "name",
+        "state",
+        "rows",
+        "matched",
+        "unmatched",
+        "repeats",
+        "held",
+        "comes_to",
+        "says",
         "account",
     ]
     list_display_links = ["week", "name"]
