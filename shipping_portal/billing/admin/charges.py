@@ -1,7 +1,9 @@
 """Show every line of the carrier's reports and of operators; lines are never edited."""
 
 import datetime as dt
+from collections import defaultdict
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 from django import forms
@@ -122,7 +124,9 @@ def decided(*, post: bool) -> Callable[..., str]:
         found = posting.decide_lines(list(lines), post=post, now=now)
         if not found:
             raise Refused("These charges are no longer on hold. Nothing was changed.")
-        sums = Charge.objects.filter(pk__in=[line.pk for line in found]).net()
+        sums: dict[str, Decimal] = defaultdict(Decimal)
+        for line in found:
+            sums[line.currency] += line.amount
         amounts = ", ".join(f"{amount} {currency}" for currency, amount in sums.items())
         return f"{len(found)} line{'s' if len(found) > 1 else ''}, {amounts}"
 
