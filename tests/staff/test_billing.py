@@ -722,7 +722,7 @@ def doubled(staff: Client, order: Order) -> BillingReport:
 
 def test_lines_on_hold_are_on_the_reports_page_and_in_their_queue(staff: Client, doubled: BillingReport) -> None:
     page = staff.get(page_of(doubled))
-    assert [(row["currency"], row["amount"]) for row in page.context["held"]] == [("AUD", Decimal("13.00"))]
+    assert page.context["held"] == [("AUD", Decimal("13.00"))]
     queue = next(queue for queue in every_queue(timezone.now()) if queue.name == "charge-on-hold")
     assert [charge.report for charge in staff.get(queue.url).context["cl"].result_list] == [doubled]
     here = f"/admin/billing/charge/?hold=undecided&report__id__exact={doubled.pk}"
