@@ -113,19 +113,22 @@ ORDERS = {
         "Charged after cancelling",
         _as_key_list(RULES["charged-after-cancelling"]),
         "If the label wasn't used, ask the carrier for a refund. If it was, tell the sender.",
+        "used_charge_at",
         term=WEEK,
     ),
     "not-refunded": Wait(
         "Cancelled, not refunded after two reports",
         _as_key_list(RULES["not-refunded"]),
         "Ask the carrier for the refund. Quote the reference and the time it was cancelled.",
+        "unrefunded_at",
         term=WEEK,
     ),
     "charged-otherwise": Wait(
         "Charge differs from quote",
         _as_key_list(RULES["charged-otherwise"]),
-        "Compare the price with the charges. Then ask the carrier why, credit the difference or"
-        " accept it.",
+        "Ask the carrier why. If it is wrong, press Add credit on the sender's page. Then open the"
+        " line and press Accept this price.",
+        "unexpected_at",
         term=WEEK,
     ),
     "never-charged": Wait(
@@ -133,6 +136,7 @@ ORDERS = {
         _as_key_list(RULES["never-charged"]),
         "The carrier may charge it later or under another reference. Compare with unassigned"
         " charges.",
+        "uncharged_at",
         term=WEEK,
     ),
 }
@@ -149,11 +153,11 @@ DISPUTES = {
 
 def report_queues() -> list[OneRule]:
     """Return the queues of reports, to be counted with others."""
-    odd = out_of_balance()  # used by two rules
+    odd, checked = out_of_balance(), Q(state=State.CHECKED)  # used by two rules
     reports = {
         **REPORTS,
-        "balance": replace(REPORTS["balance"], rule=odd & Q(state=State.CHECKED)),
-        "posting": replace(REPORTS["posting"], rule=~odd & Q(state=State.CHECKED)),
+        "balance": replace(REPORTS["balance"], rule=odd & checked),
+        "posting": replace(REPORTS["posting"], rule=~odd & checked),
     }
     return one_rule_queues(BillingReport.objects.all(), reports)
 
@@ -162,7 +166,7 @@ def other_queues() -> list[OneRule]:
     """Return the queues about charges, orders and disputes, to be counted with others."""
     weeks = reconciling.reported_weeks()  # used by two rules
     rules = RULES | {name: partial(rule, weeks=weeks) for name, rule in AFTER_REPORTS.items()}
-    rows = Order.objects.all()
+    rows = Order.objects.annotate(**reconciling.shown_at())
     return [
         *one_rule_queues(ChargeWord.objects.all(), WORDS, query="?decided={}"),
         *one_rule_queues(Charge.objects.all(), CHARGES, query="?owner={}"),

@@ -7,8 +7,21 @@ import datetime as dt
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from django.db.models import Case, F, OuterRef, Q, QuerySet, Subquery, When
-from django.db.models.functions import Coalesce
+from django.db.models import (
+    Case,
+    DateField,
+    DateTimeField,
+    F,
+    Min,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    Value,
+    When,
+)
+from django.db.models.expressions import Combinable
+from django.db.models.functions import Cast, Coalesce
 
 from orders import queues as of_orders
 from orders.calling import carrier_settings
@@ -23,10 +36,12 @@ from orders.models import (
     OrderChange,
 )
 from orders.models.account import FAULT_COUNTS, PAUSABLE, Pause
+from orders.models.restores import GAP_IS_OPEN
 from orders.models.statuses import BEING_CANCELLED, UNCLEAR_BOOKING, Progress, Status
 from shipping_portal.accounts.address.places import day_at
 from shipping_portal.accounts.adminkit.queues import (
     AT_ONCE,
+    DAY,
     NOW,
     WEEK,
     OneRule,
@@ -39,6 +54,7 @@ from shipping_portal.accounts.adminkit.queues import (
 )
 from shipping_portal.accounts.models import Sender
 from shipping_portal.billing import queues as of_billing
+from shipping_portal.billing.charges import reconciling
 from shipping_portal.carrier.messages import Party
 from shipping_portal.db.keyset import MOST_LISTED
 from shipping_portal.jobs.models import DeadLetter
@@ -184,7 +200,7 @@ ORDERS = {
         "Second carrier order",
         duplicate_booking,
         "The carrier may charge for both. Open it and ask the carrier to void the unused one.",
-        "since",
+        "second_at",
     ),
     "refused": Wait(
         "Refused in the last 24 hours",
@@ -226,7 +242,7 @@ ORDERS = {
         "Two missed pickups",
         missed_twice,
         "Ask the carrier about the driver and whether a refund is due. Don't cancel it.",
-        "since",
+        "missed_at",
     ),
     "used-after-cancel": Wait(
         "Label used after cancelling",
@@ -293,7 +309,7 @@ def waiting_queues(
     `accounts` are all carrier accounts, if they were read already; `others` are counted with them.
     """
     every = CarrierAccount.objects.all() if accounts is None else accounts
-    orders = Order.objects.annotate(since=undecided_since())
+    orders = Order.objects.annotate(**_ages())
     together = {name: wait for name, wait in ORDERS.items() if name not in COUNTED_APART}
     apart = [
         OneRule(orders, name, ORDERS[name], "?needs={}", keys)
@@ -334,7 +350,30 @@ def _weeks_ago(now: dt.datetime) -> dt.date:
     return (now - dt.timedelta(days=15)).date()
 
 
-def undecided_since() -> Coalesce:
+def with_age(orders: QuerySet[Order], wait: Wait) -> QuerySet[Order]:
+    """Return the orders with the column from which their age in this queue counts."""
+    age = (_ages() | reconciling.shown_at()).get(wait.since)
+    return orders.annotate(**{wait.since: age}) if age else orders
+
+
+def _ages() -> dict[str, Any]:
+    second = BookingAttempt.objects.filter(order=OuterRef("pk")).values("order")
+    return {
+        "since": _undecided_since(),
+        "second_at": Subquery(second.values_list(Min("duplicate_booking_at"))),
+        "missed_at": _missed_since(),
+    }
+
+
+def _missed_since() -> Combinable:
+    """Return the start of the day after two business days, holidays aside, at UTC."""
+    next_day = Cast(F("booked_at") + DAY, DateField())
+    day = Coalesce("carrier_pickup_date", "pickup_date", "quoted_pickup_date", next_day)
+    on_friday = When(carrier_pickup_date__week_day=6, then=Value(4 * DAY))
+    return Cast(day, DateTimeField()) + Case(on_friday, default=Value(2 * DAY))
+
+
+def _undecided_since() -> Coalesce:
     """Return when an order became unclear, was to be cancelled or was refused, or else was made."""
     groups = ({*UNCLEAR_BOOKING}, BEING_CANCELLED, {Status.REJECTED})
     return Coalesce(Case(*map(_came_into, groups)), F("created_at"))
@@ -361,8 +400,16 @@ def _pauses(account: CarrierAccount, now: dt.datetime) -> list[Pause]:
 
 
 def _held_since(account: CarrierAccount, now: dt.datetime) -> dt.datetime | None:
-    """Return the time from which it needs a person: a pause with an end needs no one."""
-    since = [pause.since for pause in _pauses(account, now) if pause.ends_at is None]
+    """Return the time from which it needs a person, if it does.
+
+    A pause with an end ends by itself, and closing the restore gap, an alert of its own, ends its
+    pause.
+    """
+    since = [
+        pause.since
+        for pause in _pauses(account, now)
+        if pause.ends_at is None and pause.text != GAP_IS_OPEN
+    ]
     return min(filter(None, [account.replays_off_at, *since]), default=None)
 
 

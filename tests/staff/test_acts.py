@@ -1,7 +1,9 @@
 """Actions: every change an operator makes needs a reason, happens once, and is in the audit log."""
 
+import re
 from collections.abc import Callable
 from decimal import Decimal
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +49,17 @@ def test_a_sender_is_suspended_with_a_text_and_reinstated_with_a_reason(
     assert _last().reason == REASON
 
     assert (_last().action, _last().sender) == ("sender reinstated", quill)
+
+
+@pytest.mark.parametrize("query", ["owner=nobody", ""])
+def test_an_act_leads_back_to_the_list_it_was_opened_from(staff: Client, quill: Sender, query: str) -> None:
+    """Working down a queue, the next line is on the page that follows."""
+    line, after = factories.charge(None), f"?{query}" if query else ""
+    page = staff.get(f"/admin/billing/charge/{after}")
+    (link,) = set(re.findall(rf'href="([^"]*/charge/{line.pk}/change/[^"]*)"', unescape(page.content.decode())))
+    url = dict(staff.get(link).context["acts"])["Assign to a parcel or sender"]
+    form = {"owner": quill.number, "reason": REASON}
+    assert staff.post(url, form).url == f"/admin/billing/charge/{after}"
 
 
 @pytest.mark.parametrize("missing", ["category", "text"])

@@ -19,7 +19,8 @@ from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
 from orders import queues
-from orders.models import CancelAttempt, CarrierAccount, CarrierCall, DailySpend, DatabaseMark, Label, Order
+from orders.calling import gateway
+from orders.models import CancelAttempt, CarrierAccount, CarrierCall, DailySpend, DatabaseMark, Label, Order, Restore
 from orders.restoring import marks
 from orders.status.transitions import move_to
 from shipping_portal.accounts.mail import mailing, outbox
@@ -31,8 +32,10 @@ from shipping_portal.jobs.sweep import Sweep
 from shipping_portal.staff.alerts import alerting, certificates, conditions
 from shipping_portal.staff.models import Alert, AlertMessage, Certificate
 from shipping_portal.staff.queues import waiting_queues
+from shipping_portal.staff.restores import fencing, restoring
 from tests import factories, older
 from tests.receiver import Receiver
+from tracking.models import Parcel
 from tracking.receiving import webhook_health
 
 pytestmark = pytest.mark.django_db
@@ -99,6 +102,16 @@ def test_an_incident_is_sent_once_repeated_later_and_cleared_once(stopped: Carri
     assert "press Ask the carrier again now" in mail.outbox[0].body
     assert "http://127.0.0.1:8000/admin/orders/carrieraccount/?held=stopped" in mail.outbox[0].body
     assert (Alert.objects.get().closed_at - Alert.objects.get().opened_at) // MINUTE == 245
+
+
+@pytest.mark.parametrize(("repeat_hours", "mails"), [(4, [1, 1, 2, 2, 3]), (30, [1, 1, 1, 2, 2])])
+def test_a_ticket_is_repeated_once_a_day_at_most(settings: Any, repeat_hours: float, mails: list[int]) -> None:
+    """Nobody can end a ticket about a scan of an unknown reference, so every four hours would be noise."""
+    settings.ALERT_EMAILS, settings.ALERT_REPEAT_HOURS = ["one@ops.example"], repeat_hours
+    factories.parcel(reference="SNOBODY001", last_scan_at=timezone.now())
+    Parcel.objects.update(created_at=timezone.now() - 25 * HOUR)
+    assert [len(look(60 * hours)) for hours in (0, 23, 24, 47, 48)] == mails
+    assert mail.outbox[0].subject == "[ticket] Scans for unknown references: 1, oldest 1 day, 1 hour"
 
 
 def test_a_problem_that_comes_and_goes_within_five_minutes_is_one_incident(stopped: CarrierAccount) -> None:
@@ -446,6 +459,22 @@ def test_an_open_restore_gap_alerts(db: None) -> None:
     assert named(now)["restore-gap"] == "page"
     type(restore).objects.update(lifted_at=now)
     assert "restore-gap" not in named(now)
+
+
+def test_a_pause_by_a_restore_alerts_once_as_the_gap_and_another_alerts_too(db: None) -> None:
+    """The pause can't be resumed before the gap is closed, and closing it resumes."""
+    now = timezone.now()
+    gateway.current_account()
+    fencing.fence_database(now - HOUR, now=now)
+    assert named(now + HOUR) == {"restore-gap": "page"}
+    (held,) = [queue for queue in waiting_queues(now + HOUR) if queue.name == "carrieraccount-held"]
+    assert (held.count, held.oldest) == (1, None)
+    for why in ("quotes_paused_at", "replays_off_at"):
+        CarrierAccount.objects.update(**{why: now})
+        assert named(now + HOUR) == {"restore-gap": "page", "carrieraccount-held": "page"}, why
+        CarrierAccount.objects.update(**{why: None})
+    restoring.lift_gap(Restore.objects.get(), by=factories.user("sam@example.com"), reason="compared", now=now)
+    assert named(now + HOUR) == {}
 
 
 @pytest.mark.postgres

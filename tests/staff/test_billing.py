@@ -396,6 +396,34 @@ def test_an_unassigned_line_is_assigned_with_the_cover_in_its_price(
     assert (row.sender, REASON in row.reason) == (order.sender, True)
 
 
+def test_an_assigned_line_names_its_parcel_beside_the_carriers_reference(staff: Client, order: Order) -> None:
+    """Otherwise nobody sees that a line was assigned to the wrong parcel."""
+    charge = factories.charge(None, reference="SNOBODY01")
+    staff.post(act(charge, "assign"), {"owner": order.carrier_reference, "reason": REASON})
+    link = f'<a href="/admin/orders/order/{order.pk}/change/">{order.carrier_reference}</a>'
+    page = staff.get(f"/admin/billing/charge/{charge.pk}/change/").content.decode()
+    assert link in page
+    assert "SNOBODY01" in page
+    assert link in staff.get("/admin/billing/charge/").content.decode()
+
+
+def test_a_wrong_price_is_credited_and_then_accepted_as_its_queue_says(staff: Client, order: Order) -> None:
+    """A credit is for the account and names no parcel, so by itself it leaves the parcel in the queue."""
+    charge = factories.charge(order, amount="19.08", is_unexpected=True)
+    wrong, step = queues.RULES["charged-otherwise"], queues.ORDERS["charged-otherwise"].next_step
+    credit = {"amount": "7.00", "currency": "AUD", "reason": REASON}
+    for thing, button, form in (
+        (order.sender, "Add credit", credit),
+        (charge, "Accept this price", {"reason": REASON}),
+    ):
+        assert list(wrong(timezone.now())) == [order]
+        assert button in step
+        options = thing._meta
+        page = staff.get(f"/admin/{options.app_label}/{options.model_name}/{thing.pk}/change/")
+        assert staff.post(dict(page.context["acts"])[button], form).status_code == 302
+    assert not wrong(timezone.now()).exists()
+
+
 def test_a_line_is_assigned_once_and_only_to_a_known_sender(staff: Client, order: Order) -> None:
     charge = factories.charge(None)
     page = staff.post(act(charge, "assign"), {"owner": "SNOSUCH01", "reason": REASON})
@@ -697,7 +725,7 @@ def doubled(staff: Client, order: Order) -> BillingReport:
 
 def test_lines_on_hold_are_on_the_reports_page_and_in_their_queue(staff: Client, doubled: BillingReport) -> None:
     page = staff.get(page_of(doubled))
-    assert [(row["currency"], row["amount"]) for row in page.context["held"]] == [("AUD", Decimal("13.00"))]
+    assert page.context["held"] == [("AUD", Decimal("13.00"))]
     queue = next(queue for queue in every_queue(timezone.now()) if queue.name == "charge-on-hold")
     assert [charge.report for charge in staff.get(queue.url).context["cl"].result_list] == [doubled]
     here = f"/admin/billing/charge/?hold=undecided&report__id__exact={doubled.pk}"

@@ -128,9 +128,13 @@ class ActionsAdmin(ReadOnlyAdmin):
         return [pattern, *super().get_urls()]
 
     def open_actions(self, request: HttpRequest, thing: Any) -> list[tuple[str, str]]:
-        """Return the label and address of each action and page that is permitted now."""
+        """Return the label and address of each action and page that is permitted now.
+
+        An action leads back to the list from which its page was opened.
+        """
+        url, kept = f"admin:{self._url_name()}", self.get_preserved_filters(request)
         actions = [
-            (action.label, reverse(f"admin:{self._url_name()}", args=[thing.pk, action.name]))
+            (action.label, reverse(url, args=[thing.pk, action.name]) + (kept and f"?{kept}"))
             for action in self.admin_actions
             if permissions.may(request.user, action.needs) and action.applies(thing)
         ]

@@ -35,8 +35,10 @@ class ToSenderForm(ReasonForm):
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
-        words = "The sender sees it on the statement. Recorded in the audit log under your name."
-        self.fields["reason"].help_text = f"At least ten characters. {words}"
+        self.fields["reason"].help_text = (
+            "At least ten characters. The sender sees it on the statement. Recorded in the audit"
+            " log under your name."
+        )
 
 
 class OwnerForm(ReasonForm):
@@ -122,19 +124,13 @@ def decided(*, post: bool) -> Callable[..., str]:
         found = posting.decide_lines(list(lines), post=post, now=now)
         if not found:
             raise Refused("These charges are no longer on hold. Nothing was changed.")
-        sums = ", ".join(
-            f"{amount} {currency}" for currency, amount in _sum_by_currency(found).items()
-        )
-        return f"{len(found)} line{'s' if len(found) > 1 else ''}, {sums}"
+        sums: dict[str, Decimal] = defaultdict(Decimal)
+        for line in found:
+            sums[line.currency] += line.amount
+        amounts = ", ".join(f"{amount} {currency}" for currency, amount in sums.items())
+        return f"{len(found)} line{'s' if len(found) > 1 else ''}, {amounts}"
 
     return do
-
-
-def _sum_by_currency(lines: list[Charge]) -> dict[str, Decimal]:
-    found: dict[str, Decimal] = defaultdict(Decimal)
-    for line in lines:
-        found[line.currency] += line.amount
-    return found
 
 
 def _is_held(charge: Charge) -> bool:
@@ -159,12 +155,8 @@ class WeekFilter(admin.SimpleListFilter):
     parameter_name = "week"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        weeks = (
-            BillingReport.objects.order_by("-week")
-            .values_list("week", flat=True)
-            .distinct()[:WEEKS]
-        )
-        return [(week.isoformat(), f"{week:%-d %b %Y}") for week in weeks]
+        reports = BillingReport.objects.order_by("-week").values_list("week", flat=True)
+        return [(week.isoformat(), f"{week:%-d %b %Y}") for week in reports.distinct()[:WEEKS]]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Charge]) -> QuerySet[Charge]:
         """Filter by the week's reports, which have an index, plus the operators' few lines."""
@@ -202,8 +194,8 @@ class ChargeAdmin(ActionsAdmin):
         AdminAction(
             "accept",
             "Accept this price",
-            "The carrier is right, though it isn't what was booked. The sender pays it, and the"
-            " parcel leaves the queue.",
+            "The charge stays, though it isn't what was booked. The sender pays it, less any"
+            " credit, and the parcel leaves the queue.",
             _accept,
             needs="billing",
             audit="charge accepted",
@@ -311,9 +303,7 @@ class ChargeAdmin(ActionsAdmin):
             order__in=with_reference(Order.objects.all(), typed).order_by().values("pk")
         )
         nobodys = Charge.objects.filter(sender=None, reference__upper=typed.upper())
-        return rows.filter(
-            pk__in=theirs.order_by().values("pk").union(nobodys.order_by().values("pk"))
-        )
+        return rows.filter(pk__in=theirs.values("pk").union(nobodys.values("pk")))
 
     @admin.display(description="posted", ordering="posted_at")
     def posted(self, charge: Charge) -> str:
@@ -341,7 +331,7 @@ class ChargeAdmin(ActionsAdmin):
     @admin.display(description="parcel", ordering="order")
     def parcel(self, charge: Charge) -> SafeString | str:
         """Link to the order, or show a reference that no order has."""
-        return link_to(charge.order, charge.reference) if charge.order else charge.reference or "–"
+        return link_to(charge.order) if charge.order else charge.reference or "–"
 
     @admin.display(description="report")
     def from_report(self, charge: Charge) -> SafeString | str:

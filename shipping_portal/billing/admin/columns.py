@@ -87,8 +87,15 @@ def columns_page(request: HttpRequest, profile: BillingProfile, context: Context
         form.fields["reason"].min_length = 0  # type: ignore[attr-defined]
         tried = _try_columns(profile, form) if form.is_valid() else None
     elif form.is_valid():
-        answers = {"reason": form.cleaned_data["reason"], "chosen": form.chosen}
-        audited("report columns set", _set, profile, by=request.user, now=timezone.now(), **answers)
+        audited(
+            "report columns set",
+            _set,
+            profile,
+            by=request.user,
+            now=timezone.now(),
+            reason=form.cleaned_data["reason"],
+            chosen=form.chosen,
+        )
         messages.success(request, "Columns set. Posted reports don't change.")
         return redirect("admin:billing_billingprofile_change", profile.pk)
     shown = {

@@ -102,10 +102,10 @@ def _has_held(report: BillingReport) -> bool:
 def _on_hold(report: BillingReport) -> list[list[str]]:
     """Return the lines on hold, by reason and kind."""
     columns = ("held", "kind", "currency")
-    held = report.lines.filter(HELD).order_by(*columns).values(*columns)
-    sums: Any = held.annotate(lines=Count("pk"), amount=Sum("amount"))
+    held: Any = report.lines.filter(HELD).order_by(*columns).values(*columns)
     rows = [
-        [Hold(row["held"]).label, ChargeKind(row["kind"]).label, *_change(row)[:2]] for row in sums
+        [Hold(row["held"]).label, ChargeKind(row["kind"]).label, *_change(row)[:2]]
+        for row in held.annotate(lines=Count("pk"), amount=Sum("amount"))
     ]
     return [["Why", "What", "Lines", "Amount"], *rows]
 
@@ -207,18 +207,16 @@ class BillingReportAdmin(ActionsAdmin):
     )
     change_form_template = "admin/billing_report.html"
     list_display = [
-        *(
-            "week",
-            "name",
-            "state",
-            "rows",
-            "matched",
-            "unmatched",
-            "repeats",
-            "held",
-            "comes_to",
-            "says",
-        ),
+        "week",
+        "name",
+        "state",
+        "rows",
+        "matched",
+        "unmatched",
+        "repeats",
+        "held",
+        "comes_to",
+        "says",
         "account",
     ]
     list_display_links = ["week", "name"]

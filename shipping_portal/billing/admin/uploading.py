@@ -6,7 +6,6 @@ from typing import Any
 from django import forms
 from django.contrib import messages
 from django.db import transaction
-from django.db.models import Sum
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
@@ -93,20 +92,20 @@ def page(request: HttpRequest, context: Context) -> HttpResponse:
 
 
 def _take_file(form: ReportUploadForm, by: Any) -> BillingReport:
-    file, given = form.cleaned_data["file"], form.cleaned_data
-    content, now = file.read(), timezone.now()
+    file, given, now = form.cleaned_data["file"], form.cleaned_data, timezone.now()
     with transaction.atomic():
         report = uploads.store_report(
             given["account"],
             file.name,
-            content,
+            file.read(),
             by=by,
             now=now,
             week=given["week"],
             stated=form.stated,
         )
-        words = f"{report.name}, {report.week}"
-        Audit.write("billing report taken", report, by=by, reason=words, at=now)
+        Audit.write(
+            "billing report taken", report, by=by, reason=f"{report.name}, {report.week}", at=now
+        )
     return report
 
 
@@ -124,12 +123,7 @@ def report_state(report: BillingReport) -> dict[str, Any]:
         "tally": tally,
         "kinds": posting.report_totals(report),
         "balances": report_balances(report, tally),
-        "held": (
-            Charge.objects.filter(HELD, report=report)
-            .order_by("currency")
-            .values("currency")
-            .annotate(amount=Sum("amount"))
-        ),
+        "held": sorted(Charge.objects.filter(HELD, report=report).net().items()),
         "undecided": undecided(report),
         "obstacles": posting.posting_obstacles(report) if is_checked else [],
         "can_post": is_checked,

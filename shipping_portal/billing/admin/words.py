@@ -74,8 +74,9 @@ def undecided(report: BillingReport) -> list[ChargeWord]:
 
 def with_waiting(words: Collection[ChargeWord]) -> list[Any]:
     """Return these terms with their `waiting` lines: unposted, without another kind. One query."""
-    unposted = Charge.objects.filter(term__in=[word.pk for word in words], posted_at=None)
-    return _with_waiting(words, unposted.filter(kind=ChargeKind.UNKNOWN))
+    keys = [word.pk for word in words]
+    lines = Charge.objects.filter(term__in=keys, posted_at=None, kind=ChargeKind.UNKNOWN)
+    return _with_waiting(words, lines)
 
 
 def _with_waiting(words: Collection[ChargeWord], lines: QuerySet[Charge]) -> list[ChargeWord]:

@@ -16,9 +16,9 @@ AT_ONCE = 2000
 
 def note_charges(lines: QuerySet[Charge], now: dt.datetime) -> None:
     """Write an event for each posted line whose sender has an endpoint. Others cost one query."""
-    theirs = lines.filter(posted_at__isnull=False, sender__has_webhooks=True)
-    found = theirs.select_related("order", "sender").order_by("sender", "pk")
-    for sender, charges in groupby(found.iterator(AT_ONCE), key=lambda charge: charge.sender):
+    found = lines.filter(posted_at__isnull=False, sender__has_webhooks=True)
+    rows = found.select_related("order", "sender").order_by("sender", "pk").iterator(AT_ONCE)
+    for sender, charges in groupby(rows, key=lambda charge: charge.sender):
         if sender:
             happened = (_charge_event(charge, now) for charge in charges)
             events.note_events(sender, WebhookKind.CHARGE, happened, now)
@@ -36,5 +36,4 @@ def _charge_event(charge: Charge, now: dt.datetime) -> Happened:
         "currency": charge.currency,
         "week": charge.week,
     }
-    about = order.uuid.hex if order else f"charge {charge.pk}"
-    return Happened("charge.posted", about, now, data)
+    return Happened("charge.posted", order.uuid.hex if order else f"charge {charge.pk}", now, data)

@@ -87,8 +87,9 @@ def reverse_report(report: BillingReport, *, by: User, now: dt.datetime, reason:
             unreversed = report.lines.posted().filter(reversed_by=None)
             unreversed.filter(sender=None).update(posted_at=None, decision=Charge.Decision.LEAVE)
             count = _reverse_all(unreversed, by=by, now=now, reason=reason)
-            own_key = Concat(Substr("key", 1, 40), Value("-r"), Cast("pk", CharField()))
-            report.lines.update(key=own_key)
+            report.lines.update(
+                key=Concat(Substr("key", 1, 40), Value("-r"), Cast("pk", CharField()))
+            )
             for waiting in BillingReport.objects.filter(
                 account=report.account_id, state=State.CHECKED
             ):
@@ -109,8 +110,8 @@ def _reverse_all(lines: QuerySet[Charge], *, by: User, now: dt.datetime, reason:
         for line in batch:
             if line.is_size_charge:
                 notifications.withdraw_charge_event(line)
-        written = Charge.objects.bulk_create(taken_back)
-        charge_events.note_charges(Charge.objects.filter(pk__in=[line.pk for line in written]), now)
+        keys = [line.pk for line in Charge.objects.bulk_create(taken_back)]
+        charge_events.note_charges(Charge.objects.filter(pk__in=keys), now)
         made |= {(line.sender_id, line.week) for line in taken_back if line.sender_id}
         count += len(batch)
     week_sums.add_up(made)

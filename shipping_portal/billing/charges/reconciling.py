@@ -3,8 +3,8 @@
 import datetime as dt
 from collections import defaultdict
 
-from django.db.models import Exists, Min, OuterRef, Q, QuerySet, Sum
-from django.db.models.functions import Coalesce, Least, Round
+from django.db.models import DateField, Exists, Min, OuterRef, Q, QuerySet, Subquery, Sum
+from django.db.models.functions import Cast, Coalesce, Least, Round
 
 from orders.models import Order
 from orders.models.statuses import Status
@@ -23,6 +23,8 @@ Weeks = dict[int, list[dt.date]]  # by account
 # What an order may cost: the carrier's price at booking, and never more than was agreed.
 EXPECTED = Least(Coalesce("order__charged_price", "order__price"), "order__price")
 POSTED = Charge.objects.filter(order=OuterRef("pk"), posted_at__isnull=False)
+COST = POSTED.filter(kind=ChargeKind.ORDER)
+USED = POSTED.filter(kind=ChargeKind.UN_CANCELLATION)
 
 
 def charged_after_cancelling(now: dt.datetime) -> QuerySet[Order]:
@@ -30,17 +32,16 @@ def charged_after_cancelling(now: dt.datetime) -> QuerySet[Order]:
 
     Inform the sender, or dispute.
     """
-    used = POSTED.filter(kind=ChargeKind.UN_CANCELLATION)
-    return _costing_orders(now).filter(Exists(used), status=Status.CANCELLED)
+    return _costing_orders(now).filter(Exists(USED), status=Status.CANCELLED)
 
 
 def not_refunded(now: dt.datetime, weeks: Weeks | None = None) -> QuerySet[Order]:
     """Return cancelled orders not fully refunded after two reports of later weeks."""
-    posted = Charge.objects.filter(order=OuterRef("order"), posted_at__isnull=False)
-    refund = posted.filter(kind__in=CANCEL_REFUNDS, currency=OuterRef("currency"))
-    cost = POSTED.filter(~Exists(refund), kind=ChargeKind.ORDER)
-    found = _costing_orders(now).filter(Exists(cost), status=Status.CANCELLED)
-    return found.filter(_in_reported_week("cancelled_at", weeks))
+    refund = Charge.objects.posted().filter(
+        order=OuterRef("order"), kind__in=CANCEL_REFUNDS, currency=OuterRef("currency")
+    )
+    cost, reported = COST.filter(~Exists(refund)), _in_reported_week("cancelled_at", weeks)
+    return _costing_orders(now).filter(reported, Exists(cost), status=Status.CANCELLED)
 
 
 def charged_otherwise(now: dt.datetime) -> QuerySet[Order]:
@@ -48,11 +49,12 @@ def charged_otherwise(now: dt.datetime) -> QuerySet[Order]:
 
     Before the bill this compares the booking's price, afterwards the bill's lines.
     """
-    billed = Charge.objects.filter(posted_at__isnull=False, is_unexpected=True).values("order")
+    billed = Charge.objects.posted().filter(is_unexpected=True).values("order")
     booked = Order.objects.filter(unagreed_price__isnull=False, status=Status.BOOKED)
-    unbilled = booked.exclude(Exists(POSTED.filter(kind=ChargeKind.ORDER))).values("pk")
-    resolved = POSTED.filter(report=None)
-    return _recent_orders(now).filter(~Exists(resolved), pk__in=billed.union(unbilled))
+    unbilled = booked.exclude(Exists(COST)).values("pk")
+    return _recent_orders(now).filter(
+        ~Exists(POSTED.filter(report=None)), pk__in=billed.union(unbilled)
+    )
 
 
 def note_unexpected(lines: QuerySet[Charge]) -> None:
@@ -78,8 +80,9 @@ def _odd_orders(lines: QuerySet[Charge]) -> set[int]:
     costs = lines.filter(
         kind__in=(ChargeKind.ORDER, ChargeKind.COVER), order__isnull=False
     ).order_by()
-    sums = costs.values_list("order", "currency", "order__currency")
-    billed = sums.annotate(billed=Sum("amount"), expected=Min(EXPECTED))
+    billed = costs.values_list("order", "currency", "order__currency").annotate(
+        billed=Sum("amount"), expected=Min(EXPECTED)
+    )
     return {
         order
         for order, currency, agreed, amount, expected in billed.iterator()
@@ -94,10 +97,34 @@ def accept_price(line: Charge) -> bool:
 
 def never_charged(now: dt.datetime, weeks: Weeks | None = None) -> QuerySet[Order]:
     """Return booked orders without a charge after two reports of their week or later."""
-    cost = POSTED.filter(kind=ChargeKind.ORDER)
+    reported = _in_reported_week("booked_at", weeks)
     # an index has them: the few recent ones
-    unbilled = _recent_orders(now).filter(status=Status.BOOKED, unbilled__gt=0)
-    return unbilled.filter(~Exists(cost), _in_reported_week("booked_at", weeks))
+    return _recent_orders(now).filter(~Exists(COST), reported, status=Status.BOOKED, unbilled__gt=0)
+
+
+def shown_at() -> dict[str, Coalesce | Subquery]:
+    """Return from when an order is in each list, by the list's column of ages."""
+    return {
+        "used_charge_at": _posted_at(USED),
+        "unrefunded_at": _second_report_at("cancelled_at"),
+        "unexpected_at": Coalesce(_posted_at(POSTED.filter(is_unexpected=True)), "booked_at"),
+        "uncharged_at": _second_report_at("booked_at"),
+    }
+
+
+def _posted_at(lines: QuerySet[Charge]) -> Subquery:
+    return Subquery(lines.order_by("posted_at").values("posted_at")[:1])
+
+
+def _second_report_at(moment: str) -> Subquery:
+    """Return when the second reported week from this moment's own on was posted."""
+    later = BillingReport.objects.filter(
+        account=OuterRef("account"),
+        state=BillingReport.State.POSTED,
+        week__gt=Cast(OuterRef(moment) - dt.timedelta(days=7), DateField()),
+    )
+    times = later.order_by("week").values("week").annotate(at=Min("ended_at")).values("at")
+    return Subquery(times[1:ENOUGH_REPORTS])
 
 
 def _recent_orders(now: dt.datetime) -> QuerySet[Order]:

@@ -184,9 +184,8 @@ class OrderAdmin(ActionsAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Order]:
         near = ("sender", "account", "made_by", "replaces", "parcel", "assignment__operator")
-        # the list sorts by it, perhaps by `since`, which it gets from here
-        rows = Order.objects.select_related(*near)
-        return rows.annotate(since=queues.undecided_since()) if self.wait_of(request) else rows
+        rows, wait = Order.objects.select_related(*near), self.wait_of(request)
+        return queues.with_age(rows, wait) if wait else rows  # the list sorts by it
 
     def search_rows(
         self, request: HttpRequest, rows: QuerySet[Order], typed: str

@@ -27,7 +27,7 @@ from shipping_portal.jobs import retention
 from shipping_portal.jobs.registry import chore, enqueue, job
 from shipping_portal.staff.alerts import conditions
 from shipping_portal.staff.alerts.conditions import Condition
-from shipping_portal.staff.models import Alert, AlertMessage
+from shipping_portal.staff.models import Alert, AlertMessage, Severity
 
 logger = logging.getLogger(__name__)
 CLEAR_AFTER = dt.timedelta(minutes=5)  # a condition that comes and goes is one incident
@@ -75,11 +75,17 @@ def _open_alert(condition: Condition, now: dt.datetime) -> None:
 def _go_on(alert: Alert, condition: Condition, now: dt.datetime) -> None:
     """Record that an incident continues; just one of the sweepers queues its repetition."""
     mine = Alert.objects.filter(pk=alert.pk, closed_at=None)
-    is_due = alert.sent_at <= now - dt.timedelta(hours=settings.ALERT_REPEAT_HOURS)
+    is_due = alert.sent_at <= now - _repeat_interval(alert)
     if is_due and mine.filter(sent_at=alert.sent_at).update(sent_at=now, seen_at=now):
         _queue_messages(alert, "repeated", now, condition)
     elif not is_due:
         mine.update(seen_at=now)
+
+
+def _repeat_interval(alert: Alert) -> dt.timedelta:
+    """Return how often it is sent again. A ticket can wait until morning, so a day at least."""
+    hours = settings.ALERT_REPEAT_HOURS
+    return dt.timedelta(hours=hours if alert.severity == Severity.PAGE else max(hours, 24))
 
 
 @transaction.atomic

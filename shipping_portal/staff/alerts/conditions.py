@@ -78,10 +78,14 @@ def _queue_conditions(now: dt.datetime) -> Iterator[Condition]:
 def _backlog_conditions(now: dt.datetime) -> Iterator[Condition]:
     due = health.count_backlog(now)
     if due.oldest and now - due.oldest >= WORK_IS_LATE:
-        title = "Jobs are running late"
-        step = "Bookings are waiting. Check the workers, the broker and the database."
         yield Condition(
-            "jobs-late", title, step, Severity.PAGE, reverse("admin:index"), due.rows, due.oldest
+            "jobs-late",
+            "Jobs are running late",
+            "Bookings are waiting. Check the workers, the broker and the database.",
+            Severity.PAGE,
+            reverse("admin:index"),
+            due.rows,
+            due.oldest,
         )
 
 
@@ -95,45 +99,49 @@ def _account_conditions(now: dt.datetime) -> Iterator[Condition]:
         if one.resting_until and one.resting_until > now - STILL_SILENT
     ]
     if resting:
-        title = "The carrier isn't answering bookings"
-        step = (
+        yield Condition(
+            "carrier-silent",
+            "The carrier isn't answering bookings",
             "Five in a row got no clear answer. Check the carrier's status. Waiting bookings are"
-            " sent automatically."
+            " sent automatically.",
+            Severity.PAGE,
+            url,
+            len(resting),
         )
-        yield Condition("carrier-silent", title, step, Severity.PAGE, url, len(resting))
     taking = filter(gateway.takes_new_orders, accounts)
     if unpriced := [since for account in taking if (since := _unpriced_since(account, now))]:
-        title = "The carrier gives no prices"
-        step = (
-            "The last five requests got no clear answer, so nobody can book. Nothing was charged."
-            " Read why under Carrier calls, and check the carrier's status and our key."
-        )
         url_of_calls = reverse("admin:orders_carriercall_changelist") + "?operation=quote"
         yield Condition(
             "prices-silent",
-            title,
-            step,
+            "The carrier gives no prices",
+            "The last five requests got no clear answer, so nobody can book. Nothing was charged."
+            " Read why under Carrier calls, and check the carrier's status and our key.",
             Severity.PAGE,
             url_of_calls,
             len(unpriced),
             min(unpriced),
         )
     if gaps := sum(webhook_health.is_alarmed(account, now) for account in accounts):
-        title = "Webhooks are going missing"
-        step = (
-            "Polling is finding scans first. Run webhook_url --test and check the carrier's webhook"
-            " settings."
+        yield Condition(
+            "webhook-gap",
+            "Webhooks are going missing",
+            "Polling is finding scans first. Run webhook_url --test and check the carrier's"
+            " webhook settings.",
+            Severity.TICKET,
+            reverse("admin:index"),
+            gaps,
         )
-        yield Condition("webhook-gap", title, step, Severity.TICKET, reverse("admin:index"), gaps)
     silent = [since for account in accounts if (since := webhook_health.silent_since(account, now))]
     if silent:
-        title = "No webhook arrives"
-        step = (
-            "Only polling brings scans now. Run webhook_url --test and check the carrier's webhook"
-            " settings."
-        )
         yield Condition(
-            "webhook-silent", title, step, Severity.TICKET, url, len(silent), min(silent)
+            "webhook-silent",
+            "No webhook arrives",
+            "Only polling brings scans now. Run webhook_url --test and check the carrier's webhook"
+            " settings.",
+            Severity.TICKET,
+            url,
+            len(silent),
+            min(silent),
         )
 
 
@@ -152,24 +160,33 @@ def _unpriced_since(account: CarrierAccount, now: dt.datetime) -> dt.datetime | 
 
 def _data_conditions(now: dt.datetime) -> Iterator[Condition]:
     if restores := list(Restore.objects.open().order_by("restored_at")):
-        title = "Restore gap still open"
-        step = "Bookings are paused. Compare with the carrier, then close the gap."
-        url = reverse("admin:orders_restore_changelist")
         yield Condition(
-            "restore-gap", title, step, Severity.PAGE, url, len(restores), restores[0].restored_at
+            "restore-gap",
+            "Restore gap still open",
+            "Bookings are paused. Compare with the carrier, then close the gap.",
+            Severity.PAGE,
+            reverse("admin:orders_restore_changelist"),
+            len(restores),
+            restores[0].restored_at,
         )
     if LabelBytes.stored() > settings.LABEL_STORE_GB * GIGABYTE:
-        title = "Label store over quota"
-        step = "Add database space, or shorten LABEL_RETENTION_DAYS."
         yield Condition(
-            "label-store", title, step, Severity.TICKET, reverse("admin:orders_label_changelist")
+            "label-store",
+            "Label store over quota",
+            "Add database space, or shorten LABEL_RETENTION_DAYS.",
+            Severity.TICKET,
+            reverse("admin:orders_label_changelist"),
         )
     backup_at = marks.last_backup_at()
     if backup_at and now - backup_at > dt.timedelta(hours=settings.BACKUP_HOURS):
-        title = "No recent backup"
-        step = "Check the backup job. Its last step is manage.py backup_taken."
         yield Condition(
-            "backup-old", title, step, Severity.TICKET, reverse("admin:index"), 1, backup_at
+            "backup-old",
+            "No recent backup",
+            "Check the backup job. Its last step is manage.py backup_taken.",
+            Severity.TICKET,
+            reverse("admin:index"),
+            1,
+            backup_at,
         )
     yield from _mail_conditions()
     yield from _certificate_conditions(now)
@@ -181,13 +198,14 @@ def _mail_conditions() -> Iterator[Condition]:
     """Yield a ticket for a mail server that takes nothing: its jobs aren't late, and don't fail."""
     unsent = Notification.objects.filter(due_at__isnull=False, tries__gte=UNSENT_TRIES)
     if (people := unsent.aggregate(n=Count("user", distinct=True))["n"]) >= UNSENT_PEOPLE:
-        title = "Emails aren't going out"
-        step = (
-            "They are sent once the mail server takes them. Check EMAIL_URL and the server: run"
-            " manage.py sendtestemail."
-        )
         yield Condition(
-            "mail-unsent", title, step, Severity.TICKET, reverse("admin:health"), people
+            "mail-unsent",
+            "Emails aren't going out",
+            "They are sent once the mail server takes them. Check EMAIL_URL and the server: run"
+            " manage.py sendtestemail.",
+            Severity.TICKET,
+            reverse("admin:health"),
+            people,
         )
 
 
@@ -213,33 +231,35 @@ def _money_conditions(now: dt.datetime) -> Iterator[Condition]:
         day__gte=(now - FARTHEST_WEST).date(), spent__gte=settings.DAILY_MONEY_LIMIT * NEAR_LIMIT
     )
     if count := near.count():
-        title = "Nine tenths of the daily money limit are booked"
-        step = "See who books so much. If it's fine, raise DAILY_MONEY_LIMIT and restart."
-        url = reverse("admin:orders_dailyspend_changelist")
-        yield Condition("money-near-limit", title, step, Severity.TICKET, url, count)
+        yield Condition(
+            "money-near-limit",
+            "Nine tenths of the daily money limit are booked",
+            "See who books so much. If it's fine, raise DAILY_MONEY_LIMIT and restart.",
+            Severity.TICKET,
+            reverse("admin:orders_dailyspend_changelist"),
+            count,
+        )
 
 
 def _report_conditions(now: dt.datetime) -> Iterator[Condition]:
     unusable, stuck = folder.why_unusable(), folder.stuck_since(now)
     if unusable or stuck:
-        step = unusable or CHECK_FOLDER
-        title = "Billing reports stuck in their folder"
-        url = reverse("admin:billing_billingreport_changelist")
         yield Condition(
             "reports-folder",
-            title,
-            step,
+            "Billing reports stuck in their folder",
+            unusable or CHECK_FOLDER,
             Severity.TICKET,
-            url,
+            reverse("admin:billing_billingreport_changelist"),
             len(stuck) or 1,
             min(stuck, default=None),
         )
     if overdue := awaiting.overdue_reports(now):
-        title = "The carrier's billing report is missing"
-        url = reverse("admin:billing_billingreport_changelist")
-        step = (
-            "Parcels of over nine days ago are in no report. Upload it, or ask the carrier for it."
-        )
         yield Condition(
-            "bill-missing", title, step, Severity.TICKET, url, len(overdue), min(overdue)
+            "bill-missing",
+            "The carrier's billing report is missing",
+            "Parcels of over nine days ago are in no report. Upload it, or ask the carrier for it.",
+            Severity.TICKET,
+            reverse("admin:billing_billingreport_changelist"),
+            len(overdue),
+            min(overdue),
         )
