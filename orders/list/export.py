@@ -59,6 +59,7 @@ COLUMNS = (
     "cancelled_at",
     "used_after_cancel_at",
     "cancel_refused_at",
+    "erased_at",
     "note",
     "printed_at",
 )

@@ -230,6 +230,8 @@ def progress_event(order: Order, progress: str, at: dt.datetime) -> Event | None
         batch_key = outbox.COMING_BACK
     if order.returns_id:
         words = OF_RETURNS.get(progress, words)
+    if words and progress == Progress.PICKUP_MISSED:
+        words = words.replace("{next_driver}", next_driver_day(order, at, at))
     return make_event(order, kind, key, words, at, batch_key=batch_key) if words else None
 
 
@@ -254,7 +256,6 @@ def make_event(
             order=order.carrier_reference or "It",
             name=masked_name(order.of_customer("name")),
             why=cut_words(why),
-            next_driver=next_driver_day(order, at, at),
             another_day=another_day(
                 order.carrier_reference or "its reference", account=order.account
             ),

@@ -38,7 +38,7 @@ def test_each_queue_is_named_in_the_admins_order_with_its_time_limit() -> None:
 
 def test_each_other_alert_is_named_with_its_severity() -> None:
     source = (ROOT / "shipping_portal/staff/alerts/conditions.py").read_text()
-    sent = re.findall(r'Condition\(\s*"([\w-]+)",\s*title,\s*step,\s*Severity\.(\w+)', source)
+    sent = re.findall(r'Condition\(\s*"([\w-]+)",.*?Severity\.(\w+)', source, re.DOTALL)
     sent += re.findall(r'\("(certificate[\w-]*)", Severity\.(\w+)', source)
     table = RUN_BOOK.partition("## Alerts")[2].partition("\n## ")[0]
     seen = re.findall(r"^\| `([\w-]+)` \| [^|]+ \| `(\w+)` \|$", table, re.MULTILINE)
@@ -82,5 +82,6 @@ def test_every_service_in_it_is_in_the_compose_file() -> None:
     used = re.findall(r"compose (?:exec|restart|stop|logs)((?: (?!--)[\w-]+)+)", RUN_BOOK)
     named = {used_words.split()[0] for used_words in used} | {"web-a", "web-b", "worker", "sweeper"}
     assert named <= FILE["services"].keys()
-    for name in re.findall(r"compose (?:run --rm(?: --no-deps)?|up --detach --no-deps --wait) ([\w-]+)", RUN_BOOK):
+    options = r"(?:run --rm(?: --no-deps)?(?:\s+--volume \S+)?|up --detach --no-deps --wait)"
+    for name in re.findall(rf"compose {options} ([a-z][\w-]*)", RUN_BOOK):
         assert name in FILE["services"]
