@@ -16,7 +16,7 @@ from orders.views.new_parcel import may_begin
 from orders.views.responses import begin_draft, get_draft, take_prices
 from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience, require_get_or_post
 from shipping_portal.accounts.address import countries, places
-from shipping_portal.http.forms import posted, render_form
+from shipping_portal.http.forms import posted_data, render_form
 
 
 @audience(BOOKERS)
@@ -25,7 +25,7 @@ from shipping_portal.http.forms import posted, render_form
 def check_price(request: MemberRequest) -> HttpResponse:
     """Ask where it goes and how big it is; posting makes a draft and leads on to the prices."""
     first = {"size": str(request.sender.default_size.uuid)} if request.sender.default_size else {}
-    form = _form(request, data=posted(request), initial=first)
+    form = _form(request, data=posted_data(request), initial=first)
     if form.is_valid():
         draft = begin_draft(request, form.details(), source=Draft.Source.PRICE_CHECK)
         if take_prices(request, draft, form):

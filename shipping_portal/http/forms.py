@@ -11,7 +11,7 @@ from django.shortcuts import render
 from shipping_portal.refused import Refused
 
 
-def posted(request: HttpRequest) -> QueryDict | None:
+def posted_data(request: HttpRequest) -> QueryDict | None:
     """Return what was posted, even if it is nothing: an unticked box sends nothing."""
     return request.POST if request.method == "POST" else None
 

@@ -19,7 +19,7 @@ from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.adminkit.facts import ReadOnlyAdmin
 from shipping_portal.accounts.models import Audit, Sender
 from shipping_portal.accounts.models.audit import subject_of
-from shipping_portal.http.forms import posted, refusals_at
+from shipping_portal.http.forms import posted_data, refusals_at
 from shipping_portal.refused import Refused
 
 SHORTEST_REASON = 10
@@ -152,7 +152,7 @@ class ActionsAdmin(ReadOnlyAdmin):
         permissions.require_permission(request.user, action.needs)
         if not action.applies(thing):
             return self._action_page(request, action, thing, None, status=409)
-        form = action.form(posted(request), initial=action.initial(thing))
+        form = action.form(posted_data(request), initial=action.initial(thing))
         if request.method == "POST" and form.is_valid():
             with refusals_at(form, kinds=action.refusals):
                 action.run(thing, form.cleaned_data, request.user, timezone.now())

@@ -31,7 +31,7 @@ from shipping_portal.accounts.address.text import one_line
 from shipping_portal.accounts.login import signing_up
 from shipping_portal.accounts.login.adapter import landing_page
 from shipping_portal.accounts.models import Sender
-from shipping_portal.http.forms import posted, render_form
+from shipping_portal.http.forms import posted_data, render_form
 
 # its address changes with it
 KEPT_A_YEAR = cache_control(public=True, max_age=365 * 24 * 3600, immutable=True)
@@ -71,7 +71,7 @@ class PromiseForm(forms.Form):
 @require_get_or_post
 def promise(request: MemberRequest) -> HttpResponse:
     """Let an owner promise to send no dangerous goods, before anybody books (interface §1)."""
-    form = PromiseForm(posted(request))
+    form = PromiseForm(posted_data(request))
     is_owner = request.membership.role == OWNER
     if request.method == "POST" and is_owner and form.is_valid():
         signing_up.acknowledge_dangerous_goods(request.sender, by=request.user, now=timezone.now())

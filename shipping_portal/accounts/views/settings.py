@@ -39,7 +39,7 @@ from shipping_portal.accounts.settings_forms import (
     carrier_names,
 )
 from shipping_portal.accounts.teams import closing
-from shipping_portal.http.forms import posted, refusals_at, render_form
+from shipping_portal.http.forms import posted_data, refusals_at, render_form
 
 
 @audience(EVERY_MEMBER)
@@ -145,7 +145,7 @@ def _settings_panel(
 
     A valid post is saved, audited if it concerns the account, and returns to Settings.
     """
-    form = form_class(posted(request), instance=instance)
+    form = form_class(posted_data(request), instance=instance)
     if form.is_valid():
         form.store()
         if isinstance(instance, Sender):

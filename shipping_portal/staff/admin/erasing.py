@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from shipping_portal.accounts.adminkit.actions import ReasonForm
 from shipping_portal.accounts.adminkit.facts import Context
-from shipping_portal.http.forms import posted, refusals_at
+from shipping_portal.http.forms import posted_data, refusals_at
 from shipping_portal.jobs import erasing
 from shipping_portal.jobs.erased_keys import NoErasedFile
 from shipping_portal.refused import Refused
@@ -56,7 +56,7 @@ def page(request: HttpRequest, context: Context) -> HttpResponse:
     context |= {"title": "Erase a person"}
     if "chosen" in request.POST:
         return _confirm(request, context)
-    form = PersonForm(posted(request))
+    form = PersonForm(posted_data(request))
     found = acts.find_person(**form.cleaned_data) if form.is_valid() else None
     for sought in form.cleaned_data.values() if found is not None else ():
         if sought:

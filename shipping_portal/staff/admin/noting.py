@@ -14,7 +14,7 @@ from orders.models import Order
 from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.adminkit.facts import Context
 from shipping_portal.accounts.models import Sender
-from shipping_portal.http.forms import posted
+from shipping_portal.http.forms import posted_data
 from shipping_portal.staff import casework
 
 PAGE = {"label": "Add note", "explains": "Visible to operators only, never to senders."}
@@ -28,7 +28,7 @@ class NoteForm(forms.Form):
 
 def page(request: HttpRequest, about: Order | Sender, context: Context) -> HttpResponse:
     """Save a note and return to its subject; on an error keep what was typed."""
-    form = NoteForm(posted(request))
+    form = NoteForm(posted_data(request))
     if not form.is_valid():
         shown = {
             **context,

@@ -22,7 +22,7 @@ from shipping_portal.accounts.adminkit.filters import now_of
 from shipping_portal.accounts.adminkit.queues import Queue, queue
 from shipping_portal.accounts.models import User
 from shipping_portal.billing import queues as billing_queues
-from shipping_portal.http.forms import posted
+from shipping_portal.http.forms import posted_data
 from shipping_portal.staff import casework, queues
 from shipping_portal.staff.admin import noting
 from shipping_portal.staff.models import SenderMail
@@ -146,7 +146,7 @@ def mail_page(request: HttpRequest, order: Order, context: Context) -> HttpRespo
         "text": casework.prepare_text(order, about),
         "to": _first_choice(order),
     }
-    form = MailForm(posted(request), order=order, initial=start)
+    form = MailForm(posted_data(request), order=order, initial=start)
     if form.is_valid():
         mail = casework.queue_mail(
             order, **form.cleaned_data, by=_operator(request), now=timezone.now()

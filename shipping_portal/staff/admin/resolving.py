@@ -20,7 +20,7 @@ from shipping_portal.accounts.adminkit.actions import AdminAction, ReasonForm
 from shipping_portal.accounts.adminkit.facts import Context
 from shipping_portal.accounts.models import Audit
 from shipping_portal.carrier import shapes
-from shipping_portal.http.forms import posted, refusals_at
+from shipping_portal.http.forms import posted_data, refusals_at
 from shipping_portal.refused import Refused
 from shipping_portal.staff.resolution import case, deciding, unowned, verifying
 from shipping_portal.staff.resolution.verifying import known_order_id
@@ -153,7 +153,7 @@ ADD_ORDER_ID = AdminAction(
 
 def reveal_page(request: HttpRequest, order: Order, context: Context) -> HttpResponse:
     """Ask why; then show receiver, requests and replies once, without storing them."""
-    form = ReasonForm(posted(request), prefix="reveal")
+    form = ReasonForm(posted_data(request), prefix="reveal")
     shown = {**context, "title": f"Personal data for {order}", "order": order, "form": form}
     if form.is_valid():
         reason, sender, now = form.cleaned_data["reason"], order.sender, timezone.now()

@@ -19,7 +19,7 @@ from shipping_portal.accounts.adminkit.facts import Context
 from shipping_portal.accounts.login import seeing_as
 from shipping_portal.accounts.models import Notification, Sender
 from shipping_portal.billing.models import Charge, Dispute, WeekSum, week_of
-from shipping_portal.http.forms import posted
+from shipping_portal.http.forms import posted_data
 from shipping_portal.staff.admin import noting
 
 LAST_PARCELS, LAST_MAILS, MOST = 20, 10, 50
@@ -95,7 +95,7 @@ def _weeks(sender: Sender, now: dt.datetime) -> list[Any]:
 
 def see_as_page(request: HttpRequest, sender: Sender, context: Context) -> HttpResponse:
     """Ask why; then redirect to the sender's first page."""
-    form = ReasonForm(posted(request))
+    form = ReasonForm(posted_data(request))
     if form.is_valid():
         seeing_as.begin_seeing_as(
             request, sender, reason=form.cleaned_data["reason"], now=timezone.now()
