@@ -188,6 +188,8 @@ def test_a_field_that_was_changed_on_another_page_is_not_overwritten_unseen(log_
         expect(page.get_by_label("Weight, kg")).to_have_count(1)  # it was saved there
     fix = other.locator(".fix[data-unsaved]")
     expect(fix).to_contain_text("Changed to “1.5” since you opened the page. Save it to replace that with “1.6”.")
+    other.get_by_label("Service for every row").select_option(index=1)
+    expect(other).to_have_url(re.compile("rule="))  # the rest of the page is new, and what was typed stays
     expect(fix.get_by_label("Weight, kg")).to_have_value("1.6")
     assert violations(other) == []
     fix.get_by_role("button", name="Save row 2").click()
