@@ -4,6 +4,7 @@ import logging
 from typing import Any
 
 import pytest
+from django.contrib import admin
 from django.contrib.auth.models import Group, Permission
 from django.db.models import Model
 from django.urls import reverse
@@ -149,6 +150,18 @@ def test_a_lookup_through_the_password_is_refused(sams: Browser, order: Order, a
 def test_an_odd_query_gives_a_list_of_orders_or_a_refusal(sams: Browser, order: Order, query: str) -> None:
     assert sams.get(f"{ORDERS}?{query}").status_code in {200, 302, 400}
     assert Order.objects.filter(pk=order.pk).exists()
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize(
+    "model", [model for model, page in admin.site._registry.items() if page.search_fields], ids=lambda model: model.__name__
+)
+def test_a_list_is_not_searched_for_a_thousand_words(sams: Browser, model: type[Model]) -> None:
+    listed = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
+    answer = sams.get(f"{listed}?q={'A1+' * 1000}")
+    assert answer.status_code == 200
+    assert "Nothing was searched" in text(answer)
+    assert not answer.context["cl"].result_list
 
 
 @rows(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.core.exceptions import BadRequest
 from django.core.paginator import Paginator
 from django.db import DataError
@@ -26,6 +26,7 @@ from shipping_portal.db.keyset import MOST_COUNTED, count_rows
 Context = dict[str, Any]  # what a page's template is given
 
 PAGE = 50
+MOST_TYPED = 200  # each word searched for is a condition, and a database refuses a thousand
 # Parameters that Django's column and date filters write into an address.
 OF_A_FILTER = {"exact", "isnull", "isempty", "gte", "lt"}
 TYPED_BY_HAND = (OverflowError, ValueError, DataError)  # what a filter in an address may raise
@@ -184,6 +185,12 @@ class ReadOnlyAdmin(OnlyReads, admin.ModelAdmin):
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
         typed = search_term.strip()
+        if len(typed) > MOST_TYPED:
+            messages.error(
+                request,
+                f"Nothing was searched. Use at most {MOST_TYPED} characters; this has {len(typed)}.",
+            )
+            return queryset.none(), False
         found = self.search_rows(request, queryset, typed) if typed else queryset
         return (
             super().get_search_results(request, queryset, search_term)
