@@ -122,7 +122,7 @@ def _find_misread_cells(read: ReadRow) -> Problems:
             if control in read.corrected:
                 continue
             where = control if control in read.form.fields else ""
-            if reading.NOT_COMPUTED.fullmatch(text):
+            if text not in reading.NOTHING and reading.NOT_COMPUTED.search(text):
                 found[where] = [
                     f"Your sheet couldn't compute this: “{text}”. Write what belongs here."
                 ]
