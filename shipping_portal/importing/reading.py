@@ -72,8 +72,8 @@ MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-
 # What programs write into empty cells.
 NOTHING = frozenset(
     split_words(
-        "NULL, null, (null), <null>, [null], N/A, n/a, n.a., N.A., NA, <NA>, nan, NaN, NAN, NaT, None,"
-        "none, (none), nil, NIL, undefined, (blank), (empty), \\N,"
+        "NULL, null, (null), <null>, [null], N/A, n/a, n.a., N.A., NA, <NA>, nan, NaN, NAN, NaT,"
+        "None, none, (none), nil, NIL, undefined, (blank), (empty), \\N,"
         "-, --, –, —, ., .., ..."
     )
 )

@@ -3,7 +3,6 @@
 That includes its cells, the values for all rows, and a saved size.
 """
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -34,11 +33,13 @@ YES = frozenset(split_words("yes, y, true, 1, x, on, required"))
 NO = frozenset(split_words(", no, n, false, 0, off, none, not required, n a, na"))
 # How many digits a postcode has left without its leading zeros, and how many it has.
 LOST_ZEROS = {
-    country: ((*map(int, left),), int(width))
+    country: ([*map(int, left)], int(width))
     for country, left, width in map(
         str.split,
-        "US 34 5,IT 34 5,FI 34 5,NO 23 4,NZ 3 4,DE 4 5,FR 4 5,ES 4 5,MX 4 5,KR 4 5,MY 4 5,TR 4 5,"
-        "UA 4 5,PE 4 5,SG 5 6,CN 5 6,RO 5 6,CO 5 6,JP 6 7,BR 7 8".split(","),
+        split_words(
+            "US 34 5, IT 34 5, FI 34 5, NO 23 4, NZ 3 4, DE 4 5, FR 4 5, ES 4 5, MX 4 5, KR 4 5,"
+            "MY 4 5, TR 4 5, UA 4 5, PE 4 5, SG 5 6, CN 5 6, RO 5 6, CO 5 6, JP 6 7, BR 7 8"
+        ),
     )
 }
 
@@ -127,7 +128,7 @@ def _restore_numbers(parcel: ParcelValues) -> None:
     for name in ("receiver_postcode", "receiver_phone"):
         parcel.values[name] = shops.whole(parcel.get(name))
     start, dash, end = parcel.get("receiver_postcode").partition("-")
-    left, width = LOST_ZEROS.get(parcel.get("receiver_country"), ((), 0))
+    left, width = LOST_ZEROS.get(parcel.get("receiver_country"), ([], 0))
     if start.isdecimal() and len(start) in left and len(end) in (0, 4):
         parcel.values["receiver_postcode"] = f"{start.zfill(width)}{dash}{end}"
 
