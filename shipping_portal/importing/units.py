@@ -190,7 +190,8 @@ def _read(text: str, unit: str, table: Table) -> tuple[str, str]:
     cell = CELL.fullmatch(text.strip())
     if cell is None or any(map(str.isnumeric, cell[2])):  # 1½ lb isn't 1 lb
         return text, ""
-    return cell[1], unit_in_text(cell[2].replace("#", "lb"), table) if cell[2] else unit
+    number = f"0{cell[1]}" if cell[1].startswith(".") else cell[1]
+    return number, unit_in_text(cell[2].replace("#", "lb"), table) if cell[2] else unit
 
 
 def _in_one(text: str, table: Table) -> str:

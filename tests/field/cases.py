@@ -425,6 +425,7 @@ CASES = {
             "OR6": "waits: item_1_origin",
             "OR7": "ready: Gus Bay; 7 Notional St; Portland OR 97205 US; g7@example.net; tel 35550142; 1 kg 12 x 9 x 4 cm; 1 Mug at 20.00 from VN",
             "OR8": "waits: receiver_email",
+            "OR9": "ready: Ivy Oak; 9 Notional St; Fitzroy VIC 3065 AU; i9@example.net; 0.8 kg 12 x 9 x 4 cm",
         },
     ),
     "own_letters_of_sides.csv": Case(
