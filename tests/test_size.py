@@ -12,10 +12,10 @@ from tools.count_nodes import function_lengths, nodes_by_room, product_files
 # Syntax nodes. A budget is at least what is there, and at most 2 % more: set it 1 % above.
 BUDGETS = {
     "orders": 58_700,
-    "shipping_portal/importing": 30_000,
+    "shipping_portal/importing": 30_300,
     "shipping_portal/staff": 27_300,
     "shipping_portal/accounts": 36_950,
-    "shipping_portal/billing": 23_920,
+    "shipping_portal/billing": 24_050,
     "shipping_portal/carrier": 19_950,
     "tracking": 14_150,
     "shipping_portal/reports": 9_620,

@@ -29,11 +29,6 @@ def _hs_digits() -> str:
     return f"{current_contract().hs_code_shortest} to {current_contract().hs_code_longest} digits"
 
 
-def _read_country(text: str) -> str:
-    """Return the code of a country given by name or by two letters, or "" for anything else."""
-    return text.upper() if re.fullmatch(r"[A-Za-z]{2}", text, re.ASCII) else countries.code_of(text)
-
-
 class ContentsForm(ReceiverForm):
     """Add contents rows for senders who may ship abroad. They are needed only across a border."""
 
@@ -136,7 +131,7 @@ class ContentsForm(ReceiverForm):
             description=parts["description"],
             value=parts["value"],
             quantity=int(parts["quantity"] or 1),
-            origin=_read_country(parts["origin"]),
+            origin=countries.code_of(parts["origin"]),
             hs_code=parts["hs_code"],
         )
 
@@ -151,7 +146,7 @@ class ContentsForm(ReceiverForm):
             "value": not parts["value"] and "Enter the value of one, more than 0.",
             "quantity": parts["quantity"] == 0 and "Enter how many, 1 or more.",
             "origin": (
-                not _read_country(parts["origin"] or "")
+                not countries.code_of(parts["origin"] or "")
                 and "Enter the country it was made in, such as Italy or IT."
             ),
             "hs_code": (

@@ -77,7 +77,10 @@ NOISE = re.compile(
     r"^(?:order|invoice|qty|quantity|total|subtotal|sku|paid|placed)\b|^[-–=_*•\W]+$", re.I
 )
 STREET = re.compile(
-    r"^#?+(?:\w++[ /,]++)?\d++\w?+(?:[/-]\d++\w?+)*+[ ,]\D|\b(?:p\.? ?o\.? box|locked bag)\b", re.I
+    r"^#?+(?:\w++[ /,]++)?\d++\w?+(?:[/-]\d++\w?+)*+[ ,](?:\D|\d++(?:st|nd|rd|th)\b)"
+    r"|\b(?:g?p\.? ?o\.? box|post office box|(?:locked|private) bag)\b"
+    r"|^(?:rural (?:route|delivery)|r\.?r\.?|rmb|hc) *+#?+\d",
+    re.I,
 )
 UNIT = re.compile(
     r"^(?:unit|suite|ste|apt|apartment|app|appt|apto|bureau|local|piso|level|floor|fl|shop|building|bldg|lot|#)"

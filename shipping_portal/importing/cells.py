@@ -10,6 +10,7 @@ from shipping_portal.importing import currencies, headings, items, shops, synony
 from shipping_portal.importing.columns import (
     ADDRESS,
     AMOUNTS,
+    COVER,
     CURRENCY,
     OF_LINE,
     OF_PIECE,
@@ -20,6 +21,7 @@ from shipping_portal.importing.columns import (
 from shipping_portal.importing.headings import split_words
 from shipping_portal.importing.models import Import, ImportRow
 from shipping_portal.importing.reading import NOTHING
+from shipping_portal.importing.shop_words import NO
 from shipping_portal.importing.units import DIMENSIONS, SIZES, WEIGHT
 
 LINE_ENDS = re.compile(r"[\r\n]+")  # an address of two lines in one cell is one line of ours
@@ -29,6 +31,10 @@ POSTCODE = re.compile(r"[0-9]{4,5}(?:-[0-9]{4})?|[A-Z][0-9][A-Z] ?[0-9][A-Z][0-9
 NO_EMAIL = frozenset(
     split_words("invalid request, not available, unavailable, no email, none, n a, na, unknown, 0")
 )
+# “1,5” or “12,50”; “1,500” may be 1,500.
+SHORT_DECIMALS = re.compile(r"[0-9]{1,9},[0-9]{1,2}(?![0-9.,])", re.ASCII)
+# An email from a mail program: Pat Doe <pat@shop.example>, mailto:pat@shop.example.
+AMONG = re.compile(r"(?:[^<>@]*+<|mailto:)([^<>@\s,;]++@[^<>@\s,;]++)>?[.,; ]*+", re.IGNORECASE)
 NUMBERS = {*AMOUNTS, *units.MEASURES, OUNCES}
 OF_AN_ITEM = {*items.OWN, "item_1_quantity", "item_1_origin", WEIGHT}
 LAST_FIRST = re.compile(r"[^\W\d]+(?:[-’'][^\W\d]+)*, *[^\W\d]+(?:[-’'][^\W\d]+)*(?: [A-Z])?\.?")
@@ -72,6 +78,8 @@ def _read(row: ImportRow, head: ImportRow, file: Import) -> dict[str, str]:
         if place < len(row.cells)
     }
     values = {name: text for name, text in found.items() if text and text not in NOTHING}
+    if found.get("receiver_country") == "NA":  # Namibia
+        values["receiver_country"] = "NA"
     values.pop(PICKUP_DAY, "")  # isn't a field of the form: see pickup_days.py
     line = CellsOfRow(row, head, file, values)
     for read in STEPS:
@@ -83,11 +91,17 @@ def _on_one_line(text: str, between: str) -> str:
     return between.join(filter(None, map(str.strip, LINE_ENDS.split(normalise_text(text)))))
 
 
-def _read_decimal_commas(line: CellsOfRow) -> None:
-    """Read the decimal comma of a sheet with semicolons as a dot."""
-    if line.file.delimiter == ";":
-        for name in NUMBERS & line.values.keys():
-            line.values[name] = units.with_dot(line.values[name])
+def _read_decimal_signs(line: CellsOfRow) -> None:
+    """Read a decimal comma as a dot: in a sheet with semicolons, or before one or two digits.
+
+    A spreadsheet's “2.0” pieces are 2.
+    """
+    for name in NUMBERS & line.values.keys():
+        text = line.values[name]
+        if line.file.delimiter == ";" or SHORT_DECIMALS.match(text):
+            line.values[name] = units.with_dot(text)
+    if quantity := line.values.get("item_1_quantity"):
+        line.values["item_1_quantity"] = shops.whole(quantity)
 
 
 def _read_whole_address(line: CellsOfRow) -> None:
@@ -115,8 +129,11 @@ def _read_three_sides(line: CellsOfRow) -> None:
 
 def _read_receiver(line: CellsOfRow) -> None:
     """Read an email unless the cell says there is none, and names written last name first."""
-    if normalise_name(line.values.get("receiver_email", "")) in NO_EMAIL:
+    email = line.values.get("receiver_email", "")
+    if normalise_name(email) in NO_EMAIL:
         del line.values["receiver_email"]
+    elif among := AMONG.fullmatch(email):
+        line.values["receiver_email"] = among[1]
     if name := line.values.get("receiver_name"):
         heading = headings.plain(line.file.header[line.file.columns["receiver_name"]])
         is_last_first = heading == synonyms.LAST_FIRST
@@ -128,7 +145,10 @@ def _read_amounts(line: CellsOfRow) -> None:
 
     The currency is the cell's, the row's or the column's.
     """
-    currency = line.values.pop(CURRENCY, "") or line.head.cell(line.file.columns.get(CURRENCY))
+    shared = line.head.cell(line.file.columns.get(CURRENCY))
+    currency = line.values.pop(CURRENCY, "") or ("" if shared in NOTHING else shared)
+    if normalise_name(line.values.get(COVER, "")) in NO:
+        line.values.pop(COVER, "")
     for name in AMOUNTS & line.values.keys():
         number, code = currencies.read(line.values[name])
         stated = currency or currencies.currency_in_name(line.file.header[line.file.columns[name]])
@@ -139,7 +159,7 @@ def _read_amounts(line: CellsOfRow) -> None:
 
 
 STEPS: tuple[Callable[[CellsOfRow], None], ...] = (
-    _read_decimal_commas,
+    _read_decimal_signs,
     _read_whole_address,
     _read_weight,
     _read_three_sides,
@@ -157,14 +177,15 @@ def _value_of_one(line: CellsOfRow) -> str:
     header, cells, place = line.file.header, line.row.cells, line.file.columns["item_1_value"]
     answer = line.file.constants.get(PRICES)
     if shops.is_price_of_line(header, place):
-        return currencies.of_one(text, shops.pieces_per_price(header, cells) or times)
+        times = shops.whole(shops.pieces_per_price(header, cells)) or times
+        return currencies.of_one(text, times)
     is_of_one = times in ("", "0", "1") or answer == OF_PIECE
     if is_of_one or shops.is_price_of_piece(header, place):
         return text
     number, total = (currencies.read(one)[0] for one in (text, shops.total_of_line(header, cells)))
     if answer == OF_LINE or (total and currencies.is_times(total, number, "1")):
         return currencies.of_one(text, times)
-    if (total and currencies.is_times(total, number, times)) or not times.isdecimal():
+    if total and currencies.is_times(total, number, times):
         return text
     return f"{text} of one or of {times}"
 

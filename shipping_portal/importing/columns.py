@@ -23,7 +23,8 @@ PLACE = ("receiver_line1", "receiver_suburb", "receiver_postcode")  # may be in 
 NO_MATTER, RATES = "no_matter", "rates"
 PRICES = "prices"  # what measures are of, if the file doesn't say
 OF_PIECE, OF_LINE = "piece", "line"
-AMOUNTS = {"item_1_value", "cover_amount"}
+COVER = "cover_amount"
+AMOUNTS = {"item_1_value", COVER}
 LEFT_OUT = re.compile(r"item_[2-9]_|contents_type$|receiver_line[12]_is_street$")
 
 

@@ -38,8 +38,9 @@ NAMES = {
     "british pound": "GBP",
 }
 AMOUNT = re.compile(r"([^0-9.,+-]*)([0-9][0-9.,]*)\s*([^0-9]*)", re.ASCII)
-UNSURE = re.compile(r"^(.+) of one or of ([0-9]+)$")  # the price of one piece, or of several
-OF_MANY = re.compile(r"^(.+) for ([0-9]+)$")  # the price of several, not divisible into whole cents
+UNSURE = re.compile(r"^(.+) of one or of (.+)$")  # the price of one piece, or of several
+# The price of several: it makes no whole cents, or their number is unclear.
+OF_MANY = re.compile(r"^(.+) for (.+)$")
 
 
 def currency_of(text: str) -> str:
@@ -102,14 +103,15 @@ def is_times(total: str, number: str, times: str) -> bool:
 
 
 def of_one(text: str, times: str) -> str:
-    """Return the price of one piece; if it isn't whole cents, mark it as the price of many."""
+    """Return the price of one piece; if that is unclear, mark it as the price of many."""
     number, currency = read(text)
-    if times == "1" or not (
-        PLAIN_NUMBER.fullmatch(number) and re.fullmatch("[1-9][0-9]{0,3}", times, re.ASCII)
-    ):
+    if times in ("", "0", "1") or not PLAIN_NUMBER.fullmatch(number):
         return text
-    one = Decimal(number) / Decimal(times)
-    return f"{currency} {one:.2f}".strip() if one == one.quantize(CENT) else f"{text} for {times}"
+    if re.fullmatch("[1-9][0-9]{0,3}", times, re.ASCII):
+        one = Decimal(number) / Decimal(times)
+        if one == one.quantize(CENT):
+            return f"{currency} {one:.2f}".strip()
+    return f"{text} for {times}"
 
 
 def converted(text: str, own: str, rates: Mapping[str, str]) -> str:

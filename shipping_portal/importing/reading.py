@@ -72,13 +72,15 @@ MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-
 # What programs write into empty cells.
 NOTHING = frozenset(
     split_words(
-        "NULL, null, (null), N/A, n/a, n.a., N.A., nan, NaN, NAN, None, none, nil, NIL, undefined,"
+        "NULL, null, (null), <null>, [null], N/A, n/a, n.a., N.A., NA, <NA>, nan, NaN, NAN, NaT,"
+        "None, none, (none), nil, NIL, undefined, (blank), (empty), \\N,"
         "-, --, –, —, ., .., ..."
     )
 )
-# What a spreadsheet shows if it could not compute a cell.
+# What a spreadsheet shows if it could not compute a cell, and a shop if it could not fill it.
 NOT_COMPUTED = re.compile(
-    r"#(?:REF!|N/A|VALUE!|DIV/0!|NAME\?|NULL!|NUM!|SPILL!|CALC!|FIELD!|BLOCKED!|CONNECT!|UNKNOWN!|BUSY!|EXTERNAL!"
+    r"\{\{|\[object |\bundefined\b|\w null$"
+    r"|#(?:REF!|N/A|VALUE!|DIV/0!|NAME\?|NULL!|NUM!|SPILL!|CALC!|FIELD!|BLOCKED!|CONNECT!|UNKNOWN!|BUSY!|EXTERNAL!"
     r"|PYTHON!|TIMEOUT!|GETTING_DATA|ERROR!)|Err:5[0-9][0-9]"
 )
 

@@ -28,6 +28,10 @@ MONTH = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"
 A_DAY = re.compile(
     rf"\d{{4}}-\d\d-\d\d(?: 00:00(?::00)?)?|\d\d?-{MONTH}(?:-\d{{2,4}})?|{MONTH}-\d\d?", re.I | re.A
 )
+# A lost letter; one of another code page, such as £ukasz; one for a web address, an email, JSON.
+LOST = re.compile(
+    r"\?|[£¤¿](?=[^\W\d_])|[^\W\d_][£¤¿]|%[C-F][0-9A-F]%[89AB]|=[C-F][0-9A-F]=[89AB]|\\u0[0-9a-f]{3}"
+)
 LINES = ("receiver_line1", "receiver_line2")
 
 
@@ -122,7 +126,7 @@ def _find_misread_cells(read: ReadRow) -> Problems:
             if control in read.corrected:
                 continue
             where = control if control in read.form.fields else ""
-            if reading.NOT_COMPUTED.fullmatch(text):
+            if text not in reading.NOTHING and reading.NOT_COMPUTED.search(text):
                 found[where] = [
                     f"Your sheet couldn't compute this: “{text}”. Write what belongs here."
                 ]
@@ -169,11 +173,11 @@ def find_doubts(read: ReadRow, details: ParcelDetails, quote: Quote) -> Problems
 
 
 def _find_lost_letters(details: ParcelDetails) -> Problems:
-    """Find question marks where an export could not write a name's letters."""
+    """Find signs where an export could not write a name's letters, or wrote another code's."""
     parts = ("name", "company", "line1", "line2")
     values = {f"receiver_{part}": getattr(details.receiver, part) for part in parts}
     return {
         name: [f"Letters were lost here: “{text}”. Put it right, or save the row as it is."]
         for name, text in values.items()
-        if "?" in text
+        if LOST.search(text)
     }

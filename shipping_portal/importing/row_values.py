@@ -3,7 +3,6 @@
 That includes its cells, the values for all rows, and a saved size.
 """
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -15,7 +14,7 @@ from shipping_portal.accounts.address import countries
 from shipping_portal.accounts.address.text import normalise_name
 from shipping_portal.accounts.models import ParcelSize
 from shipping_portal.carrier.messages import Party
-from shipping_portal.importing import cells, currencies, items, units
+from shipping_portal.importing import cells, currencies, items, shops, units
 from shipping_portal.importing.columns import (
     AUTHORITY_COLUMN,
     LAST_NAME,
@@ -32,7 +31,17 @@ from shipping_portal.importing.units import SIZES, WEIGHT
 YES_OR_NO = {AUTHORITY_COLUMN: AUTHORITY, SIGNATURE_COLUMN: SIGNATURE}
 YES = frozenset(split_words("yes, y, true, 1, x, on, required"))
 NO = frozenset(split_words(", no, n, false, 0, off, none, not required, n a, na"))
-SHORT_ZIP = re.compile("[0-9]{3,4}(-[0-9]{4})?", re.ASCII)
+# How many digits a postcode has left without its leading zeros, and how many it has.
+LOST_ZEROS = {
+    country: ([*map(int, left)], int(width))
+    for country, left, width in map(
+        str.split,
+        split_words(
+            "US 34 5, IT 34 5, FI 34 5, NO 23 4, NZ 3 4, DE 4 5, FR 4 5, ES 4 5, MX 4 5, KR 4 5,"
+            "MY 4 5, TR 4 5, UA 4 5, PE 4 5, SG 5 6, CN 5 6, RO 5 6, CO 5 6, JP 6 7, BR 7 8"
+        ),
+    )
+}
 
 
 @dataclass(frozen=True)
@@ -115,14 +124,13 @@ def _read_country(parcel: ParcelValues) -> None:
 
 
 def _restore_numbers(parcel: ParcelValues) -> None:
-    """Remove “.0” from numbers, and restore a ZIP code's zeros: 2155 was 02155."""
-    code = parcel.get("receiver_postcode")
-    if parcel.get("receiver_country") == "US" and SHORT_ZIP.fullmatch(code):
-        start, dash, end = code.partition("-")
-        parcel.values["receiver_postcode"] = f"{start.zfill(5)}{dash}{end}"
+    """Remove “.0” from numbers, and restore a postcode's zeros: 2155 was 02155."""
     for name in ("receiver_postcode", "receiver_phone"):
-        if (text := parcel.get(name)).endswith(".0") and text[:-2].isdigit():
-            parcel.values[name] = text[:-2]
+        parcel.values[name] = shops.whole(parcel.get(name))
+    start, dash, end = parcel.get("receiver_postcode").partition("-")
+    left, width = LOST_ZEROS.get(parcel.get("receiver_country"), ([], 0))
+    if start.isdecimal() and len(start) in left and len(end) in (0, 4):
+        parcel.values["receiver_postcode"] = f"{start.zfill(width)}{dash}{end}"
 
 
 def _join_lines(parcel: ParcelValues) -> None:

@@ -75,6 +75,7 @@ _OF_PIECE = re.compile(
     r"(?:.* )?(?:unit|each|single|piece|lineitem|item value|item cost|customs|of one|per item)(?:"
     r" .*)?"
 )
+ZEROS = re.compile(r"(?<=[0-9])\.0{1,9}$", re.ASCII)
 _AMAZONS = {"order item id", "amazon order id", "quantity purchased", "asin"}
 SUMS = re.compile(
     r"(?:(?:grand|sub|order|orders|overall|sum)"
@@ -226,9 +227,14 @@ def pieces_per_price(header: Sequence[str], cells: Sequence[str]) -> str:
     return dict(zip(plain_names(header), cells, strict=False)).get("quantity purchased", "").strip()
 
 
+def whole(text: str) -> str:
+    """Return the number of pieces that a spreadsheet may have saved as 2.0."""
+    return ZEROS.sub("", text.strip())
+
+
 def plain_cell(cell: str) -> str:
     """Return the cell normalised, a tick as yes and a cross as no."""
-    return normalise_name(cell) or (
+    return normalise_name(whole(cell)) or (
         "yes" if TICK.search(cell) else "no" if CROSS.search(cell) else ""
     )
 

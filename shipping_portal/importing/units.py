@@ -49,13 +49,14 @@ PAIR = re.compile(
     re.ASCII | re.IGNORECASE,
 )
 SIDE = (
-    r"(?:[LWHD]\s*+(?:[:=]\s*+)?)?([0-9]++(?:\.[0-9]++)?)\s*+"
-    r"""([CM]?M|INCHES|INCH|IN|["″”]|'')?\s*+(?:[LWHD]\b)?"""
+    r"(?:([LWHD])\s*+(?:[:=]\s*+)?)?([0-9]++(?:\.[0-9]++)?)\s*+"
+    r"""([CM]?M|INCHES|INCH|IN|["″”]|'')?\s*+(?:([LWHD])\b)?+"""
 )
+OF_LETTER = dict(zip("LWH", SIZES, strict=True))
 BLANK = r"(?:\s++|(?<=\s))"
 # The same sign twice: “30,5 x 20” has two sides, and “1,200 x 80” has too.
 THREE_SIDES = re.compile(
-    rf"\(?{SIDE}(?:\s*+([X×*/,;]|BY)\s*+|{BLANK}){SIDE}(?(3)\s*+\3\s*+|{BLANK}){SIDE}\)?",
+    rf"\(?{SIDE}(?:\s*+([X×*/,;]|BY)\s*+|{BLANK}){SIDE}(?(5)\s*+\5\s*+|{BLANK}){SIDE}\)?",
     re.IGNORECASE,
 )
 PLACES = Decimal("0.001")  # as many as the parcel form takes
@@ -93,17 +94,27 @@ def convert(text: str, unit: str, wanted: str, table: Table) -> str:
 
 
 def sides(text: str, unit: str) -> dict[str, str]:
-    """Return a cell's three sides, each with its unit; else the text, for the form to reject."""
+    """Return a cell's three sides, each with its unit; else the text, for the form to reject.
+
+    They are in the order of their letters: “H10 x W20 x L30”.
+    """
     found = THREE_SIDES.fullmatch(text.strip())
-    marks = found.group(2, 5, 7) if found else ()
+    marks = found.group(3, 8, 12) if found else ()
     named = {UNIT_OF.get(mark.casefold(), "in") for mark in marks if mark}
     if found is None or len(named) > 1:
         return {SIZES[0]: text}
     stated_unit = named.pop() if named else unit
     return {
         side: f"{number} {stated_unit}"
-        for side, number in zip(SIZES, found.group(1, 4, 6), strict=True)
+        for side, number in zip(_named_sides(found), found.group(2, 7, 11), strict=True)
     }
+
+
+def _named_sides(found: re.Match[str]) -> Sequence[str]:
+    """Return the sides by their letters, if each has one; a depth is the length or the height."""
+    letters = "".join(found.group(one) or found.group(one + 3) or "" for one in (1, 6, 10)).upper()
+    letters = letters.replace("D", "L" if "H" in letters else "H")
+    return [OF_LETTER[one] for one in letters] if {*letters} == {*OF_LETTER} else SIZES
 
 
 def with_dot(text: str) -> str:
@@ -179,7 +190,8 @@ def _read(text: str, unit: str, table: Table) -> tuple[str, str]:
     cell = CELL.fullmatch(text.strip())
     if cell is None or any(map(str.isnumeric, cell[2])):  # 1½ lb isn't 1 lb
         return text, ""
-    return cell[1], unit_in_text(cell[2].replace("#", "lb"), table) if cell[2] else unit
+    number = f"0{cell[1]}" if cell[1].startswith(".") else cell[1]
+    return number, unit_in_text(cell[2].replace("#", "lb"), table) if cell[2] else unit
 
 
 def _in_one(text: str, table: Table) -> str:

@@ -65,7 +65,7 @@ username|user|login
 (?:shipping|ship|delivery|postage) (?:service|service level|service name|speed|type|and handling|promotion discount)
 ship method|ship via|shipping|postage|delivery|freight|carrier|carrier .*|courier.*|ship service level|delivery service
 tracking.*|.* tracking(?: number| no| code)?|label (?:status|created|printed).*|shipped(?: by)?
-fulfil?lment (?:status|service|channel|by|provider|id)|fulfil?led by
+fulfil?lment (?:status|service|channel|by|provider|id|location)|fulfil?led by
 (?:sales )?record number|sold via .*|sold for|my item note
 feedback .*|global shipping .*|click and collect .*|ebay .*|in ?person .*
 listings? .*|vat paid by buyer|order net|shipping discount|etsy .*|status|store|store .*|shop|shop .*

@@ -33,6 +33,7 @@ MOST_FORMATS = 1_000  # number formats; Excel takes 250 of one's own
 # A text that is stored once may be shown in every cell.
 MOST_SHOWN = 8_000_000  # characters; 2,000 rows of 70 columns have two million
 MOST_SHEETS = 5  # sheets read to find the first that isn't empty
+LONGEST_NUMBER = 10**15
 LAST_ROW = 1_048_576  # rows of Excel's sheets
 DAY = "day"
 UNCOMPUTED = "#CALC!"  # shown for a formula that no spreadsheet has computed yet
@@ -413,7 +414,7 @@ class _Sheet:
         form = self.formats[int(self.style)] if self.style else Form()
         if form.code == DAY:
             return _of_day(float(text), is_1904=self.is_1904)
-        number = _number(float(text), form.code)
+        number = _number(text, form.code)
         return number if number.startswith("-") else f"{form.before}{number}{form.after}"
 
 
@@ -442,12 +443,15 @@ def _of_moment(moment: dt.datetime) -> str:
     return moment.isoformat(" ", "minutes")[:16].removesuffix(" 00:00")
 
 
-def _number(value: float, form: str) -> str:
-    whole = int(value) if value == int(value) else None
-    if whole is None:
-        return f"{value:.15g}"
-    text, zeros = str(whole), form.count("0")
-    if whole < 0 or len(text) > zeros:
+def _number(stored: str, form: str) -> str:
+    value, text = float(stored), stored.lstrip("0") or "0"
+    if not stored.isdecimal():
+        # Spreadsheets keep fifteen digits: the others of a longer number are lost.
+        if value != int(value) or abs(value) >= LONGEST_NUMBER:
+            return f"{value:.15g}"
+        text = str(int(value))
+    zeros = form.count("0")
+    if value < 0 or len(text) > zeros:
         return text
     digits = iter(text.zfill(zeros))
     return "".join(next(digits) if sign == "0" else sign for sign in form)

@@ -18,11 +18,14 @@ def test_invisible_characters_are_removed_spaces_and_dashes_unified() -> None:
     assert {c: normalise_text(c) for c in wanted if normalise_text(c) != wanted[c]} == {}
 
 
-def test_nothing_else_changes_but_fillers_selectors_and_the_minus() -> None:
+def test_nothing_else_changes_but_fillers_selectors_wide_letters_and_the_minus() -> None:
     kinds = {"Cf", "Zs", "Zl", "Zp", "Pd", "Cn"}
     changed = {c: normalise_text(c) for c in LETTERS if normalise_text(c) != c and unicodedata.category(c) not in kinds}
     dropped = {c for c in changed if not changed[c]}
-    assert {c: changed[c] for c in changed.keys() - dropped} == {"\t": " ", "\u2800": " ", "\u2212": "-"}
+    wide = {chr(code + 0xFEE0): chr(code) for code in range(ord("!"), ord("~") + 1)}
+    plain = {"\t": " ", "\u2800": " ", "\u2212": "-", **wide}
+    assert {c: changed[c] for c in changed.keys() - dropped} == {c: plain[c] for c in plain if c in changed}
+    assert plain.keys() - changed.keys() == {"\uff0d"}  # among the dashes
     assert {"\u034f", "\u115f", "\u1160", "\u3164", "\uffa0", "\ufe0f", "\U000e0100"} <= dropped
     assert all(unicodedata.category(c) in ("Mn", "Lo") for c in dropped)
 
@@ -37,6 +40,7 @@ def test_nothing_else_changes_but_fillers_selectors_and_the_minus() -> None:
         ("D’Arcy O'Neil-Lee ʻOkina", "D’Arcy O'Neil-Lee ʻOkina"),
         ("Lee–Ann — 5 − 3", "Lee-Ann - 5 - 3"),
         ("a\tb", "a b"),
+        ("１２－３ Ｈｉｇｈ Ｓｔ　＃４", "12-3 High St #4"),
         ("a\r\nb\x00", "a\r\nb\x00"),
     ],
 )

@@ -65,6 +65,12 @@ DELAY = {"Refund_Reason": "Delay"}
 CASES: dict[str, tuple[bool, list[Row], list[Row], list[str]]] = {
     "a second cost": (False, [cost()], [cost("13.00")], [TWICE]),
     "a second cost of another day": (False, [cost()], [cost(**LATER)], [TWICE]),
+    "an adjustment whose day and month are exchanged": (
+        False, [cost(), size("3.30", Order_Date="2026-11-02")], [size("3.30", Order_Date="2026-02-11")], [REPEAT]
+    ),
+    "an adjustment of another day": (
+        False, [cost(), size("3.30", Order_Date="2026-11-02")], [size("3.30", Order_Date="2026-11-03")], [COUNTS]
+    ),
     "a second cost in another currency": (False, [cost()], [cost(Currency="USD")], [TWICE]),
     "two costs in one report": (False, [], [cost(), cost()], [COUNTS, TWICE]),
     "a second cost with Extra Cover": (False, [cost()], [cost("16.80", Warranty_Price="2.30")], [TWICE, TWICE]),

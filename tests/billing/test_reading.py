@@ -204,6 +204,24 @@ def test_the_header_of_a_joined_report_is_no_line() -> None:
     assert len(list(read_report(content, PROFILE))) == 2
 
 
+@pytest.mark.parametrize("sign", ["\u200b", "\ufeff", "\u202a", "\u2066", "\u00ad"])
+def test_a_sign_that_nobody_sees_is_no_part_of_a_cell(sign: str) -> None:
+    """With it, a line would name no parcel, and be billed again."""
+    plain = line("SQ7K2M", "16.80")
+    marked = plain | {name: f"{plain[name]}{sign}" for name in ("Reference", "Price", "Currency", "Order Date")}
+    assert list(read_report(written(marked), PROFILE)) == list(read_report(written(plain), PROFILE))
+
+
+def test_a_line_in_both_of_two_joined_reports_is_reported() -> None:
+    """Two of a kind in one report are two lines; in two reports they are the same line."""
+    size = line("SQ7K2M", "3.30", Type="Adjustment: Incorrect size declared")
+    first, *more = read_report(written(size, size) + written(line("SQ9M4R"), size), PROFILE)
+    assert isinstance(first, ReportRow)
+    assert [type(record) for record in more] == [ReportRow, ReportRow, Problem]
+    assert isinstance(problem := more[-1], Problem)
+    assert (problem.number, "in both of the reports" in problem.message) == (6, True)
+
+
 @pytest.mark.parametrize("mark", ['="{}"', "'{}"])
 def test_marks_against_shortening_are_no_part_of_a_cell(mark: str) -> None:
     plain, marked = line("SQ7K2M", "16.80"), line(mark.format("SQ7K2M"), mark.format("16.80"))

@@ -90,7 +90,7 @@ COUNTRY = "Choose a country on the list."
     ("B9", "1e999999999", "weight_kg", "1e999999999", NUMBER),
     ("B9", "a million digits", "weight_kg", "9" * 1_000_000, LARGE),
     ("B10", "underscore", "weight_kg", "1_0", NUMBER),
-    ("B10", "fullwidth digits", "weight_kg", "１２", NUMBER),
+    ("B10", "Devanagari digits", "weight_kg", "१२", NUMBER),
     ("B10", "Arabic digits", "height_cm", "١٢", LENGTH),
     ("B11", "1,5", "weight_kg", "1,5", "Use a dot: 1.5."),
     ("B11", "of a length", "width_cm", "24,25", "Use a dot: 24.25."),
@@ -120,9 +120,9 @@ COUNTRY = "Choose a country on the list."
     ("B23", "a line at the end", "receiver_email", "a@x.com\n", HIDDEN),
     (
         "B23",
-        "a fullwidth domain",
+        "an accent in the domain",
         "receiver_email",
-        "a@ｘ.com",
+        "a@é.com",
         "Enter the email in plain letters, like name@example.com.",
     ),
     (

@@ -365,6 +365,81 @@ CASES = {
             "N4": "ready",  # a dash says that there is no company
         },
     ),
+    "own_quantities_of_a_spreadsheet.csv": Case(
+        "AU",
+        "",
+        {
+            "QS1": "waits: item_1_value",
+            "QS2": "ready: Ben Ivy; 2 Specimen Ave; Portland OR 97205 US; d2@example.net; tel 35550142; 1 Mug at 20.00 from AU",
+            "QS3": "waits: item_1_value",
+            "QS4": "ready: Dee Fir; 4 Specimen Ave; Fitzroy VIC 3065 AU; d4@example.net",
+        },
+    ),
+    "amazon_price_of_a_line_resaved.txt": Case(
+        "AU",
+        "",
+        {
+            "AQ1": "ready: Ben Iris; 4 Fictive Street; Portland OR 97205 US; p1@marketplace.example; tel 35550142; 3 Mug at 20.00 from AU",
+            "AQ2": "ready: Cleo Pine; 5 Placeholder Street; Portland OR 97205 US; p2@marketplace.example; tel 35550142; 1 Mug at 20.00 from AU",
+            "AQ3": "waits: item_1_value",
+        },
+    ),
+    "own_postcodes_abroad_without_zeros.csv": Case(
+        "AU",
+        "",
+        {
+            "PA1": "ready: Ada Elm; 1 Queen St; Auckland 0610 NZ; e1@example.net; tel 11234567; 1 Mug at 20.00 from AU",
+            "PA2": "ready: Ben Ivy; Hauptstr. 2; Dresden 01067 DE; e2@example.net; tel 11234567; 1 Mug at 20.00 from AU",
+            "PA3": "ready: Cal Oak; 3 rue Basse; Bourg-en-Bresse 01000 FR; e3@example.net; tel 23456789; 1 Mug at 20.00 from AU",
+            "PA4": "ready: Dee Fir; Via Alta 4; Roma RM 00186 IT; e4@example.net; tel 61234567; 1 Mug at 20.00 from AU",
+            "PA5": "ready: Eve Ash; 5 Marina Blvd; Singapore 018956 SG; e5@example.net; tel 61234567; 1 Mug at 20.00 from AU",
+            "PA6": "ready: Flo Yew; Calle Mayor 6; Barcelona 08001 ES; e6@example.net; tel 31234567; 1 Mug at 20.00 from AU",
+            "PA7": "ready: Gus Bay; Dorfweg 7; Bern 3011 CH; e7@example.net; tel 11234567; 1 Mug at 20.00 from AU",
+            "PA8": "ready: Hal Elm; 8 Calle Uno; Mexico CDMX 06000 MX; e8@example.net; tel 12345678; 1 Mug at 20.00 from AU",
+        },
+    ),
+    "own_words_of_software.csv": Case(
+        "AU",
+        "",
+        {
+            "WS1": "ready: Ada Elm; 1 Notional St; Fitzroy VIC 3065 AU; f1@example.net",
+            "WS2": "ready: Ben Ivy; 2 Notional St; Fitzroy VIC 3065 AU; f2@example.net",
+            "WS3": "waits: receiver_company",
+            "WS4": "waits: receiver_line2",
+            "WS5": "waits: receiver_name",
+            "WS6": "waits: receiver_name",
+            "WS7": "ready: Flo Null; 7 Notional St; Fitzroy VIC 3065 AU; f7@example.net",
+            "WS8": "waits: receiver_line2",
+            "WS9": "ready: Hal Elm; 9 Notional St; Fitzroy VIC 3065 AU; f9@example.net",
+        },
+    ),
+    "own_one_reading.csv": Case(
+        "AU",
+        "",
+        {
+            "OR1": "ready: Ada Elm; 1 Notional St; Fitzroy VIC 3065 AU; g1@example.net; 1.5 kg 12 x 9 x 4 cm",
+            "OR2": "ready: Ben Ivy; 2 Notional St; Fitzroy VIC 3065 AU; g2@example.net; 1.5 kg 12 x 9 x 4 cm",
+            "OR3": "ready: Cal Oak; 3 Notional St; Fitzroy VIC 3065 AU; g3@example.net; 1.25 kg 12 x 9 x 4 cm",
+            "OR4": "waits: weight_kg",
+            "OR5": "ready: Eve Ash; 5 Notional St; Portland OR 97205 US; g5@example.net; tel 35550142; 1 kg 12 x 9 x 4 cm; 1 Mug at 20.00 from GB",
+            "OR6": "waits: item_1_origin",
+            "OR7": "ready: Gus Bay; 7 Notional St; Portland OR 97205 US; g7@example.net; tel 35550142; 1 kg 12 x 9 x 4 cm; 1 Mug at 20.00 from VN",
+            "OR8": "waits: receiver_email",
+            "OR9": "ready: Ivy Oak; 9 Notional St; Fitzroy VIC 3065 AU; i9@example.net; 0.8 kg 12 x 9 x 4 cm",
+        },
+    ),
+    "own_letters_of_sides.csv": Case(
+        "AU",
+        "",
+        {
+            "LS1": "ready: Ada Elm; 1 Notional St; Fitzroy VIC 3065 AU; h1@example.net; 1 kg 30 x 20 x 10 cm",
+            "LS2": "ready: Ben Ivy; 2 Notional St; Fitzroy VIC 3065 AU; h2@example.net; 1 kg 30 x 20 x 10 cm",
+            "LS3": "ready: Cal Oak; 3 Notional St; Fitzroy VIC 3065 AU; h3@example.net; 1 kg 30 x 20 x 10 cm",
+            "LS4": "ready: Dee Fir; 4 Notional St; Fitzroy VIC 3065 AU; h4@example.net; 1 kg 30 x 20 x 10 cm",
+            "LS5": "ready: Eve Ash; 5 Notional St; Fitzroy VIC 3065 AU; h5@example.net; 1 kg 30 x 20 x 10 cm",
+            "LS6": "ready: Flo Yew; 6 Notional St; Fitzroy VIC 3065 AU; h6@example.net; 1 kg 30 x 20 x 10 cm",
+        },
+    ),
 }
 
 

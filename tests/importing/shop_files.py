@@ -77,8 +77,9 @@ AMAZON = (
 # Header from memory: no authentic file was found.
 SQUARE = (
     "Order,Order Date,Currency,Order Subtotal,Order Shipping Price,Order Tax,Order Total,Order Refunded Amount,"
-    "Fulfillment Date,Fulfillment Type,Fulfillment Status,Channels,Recipient Name,Recipient Email,Recipient Phone,"
-    "Recipient Address,Recipient Address 2,Recipient Postal Code,Recipient City,Recipient Region,Recipient Country,"
+    "Fulfillment Date,Fulfillment Type,Fulfillment Status,Channels,Fulfillment Location,"
+    "Recipient Name,Recipient Email,Recipient Phone,Recipient Address,Recipient Address 2,Recipient Postal Code,"
+    "Recipient City,Recipient Region,Recipient Country,"
     "Item Quantity,Item Name,Item SKU,Item Variation,Item Modifiers,Item Price,Item Total Price"
 )
 # Header from memory.

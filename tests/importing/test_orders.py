@@ -550,6 +550,21 @@ def test_a_row_with_an_extra_cell_that_is_put_back_still_needs_fixing(take: Take
 # -- What spreadsheets and encodings lost ---------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("name", ["£ukasz", "Mi£osz", "Zo%C3%AB", "Zo=C3=AB", "Zo\\u00eb"])
+def test_letters_written_in_another_code_are_reported(take: Take, name: str) -> None:
+    """A Central European file read as a Western one, and letters that a program wrote for another."""
+    file = take(shop_files.WOOCOMMERCE, woocommerce("812", "Mug", **{"First Name (Shipping)": name}))
+    [text] = file.rows.get().problems["receiver_name"]
+    assert text.startswith(f"Letters were lost here: “{name} Nair”.")
+
+
+@pytest.mark.parametrize("name", ["Zoë", "100% Ada", "A=B", "Łukasz", "£5 Shop"])
+def test_signs_beside_letters_are_no_lost_letters(take: Take, name: str) -> None:
+    assert states(take(shop_files.WOOCOMMERCE, woocommerce("812", "Mug", **{"First Name (Shipping)": name}))) == [
+        "ready"
+    ]
+
+
 def test_letters_lost_by_an_export_are_reported_once(take: Take) -> None:
     file = take(shop_files.WOOCOMMERCE, woocommerce("812", "Mug", **{"First Name (Shipping)": "??ng"}))
     row = file.rows.get()

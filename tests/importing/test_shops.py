@@ -46,6 +46,8 @@ CASES: list[tuple[str, Row, str]] = [
     (shop_files.EBAY_AU, {"Paid on date": ""}, UNPAID),
     (shop_files.AMAZON, {"quantity-to-ship": "2"}, ""),
     (shop_files.AMAZON, {"quantity-to-ship": "0"}, SHIPPED),
+    (shop_files.AMAZON, {"quantity-to-ship": "0.0"}, SHIPPED),
+    (shop_files.AMAZON, {"quantity-to-ship": "2.0"}, ""),
     (shop_files.SQUARE, {"Fulfillment Status": "Pending"}, ""),
     (shop_files.SQUARE, {"Fulfillment Status": "Completed"}, SHIPPED),
     (shop_files.SQUARE, {"Fulfillment Status": "Canceled"}, CANCELLED),

@@ -57,6 +57,24 @@ def test_a_cell_is_read_the_way_a_person_sees_it(value: object, form: str, text:
     assert sheet.rows == {2: ["Mia", text]}
 
 
+@pytest.mark.parametrize(
+    ("written", "text"),
+    [
+        ("123456789012345678", "123456789012345678"),
+        ("4111111111111111.0", "4.11111111111111e+15"),  # a spreadsheet keeps fifteen digits
+        ("1.2345678901234501E+17", "1.23456789012345e+17"),
+        ("1.2345E+11", "123450000000"),
+        ("007", "7"),
+        ("-5", "-5"),
+    ],
+)
+def test_a_long_number_keeps_its_digits_or_shows_that_some_are_lost(written: str, text: str) -> None:
+    cell = f'<c r="A2"><v>{written}</v></c><c r="B2" t="str"><v>Mia</v></c>'
+    names = '<c r="A1" t="str"><v>Order</v></c><c r="B1" t="str"><v>Name</v></c>'
+    sheet = reading.read(sheet_of(f'<row r="1">{names}</row><row r="2">{cell}</row>'))
+    assert sheet.rows == {2: [text, "Mia"]}
+
+
 def test_a_formula_is_read_as_its_value() -> None:
     data = sheet_of(
         '<row r="1"><c r="A1" t="inlineStr"><is><t>Name</t></is></c><c r="B1" t="inlineStr"><is><t>Weight</t></is></c>'

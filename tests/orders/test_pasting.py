@@ -118,6 +118,27 @@ READ: dict[str, tuple[str, str, dict[str, Any], list[str]]] = {
     "abroad": ("AU", "Avery Lund\n500 Placeholder Ave\nPortland, Oregon 97205\nUnited States", AVERY, []),
     "Canada": ("CA", "Jo Roy\n90 Sample Street\nOttawa ON K1P 5M7", OTTAWA, []),
     "Canada without the space": ("CA", "Jo Roy, 90 Sample Street, Ottawa ON k1p5m7, Canada", OTTAWA, []),
+    "a rural route": (
+        "US",
+        "Avery Lund\nRural Route 2 Box 15\nPortland OR 97205",
+        AVERY | {"line1": "Rural Route 2 Box 15"},
+        [],
+    ),
+    "a rural route by its letters": ("CA", "Jo Roy\nRR 2\nOttawa ON K1P 5M7", OTTAWA | {"line1": "RR 2"}, []),
+    "a street with a number for its name": (
+        "US",
+        "Avery Lund, 350 5th Ave, Suite 21, Portland, OR 97205",
+        AVERY | {"line1": "350 5th Ave", "line2": "Suite 21"},
+        [],
+    ),
+    "a box of the general post office": (
+        "AU",
+        "Priya Nair\nGPO Box 12\nHobart TAS 7000",
+        PRIYA | {"line1": "GPO Box 12"},
+        [],
+    ),
+    "a private bag": ("AU", "Priya Nair\nPrivate Bag 12\nHobart TAS 7000", PRIYA | {"line1": "Private Bag 12"}, []),
+    "digits as wide as Japanese ones": ("AU", "Priya Nair\n４ Sample Street\nHobart TAS ７０００", PRIYA, []),
     "a place not on the list": (
         "AU",
         "Priya Nair\n4 Sample Street\nNowhere TAS 7999\npriya.nair@example.net",

@@ -190,9 +190,11 @@ ZONES_OF_COUNTRIES = {"AU": "Australia/Sydney", "CA": "America/Toronto", "US": "
 COUNTRY_NAMES = {
     "AS": ("ASM",),
     "AU": ("Australia", "AU", "AUS", "Aust", "Aussie", "Commonwealth of Australia"),
-    "CA": ("Canada", "CA", "CAN"),
+    "CA": ("Canada", "CA", "CAN", "Canada (CA)"),
     "CC": ("Cocos Islands", "Keeling Islands", "CCK"),
+    "CN": ("PRC", "People's Republic of China", "Mainland China"),
     "CX": ("CXR",),
+    "DE": ("Deutschland",),
     "AE": ("UAE", "U.A.E."),
     "CZ": ("Czechia",),
     "GB": (
@@ -240,6 +242,7 @@ COUNTRY_NAMES = {
         "États-Unis",
         "États-Unis d'Amérique",
     ),
+    "TR": ("Türkiye",),
     "VI": (
         "U.S. Virgin Islands",
         "Virgin Islands, U.S.",
@@ -250,6 +253,7 @@ COUNTRY_NAMES = {
         "United States Virgin Islands",
         "United States (US) Virgin Islands",
     ),
+    "VN": ("Viet Nam",),
 }
 # Countries that another country's post calls its states, by ISO code.
 TERRITORIES = {

@@ -14,17 +14,21 @@ DASH = re.compile(
     "[\u058a\u05be\u1400\u1806\u2010-\u2015\u2212\u2e17\u2e1a\u2e3a\u2e3b\u2e40\u2e5d\u301c\u3030\u30a0\ufe31\ufe32"
     "\ufe58\ufe63\uff0d\U00010ead]"
 )
+# Letters, digits and signs as wide as Chinese and Japanese ones.
+WIDE = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
 APOSTROPHE = re.compile("['’‘`´ʻʼʹ′＇]")
 
 
 def normalise_text(text: str) -> str:
-    """Return the text without invisible characters, with plain spaces and "-" for every dash.
+    """Return the text without invisible characters, with plain spaces, and "-" for every dash.
+
+    Letters and digits in the double width of Chinese and Japanese signs are plain ones.
 
     Line ends and other control characters stay: they are neither rejected here nor read as spaces.
     """
     if text.isascii():
         return text.replace("\t", " ")
-    return DASH.sub("-", SPACE.sub(" ", INVISIBLE.sub("", text)))
+    return DASH.sub("-", SPACE.sub(" ", INVISIBLE.sub("", text))).translate(WIDE)
 
 
 def one_line(text: str) -> str:

@@ -155,6 +155,9 @@ class Group:
     def _is_same_day(self, one: Charge, other: Charge) -> bool:
         if one.day == other.day or one.day is None or other.day is None:
             return True
+        # A spreadsheet may read 2/11 as 11/2.
+        if f"{one.day:%Y-%d-%m}" == str(other.day):
+            return True
         # A refund whose day has no column gets its order's day.
         return one.amount < 0 and (one.day in self.days or other.day in self.days)
 

@@ -6,11 +6,12 @@ import hashlib
 import io
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import lru_cache
 
+from shipping_portal.accounts.address.text import INVISIBLE
 from shipping_portal.billing.reports.amounts import UnreadableCell, read_amount, read_number
 from shipping_portal.billing.reports.fields import NEEDED, Profile
 
@@ -27,6 +28,7 @@ NO_REPORTS = {
     b"\xd0\xcf\x11\xe0": f"This is a workbook. {SAVE_AS}",
     b"%PDF": f"This is a PDF. {SAVE_AS}",
 }
+JOINED = "It is in both of the reports joined in this file. Upload them one after the other."
 MOST_ZEROS = 12
 # Days as a spreadsheet counts them, from 1982 to 2119: 46,352 is 26 November 2026.
 SERIAL = re.compile(r"[3-7][0-9]{4}(\.0+)?", re.ASCII)
@@ -97,9 +99,16 @@ def read_report(content: bytes, profile: Profile) -> Iterator[ReportRow | Report
     number, header = _read_header(records)
     places = _places(header, profile)
     alike: Counter[bytes] = Counter()
+    above: set[bytes] = set()  # lines of the joined reports above
     try:
         for number, cells in records:
-            if record := _read(number, cells, header, Cells(profile, places, cells), alike):
+            if cells == header:  # of the next of joined reports
+                above.update(alike)
+            elif len(cells) != len(header):
+                yield Problem(
+                    number, f"It has {len(cells)} cells where the header has {len(header)}."
+                )
+            elif record := _read(number, Cells(profile, places, cells), alike, above):
                 yield record
     except csv.Error as error:
         yield Problem(number + 1, f"The file can't be read from here on: {error}.")
@@ -130,8 +139,9 @@ class Cells:
     def _text(self, field: str) -> str:
         text = " ".join(self.cells[self.places[field]].split()) if field in self.places else ""
         # Posted lines are known by their number and words as they came.
-        if text[:1] in ("=", "'") and field not in ("line_id", *WORDED):
-            text = AS_TEXT.sub(r"\1\2", text)
+        if field not in ("line_id", *WORDED):
+            text = AS_TEXT.sub(r"\1\2", text) if text[:1] in ("=", "'") else text
+            text = INVISIBLE.sub("", text) if not text.isascii() else text
         # Databases can't store it.
         if "\x00" in text:
             raise UnreadableCell("It has a character that isn't text.")
@@ -245,31 +255,29 @@ def _plain(name: str) -> str:
 
 
 def _read(
-    number: int, cells: list[str], header: list[str], of: Cells, alike: Counter[bytes]
+    number: int, of: Cells, alike: Counter[bytes], above: Container[bytes]
 ) -> ReportRow | ReportTotal | Problem | None:
-    """Return a record, or None for a subtotal and for the header of the next of joined reports."""
-    if cells == header:
-        return None
-    if len(cells) != len(header):
-        return Problem(number, f"It has {len(cells)} cells where the header has {len(header)}.")
+    """Return a record, or None for a subtotal."""
     try:
         kind = of.text("type").casefold().rstrip(": ")
         if kind and kind == of.profile.total_word.casefold().rstrip(": "):
             return ReportTotal(of.currency(), of.money("price"))
         if SUBTOTAL.match(kind) and not of.text("reference"):
             return None
-        return _row(number, of, alike)
+        return _row(number, of, alike, above)
     except UnreadableCell as error:
         return Problem(number, str(error))
 
 
-def _row(number: int, of: Cells, alike: Counter[bytes]) -> ReportRow:
+def _row(number: int, of: Cells, alike: Counter[bytes], above: Container[bytes]) -> ReportRow:
     if not of.text("type") or not of.text("price"):
         raise UnreadableCell("It has no type or no amount.")
     word = " / ".join(part for name in WORDED if (part := of.text(name)))
     identity = _identity(of, word)
-    # two equal lines in one file are two lines
+    # two equal lines in one report are two lines
     alike[digest := hashlib.sha256(identity.encode()).digest()] += 1
+    if digest in above:
+        raise UnreadableCell(JOINED)
     key, *others = (
         hashlib.sha256(f"{one}#{alike[digest]}".encode()).hexdigest()
         for one in (identity, *(f"id {other}" for other in other_spellings(of.text("line_id"))))
