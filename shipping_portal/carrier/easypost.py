@@ -17,7 +17,7 @@ from shipping_portal.carrier import easypost_replies as replies
 from shipping_portal.carrier import easypost_writing, labels
 from shipping_portal.carrier.client import LISTS, QUICK, Carrier
 from shipping_portal.carrier.easypost_points import POINTS
-from shipping_portal.carrier.errors import CarrierError, OutcomeUnknown, Rejected
+from shipping_portal.carrier.errors import CarrierError, NotSent, OutcomeUnknown, Rejected
 from shipping_portal.carrier.headers import checked_header
 from shipping_portal.carrier.messages import (
     Booked,
@@ -75,6 +75,11 @@ class EasyPost(Carrier):
         except Rejected as error:
             if error.code != replies.EXISTS:
                 raise
+        except NotSent as error:
+            # A 429 may answer a gateway's second try, after its first one bought the shipment.
+            if error.status is None:
+                raise
+            raise OutcomeUnknown(error.reason, error.status) from None
         try:
             return self._ask("find", read, order_id=order_id)
         except CarrierError as error:

@@ -100,7 +100,7 @@ def test_a_product_keeps_its_code_although_every_id_is_new(easypost):
     ]
 
 
-@pytest.mark.parametrize("verb", ["commit-close", "commit-rst", "truncate", "garbage", "html200", "empty201", "502",
+@pytest.mark.parametrize("verb", ["commit-close", "commit-rst", "truncate", "garbage", "html200", "empty201", "502", "429",
                                   "in-progress", "timed-out", "no-response"])  # fmt: skip
 def test_after_a_lost_reply_the_purchase_is_found_and_not_repeated(easypost, sandbox, verb):
     prepared = easypost.prepare(parcel())
@@ -113,7 +113,7 @@ def test_after_a_lost_reply_the_purchase_is_found_and_not_repeated(easypost, san
     assert bought(sandbox) == 1
 
 
-@pytest.mark.parametrize("verb", ["accept-close", "in-progress", "timed-out", "503"])
+@pytest.mark.parametrize("verb", ["accept-close", "in-progress", "timed-out", "503", "429"])
 def test_a_request_that_never_arrived_can_be_sent_again(easypost, sandbox, verb):
     prepared = easypost.prepare(parcel())
     sandbox.control("trouble", operation="book", verb=verb, commit=False)

@@ -68,7 +68,7 @@ def test_a_parcel_is_booked_labelled_and_tracked(submit, easypost):
     assert (order.progress, order.parcel.events.count()) == ("collected", 1)
 
 
-@pytest.mark.parametrize("verb", ["commit-close", "timed-out", "in-progress", "502"])
+@pytest.mark.parametrize("verb", ["commit-close", "timed-out", "in-progress", "502", "429"])
 @pytest.mark.parametrize("commit", [True, False])
 def test_a_lost_reply_resolves_itself(submit, easypost, verb, commit):
     order = submit()
