@@ -363,6 +363,11 @@ def test_the_newest_label_with_the_number_is_followed(shipstation, far_side):
         ("EX", "NO_ACCESS_TO_RECIPIENTS_ADDRESS", "delivery_attempted"),
         ("EX", "HELD_BY_CUSTOMS", ""),
         ("EX", None, ""),
+        ("EX", "DELIVERED_DAMAGED", "delivered"),
+        ("EX", "RECD_BY_CARRIER_NO_ELEC_ADVICE", "in_transit"),
+        ("EX", "PARCEL_REDIRECTED_BY_CARRIER", "in_transit"),
+        ("EX", "DUTY_NOT_PAID", ""),
+        ("UN", "DELIVERED_TO_PICKUP_POINT", "held"),
         ("DE", "DELIVERED", "delivered"),
         ("SP", "DELIVERED_TO_ALTERNATIVE_DELIVERY_LOCATION", "held"),
         ("", None, ""),
@@ -379,6 +384,13 @@ def test_the_newest_label_with_the_number_is_followed(shipstation, far_side):
         ("PARCEL_LOST", None, "lost"),
         ("HELD_BY_IMPORT_CUSTOMS", None, ""),
         (None, "DELIVERED", "delivered"),
+        # The schema's newer details.
+        ("SHIPMENT_CREATED", None, ""),
+        ("AWAITING_PICKUP_DROP_OFF", None, ""),
+        ("PARCEL_UPDATE_NOTIFICATION", None, ""),
+        ("DELIVERY_SCHEDULED", None, "in_transit"),
+        ("DELIVERY_RESCHEDULED", None, "in_transit"),
+        ("PARCEL_REDIRECTED", None, "in_transit"),
     ],
 )
 def test_each_shipstation_status_has_a_meaning_here(shipstation, status, detail, progress):
@@ -484,6 +496,10 @@ NO_MONEY = made.error("Add money.", "insufficient_funds", "account_status")
 STATUSES = [
     row(DOTNET + "RateLimited429Response.json", 429, made.errors(
         made.error("Too many.", "rate_limit_exceeded", "system")), NotSent),
+    row(SCHEMA + "error_source carrier", 429, made.errors(
+        made.error("Slow down.", "rate_limit_exceeded", "integrations", error_source="carrier")), OutcomeUnknown),
+    row("the same as a refusal", 400, made.errors(
+        made.error("Slow down.", "rate_limit_exceeded", "business_rules", error_source="carrier")), OutcomeUnknown),
     row(DOTNET + "BadRequest400Response.json", 400, made.errors(
         made.error("It is empty.", "request_body_required")), Rejected),
     row(RUBY + "labels/void_label_functional_test.rb: 401", 401, made.errors(
