@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 from shipping_portal.carrier import easypost_replies as replies
-from shipping_portal.carrier import easypost_writing, labels
+from shipping_portal.carrier import easypost_writing, labels, writing
 from shipping_portal.carrier.client import LISTS, QUICK, Carrier
 from shipping_portal.carrier.easypost_points import POINTS
 from shipping_portal.carrier.errors import CarrierError, NotSent, OutcomeUnknown, Rejected
@@ -41,7 +41,7 @@ class EasyPost(Carrier):
     prices_by_street = True
     replays_prepared = True
     signature_header = "X-Hmac-Signature"
-    needs_customs = staticmethod(easypost_writing.needs_customs)
+    needs_customs = staticmethod(writing.needs_customs)
 
     def __init__(self, *, account: str, key: str, **settings: Any) -> None:
         """Log in with the key as the user name and no password. `account` is only a name here."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -578,6 +579,17 @@ def test_customs_have_the_value_of_one_piece_and_cover_is_insured(shipstation, f
         {"description": "Cotton t-shirt", "quantity": 2, "value": made.money(28.0), "country_of_origin": "BD",
          "harmonized_tariff_code": "6109.10.0012"}
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "is_declared"), [("IL", "AE", True), ("AP", "IL", True), ("IL", "GU", True), ("IL", "PR", False)]
+)
+def test_a_parcel_to_a_military_post_is_declared(shipstation, far_side, start, end, is_declared):
+    sender, receiver = replace(OF_US, state=start), replace(TO_US, state=end)
+    assert ShipStation.needs_customs(sender, receiver) is is_declared
+    mug = Item("Ceramic mug", Decimal("9.50"), 2, "US", "")
+    shipstation(made.rates(made.rate())).prepare(parcel(sender=sender, receiver=receiver, contents=(mug,)))
+    assert ("customs" in far_side.asked[0].json["shipment"]) is is_declared
 
 
 def test_the_key_is_in_its_header_and_a_carrier_id_is_needed(shipstation, far_side, calls):
