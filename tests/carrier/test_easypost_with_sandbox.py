@@ -176,6 +176,7 @@ def test_a_wrong_key_stops_the_account(sandbox):
 def test_a_test_keys_purchase_is_visible_only_to_that_key(sandbox, easypost):
     booked = buy(open_account(sandbox, Config.test_key))
     assert b'"mode":"test"' in booked.body
+    assert (booked.is_test, buy(easypost).is_test) == (True, False)
     with pytest.raises(Rejected):
         easypost.view(booked.order_id)
 
