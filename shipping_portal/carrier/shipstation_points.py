@@ -90,6 +90,9 @@ POINTS: dict[str, Any] = {
     "duties_paid_word": "",
     "pickup_suffix": "",
     "dropoff_suffix": "",
+    # 200 requests a minute are allowed, and a history takes two.
+    "requests_per_second": 2.0,
+    "tracking_per_second": 1.25,
     "reference_shape": "[A-Za-z0-9-]{5,60}",
     "cancelled_word": "voided",
     "refused_states": ("error",),

@@ -493,6 +493,11 @@ def test_what_an_error_says_is_never_lost(shipstation, status, document, text):
     assert error.value.text == text
 
 
+def test_an_account_asks_at_most_200_times_a_minute():
+    contract = Contract(**ShipStation.points)
+    assert 150 < 60 * (contract.requests_per_second + contract.tracking_per_second) <= 200
+
+
 NO_MONEY = made.error("Add money.", "insufficient_funds", "account_status")
 STATUSES = [
     row(DOTNET + "RateLimited429Response.json", 429, made.errors(
