@@ -364,9 +364,7 @@ class DayField(forms.Field):
                 raise ValueError
             return dt.date.fromisoformat(value)
         except ValueError:
-            raise ValidationError(
-                "Choose one of the pickup days.", code="day"
-            ) from None
+            raise ValidationError("Choose one of the pickup days.", code="day") from None
 
 
 class WeightForm(forms.Form):

@@ -120,7 +120,7 @@ COUNTS = (
 
 def _in_words(states: type[Choices]) -> str:
     """Return each state with its label."""
-    return "; ".join(f"{value}: {label[0].lower()}{label[1:]}" for value, label in states.choices)
+    return "; ".join(f"{value}: {label}" for value, label in states.choices)
 
 
 def _build_schema(name: str, kind: Any, columns: Iterable[str], **more: Any) -> Any:
@@ -236,7 +236,9 @@ class OfferIn(Strict):
 
     quote: uuid.UUID
     product: str
-    pickup_date: str | None = Field(None, description="One of the offer's `pickup_days`; blank is the next.")
+    pickup_date: str | None = Field(
+        None, description="One of the offer's `pickup_days`; blank is the next."
+    )
 
 
 class ChosenIn(OfferIn):

@@ -113,7 +113,9 @@ def test_a_row_can_be_left_out_and_put_back(hers: Program, checked: str) -> None
     assert hers.call("PATCH", f"{checked}/rows/2", {"anyway": True}).json()["state"] == "ready"
 
 
-def test_a_rows_values_can_be_sent_back_once_its_unread_text_is_accepted(carrier: SandboxCarrier, hers: Program) -> None:
+def test_a_rows_values_can_be_sent_back_once_its_unread_text_is_accepted(
+    carrier: SandboxCarrier, hers: Program
+) -> None:
     content = "\n".join([f"{HEADER},Favourite dog", f"{GOOD},Beagle"]).encode()
     url = f"/imports/{raw(hers, '/imports', content, kind='text/csv').json()['id']}"
     assert matched(hers, url).status_code == 200
