@@ -244,7 +244,7 @@ def test_a_storm_of_lost_replies_buys_each_order_once(sandbox, tmp_path):
     dice, orders = random.Random(46), [f"order-{number}" for number in range(30)]  # noqa: S311
     easypost = open_account(sandbox)
     for operation, verb, share in (("book", "commit-close", 0.2), ("book", "timed-out", 0.15), ("book", "500", 0.15),
-                                   ("quote", "429", 0.1), ("view", "502", 0.2)):  # fmt: skip
+                                   ("book", "429", 0.1), ("quote", "429", 0.1), ("view", "502", 0.2)):  # fmt: skip
         sandbox.control("trouble", operation=operation, verb=verb, count=0, probability=share)
     booked = {order: book_in_trouble(easypost, order, dice) for order in orders}
     lines = [line["order_key"] for line in sandbox.effects("bought")]
