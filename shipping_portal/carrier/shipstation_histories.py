@@ -97,5 +97,5 @@ def _kind_of(row: Row) -> str:
         for name in ("status_code", "status_detail_code", "description")
     )
     known = [word for table in (DETAILS, STATUSES) for word in (status, detail) if word in table]
-    telling = (word for word in known if MEANINGS[word])
-    return next(iter((*telling, *known)), "") or status or (text if WORDS.get(text) else "un")
+    found = max(known, key=lambda word: bool(MEANINGS[word]), default="")
+    return found or status or (text if WORDS.get(text) else "un")
