@@ -30,7 +30,7 @@ FAULTS = Contract(
         "error_text": "error.message",
         "error_messages": "error.errors",
         "reference": "tracking_code",
-        # The worst case: a gateway's second try is one too many, after the first one had its effect.
+        # The worst case: it answers a gateway's second try, after the first one had its effect.
         "too_many_requests_is_unprocessed": False,
     }
 )
