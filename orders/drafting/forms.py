@@ -364,9 +364,7 @@ class DayField(forms.Field):
                 raise ValueError
             return dt.date.fromisoformat(value)
         except ValueError:
-            raise ValidationError(
-                "Choose one of the pickup days on the page.", code="day"
-            ) from None
+            raise ValidationError("Choose one of the pickup days.", code="day") from None
 
 
 class WeightForm(forms.Form):
@@ -382,7 +380,7 @@ class BookForm(OnceOnly):
         max_length=100,  # as long as any code a carrier quotes
         error_messages={
             "required": "Choose a service.",
-            "max_length": "Choose a service on the page.",
+            "max_length": "Choose one of the services.",
         },
     )
     pickup_date = DayField(required=False)

@@ -121,7 +121,9 @@ def price_draft(request: MemberRequest, response: HttpResponse, draft: uuid.UUID
     Booking one of the offers ends the draft.
     """
     found = _open_draft(request, draft)
-    form = drafts.parcel_form(request.sender, sent_form(shown.parcel_values(found)), draft=found)
+    form = drafts.parcel_form(
+        request.sender, sent_form(shown.parcel_values(found.values)), draft=found
+    )
     refuse_invalid(form)
     return _priced(request, response, found, form)
 

@@ -14,7 +14,7 @@ from django.utils.datastructures import MultiValueDict
 from orders.quoting import choosing
 from shipping_portal.accounts.access import MemberRequest
 from shipping_portal.accounts.models import PickupAddress
-from shipping_portal.api import schemas
+from shipping_portal.api import schemas, shown
 from shipping_portal.api.gate import read_body
 from shipping_portal.api.listed import refuse_cursor
 from shipping_portal.api.operations import api_operation
@@ -189,7 +189,7 @@ def _row_shown(line: listing.ListedRow, typed: dict[str, str]) -> dict[str, Any]
     return {
         "number": row.number,
         "state": row.state,
-        "values": typed,
+        "values": shown.parcel_values(typed),
         "problems": row.problems,
         "service": line.service,
         "price": price,

@@ -112,7 +112,8 @@ def _refuse_duplicate(
         return
     if like := booking_rules.duplicate_to_ask_about(quote, now, form_token=token):
         same = "sends the same parcel back" if like.returns_id else "goes to the same receiver"
-        words = f"{like} {same}. Nothing was booked. Send another: true to book."
+        name = like.carrier_reference or "An earlier parcel"
+        words = f"{name} {same}. Nothing was booked. Send another: true to book."
         raise ApiProblem("duplicate", words, parcel=like.uuid)
 
 
@@ -316,7 +317,8 @@ def get_label(
     size = size or request.sender.label_size
     found = next((label for label in order.labels.all() if label.size == size), None)
     if order.status == Status.BOOKING:
-        raise ApiProblem("label-late", _state_in_words(request, parcel), headers=LOOK_AGAIN)
+        words = shown.sentence_of(order, request.membership.role, now)
+        raise ApiProblem("label-late", words, headers=LOOK_AGAIN)
     if found is None or not order.is_booked or found.purged_at:
         raise ApiProblem("not-found", "This parcel has no label of that size now.")
     if order.is_stopped(request.sender):

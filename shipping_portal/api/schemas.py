@@ -9,8 +9,16 @@ from collections.abc import Iterable
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Annotated, Any, Literal
 
+from django.db.models import Choices
 from ninja import Schema
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, create_model
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+    create_model,
+)
 from pydantic_core import PydanticCustomError
 
 from orders.booking.limits import CENT
@@ -108,6 +116,11 @@ COUNTS = (
     "needs_yes",
     "failed",
 )
+
+
+def _in_words(states: type[Choices]) -> str:
+    """Return each state with its label."""
+    return "; ".join(f"{value}: {label}" for value, label in states.choices)
 
 
 def _build_schema(name: str, kind: Any, columns: Iterable[str], **more: Any) -> Any:
@@ -223,13 +236,15 @@ class OfferIn(Strict):
 
     quote: uuid.UUID
     product: str
-    pickup_date: str | None = Field(None, description="One of the offer's days; blank is the next.")
+    pickup_date: str | None = Field(
+        None, description="One of the offer's `pickup_days`; blank is the next."
+    )
 
 
 class ChosenIn(OfferIn):
     """The offer to book."""
 
-    another: bool = Field(False, description="Yes, another one like the parcel just booked.")
+    another: StrictBool = Field(False, description="Yes, another one like the parcel just booked.")
 
 
 class ConfirmIn(Strict):
@@ -237,7 +252,7 @@ class ConfirmIn(Strict):
 
     amount: Decimal
     currency: str
-    next_day: bool = Field(
+    next_day: StrictBool = Field(
         False, description="Take the next pickup day if the chosen one has come."
     )
 
@@ -296,7 +311,10 @@ class LabelOut(Schema):
     """A label file of a parcel."""
 
     size: str
-    state: LabelState
+    state: LabelState = Field(
+        description=f"{_in_words(Label.State)}. A pending label of the size that you don't print is"
+        " fetched once you ask for it."
+    )
     is_worthless: bool = Field(description="Made with a test key: no carrier takes it.")
 
 
@@ -432,17 +450,22 @@ class CorrectionIn(Strict):
     """What to change in a row. Fields that aren't sent stay."""
 
     values: ParcelIn | None = None  # type: ignore[valid-type]
-    leave_out: bool = Field(False, description="Leave the row out instead.")
-    anyway: bool = Field(False, description="Take a row that was left out.")
+    leave_out: StrictBool = Field(False, description="Leave the row out instead.")
+    anyway: StrictBool = Field(
+        False, description="Take a row that was left out, or has text that no field takes."
+    )
 
 
 class ImportRowOut(Schema):
     """One row of a file."""
 
     number: int = Field(description="Its line; the first line names the columns.")
-    state: RowState
+    state: RowState = Field(description=f"{_in_words(ImportRow.State)}.")
     values: dict[str, str] = Field(description="What it is read as, by the fields of a parcel.")
-    problems: dict[str, list[str]] = Field(description="By field; of the whole row by no name.")
+    problems: dict[str, list[str]] = Field(
+        description="By field; of the whole row by no name; by unread: and a column's place from 0,"
+        " text that no field takes: match the column, or send anyway."
+    )
     service: str
     price: Price | None = Field(description="By the account's own rule for services.")
     pickup_day: dt.date | None

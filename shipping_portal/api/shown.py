@@ -68,10 +68,10 @@ def quote_facts(quote: Quote, draft: Draft, form: ParcelForm, page: QuotesPage) 
 
 
 def draft_facts(draft: Draft) -> Facts:
-    """Return a draft as it was left, without values that only the pages use."""
+    """Return a draft as it was left."""
     return {
         "id": draft.uuid,
-        "values": parcel_values(draft),
+        "values": parcel_values(draft.values),
         "changed_at": draft.updated_at,
         "is_saved": draft.is_saved,
         "quote": draft.quote.uuid if draft.quote else None,
@@ -81,9 +81,9 @@ def draft_facts(draft: Draft) -> Facts:
     }
 
 
-def parcel_values(draft: Draft) -> dict[str, str]:
-    """Return what is typed into a parcel's fields."""
-    return {name: text for name, text in draft.values.items() if name in PARCEL_CONTROLS}
+def parcel_values(values: dict[str, str]) -> dict[str, str]:
+    """Return what is typed into a parcel's fields, without values that only the pages use."""
+    return {name: text for name, text in values.items() if name in PARCEL_CONTROLS}
 
 
 def parcel_facts(order: Order, role: str, now: dt.datetime, titles: Titles) -> Facts:

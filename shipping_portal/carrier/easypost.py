@@ -14,10 +14,10 @@ from functools import partial
 from typing import Any, ClassVar
 
 from shipping_portal.carrier import easypost_replies as replies
-from shipping_portal.carrier import easypost_writing, labels
+from shipping_portal.carrier import easypost_writing, labels, writing
 from shipping_portal.carrier.client import LISTS, QUICK, Carrier
 from shipping_portal.carrier.easypost_points import POINTS
-from shipping_portal.carrier.errors import CarrierError, OutcomeUnknown, Rejected
+from shipping_portal.carrier.errors import CarrierError, NotSent, OutcomeUnknown, Rejected
 from shipping_portal.carrier.headers import checked_header
 from shipping_portal.carrier.messages import (
     Booked,
@@ -41,7 +41,7 @@ class EasyPost(Carrier):
     prices_by_street = True
     replays_prepared = True
     signature_header = "X-Hmac-Signature"
-    needs_customs = staticmethod(easypost_writing.needs_customs)
+    needs_customs = staticmethod(writing.needs_customs)
 
     def __init__(self, *, account: str, key: str, **settings: Any) -> None:
         """Log in with the key as the user name and no password. `account` is only a name here."""
@@ -75,6 +75,11 @@ class EasyPost(Carrier):
         except Rejected as error:
             if error.code != replies.EXISTS:
                 raise
+        except NotSent as error:
+            # A 429 may answer a gateway's second try, after its first one bought the shipment.
+            if error.status is None:
+                raise
+            raise OutcomeUnknown(error.reason, error.status) from None
         try:
             return self._ask("find", read, order_id=order_id)
         except CarrierError as error:

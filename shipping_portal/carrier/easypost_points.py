@@ -76,6 +76,8 @@ POINTS: dict[str, Any] = {
     ),
     "full_page_sizes": LABEL_SIZES,
     "cropped_sizes": LABEL_SIZES,
+    "test_field": "mode",
+    "test_word": "test",
     "booked_price": "selected_rate.rate",
     "booked_currency": "selected_rate.currency",
     "booked_breakdown": "",

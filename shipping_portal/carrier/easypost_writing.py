@@ -2,8 +2,15 @@
 
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
-from shipping_portal.carrier.messages import Measures, Party, Shipment
-from shipping_portal.carrier.writing import CENTIMETRES, KILOGRAMS, Body, write_bytes, write_party
+from shipping_portal.carrier.messages import Measures, Shipment
+from shipping_portal.carrier.writing import (
+    CENTIMETRES,
+    KILOGRAMS,
+    Body,
+    needs_customs,
+    write_bytes,
+    write_party,
+)
 
 PLACE = {
     "street1": "line1",
@@ -15,19 +22,8 @@ PLACE = {
 }
 PERSON = {"name": "name", "company": "company", "phone": "phone", "email": "email"}
 CURRENCIES = {"AU": "AUD", "CA": "CAD", "US": "USD"}
-# Parcels to and from these states are domestic, but the post office needs a customs form for them:
-# military posts, and the Pacific unless a parcel stays in one territory. The Caribbean needs none.
-MILITARY, PACIFIC = {"AA", "AE", "AP"}, {"AS", "FM", "GU", "MH", "MP", "PW"}
 # The exemption from an export filing: to Canada, or up to 2,500 US dollars to elsewhere.
 NO_FILING, NO_FILING_TO_CANADA, MOST_WITHOUT_FILING = "NOEEI 30.37(a)", "NOEEI 30.36", Decimal(2500)
-
-
-def needs_customs(start: Party, end: Party) -> bool:
-    """Return whether customs ask what is in a parcel between these addresses."""
-    if start.country != end.country:
-        return True
-    states = {start.state, end.state} if start.country == "US" else set[str]()
-    return bool(states & MILITARY) or (len(states) > 1 and bool(states & PACIFIC))
 
 
 def quote_body(shipment: Shipment) -> bytes:

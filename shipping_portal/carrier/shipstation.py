@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from shipping_portal.carrier import shipstation_histories as histories
 from shipping_portal.carrier import shipstation_replies as replies
-from shipping_portal.carrier import shipstation_writing
+from shipping_portal.carrier import shipstation_writing, writing
 from shipping_portal.carrier.client import LISTS, QUICK, Carrier
 from shipping_portal.carrier.messages import Booked, Cancelled, Prepared, Quoted, Shipment, Tracked
 from shipping_portal.carrier.operations import Operation
@@ -32,6 +32,7 @@ class ShipStation(Carrier):
     prices_by_street = True
     replays_prepared = False
     signature_header = SIGNATURE
+    needs_customs = staticmethod(writing.needs_customs)
 
     def __init__(self, *, account: str, key: str, partner_id: str, **settings: Any) -> None:
         """Store the carriers to ask for prices: `partner_id` lists their ids."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from shipping_portal.carrier.connection import Reply
 from shipping_portal.carrier.contract import Contract
-from shipping_portal.carrier.errors import AccountStopped, CarrierError, Rejected
+from shipping_portal.carrier.errors import AccountStopped, CarrierError, NotSent, Rejected
 from shipping_portal.carrier.outcomes import outcome_of, read_successful, unknown_outcome
 from shipping_portal.carrier.scrubbing import scrub_body, without_signed
 from shipping_portal.carrier.shipstation_writing import PERSON, PLACE
@@ -18,7 +18,7 @@ MONEY = re.compile(
     "account_status|wallet|insufficient_funds|funding_source.*|subscription_inactive|trial_expired"
 )
 # Codes and types after which a label may exist: look for it, and never send again.
-UNCLEAR = {"identifier_conflict", "invalid_status", "system", "integrations"}
+UNCLEAR = {"identifier_conflict", "invalid_status", "rate_limit_exceeded", "system", "integrations"}
 FIELDS = PLACE | PERSON | {"phone_number": "phone", "ship_to": "line1", "ship_from": "line1"}
 OTHERS = {name: name for name in ("weight", "length", "width", "height")}
 OTHERS |= {"dimensions": "length", "insured_value": "cover", "contents": "contents_type"}
@@ -36,6 +36,11 @@ def _read_error(reply: Reply, document: Any, contract: Contract) -> CarrierError
         field = _our_field(read_text(row.get("field_name") or row.get("field"), 100))
         for sentence in read_sentences([row.get("message")]):
             found.setdefault(field, []).append(sentence)
+    # A limit of the carrier behind it, which may have been asked more than once, doesn't say that
+    # nothing was done. One of the API's own does.
+    is_carriers = any(row.get("error_source") == "carrier" for row in read_rows(document, "errors"))
+    if isinstance(error, NotSent) and is_carriers:
+        return unknown_outcome(reply, contract, "the carrier behind the API asks us to slow down")
     if not isinstance(error, Rejected):
         return error
     body = scrub_body(reply.body, contract)

@@ -22,6 +22,7 @@ from shipping_portal.carrier.values import (
 
 PLACED = {"city_locality": "suburb", "state_province": "state", "postal_code": "postcode"}
 PLACED |= {"country_code": "country"}
+MEANINGS = STATUSES | DETAILS
 SCANS = uuid.UUID("6c3f2f55-5f0b-5a35-9a0d-1b8f7f0f4c52")  # the namespace of our scan ids
 
 
@@ -87,10 +88,14 @@ def _as_event(row: Row, reference: str) -> Row:
 
 
 def _kind_of(row: Row) -> str:
-    """Return a scan's kind: a detail that says more, its status, or a description we know."""
+    """Return a scan's kind: the first of its words that says where it is, else any known one.
+
+    A detail may say more than its status, and EX says nothing beside DELIVERED_DAMAGED.
+    """
     status, detail, text = (
         normalise_word(row.get(name))
         for name in ("status_code", "status_detail_code", "description")
     )
-    known = (word for table in (DETAILS, STATUSES) for word in (status, detail) if word in table)
-    return next(known, "") or status or (text if WORDS.get(text) else "un")
+    known = [word for table in (DETAILS, STATUSES) for word in (status, detail) if word in table]
+    found = max(known, key=lambda word: bool(MEANINGS[word]), default="")
+    return found or status or (text if WORDS.get(text) else "un")

@@ -25,17 +25,19 @@ WORDS_OF_PROGRESS = {
     " carrier_delays delayed_not_carrier held_by_carrier held_by_customs held_by_export_customs"
     " held_by_import_customs held_by_carrier_for_clearance_pre_processing incorrect_declaration"
     " misrouted missorted routing_error parcel_repacked parcel_over_labelled cod_amount_paid"
-    " parcel_update_notification_via_email parcel_update_notification_via_sms",
+    " parcel_update_notification_via_email parcel_update_notification_via_sms"
+    " shipment_created awaiting_pickup_drop_off parcel_update_notification duty_not_paid",
     "dropped_off": "despatched",
     "collected": "collection_made",
     "pickup_futile": "collection_failed",
     "in_transit": "in_transit received_by_carrier recd_by_carrier_no_elec_advice hub_scan_in"
     " hub_scan_out hub_processing received_local_delivery_depot sub_contractor_event"
     " sub_contractor_received customs_cleared customs_processing"
-    " delivery_arranged_with_recipient",
+    " delivery_arranged_with_recipient delivery_scheduled delivery_rescheduled parcel_redirected"
+    " parcel_redirected_by_carrier",
     "delivery_attempted": "attempted_delivery attempted_delivery_2nd attempted_delivery_3rd"
     " attempted_delivery_final invalid_method_of_payment",
-    "held": "delivered_to_locker_collection_point",
+    "held": "delivered_to_locker_collection_point delivered_to_pickup_point",
     "delivered": "delivered delivered_damaged delivered_in_part delivered_specified_safe_place"
     " delivered_to_alternative_delivery_location delivered_to_neighbour delivered_to_po_box"
     " delivered_to_reception parcel_collected_from_pickup_point proof_of_delivery",
@@ -88,6 +90,9 @@ POINTS: dict[str, Any] = {
     "duties_paid_word": "",
     "pickup_suffix": "",
     "dropoff_suffix": "",
+    # 200 requests a minute are allowed, and a history takes two.
+    "requests_per_second": 2.0,
+    "tracking_per_second": 1.25,
     "reference_shape": "[A-Za-z0-9-]{5,60}",
     "cancelled_word": "voided",
     "refused_states": ("error",),

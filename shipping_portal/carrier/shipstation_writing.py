@@ -4,7 +4,7 @@ import uuid
 from datetime import datetime
 
 from shipping_portal.carrier.messages import Measures, Shipment
-from shipping_portal.carrier.writing import Body, write_bytes, write_party
+from shipping_portal.carrier.writing import Body, needs_customs, write_bytes, write_party
 
 PLACE = {
     "city_locality": "suburb",
@@ -65,7 +65,7 @@ def rates_body(shipment: Shipment, carrier_ids: list[str], external_id: str) -> 
     if shipment.cover is not None:
         written["insurance_provider"] = "shipsurance"
         package["insured_value"] = {"currency": currency, "amount": float(shipment.cover)}
-    if shipment.contents and shipment.sender.country != shipment.receiver.country:
+    if shipment.contents and needs_customs(shipment.sender, shipment.receiver):
         written["customs"] = _write_customs(shipment)
         package["products"] = _write_products(shipment, currency)
     options = {"carrier_ids": carrier_ids, "package_types": ["package"]}

@@ -21,6 +21,9 @@ KILOGRAMS = {
     "oz": Decimal("0.028349523125"),
 }
 CENTIMETRES = {"cm": Decimal(1), "in": Decimal("2.54")}
+# Parcels to and from these states are domestic, but the post office needs a customs form for them:
+# military posts, and the Pacific unless a parcel stays in one territory. The Caribbean needs none.
+MILITARY, PACIFIC = {"AA", "AE", "AP"}, {"AS", "FM", "GU", "MH", "MP", "PW"}
 
 
 def needs_contents_quote(shipment: Shipment, contract: Contract) -> bool:
@@ -108,6 +111,14 @@ def _item_row(item: Item, contract: Contract) -> Body:
     set_path(row, contract.item_origin, item.origin)
     set_path(row, contract.item_hs_code, item.hs_code)
     return row
+
+
+def needs_customs(start: Party, end: Party) -> bool:
+    """Return whether customs, or the US post office, ask what is in a parcel."""
+    if start.country != end.country:
+        return True
+    states = {start.state, end.state} if start.country == "US" else set[str]()
+    return bool(states & MILITARY) or (len(states) > 1 and bool(states & PACIFIC))
 
 
 def set_path(body: Body, path: str, value: Any) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from orders.models import Order
+from orders.models import Label, Order
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.importing import checking
 from shipping_portal.importing.models import Import, ImportRow
@@ -111,6 +111,35 @@ def test_a_row_can_be_left_out_and_put_back(hers: Program, checked: str) -> None
     out = hers.call("PATCH", f"{checked}/rows/2", {"leave_out": True}).json()
     assert (out["state"], out["problems"]) == ("skipped", checking.LEFT_OUT)
     assert hers.call("PATCH", f"{checked}/rows/2", {"anyway": True}).json()["state"] == "ready"
+
+
+def test_a_rows_values_can_be_sent_back_once_its_unread_text_is_accepted(
+    carrier: SandboxCarrier, hers: Program
+) -> None:
+    content = "\n".join([f"{HEADER},Favourite dog", f"{GOOD},Beagle"]).encode()
+    url = f"/imports/{raw(hers, '/imports', content, kind='text/csv').json()['id']}"
+    assert matched(hers, url).status_code == 200
+    checking.check_row(ImportRow.objects.get().pk)
+    (row,) = rows(hers, url)
+    assert row["problems"] == {"unread:10": ["“Favourite dog” says “Beagle”, and no field takes it."]}
+    accepted = hers.call("PATCH", f"{url}/rows/2", {"anyway": True}).json()
+    assert accepted["state"] == "ready"
+    again = hers.call("PATCH", f"{url}/rows/2", {"values": accepted["values"]})
+    assert (again.status_code, again.json()["state"]) == (200, "ready")
+
+
+def test_each_state_of_a_row_and_of_a_label_is_in_words_in_the_schema(hers: Program) -> None:
+    schemas = hers.get("/openapi.json").json()["components"]["schemas"]
+    said = schemas["ImportRowOut"]["properties"]["state"]["description"]
+    assert [word for word in ImportRow.State.values if f"{word}: " not in said] == []
+    said = schemas["LabelOut"]["properties"]["state"]["description"]
+    assert [word for word in Label.State.values if f"{word}: " not in said] == []
+
+
+@pytest.mark.parametrize("word", ["yes", 1, "true"])
+def test_a_row_is_left_out_by_true_alone(hers: Program, checked: str, word: Any) -> None:
+    assert list(hers.call("PATCH", f"{checked}/rows/2", {"leave_out": word}).json()["errors"]) == ["leave_out"]
+    assert ImportRow.objects.get(number=2).state == "ready"
 
 
 @pytest.mark.parametrize("more", [{"anyway": True}, {"values": {"weight_kg": 2}}])

@@ -254,6 +254,10 @@ def test_a_parcel_like_the_last_one_must_be_confirmed(carrier: SandboxCarrier, h
     answer = hers.book(quote, "two")
     assert problem(answer) == (409, "duplicate")
     assert answer.json()["parcel"] == first
+    words = "An earlier parcel goes to the same receiver. Nothing was booked."
+    assert answer.json()["detail"] == f"{words} Send another: true to book."
+    for number in (1, "yes"):
+        assert list(hers.book(quote, "two", another=number).json()["errors"]) == ["another"]
     assert hers.book(quote, "two", another=True).status_code == 202
     assert Order.objects.count() == 2
 

@@ -484,7 +484,6 @@ def test_an_error_is_reported_on_our_own_field(easypost, document, messages, ope
         (401, AccountStopped),
         (402, AccountStopped),
         (403, AccountStopped),
-        (429, NotSent),
         (500, OutcomeUnknown),
         (503, OutcomeUnknown),
         (302, OutcomeUnknown),
@@ -495,6 +494,14 @@ def test_the_status_of_an_error_decides_its_outcome(easypost, status, outcome, o
     client = easypost(made.error("PAYMENT_REQUIRED", "Insufficient funds."), status=status)
     with pytest.raises(outcome):
         client.prepare(parcel()) if operation == "prepare" else client.book(BODY, key="attempt-1")
+
+
+@pytest.mark.parametrize(("operation", "outcome"), [("prepare", NotSent), ("book", OutcomeUnknown)])
+def test_only_a_purchase_may_have_been_made_before_a_429(easypost, operation, outcome):
+    client = easypost(made.error("RATE_LIMITED", "Slow down."), status=429)
+    with pytest.raises(outcome) as slowed:
+        client.prepare(parcel()) if operation == "prepare" else client.book(BODY, key="attempt-1")
+    assert slowed.value.status == 429
 
 
 def test_names_are_sent_with_a_booking_but_not_with_a_quote(easypost, far_side):

@@ -100,7 +100,7 @@ def test_a_product_keeps_its_code_although_every_id_is_new(easypost):
     ]
 
 
-@pytest.mark.parametrize("verb", ["commit-close", "commit-rst", "truncate", "garbage", "html200", "empty201", "502",
+@pytest.mark.parametrize("verb", ["commit-close", "commit-rst", "truncate", "garbage", "html200", "empty201", "502", "429",
                                   "in-progress", "timed-out", "no-response"])  # fmt: skip
 def test_after_a_lost_reply_the_purchase_is_found_and_not_repeated(easypost, sandbox, verb):
     prepared = easypost.prepare(parcel())
@@ -113,7 +113,7 @@ def test_after_a_lost_reply_the_purchase_is_found_and_not_repeated(easypost, san
     assert bought(sandbox) == 1
 
 
-@pytest.mark.parametrize("verb", ["accept-close", "in-progress", "timed-out", "503"])
+@pytest.mark.parametrize("verb", ["accept-close", "in-progress", "timed-out", "503", "429"])
 def test_a_request_that_never_arrived_can_be_sent_again(easypost, sandbox, verb):
     prepared = easypost.prepare(parcel())
     sandbox.control("trouble", operation="book", verb=verb, commit=False)
@@ -176,6 +176,7 @@ def test_a_wrong_key_stops_the_account(sandbox):
 def test_a_test_keys_purchase_is_visible_only_to_that_key(sandbox, easypost):
     booked = buy(open_account(sandbox, Config.test_key))
     assert b'"mode":"test"' in booked.body
+    assert (booked.is_test, buy(easypost).is_test) == (True, False)
     with pytest.raises(Rejected):
         easypost.view(booked.order_id)
 
@@ -243,7 +244,7 @@ def test_a_storm_of_lost_replies_buys_each_order_once(sandbox, tmp_path):
     dice, orders = random.Random(46), [f"order-{number}" for number in range(30)]  # noqa: S311
     easypost = open_account(sandbox)
     for operation, verb, share in (("book", "commit-close", 0.2), ("book", "timed-out", 0.15), ("book", "500", 0.15),
-                                   ("quote", "429", 0.1), ("view", "502", 0.2)):  # fmt: skip
+                                   ("book", "429", 0.1), ("quote", "429", 0.1), ("view", "502", 0.2)):  # fmt: skip
         sandbox.control("trouble", operation=operation, verb=verb, count=0, probability=share)
     booked = {order: book_in_trouble(easypost, order, dice) for order in orders}
     lines = [line["order_key"] for line in sandbox.effects("bought")]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -363,6 +364,11 @@ def test_the_newest_label_with_the_number_is_followed(shipstation, far_side):
         ("EX", "NO_ACCESS_TO_RECIPIENTS_ADDRESS", "delivery_attempted"),
         ("EX", "HELD_BY_CUSTOMS", ""),
         ("EX", None, ""),
+        ("EX", "DELIVERED_DAMAGED", "delivered"),
+        ("EX", "RECD_BY_CARRIER_NO_ELEC_ADVICE", "in_transit"),
+        ("EX", "PARCEL_REDIRECTED_BY_CARRIER", "in_transit"),
+        ("EX", "DUTY_NOT_PAID", ""),
+        ("UN", "DELIVERED_TO_PICKUP_POINT", "held"),
         ("DE", "DELIVERED", "delivered"),
         ("SP", "DELIVERED_TO_ALTERNATIVE_DELIVERY_LOCATION", "held"),
         ("", None, ""),
@@ -379,6 +385,13 @@ def test_the_newest_label_with_the_number_is_followed(shipstation, far_side):
         ("PARCEL_LOST", None, "lost"),
         ("HELD_BY_IMPORT_CUSTOMS", None, ""),
         (None, "DELIVERED", "delivered"),
+        # The schema's newer details.
+        ("SHIPMENT_CREATED", None, ""),
+        ("AWAITING_PICKUP_DROP_OFF", None, ""),
+        ("PARCEL_UPDATE_NOTIFICATION", None, ""),
+        ("DELIVERY_SCHEDULED", None, "in_transit"),
+        ("DELIVERY_RESCHEDULED", None, "in_transit"),
+        ("PARCEL_REDIRECTED", None, "in_transit"),
     ],
 )
 def test_each_shipstation_status_has_a_meaning_here(shipstation, status, detail, progress):
@@ -480,10 +493,19 @@ def test_what_an_error_says_is_never_lost(shipstation, status, document, text):
     assert error.value.text == text
 
 
+def test_an_account_asks_at_most_200_times_a_minute():
+    contract = Contract(**ShipStation.points)
+    assert 150 < 60 * (contract.requests_per_second + contract.tracking_per_second) <= 200
+
+
 NO_MONEY = made.error("Add money.", "insufficient_funds", "account_status")
 STATUSES = [
     row(DOTNET + "RateLimited429Response.json", 429, made.errors(
         made.error("Too many.", "rate_limit_exceeded", "system")), NotSent),
+    row(SCHEMA + "error_source carrier", 429, made.errors(
+        made.error("Slow down.", "rate_limit_exceeded", "integrations", error_source="carrier")), OutcomeUnknown),
+    row("the same as a refusal", 400, made.errors(
+        made.error("Slow down.", "rate_limit_exceeded", "business_rules", error_source="carrier")), OutcomeUnknown),
     row(DOTNET + "BadRequest400Response.json", 400, made.errors(
         made.error("It is empty.", "request_body_required")), Rejected),
     row(RUBY + "labels/void_label_functional_test.rb: 401", 401, made.errors(
@@ -562,6 +584,17 @@ def test_customs_have_the_value_of_one_piece_and_cover_is_insured(shipstation, f
         {"description": "Cotton t-shirt", "quantity": 2, "value": made.money(28.0), "country_of_origin": "BD",
          "harmonized_tariff_code": "6109.10.0012"}
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "is_declared"), [("IL", "AE", True), ("AP", "IL", True), ("IL", "GU", True), ("IL", "PR", False)]
+)
+def test_a_parcel_to_a_military_post_is_declared(shipstation, far_side, start, end, is_declared):
+    sender, receiver = replace(OF_US, state=start), replace(TO_US, state=end)
+    assert ShipStation.needs_customs(sender, receiver) is is_declared
+    mug = Item("Ceramic mug", Decimal("9.50"), 2, "US", "")
+    shipstation(made.rates(made.rate())).prepare(parcel(sender=sender, receiver=receiver, contents=(mug,)))
+    assert ("customs" in far_side.asked[0].json["shipment"]) is is_declared
 
 
 def test_the_key_is_in_its_header_and_a_carrier_id_is_needed(shipstation, far_side, calls):

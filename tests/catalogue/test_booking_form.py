@@ -20,7 +20,7 @@ from tests.pages.typed import text, title
 pytestmark = pytest.mark.django_db
 
 MONDAY = dt.datetime(2026, 11, 23, 1, tzinfo=dt.UTC)  # noon where Alice is
-DAY = "Choose one of the pickup days on the page."
+DAY = "Choose one of the pickup days."
 GONE = "That pickup day is no longer on offer. Nothing was booked. Choose another."
 SERVICE = "That service is not among the offers for this parcel. Nothing was booked. Choose another."
 AGAIN = "Open this page again, then book."
@@ -71,7 +71,7 @@ def book(quote: Quote, alices: Browser) -> Callable[..., Any]:
     ("B22", "duties paid at home", "product", "STANDARD-DDP-PICKUP", SERVICE),
     ("B22", "in lower case", "product", "standard-pickup", SERVICE),
     ("B22", "none", "product", "", "Choose a service."),
-    ("B22", "1,000 characters", "product", "X" * 1000, "Choose a service on the page."),
+    ("B22", "1,000 characters", "product", "X" * 1000, "Choose one of the services."),
     ("B22", "with NUL", "product", "STANDARD-PICKUP\x00", HIDDEN),
     ("B30", "two services", "product", ["STANDARD-PICKUP", "EXPRESS-PICKUP"], TWICE),
     ("B30", "two days", "pickup_date", ["", "2026-11-24"], TWICE),

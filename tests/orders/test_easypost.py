@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from orders.booking import bookings, resolving
+from orders.booking import bookings, recording, resolving
 from orders.cancelling import cancels
 from orders.drafting import returning
 from orders.labels import fetching
 from orders.models import CarrierAccount, Order
 from orders.quoting import asking
 from shipping_portal.accounts.models import Membership, Notification, Sender, User
+from shipping_portal.sandbox.easypost.config import Config
 from tests import factories
 from tests.easypost_account import at_easypost
 from tests.orders.due_work import cancel, work
@@ -68,7 +69,15 @@ def test_a_parcel_is_booked_labelled_and_tracked(submit, easypost):
     assert (order.progress, order.parcel.events.count()) == ("collected", 1)
 
 
-@pytest.mark.parametrize("verb", ["commit-close", "timed-out", "in-progress", "502"])
+def test_a_test_key_books_once_and_stops_the_account(submit, easypost, settings):
+    order = submit()
+    settings.CARRIER_KEY = Config.test_key
+    assert work(order).status == "booked"
+    assert set(order.labels.values_list("is_worthless", flat=True)) == {True}
+    assert CarrierAccount.objects.get().stopped_reason == recording.ONLY_A_TEST
+
+
+@pytest.mark.parametrize("verb", ["commit-close", "timed-out", "in-progress", "502", "429"])
 @pytest.mark.parametrize("commit", [True, False])
 def test_a_lost_reply_resolves_itself(submit, easypost, verb, commit):
     order = submit()

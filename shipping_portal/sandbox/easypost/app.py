@@ -30,6 +30,8 @@ FAULTS = Contract(
         "error_text": "error.message",
         "error_messages": "error.errors",
         "reference": "tracking_code",
+        # The worst case: it answers a gateway's second try, after the first one had its effect.
+        "too_many_requests_is_unprocessed": False,
     }
 )
 # Faults of a purchase alone: it may have taken place, and the reply doesn't say so.
