@@ -77,7 +77,7 @@ def look_for_names(addresses: set[str]) -> None:
 
 @job("label-file", queue=BucketFile.objects.all(), order=170)
 def delete_unnamed(file: BucketFile) -> None:
-    """Delete a file that no label names."""
+    """Delete a file that no label names. Those of a bucket that was left are deleted with it."""
     if LabelBytes.objects.filter(address=file.key).exclude(address="").exists():
         file.finish()
         return
@@ -85,7 +85,8 @@ def delete_unnamed(file: BucketFile) -> None:
     if not file.renew(is_ending=True):
         return
     try:
-        bucket.delete_file(file.key)
+        if settings.LABEL_BUCKET:
+            bucket.delete_file(file.key)
     except OutOfReach:
         file.try_later(timezone.now())
         return

@@ -80,8 +80,8 @@ def check_bucket_is_named(**options: Any) -> Iterator[CheckMessage]:
         yield Error(
             "Labels are in a bucket, and LABEL_BUCKET is empty, so they can't be opened.",
             hint=(
-                "Set LABEL_BUCKET again. To stop using it, run `manage.py label_files to-database`"
-                " first."
+                "Set LABEL_BUCKET again. To stop using it, stop the workers and sweepers, then run"
+                " `manage.py label_files to-database` first."
             ),
             id="portal.E084",
         )

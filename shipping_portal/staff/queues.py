@@ -174,9 +174,11 @@ def at_fault(now: dt.datetime) -> Q:
 
 
 def used_after_cancelling(now: dt.datetime) -> Q:
-    """Match labels used after cancelling, until the sender is emailed about it."""
+    """Match labels used after cancelling, until the sender is emailed about it or erased."""
     emailed = SenderMail.objects.filter(about=SenderMail.About.USED).values("order")
-    return Q(used_after_cancel_at__gte=now - dt.timedelta(days=30)) & ~Q(pk__in=emailed)
+    erased = Sender.objects.filter(erased_at__isnull=False).values("pk")
+    used = Q(used_after_cancel_at__gte=now - dt.timedelta(days=30))
+    return used & ~Q(pk__in=emailed) & ~Q(sender__in=erased)
 
 
 ORDERS = {

@@ -307,6 +307,16 @@ def test_labels_move_into_the_bucket_and_back(three: list[Label], store: Store, 
     assert not LabelBytes.objects.exclude(address="").exists()
 
 
+def test_a_bucket_that_was_left_is_never_asked_again(three: list[Label], store: Store, settings: Any) -> None:
+    """Its files are deleted with it. Until then each of them was tried again and again, for ever."""
+    call_command("label_files", "to-bucket")
+    call_command("label_files", "to-database")
+    settings.LABEL_BUCKET = ""
+    sweep()
+    assert not BucketFile.objects.exists()
+    assert [label.intact_bytes() for label in three] == [b"%%PDF-1.4 %d" % number for number in range(3)]
+
+
 @pytest.mark.parametrize("what", ["to-bucket", "to-database"])
 def test_a_damaged_label_stays_where_it_is(three: list[Label], store: Store, what: str) -> None:
     if what == "to-database":

@@ -189,6 +189,8 @@ def _decisions(world: World) -> Iterator[Step]:
             yield "operator" if key in live else "trouble", "adopts", write(world, rows=shown)
         if not any(worker.at == "sending" and worker.is_in_time for worker in world.workers):
             yield decide("says not booked", move(rows, "not_booked", attempt="", due=""), is_so=is_quiet and not live)
+    if rows.status in UNSIGNED and world.is_misled and live:
+        yield "operator", "opens it again", write(world, rows=move(rows, "conflict", due=""))
     if rows.status == "booked" and rows.is_adopted:
         open_again = {"attempt": rows.attempt and "unknown", "reference": 0, "is_adopted": False, "due": ""}
         for status in ("unconfirmed", "conflict"):

@@ -401,19 +401,108 @@ def _end_of(what: str) -> str:
 def test_a_carrier_that_gives_no_prices_alerts_although_nobody_can_book(db: None, outcome: str) -> None:
     """Without a price no booking is sent, so no booking shows that the carrier is away or refuses the account."""
     now = timezone.now()
-    for ago in range(conditions.UNPRICED):
-        assert "prices-silent" not in named(now)
+    for ago in range(conditions.MOST_UNPRICED):
+        assert "carrier-silent" not in named(now)
         asked("quote", outcome, now - ago * MINUTE)
-    (one,) = [one for one in conditions.present_conditions(now) if one.name == "prices-silent"]
-    assert (one.severity, one.oldest) == ("page", now - (conditions.UNPRICED - 1) * MINUTE)
-    assert "prices-silent" not in named(now + HOUR), "since then nobody asked"
+    (one,) = conditions.present_conditions(now)
+    assert (one.name, one.severity, one.count) == ("carrier-silent", "page", 1)
+    assert one.oldest == now - (conditions.MOST_UNPRICED - 1) * MINUTE
+    assert "nobody can book" in one.next_step
+    assert "Five bookings" not in one.next_step
+    assert "carrier-silent" not in named(now + HOUR), "since then nobody asked"
     asked("quote", "rejected", now)  # an answer, even if the sender mistyped something
     assert named(now) == {}
 
 
+def test_one_outage_of_the_carrier_is_one_alert_whatever_it_leaves_unanswered(db: None, settings: Any) -> None:
+    """Prices and bookings both fail while the carrier is away, and nobody is paged twice."""
+    settings.ALERT_EMAILS = ["ops@ops.example"]
+    now, account = timezone.now(), factories.account()
+    for ago in range(conditions.MOST_UNPRICED):
+        asked("quote", "unknown", now - ago * MINUTE)
+    alerting.check_conditions(now)
+    CarrierAccount.objects.filter(pk=account.pk).update(resting_until=now + MINUTE)
+    alerting.check_conditions(now)
+    assert sent() == ["[page] The carrier isn't answering: 1, oldest 4 minutes"]
+    (one,) = conditions.present_conditions(now)
+    assert "Five bookings" in one.next_step
+    assert "nobody can book" in one.next_step
+
+
+def test_an_account_that_the_carrier_stopped_alerts_once_although_it_gives_no_prices(db: None) -> None:
+    now = timezone.now()
+    stop(factories.account(), now)
+    for ago in range(conditions.MOST_UNPRICED):
+        asked("quote", "account stopped", now - ago * MINUTE)
+    assert named(now) == {"carrieraccount-stopped": "page"}
+
+
+# -- A carrier that refuses every booking --------------------------------------------------------
+
+
+def refused(by: User, ago: dt.timedelta = MINUTE, **fields: Any) -> Order:
+    """Create an order that its carrier refused so long ago."""
+    of = fields.pop("of", None)
+    if of is None:
+        of = factories.sender(name=f"Sender {Sender.objects.count()}")
+        factories.pickup_address(of, email="ship@sender.example")
+    order = factories.order(of, by, status="booking", **fields)
+    move_to(order, "rejected", reason="refused: Your contract has ended.", at=timezone.now() - ago, due_at=None)
+    return order
+
+
+def test_a_carrier_that_refuses_every_booking_pages(quill: Sender, alice: User) -> None:
+    """Its rule or our contract with it has changed, and each sender looks for a mistake of their own."""
+    now = timezone.now()
+    refused(alice, 4 * MINUTE, of=quill)
+    refused(alice, of=quill)
+    refused(alice, of=quill)
+    refused(alice)
+    assert named(now) == {}
+    refused(alice)
+    (one,) = conditions.present_conditions(now)
+    assert (one.name, one.severity, one.count) == ("all-refused", "page", 5)
+    assert MINUTE < now - one.oldest < 5 * MINUTE
+    assert "Nothing was charged" in one.next_step
+    asked("book", "ok", now - 2 * MINUTE)
+    assert named(now) == {}, "only four since the last one it accepted"
+    refused(alice)
+    assert named(now) == {"all-refused": "page"}
+
+
+def test_refusals_of_two_senders_are_their_own_mistakes(quill: Sender, alice: User) -> None:
+    """Such as a file whose every row has a wrong postcode."""
+    for _ in range(20):
+        refused(alice, of=quill)
+    refused(alice)
+    assert named(timezone.now()) == {}
+
+
+def test_refusals_that_somebody_knows_of_page_nobody_again(quill: Sender, alice: User) -> None:
+    now = timezone.now()
+    account = CarrierAccount.objects.filter(pk=factories.account().pk)
+    for _ in range(5):
+        refused(alice)
+    account.update(paused_at=now, pause_ends_at=now + HOUR)
+    assert named(now) == {}
+    account.update(paused_at=None, pause_ends_at=None, stopped_at=now)
+    assert named(now) == {"carrieraccount-stopped": "page"}
+    account.update(stopped_at=None)
+    assert named(now) == {"all-refused": "page"}
+    Order.objects.update(problem={"kind": "ours", "text": "The carrier refused how we asked."})
+    assert named(now) == {}, "they have a queue of their own, and are over once its fault is corrected"
+
+
+def test_refusals_of_an_account_without_new_orders_page_nobody(quill: Sender, alice: User) -> None:
+    gone = older.unnamed()
+    for _ in range(5):
+        refused(alice, account=gone)
+    assert "all-refused" not in named(timezone.now())
+
+
 def test_other_calls_and_an_account_without_new_orders_do_not_count_as_missing_prices(db: None) -> None:
     now, gone = timezone.now(), older.unnamed()
-    for ago in range(conditions.UNPRICED):
+    for ago in range(conditions.MOST_UNPRICED):
         asked("track", "unknown", now - ago * MINUTE)
         asked("quote", "unknown", now - ago * MINUTE, gone)
     assert named(now) == {}

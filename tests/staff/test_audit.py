@@ -106,6 +106,12 @@ def adopted_and_printed() -> Order:
     return order
 
 
+def said_not_booked() -> Order:
+    order = made_by_somebody(status="not_booked")
+    cases.attempt(order, state="not_created")
+    return order
+
+
 def made_twice() -> Order:
     order = made_by_somebody(status="booked")
     attempt = cases.attempt(order, state="accepted", seen_reference="SSECOND001")
@@ -247,6 +253,7 @@ SCENES: dict[tuple[str, str], tuple[Callable[[], Any], dict[str, Any]]] = {
     ("orders.order", "add-order-id"): (adopted, {"carrier_order_id": "id-1"}),
     ("orders.order", "undo-adoption"): (adopted_by_somebody, {}),
     ("orders.order", "contest-adoption"): (adopted_and_printed, {}),
+    ("orders.order", "booked-after-all"): (said_not_booked, {}),
     ("orders.order", "second-order-resolved"): (made_twice, {}),
     ("orders.order", "cancel"): (lambda: made_by_somebody(status="booked"), {}),
     ("orders.order", "carrier-cancelled-it"): (unclear_cancel, {}),

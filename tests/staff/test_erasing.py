@@ -31,6 +31,7 @@ from shipping_portal.importing.models import ImportRow
 from shipping_portal.jobs import erased_keys, erasing, retention
 from shipping_portal.jobs.erasing import MARK
 from shipping_portal.staff import casework
+from shipping_portal.staff.queues import used_after_cancelling
 from tests import factories
 from tests.catalogue.pushing import last, push, wire
 from tests.sandbox_carrier import SandboxCarrier
@@ -546,6 +547,48 @@ def test_a_member_who_is_still_needed_stays(
     assert why in match.why_not
     confirm(staff, [match.value])
     assert User.objects.get(pk=person.pk).email == person.email
+
+
+# -- An account ----------------------------------------------------------------------------------
+
+OF_AN_ACCOUNT = ("limits", "external-id", "credit", "suspend", "reinstate", "close", "approve", "decline")
+
+
+@pytest.fixture
+def gone(quill: Sender, alice: User) -> Sender:
+    """An account that was erased, with one parcel whose label was used after it was cancelled."""
+    used = {"used_after_cancel_at": timezone.now() - dt.timedelta(days=8), "progress": "delivered"}
+    factories.order(quill, alice, status="cancelled", **used)
+    erasing.erase({"order": {*quill.orders.values_list("pk", flat=True)}, "sender": {quill.pk}})
+    return Sender.objects.get(pk=quill.pk)
+
+
+def test_an_erased_account_offers_nothing_and_says_that_it_was_erased(staff: Client, gone: Sender) -> None:
+    """Nobody reads its statement or limits any more, and nobody may join it by signing on."""
+    page = staff.get(f"/admin/accounts/sender/{gone.pk}/change/")
+    assert page.context["acts"] == []
+    assert "Erased on" in page.content.decode()
+    for name in OF_AN_ACCOUNT:
+        assert staff.get(f"/admin/accounts/sender/{gone.pk}/acts/{name}/").status_code == 409, name
+    listed = staff.get("/admin/accounts/sender/").content.decode()
+    assert f"/admin/accounts/sender/{gone.pk}/acts/" not in listed
+
+
+def test_nobody_sees_as_an_erased_account(staff: Client, gone: Sender) -> None:
+    answer = staff.post(f"/admin/accounts/sender/{gone.pk}/see_as/", {"reason": REASON})
+    assert answer.status_code == 409
+    assert "no longer applies" in answer.content.decode()
+    assert not Audit.objects.filter(action="seen as the sender").exists()
+
+
+def test_nobody_is_asked_to_email_an_erased_account(staff: Client, gone: Sender) -> None:
+    """The queue of labels used after cancelling is left by an email, which nobody could receive."""
+    order = gone.orders.get()
+    assert not Order.objects.filter(used_after_cancelling(timezone.now())).exists()
+    assert "Email the sender" not in staff.get(f"/admin/orders/order/{order.pk}/change/").content.decode()
+    page = staff.get(f"/admin/orders/order/{order.pk}/mail/").content.decode()
+    assert "Nobody in this account can be emailed" in page
+    assert "Send email" not in page
 
 
 # -- When its time is up, and again after a restore -------------------------------------------------------

@@ -207,6 +207,6 @@ def test_a_carrier_silent_for_half_a_minute_in_every_ten_pages_once(night: Night
             for _ in range(5):
                 account.note_failure(night.now - 45 * dt.timedelta(seconds=1))
 
-    assert night.last(40, five_unclear) == {"[page] The carrier isn't answering bookings": 0}
+    assert night.last(40, five_unclear) == {"[page] The carrier isn't answering": 0}
     gateway.current_account().note_answer(night.now)
-    assert list(night.last(8))[1:] == ["[all clear] The carrier isn't answering bookings"]
+    assert list(night.last(8))[1:] == ["[all clear] The carrier isn't answering"]

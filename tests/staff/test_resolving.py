@@ -13,12 +13,14 @@ from django.urls import reverse
 from django.utils import timezone
 
 from orders.models import Order
-from shipping_portal.accounts.models import Audit, Sender, User
+from orders.status.transitions import move_to
+from shipping_portal.accounts.models import Audit, Notification, Sender, User
 from shipping_portal.staff.admin import resolving
 from shipping_portal.staff.resolution import case as reconcile
 from shipping_portal.staff.resolution import deciding, verifying
 from tests import factories, older
 from tests.sandbox_carrier import SandboxCarrier
+from tests.staff import cases
 from tests.staff.conftest import REASON
 
 Unclear = Callable[..., Order]
@@ -595,3 +597,65 @@ def test_a_reference_first_seen_over_five_days_later_is_not_offered(unclear: Unc
     order = unclear(sent_at=timezone.now() - dt.timedelta(days=days))
     scanned("SLATER0001")
     assert bool(reconcile.gather_evidence(order).candidates) == offered
+
+
+# -- A booking that was wrongly resolved as not booked -------------------------------------------
+
+
+def take_back(staff: Client, order: Order) -> Any:
+    return staff.post(reverse("admin:orders_order_act", args=[order.pk, "booked-after-all"]), {"reason": REASON})
+
+
+def resolved(unclear: Unclear, sam: User, **choices: Any) -> Order:
+    """An order that Sam resolved as not booked."""
+    order = unclear(**choices)
+    deciding.not_booked(order, by=sam, reason=REASON, now=timezone.now())
+    return order
+
+
+def test_a_wrong_not_booked_is_taken_back_once_a_scan_shows_the_parcel(
+    staff: Client, unclear: Unclear, known: str, sam: User, alice: User
+) -> None:
+    """Its sender reads that nothing was charged and that they can book it now, while the parcel is on its way."""
+    order = resolved(unclear, sam)
+    price = order.price
+    assert Sender.objects.get().unbilled == 0
+    Notification.objects.all().delete()
+    page = staff.get(reverse("admin:orders_order_change", args=[order.pk])).content.decode()
+    assert "It is booked after all" in page
+    assert take_back(staff, order).status_code == 302
+    order.refresh_from_db()
+    assert (order.status, order.due_at, Sender.objects.get().unbilled) == ("conflict", None, price)
+    assert "may be booked after all" in Notification.objects.get(user=alice).line
+    assert Audit.objects.latest("pk").action == "opened again"
+    assert take_back(staff, order).status_code == 409
+    deciding.adopt_reference(order, known, by=sam, reason=REASON, now=timezone.now())
+    order.refresh_from_db()
+    assert (order.status, order.carrier_reference) == ("booked", known)
+    assert order.attempts.get().state == "accepted"
+
+
+def test_only_a_booking_that_an_operator_resolved_can_be_taken_back(
+    staff: Client, unclear: Unclear, quill: Sender, alice: User, sam: User
+) -> None:
+    """An order that was never sent, or refused by the carrier, isn't booked."""
+    refused = factories.order(quill, alice, status="rejected")
+    cases.attempt(refused, state="rejected")
+    erased = resolved(unclear, sam)
+    Order.objects.filter(pk=erased.pk).update(erased_at=timezone.now())
+    for order in (factories.order(quill, alice), refused, unclear(), erased):
+        assert take_back(staff, order).status_code == 409
+
+
+def test_a_refused_later_attempt_stays_refused_when_the_first_one_is_adopted(
+    staff: Client, unclear: Unclear, known: str, sam: User, alice: User
+) -> None:
+    order = resolved(unclear, sam)
+    move_to(order, "draft", by=alice, reason="to be booked again", at=timezone.now(), generation=2)
+    move_to(order, "booking", by=alice, reason="confirmed", at=timezone.now())
+    cases.attempt(order, state="rejected", generation=2)
+    move_to(order, "rejected", reason="refused", at=timezone.now())
+    take_back(staff, order)
+    order.refresh_from_db()
+    deciding.adopt_reference(order, known, by=sam, reason=REASON, now=timezone.now())
+    assert [*order.attempts.order_by("generation").values_list("state", flat=True)] == ["accepted", "rejected"]

@@ -1,4 +1,4 @@
-"""Act on one order: cancel it, resolve a cancellation, undo an adoption, close a case."""
+"""Act on one order: cancel it, resolve a cancellation, undo a decision, close a case."""
 
 import datetime as dt
 from functools import partial
@@ -15,7 +15,7 @@ from orders.models.statuses import Status
 from shipping_portal.accounts.adminkit.actions import AdminAction
 from shipping_portal.accounts.formatting import money_in
 from shipping_portal.accounts.models import Audit, User
-from shipping_portal.staff.resolution import undoing
+from shipping_portal.staff.resolution import deciding, undoing
 
 
 @transaction.atomic
@@ -87,6 +87,19 @@ CONTEST = AdminAction(
     do=undoing.contest_adoption,
     needs="resolve",
     applies=lambda order: undoing.is_adopted(order) and bool(undoing.undo_obstacle(order)),
+)
+OPEN_AGAIN = AdminAction(
+    name="booked-after-all",
+    label="It is booked after all",
+    explains=(
+        "Use this if a scan, a charge or the carrier shows that it has this parcel. The order"
+        " becomes a conflict, and the sender is told not to book it again. Then press Resolve and"
+        " adopt its reference."
+    ),
+    do=deciding.open_again,
+    needs="resolve",
+    applies=deciding.is_resolved_as_not_booked,
+    refusals=(Order.WrongStatus,),
 )
 RESOLVED = AdminAction(
     name="second-order-resolved",

@@ -122,6 +122,7 @@ class OrderAdmin(ActionsAdmin):
         resolving.ADD_ORDER_ID,
         order_actions.UNDO,
         order_actions.CONTEST,
+        order_actions.OPEN_AGAIN,
         order_actions.RESOLVED,
         order_actions.CANCEL,
         order_actions.CONFIRMED,

@@ -95,8 +95,8 @@ def _weeks(sender: Sender, now: dt.datetime) -> list[Any]:
 
 def see_as_page(request: HttpRequest, sender: Sender, context: Context) -> HttpResponse:
     """Ask why; then redirect to the sender's first page."""
-    form = ReasonForm(posted_data(request))
-    if form.is_valid():
+    form = None if sender.erased_at else ReasonForm(posted_data(request))
+    if form and form.is_valid():
         seeing_as.begin_seeing_as(
             request, sender, reason=form.cleaned_data["reason"], now=timezone.now()
         )
@@ -108,7 +108,7 @@ def see_as_page(request: HttpRequest, sender: Sender, context: Context) -> HttpR
         "original": sender,
         "form": form,
     }
-    return TemplateResponse(request, "admin/act.html", shown)
+    return TemplateResponse(request, "admin/act.html", shown, status=200 if form else 409)
 
 
 @require_POST

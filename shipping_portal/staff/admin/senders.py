@@ -101,6 +101,10 @@ def _waits(sender: Sender) -> bool:
     return sender.approved_at is None and not sender.is_suspended
 
 
+def _is_kept(sender: Sender) -> bool:
+    return sender.erased_at is None
+
+
 def _limit(sender: Sender, **written: Any) -> str:
     chosen = {name: written[name] for name in LIMITS}
     Sender.objects.filter(pk=sender.pk).update(**chosen)
@@ -207,7 +211,7 @@ class SenderAdmin(ActionsAdmin):
             "Turns bookings on again right away. Orders that need the sender's approval keep"
             " waiting for it.",
             Sender.reinstate,
-            applies=lambda sender: sender.is_suspended and sender.erased_at is None,
+            applies=lambda sender: sender.is_suspended and _is_kept(sender),
         ),
         AdminAction(
             "close",
@@ -228,6 +232,7 @@ class SenderAdmin(ActionsAdmin):
             _limit,
             needs="limits",
             audit="limits set",
+            applies=_is_kept,
             form=LimitsForm,
             initial=lambda sender: {name: getattr(sender, name) for name in LIMITS},
         ),
@@ -239,6 +244,7 @@ class SenderAdmin(ActionsAdmin):
             _set_external_id,
             needs="limits",
             audit="external id set",
+            applies=_is_kept,
             form=ExternalIdForm,
             initial=lambda sender: {"external_id": sender.external_id},
         ),
@@ -249,13 +255,20 @@ class SenderAdmin(ActionsAdmin):
             _credit,
             needs="billing",
             audit="credit given",
+            applies=_is_kept,
             form=CreditForm,
             initial=lambda sender: {"currency": sender.currency or "AUD"},
         ),
     )
     admin_pages = (
         AdminPage("note", noting.page, needs="cases"),
-        AdminPage("see_as", sender_page.see_as_page, needs="see_as", label="See as this sender"),
+        AdminPage(
+            "see_as",
+            sender_page.see_as_page,
+            needs="see_as",
+            label="See as this sender",
+            applies=_is_kept,
+        ),
         AdminPage("stop_seeing", sender_page.stop_seeing, is_of_list=True),
     )
     list_display = [
@@ -319,8 +332,10 @@ class SenderAdmin(ActionsAdmin):
         )
 
     @admin.display(description="act")
-    def act(self, sender: Sender) -> SafeString:
+    def act(self, sender: Sender) -> SafeString | str:
         """Link to the page that stops the account, or starts it again."""
+        if not _is_kept(sender):
+            return "–"
         name, label = ("reinstate", "Reinstate") if sender.is_suspended else ("suspend", "Suspend")
         name, label = ("approve", "Approve") if _waits(sender) else (name, label)
         url = reverse("admin:accounts_sender_act", args=[sender.pk, name])

@@ -4,13 +4,23 @@ import datetime as dt
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Any
 
 from django.conf import settings
-from django.db.models import Count
+from django.db.models import Count, Min
 from django.urls import reverse
 
 from orders.calling import gateway
-from orders.models import CarrierAccount, CarrierCall, DailySpend, LabelBytes, Restore
+from orders.models import (
+    CarrierAccount,
+    CarrierCall,
+    DailySpend,
+    LabelBytes,
+    OrderChange,
+    Restore,
+)
+from orders.models.account import BOOKINGS
+from orders.models.statuses import Status
 from orders.restoring import marks
 from shipping_portal.accounts.models import Notification
 from shipping_portal.billing.charges import awaiting
@@ -25,8 +35,10 @@ from tracking.receiving import webhook_health
 WAKES_WITHIN = dt.timedelta(hours=4)
 WORK_IS_LATE = dt.timedelta(minutes=5)
 STILL_SILENT = dt.timedelta(hours=1)  # after the last rest, if no booking has been tried since
-UNPRICED = 5  # so many price requests in a row without a clear answer, within STILL_SILENT
+MOST_UNPRICED = 5  # price requests in a row without a clear answer, within STILL_SILENT
+MOST_REFUSED, REFUSED_SENDERS = 5, 3  # a sender's own mistakes don't reach other senders
 UNSENT_TRIES, UNSENT_PEOPLE = 5, 2  # half an hour; a single mailbox may refuse for ever
+REFUSALS_COUNT = dt.timedelta(days=1)  # as long as they are in their queue
 FARTHEST_WEST = dt.timedelta(hours=12)  # in UTC, where a day ends last
 NEAR_LIMIT = Decimal("0.9")
 GIGABYTE = 10**9
@@ -45,6 +57,10 @@ class Condition:
     oldest: dt.datetime | None = None
 
 
+UNBOOKED = "Five bookings in a row got no clear answer. Waiting bookings are sent automatically."
+UNPRICED = (
+    "The last five price requests got no clear answer, so nobody can book. Nothing was charged."
+)
 CHECK_FOLDER = (
     "Check that the portal can read the files and that their folder is named after an account."
 )
@@ -91,36 +107,8 @@ def _backlog_conditions(now: dt.datetime) -> Iterator[Condition]:
 
 def _account_conditions(now: dt.datetime) -> Iterator[Condition]:
     accounts, url = gateway.all_accounts(), reverse("admin:orders_carrieraccount_changelist")
-    # A rest of half a minute may fall between two checks, so it counts until the carrier answers a
-    # booking.
-    resting = [
-        one.resting_until
-        for one in accounts
-        if one.resting_until and one.resting_until > now - STILL_SILENT
-    ]
-    if resting:
-        yield Condition(
-            "carrier-silent",
-            "The carrier isn't answering bookings",
-            "Five in a row got no clear answer. Check the carrier's status. Waiting bookings are"
-            " sent automatically.",
-            Severity.PAGE,
-            url,
-            len(resting),
-        )
-    taking = filter(gateway.takes_new_orders, accounts)
-    if unpriced := [since for account in taking if (since := _unpriced_since(account, now))]:
-        url_of_calls = reverse("admin:orders_carriercall_changelist") + "?operation=quote"
-        yield Condition(
-            "prices-silent",
-            "The carrier gives no prices",
-            "The last five requests got no clear answer, so nobody can book. Nothing was charged."
-            " Read why under Carrier calls, and check the carrier's status and our key.",
-            Severity.PAGE,
-            url_of_calls,
-            len(unpriced),
-            min(unpriced),
-        )
+    yield from _silence_conditions(accounts, now)
+    yield from _refusal_conditions(accounts, now)
     if gaps := sum(webhook_health.is_alarmed(account, now) for account in accounts):
         yield Condition(
             "webhook-gap",
@@ -145,6 +133,31 @@ def _account_conditions(now: dt.datetime) -> Iterator[Condition]:
         )
 
 
+def _silence_conditions(accounts: list[CarrierAccount], now: dt.datetime) -> Iterator[Condition]:
+    """Yield one page for an outage, whether bookings or prices show it. A stop is a queue."""
+    working = [account for account in accounts if not account.stopped_at]
+    # A rest of half a minute may fall between two checks, so it counts until the carrier answers a
+    # booking.
+    resting = {
+        account.pk
+        for account in working
+        if account.resting_until and account.resting_until > now - STILL_SILENT
+    }
+    taking = filter(gateway.takes_new_orders, working)
+    unpriced = {account.pk: since for account in taking if (since := _unpriced_since(account, now))}
+    words = [UNBOOKED] * bool(resting) + [UNPRICED] * bool(unpriced)
+    if words:
+        yield Condition(
+            "carrier-silent",
+            "The carrier isn't answering",
+            " ".join([*words, "Read why under Carrier calls, and check the carrier's status."]),
+            Severity.PAGE,
+            reverse("admin:orders_carriercall_changelist"),
+            len(resting | unpriced.keys()),
+            min(unpriced.values(), default=None),
+        )
+
+
 def _unpriced_since(account: CarrierAccount, now: dt.datetime) -> dt.datetime | None:
     """Return when the first of its last five price requests failed, if none got a clear answer.
 
@@ -153,9 +166,55 @@ def _unpriced_since(account: CarrierAccount, now: dt.datetime) -> dt.datetime | 
     asked = CarrierCall.objects.filter(
         account=account, operation="quote", at__gt=now - STILL_SILENT, at__lte=now
     )
-    last = list(asked.order_by("-at").values_list("at", "outcome")[:UNPRICED])
-    is_silent = len(last) == UNPRICED and not any(outcome in health.CLEAR for _, outcome in last)
+    last = list(asked.order_by("-at").values_list("at", "outcome")[:MOST_UNPRICED])
+    is_silent = len(last) == MOST_UNPRICED and not any(
+        outcome in health.CLEAR for _, outcome in last
+    )
     return last[-1][0] if is_silent else None
+
+
+def _refusal_conditions(accounts: list[CarrierAccount], now: dt.datetime) -> Iterator[Condition]:
+    """Yield a page if the carrier refuses the bookings of many senders and accepts none."""
+    for account in filter(gateway.takes_new_orders, accounts):
+        if account.stopped_at or account.pause_of(BOOKINGS, now):
+            continue
+        found = _refused_since_accepted(account, now)
+        if found["orders"] >= MOST_REFUSED and found["senders"] >= REFUSED_SENDERS:
+            yield Condition(
+                "all-refused",
+                "The carrier refuses every booking",
+                "Nothing was charged. Read its reasons. If they aren't the senders' mistakes, press"
+                " Pause bookings on the account's page, so that further ones wait, and ask the"
+                " carrier. The next booking that it accepts ends this alert.",
+                Severity.PAGE,
+                reverse("admin:orders_order_changelist") + "?needs=refused",
+                found["orders"],
+                found["since"],
+            )
+
+
+def _refused_since_accepted(account: CarrierAccount, now: dt.datetime) -> dict[str, Any]:
+    """Count orders refused in the last day, since one was accepted. Faults in our setup are apart.
+
+    Those have their own queue, and an alert with it.
+    """
+    begin = now - REFUSALS_COUNT
+    booked = CarrierCall.objects.filter(
+        account=account, operation="book", outcome="ok", at__gt=begin
+    ).order_by("-at")
+    since = booked.values_list("at", flat=True).first() or begin
+    refused = OrderChange.objects.filter(
+        new=Status.REJECTED,
+        at__gt=since,
+        order__account=account,
+        order__status=Status.REJECTED,
+        order__problem__kind__isnull=True,
+    )
+    return refused.aggregate(
+        orders=Count("order", distinct=True),
+        senders=Count("order__sender", distinct=True),
+        since=Min("at"),
+    )
 
 
 def _data_conditions(now: dt.datetime) -> Iterator[Condition]:

@@ -1,4 +1,7 @@
-"""Carry out an operator's decision on an unclear booking: adopt, not booked, or keep waiting."""
+"""Carry out an operator's decision on an unclear booking: adopt, not booked, or keep waiting.
+
+A wrong “not booked” is opened again.
+"""
 
 import datetime as dt
 from typing import Any
@@ -6,6 +9,7 @@ from typing import Any
 from django.db import IntegrityError, transaction
 
 from orders.booking import duplicate_bookings
+from orders.booking.recording import RESOLVED_OTHERWISE
 from orders.calling import waiting
 from orders.labels import fetching
 from orders.models import BookingAttempt, Order
@@ -88,6 +92,19 @@ def not_booked(order: Order, *, by: Any, reason: str, now: dt.datetime) -> None:
         raise Refused("This order is already resolved.") from error
 
 
+def is_resolved_as_not_booked(order: Order) -> bool:
+    """Return whether an operator said that the carrier doesn't have it, and nothing is sent."""
+    given_up = order.attempts.filter(state=State.NOT_CREATED)
+    return order.status in RESOLVED_OTHERWISE and order.erased_at is None and given_up.exists()
+
+
+@transaction.atomic
+def open_again(order: Order, *, by: Any, reason: str, now: dt.datetime) -> None:
+    """Make an order a conflict that was wrongly resolved as not booked. Raises WrongStatus."""
+    move_to(order, Status.CONFLICT, by=by, reason=reason, at=now, due_at=None, problem={})
+    Audit.write("opened again", order, by=by, sender=order.sender, reason=reason, at=now)
+
+
 def keep_waiting(order: Order, *, by: Any, reason: str, now: dt.datetime) -> None:
     """Leave the case open for lack of evidence, and store the reason. Raises Refused."""
     _require_reason(reason)
@@ -97,12 +114,15 @@ def keep_waiting(order: Order, *, by: Any, reason: str, now: dt.datetime) -> Non
 
 
 def _accept_attempt(order: Order, reference: str, now: dt.datetime) -> None:
-    """Accept the attempt whose reply named this reference, or else the last one.
+    """Accept the attempt whose reply named this reference, or else the last one not refused.
 
     It becomes the order's one live attempt.
     """
     attempts = order.attempts.order_by("pk")
-    it = attempts.filter(seen_reference__upper=reference.upper()).last() or attempts.last()
+    it = (
+        attempts.filter(seen_reference__upper=reference.upper()).last()
+        or attempts.exclude(state=State.REJECTED).last()
+    )
     if it is None:
         return
     _give_up_unknown(order, now, but=it)
