@@ -241,6 +241,24 @@ def test_one_click_books_rows_whose_pickup_day_has_come_for_the_next_day(
     assert importing.book_next_day(file, by=alice, now=timezone.now()) == 0
 
 
+def test_an_order_number_that_another_file_is_booking_is_not_booked_again_for_the_next_day(
+    shop: SandboxCarrier, quill: Sender, alice: User, time_machine: TimeMachineFixture
+) -> None:
+    """Both rows would be due at once: neither worker would find the other's order."""
+    time_machine.move_to(THURSDAY_NIGHT)
+    stopped = checked(quill, alice, GOOD, GOOD.replace("1001", "1002"))
+    friday = dt.date(2026, 11, 27)
+    submitting.begin(stopped, submitting.Press("cheapest_pickup", alice, timezone.now(), friday))
+    time_machine.move_to(FRIDAY_MORNING)
+    work_off(stopped)
+    again = checked(quill, alice, GOOD)
+    assert submitting.begin(again, press(alice)) == 1
+    assert importing.book_next_day(stopped, by=alice, now=timezone.now()) == 1
+    assert list(stopped.rows.values_list("state", "problems")) == [
+        ("skipped", {"": ["Your order number 1001 waits to be booked, from orders.csv."]}), ("owed", {}),
+    ]  # fmt: skip
+
+
 def test_one_click_checks_prices_of_an_earlier_day_again(
     shop: SandboxCarrier, quill: Sender, alice: User, time_machine: TimeMachineFixture
 ) -> None:
