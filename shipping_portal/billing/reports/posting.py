@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import Count, Exists, F, Max, OuterRef, Q, QuerySet, Sum
-from django.db.models.functions import Round
+from django.db.models.functions import Coalesce, Round
 
 from orders.booking import limits
 from orders.models import CarrierAccount, Order
@@ -214,6 +214,24 @@ def end_exposure(lines: QuerySet[Charge]) -> None:
     _count_dearer(
         Order.objects.filter(pk__in=owners.values("order"), reserved_on=F("sender__counted_on"))
     )
+
+
+def count_unbilled_again(lines: QuerySet[Charge]) -> None:
+    """Count the orders of these reversed lines as unbilled, if no other bill of theirs is left."""
+    owners = lines.filter(order__isnull=False, kind__in=BILLS)
+    Sender.lock_all(owners.values("sender"))
+    left = Charge.objects.posted().filter(kind__in=BILLS, reverses=None, reversed_by=None)
+    orders = Order.objects.filter(
+        ~Exists(left.filter(order=OuterRef("pk"))),
+        pk__in=owners.values("order"),
+        reserved_on__isnull=False,
+        unbilled=0,
+    )
+    price = Coalesce("charged_price", "price")
+    sums = orders.order_by().values("sender").annotate(more=Round(Sum(price), 2))
+    for sender, more in sums.values_list("sender", "more"):
+        limits.add(sender, unbilled=more)
+    orders.update(unbilled=price)
 
 
 def _release_limits(orders: QuerySet[Order]) -> None:
