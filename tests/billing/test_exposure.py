@@ -78,18 +78,18 @@ def test_an_order_is_unbilled_again_once_the_report_that_billed_it_is_reversed(
     other = bob.membership.sender
     factories.order(other, bob, status="booked", carrier_reference="SB4N8X")
     post(take(summed(line("SQ7K2N"))))
-    lines = (line("SQ7K2M"), refund("SQ7K2N"), line("SQ7K2P"), line("SB4N8X"))
+    lines = (line("SQ7K2M", "15.00", Warranty_Price="2.00"), refund("SQ7K2N"), line("SQ7K2P"), line("SB4N8X"))
     report = take(summed(*lines))
     post(report)
     cancelled = Order.objects.get(carrier_reference="SQ7K2P")
     move_to(cancelled, "cancelling", reason="-", at=timezone.now())
     move_to(cancelled, "cancelled", reason="-", at=timezone.now(), cancelled_at=timezone.now())
-    assert standing(quill) == (3 * PRICE, PRICE)  # the last one
+    assert standing(quill) == (2 * PRICE + 15, PRICE)  # the last one is unbilled
     correcting.reverse_report(report, by=sam, now=timezone.now(), reason="The carrier withdrew it.")
-    assert standing(quill) == (3 * PRICE, 2 * PRICE)  # the first one again
+    assert standing(quill) == (3 * PRICE, 2 * PRICE)  # and the first one again
     assert standing(other) == (0, 0)  # from before there were limits
     post(take(summed(*lines)))
-    assert standing(quill) == (3 * PRICE, PRICE)
+    assert standing(quill) == (2 * PRICE + 15, PRICE)
 
 
 def test_an_order_matched_to_its_line_later_is_billed_too(

@@ -88,7 +88,7 @@ def reverse_report(report: BillingReport, *, by: User, now: dt.datetime, reason:
             unreversed = report.lines.posted().filter(reversed_by=None)
             unreversed.filter(sender=None).update(posted_at=None, decision=Charge.Decision.LEAVE)
             count = _reverse_all(unreversed, by=by, now=now, reason=reason)
-            posting.count_unbilled_again(report.lines.all())
+            posting.count_unbilled_again(Order.objects.filter(pk__in=report.lines.values("order")))
             report.lines.update(
                 key=Concat(Substr("key", 1, 40), Value("-r"), Cast("pk", CharField()))
             )
