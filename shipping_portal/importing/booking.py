@@ -120,12 +120,13 @@ def _submit(row: ImportRow, now: dt.datetime) -> Order:
 
     Raises AlreadyBought, NotYet, and what orders.booking.submit raises.
     """
+    if row.quote and (offer := row.quote.offer(row.product_code)):
+        turns.wait_for_short_queue(CarrierAccount.objects.get(pk=row.quote.account_of(offer)))
+    # After the wait, in which somebody may have booked it by hand.
     if duplicate := duplicates.find_booked_order(row, row.reference):
         raise AlreadyBought(duplicate)
     if row.quote is None or row.booked_by is None or not row.product_code:
         raise booking_rules.ServiceNotOffered
-    if offer := row.quote.offer(row.product_code):
-        turns.wait_for_short_queue(CarrierAccount.objects.get(pk=row.quote.account_of(offer)))
     return bookings.submit(
         quote=row.quote,
         code=row.product_code,

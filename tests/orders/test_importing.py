@@ -11,7 +11,8 @@ from django.utils import timezone
 from time_machine import TimeMachineFixture
 
 from orders.booking import booking_rules, bookings
-from orders.models import Order, Quote
+from orders.calling import turns
+from orders.models import CarrierAccount, Order, Quote
 from orders.models.statuses import Status
 from shipping_portal import sheets
 from shipping_portal.accounts.models import Sender, User
@@ -494,6 +495,21 @@ def test_an_order_number_booked_by_hand_meanwhile_is_left_out(shop: SandboxCarri
     work_off(file)
     assert states(file) == ["skipped"]
     assert shop.ledger("booked") == []
+
+
+def test_an_order_number_booked_by_hand_while_its_row_waits_for_the_carrier_is_left_out(
+    shop: SandboxCarrier, quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A row may wait ten seconds for a short queue."""
+    file = checked(quill, alice, GOOD)
+    submitting.begin(file, press(alice))
+
+    def wait(account: CarrierAccount) -> None:
+        factories.order(quill, alice, status="booked", customer_reference="1001")
+
+    monkeypatch.setattr(turns, "wait_for_short_queue", wait)
+    work_off(file)
+    assert (states(file), Order.objects.count()) == (["skipped"], 1)
 
 
 def test_a_cancelled_order_or_another_accounts_does_not_block_its_number(
