@@ -149,8 +149,12 @@ def _book(replacement: Replacement, quote: Quote, now: dt.datetime) -> None:
 
 @transaction.atomic
 def _end_booked(replacement: Replacement, made: Order, now: dt.datetime) -> None:
-    """Put the new order in the old one's place."""
+    """Put the new order in the old one's place.
+
+    There is an earlier one if the carrier refused the refund, and the old one was corrected again.
+    """
     old = replacement.order
+    Order.objects.filter(replaces=old).exclude(pk=made.pk).update(replaces=None)
     Order.objects.filter(pk=made.pk).update(
         replaces=old,
         consignment=old.consignment,

@@ -251,6 +251,25 @@ def test_a_new_parcel_whose_worker_died_is_found_whatever_happened_since(replace
     assert not Notification.objects.filter(path=reverse("replacing", args=[replacement.order.uuid])).exists()
 
 
+def test_a_parcel_that_stays_booked_can_be_corrected_again(replaced, carrier, quill, alice):
+    replacement = replaced()
+    order = replacement.order
+    replacing.replace_due_parcel(replacement.pk)
+    carrier.refund(order.carrier_reference, granted=False)
+    assert work(order).status == "booked"
+    quote = asking.ask_for_prices(quill, factories.details(quill), by=alice, now=timezone.now(), fresh=True)
+    replacing.ask_to_replace(
+        order, quote=quote, code="STANDARD-PICKUP", by=alice, form_token=uuid.uuid4(), pickup_date=None,
+        now=timezone.now(),
+    )  # fmt: skip
+    work(order)
+    second = order.replacements.get(ended_at=None)
+    replacing.replace_due_parcel(second.pk)
+    second.refresh_from_db()
+    assert second.booked and second.booked != replacement.booked
+    assert (second.problem, second.due_at) == ("", None)
+
+
 def test_a_replacement_that_is_not_booked_says_the_refund_was_requested(replaced, client: Client, alice):
     replacement = replaced()
     Replacement.objects.update(quote=None)
