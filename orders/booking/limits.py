@@ -312,7 +312,7 @@ def count_as_billed(orders: QuerySet[Order]) -> None:
 
 
 def count_as_unbilled(orders: QuerySet[Order]) -> None:
-    """Count orders at their own prices again: their bills were another order's, or were reversed."""
+    """Count orders at their own prices again: their bills were another's, or were reversed."""
     counted, price = orders.filter(reserved_on__isnull=False), Coalesce("charged_price", "price")
     Sender.lock_all(counted.values("sender"))
     sums = counted.values_list("reserved_on", "sender").annotate(
