@@ -310,11 +310,11 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, WideJob):
         if is_cancellable is not None and self.is_cancellable != is_cancellable:
             self._note(is_cancellable=is_cancellable)
 
-    def _note(self, **said: Any) -> None:
+    def _note(self, **changes: Any) -> None:
         """Store what the carrier says, unless the order has lost that reference since."""
         same = Order.objects.filter(pk=self.pk, carrier_reference=self.carrier_reference)
-        same.update(**said)
-        for name, value in said.items():
+        same.update(**changes)
+        for name, value in changes.items():
             setattr(self, name, value)
 
     def expected_pickup(self) -> dt.date | None:
