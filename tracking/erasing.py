@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterable
 
 from django.conf import settings
-from django.db.models import Min, QuerySet
+from django.db.models import Min, Q, QuerySet
 from django.utils import timezone
 
 from shipping_portal.jobs.erasing import Keys, erase_bytes, eraser
@@ -23,8 +23,10 @@ UNREAD = WebhookDelivery.objects.filter(
 def erase_scans(orders: Keys) -> int:
     """Reduce scans to what, when, and which state and country, as progress and reports need."""
     references = Parcel.objects.filter(order__in=orders).values_list("reference", flat=True)
+    # One reference may begin like another: a webhook whose own is known is only that parcel's.
+    own = Q(reference="") | Q(reference__upper__in=[one.upper() for one in references])
     count = erase_bytes(
-        WebhookDelivery.objects.filter(pk__in=webhooks_naming(references)), "body"
+        WebhookDelivery.objects.filter(own, pk__in=webhooks_naming(references)), "body"
     ) + erase_bytes(WebhookDelivery.looks_at(references), "body")
     return count + _erase_scans(TrackingEvent.objects.filter(parcel__order__in=orders))
 

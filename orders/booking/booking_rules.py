@@ -186,10 +186,13 @@ def booked_lately(quote: Quote, now: dt.datetime, *, but: uuid.UUID) -> Order | 
 
 
 def duplicate_to_ask_about(
-    quote: Quote, now: dt.datetime, *, form_token: uuid.UUID
+    quote: Quote, now: dt.datetime, *, form_token: uuid.UUID, follows: Order | None = None
 ) -> Order | None:
-    """Return the parcel to ask about before booking this form, or None once it has an order."""
-    duplicate = booked_lately(quote, now, but=form_token)
+    """Return the parcel to ask about before booking this form, or None once it has an order.
+
+    It is the one that the form's draft `follows`, or else one like it that was just booked.
+    """
+    duplicate = follows or booked_lately(quote, now, but=form_token)
     is_answered = (
         duplicate and Order.objects.filter(sender=quote.sender, form_token=form_token).exists()
     )

@@ -28,6 +28,7 @@ from django.db.models import (
     F,
     Q,
     QuerySet,
+    Sum,
     Value,
     When,
 )
@@ -302,21 +303,27 @@ def count_bills(order: Order, total: Decimal) -> None:
         _spend(order.reserved_on, more)
 
 
-def count_as_unbilled(order: Order) -> None:
-    """Count an order at its own price again, because its bills belonged to another order.
+def count_as_billed(orders: QuerySet[Order]) -> None:
+    """Count these orders as unbilled no more. The caller has locked their senders."""
+    sums = orders.order_by().values("sender").annotate(billed=Round(Sum("unbilled"), 2))
+    for sender, billed in sums.values_list("sender", "billed"):
+        add(sender, unbilled=-billed)
+    orders.update(unbilled=0)
 
-    The caller has locked its sender.
-    """
-    if counts := _locked_counts(order):
-        price = order.price
-        add(
-            order.sender_id,
-            counts.day,
-            money=price - counts.reserved,
-            unbilled=price - counts.unbilled,
-        )
-        Order.objects.filter(pk=order.pk).update(reserved=price, unbilled=price)
-        _spend(counts.day, price - counts.reserved)
+
+def count_as_unbilled(orders: QuerySet[Order]) -> None:
+    """Count orders at their own prices again: their bills were another's, or were reversed."""
+    counted, price = orders.filter(reserved_on__isnull=False), Coalesce("charged_price", "price")
+    Sender.lock_all(counted.values("sender"))
+    sums = counted.values_list("reserved_on", "sender").annotate(
+        money_more=Round(Sum(price - F("reserved")), 2),
+        unbilled_more=Round(Sum(price - F("unbilled")), 2),
+    )
+    found = list(sums.order_by("reserved_on", "sender"))
+    counted.update(reserved=price, unbilled=price)
+    for day, sender, money, unbilled in found:
+        add(sender, day, money=money, unbilled=unbilled)
+        _spend(day, money)
 
 
 class _Counts(NamedTuple):

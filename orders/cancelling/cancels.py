@@ -7,13 +7,14 @@ process_cancel  (worker)  the newest scans, then one call → cancel_outcomes.re
 import datetime as dt
 
 from django.db import IntegrityError, transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from orders.booking import answers, recording
 from orders.calling import gateway
 from orders.calling.contract import settings_of
 from orders.cancelling import cancel_outcomes, cancel_verdict
-from orders.cancelling.cancel_outcomes import ANSWERED
+from orders.cancelling.cancel_outcomes import ANSWERED, FOUND_BOOKED
 from orders.cancelling.cancel_rules import (
     NO_WAY,
     refuse_cancel_unless_allowed,
@@ -93,14 +94,22 @@ def _outcome(order: Order, attempt: CancelAttempt) -> Outcome | None:
         answer = _ask_to_cancel(order, attempt, client)
         if not isinstance(answer, Rejected):
             return answer
-        # Booked before a restore, it may have been cancelled since the backup.
-        is_of_a_backup = (
-            order.booked_at is not None and Restore.objects.since(order.booked_at).exists()
-        )
-        if found.is_first and not is_of_a_backup and answer.status != NOT_THERE:
+        is_first = found.is_first and not _may_have_been_asked(order, attempt)
+        if is_first and answer.status != NOT_THERE:
             return StaysBooked(answer)
         refusal = answer  # it says nothing about what may have been asked before
     return _view(order, client, refusal)
+
+
+def _may_have_been_asked(order: Order, attempt: CancelAttempt) -> bool:
+    """Return whether something before this attempt may have cancelled the order.
+
+    That is an attempt since the restored backup, or one whose answer we never got.
+    """
+    if order.booked_at is not None and Restore.objects.since(order.booked_at).exists():
+        return True
+    was_unclear = Q(tries__gt=1) | Q(answer=FOUND_BOOKED)
+    return order.cancels.filter(was_unclear, pk__lt=attempt.pk).exists()
 
 
 def _ask_to_cancel(

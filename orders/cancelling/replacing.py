@@ -19,6 +19,7 @@ from orders.drafting import returning
 from orders.drafting.parcel_details import ParcelDetails
 from orders.models import Order, Quote, Replacement
 from orders.notices import notifications
+from orders.status.transitions import OF_FORM
 from shipping_portal.accounts.address import receivers
 from shipping_portal.accounts.models import User
 from shipping_portal.jobs.registry import job
@@ -104,11 +105,14 @@ def _token_of(order: Order, form_token: uuid.UUID) -> uuid.UUID:
 )
 def replace_due_parcel(replacement: Replacement) -> None:
     """Book a parcel's replacement, or record why not."""
-    now = timezone.now()
-    if replacement.order.status not in Replacement.GOES_ON:
-        why = replacement.order.problem.get("text", "")
-        return _end(replacement, f"{replacement.order} wasn't cancelled. {why}", now)
-    if replacement.order.cancels.filter(asked_at__gt=replacement.asked_at).exists():
+    now, order = timezone.now(), replacement.order
+    # Made by a worker that died: the old parcel and the quote may have changed since.
+    if made := OF_FORM.first(sender=order.sender_id, token=replacement.form_token):
+        return _end_booked(replacement, made, now)
+    if order.status not in Replacement.GOES_ON:
+        why = order.problem.get("text", "")
+        return _end(replacement, f"{order} wasn't cancelled. {why}", now)
+    if order.cancels.filter(asked_at__gt=replacement.asked_at).exists():
         return _end(replacement, "It was cancelled for another reason since.", now)
     if replacement.quote is None:
         return _end(replacement, "It took so long that the price is gone.", now)
@@ -140,17 +144,26 @@ def _book(replacement: Replacement, quote: Quote, now: dt.datetime) -> None:
         return _end(replacement, returning.ANOTHER, now)
     except tuple(NO_BOOKING) as error:
         return _end(replacement, NO_BOOKING[type(error)], now)
-    with transaction.atomic():
-        old = replacement.order
-        Order.objects.filter(pk=made.pk).update(
-            replaces=old,
-            consignment=old.consignment,
-            parcel_number=old.parcel_number,
-            parcel_count=old.parcel_count,
-        )
-        Replacement.objects.filter(pk=replacement.pk).update(
-            ended_at=now, booked=made, problem="", due_at=None, **Replacement.AFRESH
-        )
+    _end_booked(replacement, made, now)
+
+
+@transaction.atomic
+def _end_booked(replacement: Replacement, made: Order, now: dt.datetime) -> None:
+    """Put the new order in the old one's place.
+
+    There is an earlier one if the carrier refused the refund, and the old one was corrected again.
+    """
+    old = replacement.order
+    Order.objects.filter(replaces=old).exclude(pk=made.pk).update(replaces=None)
+    Order.objects.filter(pk=made.pk).update(
+        replaces=old,
+        consignment=old.consignment,
+        parcel_number=old.parcel_number,
+        parcel_count=old.parcel_count,
+    )
+    Replacement.objects.filter(pk=replacement.pk).update(
+        ended_at=now, booked=made, problem="", due_at=None, **Replacement.AFRESH
+    )
 
 
 def _was_sent_back_since(replacement: Replacement, details: ParcelDetails) -> bool:
@@ -158,7 +171,7 @@ def _was_sent_back_since(replacement: Replacement, details: ParcelDetails) -> bo
     if details.returns is None:
         return False
     since = Order.returns_of(details.returns).filter(submitted_at__gt=replacement.asked_at)
-    return since.exclude(form_token=replacement.form_token).exists()
+    return since.exists()
 
 
 def leave_out(replacement: Replacement, *, now: dt.datetime) -> None:

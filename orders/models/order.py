@@ -303,14 +303,19 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, WideJob):
         A missed pickup that was derived from the old day disappears.
         """
         if self.first_mile != "drop-off" and self.carrier_pickup_date != day:
-            Order.objects.filter(pk=self.pk).update(carrier_pickup_date=day)
-            self.carrier_pickup_date = day
+            self._note(carrier_pickup_date=day)
 
     def note_cancellable(self, is_cancellable: bool | None) -> None:
         """Store whether the carrier would still cancel. None means that it doesn't say."""
         if is_cancellable is not None and self.is_cancellable != is_cancellable:
-            Order.objects.filter(pk=self.pk).update(is_cancellable=is_cancellable)
-            self.is_cancellable = is_cancellable
+            self._note(is_cancellable=is_cancellable)
+
+    def _note(self, **changes: Any) -> None:
+        """Store what the carrier says, unless the order has lost that reference since."""
+        same = Order.objects.filter(pk=self.pk, carrier_reference=self.carrier_reference)
+        same.update(**changes)
+        for name, value in changes.items():
+            setattr(self, name, value)
 
     def expected_pickup(self) -> dt.date | None:
         """Return the carrier's pickup day, else the requested one, else the quoted one, or None."""

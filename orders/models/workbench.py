@@ -74,10 +74,9 @@ class Draft(models.Model):
 
     @property
     def follows(self) -> Order | None:
-        """The parcel booked from this draft's page before somebody went on typing there."""
-        if self.source != self.Source.TYPED or self.order_id or not self.origin:
-            return None
-        return self.origin if self.origin.status in MAY_COST else None
+        """The parcel booked from this draft, or from its page before somebody typed on there."""
+        before = self.order or (self.origin if self.source == self.Source.TYPED else None)
+        return before if before and before.status in MAY_COST else None
 
     @property
     def returns(self) -> int | None:

@@ -168,9 +168,10 @@ def _may_be_duplicate(request: MemberRequest, draft: Draft, quote: Quote, token:
     """Return whether a similar parcel was just booked, and nobody confirmed this one."""
     if "another" in request.POST or request.sender.is_suspended:
         return False
-    if draft.follows:
-        return True
-    return booking_rules.duplicate_to_ask_about(quote, timezone.now(), form_token=token) is not None
+    duplicate = booking_rules.duplicate_to_ask_about(
+        quote, timezone.now(), form_token=token, follows=draft.follows
+    )
+    return duplicate is not None
 
 
 def _prices_page(

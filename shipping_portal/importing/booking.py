@@ -19,7 +19,7 @@ from orders.calling import gateway, turns
 from orders.models import CarrierAccount, Order
 from orders.models.statuses import Status
 from orders.status.transitions import OF_FORM
-from shipping_portal.accounts.models import User
+from shipping_portal.accounts.models import Sender, User
 from shipping_portal.importing import checking, duplicates, finishing, progress
 from shipping_portal.importing.models import Import, ImportRow
 from shipping_portal.jobs.registry import job
@@ -120,12 +120,13 @@ def _submit(row: ImportRow, now: dt.datetime) -> Order:
 
     Raises AlreadyBought, NotYet, and what orders.booking.submit raises.
     """
+    if row.quote and (offer := row.quote.offer(row.product_code)):
+        turns.wait_for_short_queue(CarrierAccount.objects.get(pk=row.quote.account_of(offer)))
+    # After the wait, in which somebody may have booked it by hand.
     if duplicate := duplicates.find_booked_order(row, row.reference):
         raise AlreadyBought(duplicate)
     if row.quote is None or row.booked_by is None or not row.product_code:
         raise booking_rules.ServiceNotOffered
-    if offer := row.quote.offer(row.product_code):
-        turns.wait_for_short_queue(CarrierAccount.objects.get(pk=row.quote.account_of(offer)))
     return bookings.submit(
         quote=row.quote,
         code=row.product_code,
@@ -164,6 +165,9 @@ def book_next_day(file: Import, *, by: User, now: dt.datetime) -> int:
         raise paused
     failed = stopped.filter(order=None, quote__isnull=False).order_by()
     with transaction.atomic():
+        # As in submitting.begin: another file may have booked or queued the same order number.
+        Sender.locked(file.sender_id)
+        duplicates.leave_out(file, [State.FAILED])
         due = ImportRow.objects.filter(pk__in=failed.values("pk")).update(
             state=State.DUE,
             due_at=now,

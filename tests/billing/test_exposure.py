@@ -14,7 +14,7 @@ from orders.booking import bookings, recounting
 from orders.models import DailySpend, Order
 from orders.status.transitions import move_to
 from shipping_portal.accounts.models import Sender, User
-from shipping_portal.billing.charges import matching
+from shipping_portal.billing.charges import correcting, matching
 from shipping_portal.billing.models import BillingReport, Charge
 from shipping_portal.billing.reports import posting
 from tests import factories
@@ -67,6 +67,29 @@ def test_a_bill_makes_room_in_the_unbilled_limit(take: Take, booked: Callable[..
         booked("SQ7K2N")
     post(take(summed(line("SQ7K2M"))))
     booked("SQ7K2N")
+
+
+def test_an_order_is_unbilled_again_once_the_report_that_billed_it_is_reversed(
+    take: Take, booked: Callable[..., Order], quill: Sender, bob: User, sam: User
+) -> None:
+    """Otherwise a week of an account's parcels is on no bill and in no limit."""
+    for reference in ("SQ7K2M", "SQ7K2N", "SQ7K2P", "SQ7K2Q"):
+        booked(reference)
+    other = bob.membership.sender
+    factories.order(other, bob, status="booked", carrier_reference="SB4N8X")
+    post(take(summed(line("SQ7K2N"))))
+    lines = (line("SQ7K2M", "15.00", Warranty_Price="2.00"), refund("SQ7K2N"), line("SQ7K2P"), line("SB4N8X"))
+    report = take(summed(*lines))
+    post(report)
+    cancelled = Order.objects.get(carrier_reference="SQ7K2P")
+    move_to(cancelled, "cancelling", reason="-", at=timezone.now())
+    move_to(cancelled, "cancelled", reason="-", at=timezone.now(), cancelled_at=timezone.now())
+    assert standing(quill) == (2 * PRICE + 15, PRICE)  # the last one is unbilled
+    correcting.reverse_report(report, by=sam, now=timezone.now(), reason="The carrier withdrew it.")
+    assert standing(quill) == (3 * PRICE, 2 * PRICE)  # and the first one again
+    assert standing(other) == (0, 0)  # from before there were limits
+    post(take(summed(*lines)))
+    assert standing(quill) == (2 * PRICE + 15, PRICE)
 
 
 def test_an_order_matched_to_its_line_later_is_billed_too(

@@ -132,6 +132,20 @@ def test_a_booked_order_not_charged_within_two_weeks_is_listed(made: Any) -> Non
     assert reconciling.never_charged(NOW).get() == order
 
 
+def test_an_order_whose_report_was_reversed_is_listed_until_another_one_charges_it(
+    made: Any, take: Any, sam: User
+) -> None:
+    order = made()
+    report = take(summed(line(order.carrier_reference)))
+    posting.post_report(report, by=None, now=NOW)
+    reported(*WEEKS)
+    assert not reconciling.never_charged(NOW).exists()
+    correcting.reverse_report(report, by=sam, now=NOW, reason="The carrier withdrew it.")
+    assert reconciling.never_charged(NOW).get() == order
+    posting.post_report(take(summed(line(order.carrier_reference))), by=None, now=NOW)
+    assert not reconciling.never_charged(NOW).exists()
+
+
 def test_orders_from_before_the_first_report_are_not_expected(made: Any) -> None:
     made()
     reported(WEEKS[1], WEEKS[2])

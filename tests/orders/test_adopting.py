@@ -17,7 +17,7 @@ from orders.models import BookingAttempt, CarrierAccount, Order
 from shipping_portal.accounts.models import Audit, Sender, User
 from shipping_portal.carrier.messages import Booked, Tracked
 from shipping_portal.refused import Refused
-from shipping_portal.staff.resolution import deciding, verifying
+from shipping_portal.staff.resolution import deciding, undoing, verifying
 from tests import factories
 from tests.sandbox_carrier import SandboxCarrier
 from tests.staff import cases
@@ -363,3 +363,14 @@ def test_an_order_id_can_be_added_once(adopted: Order, carrier: SandboxCarrier, 
     with pytest.raises(Refused, match="already has one"):
         add_order_id(stale, order_id, sam)
     assert Audit.objects.filter(action="carrier's order id added").count() == 1
+
+
+def test_an_order_id_is_not_added_to_an_order_that_has_lost_its_reference_meanwhile(
+    adopted: Order, carrier: SandboxCarrier, sam: User
+) -> None:
+    """Else the next adoption without an id would have that parcel's labels, and cancel that parcel."""
+    stale = Order.objects.get(pk=adopted.pk)
+    undoing.undo_adoption(adopted, by=sam, reason=REASON, now=timezone.now())
+    with pytest.raises(Refused, match="or its adoption was undone"):
+        add_order_id(stale, carrier.ledger("booked")[0]["parcel"]["order_id"], sam)
+    assert Order.objects.get(pk=adopted.pk).carrier_order_id == ""

@@ -11,6 +11,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from orders.booking import bookings
 from orders.cancelling import cancel_outcomes, cancels, replacing
 from orders.labels import fetching, printing
 from orders.models import Label, LabelBytes, Order, Replacement
@@ -228,6 +229,45 @@ def test_the_new_parcel_is_booked_at_once(replaced, carrier, client: Client, ali
     carrier.refund(replacement.order.carrier_reference, granted=False)
     assert work(replacement.order).status == "booked"
     assert Order.objects.filter(replaces=replacement.order).count() == 1
+
+
+@pytest.mark.parametrize("is_refused", [True, False])
+def test_a_new_parcel_whose_worker_died_is_found_whatever_happened_since(replaced, carrier, alice, is_refused):
+    """Its sender would read that nothing new was booked, and book it again."""
+    replacement = replaced()
+    made = bookings.submit(
+        quote=replacement.quote, code=replacement.product_code, by=alice, form_token=replacement.form_token,
+        pickup_date=None, now=timezone.now(),
+    )  # fmt: skip
+    if is_refused:
+        carrier.refund(replacement.order.carrier_reference, granted=False)
+        assert work(replacement.order).status == "booked"
+    else:
+        Replacement.objects.update(quote=None)
+    replacing.replace_due_parcel(replacement.pk)
+    replacement.refresh_from_db()
+    assert (replacement.booked, replacement.problem) == (made, "")
+    assert Order.objects.get(replaces=replacement.order) == made
+    assert not Notification.objects.filter(path=reverse("replacing", args=[replacement.order.uuid])).exists()
+
+
+def test_a_parcel_that_stays_booked_can_be_corrected_again(replaced, carrier, quill, alice):
+    replacement = replaced()
+    order = replacement.order
+    replacing.replace_due_parcel(replacement.pk)
+    carrier.refund(order.carrier_reference, granted=False)
+    assert work(order).status == "booked"
+    quote = asking.ask_for_prices(quill, factories.details(quill), by=alice, now=timezone.now(), fresh=True)
+    replacing.ask_to_replace(
+        order, quote=quote, code="STANDARD-PICKUP", by=alice, form_token=uuid.uuid4(), pickup_date=None,
+        now=timezone.now(),
+    )  # fmt: skip
+    work(order)
+    second = order.replacements.get(ended_at=None)
+    replacing.replace_due_parcel(second.pk)
+    second.refresh_from_db()
+    assert second.booked not in (None, replacement.booked)
+    assert (second.problem, second.due_at) == ("", None)
 
 
 def test_a_replacement_that_is_not_booked_says_the_refund_was_requested(replaced, client: Client, alice):

@@ -10,6 +10,7 @@ from django.db import InterfaceError, OperationalError
 from django.utils import timezone
 
 from orders.booking import bookings, recording
+from orders.calling import gateway
 from orders.cancelling import cancel_outcomes, cancel_rules, cancels
 from orders.cancelling.cancel_rules import can_cancel, refuse_cancel_unless_allowed
 from orders.cancelling.cancel_verdict import Confirmed, Outcome
@@ -357,6 +358,24 @@ def test_an_operator_resolves_an_unclear_cancellation_as_the_carrier_says(
     order.refresh_from_db()
     assert (order.status, order.cancels.get().state) == (status, state)
     assert (order.cancelled_at is not None) == is_cancelled
+
+
+@pytest.mark.parametrize("is_found_by", ["an operator", "a worker"])
+def test_a_refusal_after_an_unclear_request_was_given_up_is_checked_against_the_order(
+    booked: Book, carrier: SandboxCarrier, alice: User, sam: User, is_found_by: str
+) -> None:
+    """The first request was still on its way when the carrier showed the order as booked."""
+    order = booked()
+    carrier.trouble("cancel", "500")
+    assert cancel(order, alice).status == "cancel_unconfirmed"
+    if is_found_by == "an operator":
+        cancel_outcomes.resolve(order, is_cancelled=False, by=sam, reason="the carrier said so", now=timezone.now())
+    else:
+        carrier.trouble("cancel", "422")
+        assert work(order).status == "booked"
+    gateway.carrier_of(order).cancel(order.carrier_order_id)  # it arrives
+    carrier.trouble("cancel", "422")
+    assert cancel(order, alice).status == "cancelled"
 
 
 def test_a_cancellation_being_sent_right_now_cannot_be_resolved(

@@ -11,7 +11,8 @@ from django.utils import timezone
 from time_machine import TimeMachineFixture
 
 from orders.booking import booking_rules, bookings
-from orders.models import Order, Quote
+from orders.calling import turns
+from orders.models import CarrierAccount, Order, Quote
 from orders.models.statuses import Status
 from shipping_portal import sheets
 from shipping_portal.accounts.models import Sender, User
@@ -239,6 +240,24 @@ def test_one_click_books_rows_whose_pickup_day_has_come_for_the_next_day(
     assert progress.counts(file).booked == 3
     assert set(Order.objects.values_list("pickup_date", "carrier_pickup_date")) == {(None, MONDAY)}
     assert importing.book_next_day(file, by=alice, now=timezone.now()) == 0
+
+
+def test_an_order_number_that_another_file_is_booking_is_not_booked_again_for_the_next_day(
+    shop: SandboxCarrier, quill: Sender, alice: User, time_machine: TimeMachineFixture
+) -> None:
+    """Both rows would be due at once: neither worker would find the other's order."""
+    time_machine.move_to(THURSDAY_NIGHT)
+    stopped = checked(quill, alice, GOOD, GOOD.replace("1001", "1002"))
+    friday = dt.date(2026, 11, 27)
+    submitting.begin(stopped, submitting.Press("cheapest_pickup", alice, timezone.now(), friday))
+    time_machine.move_to(FRIDAY_MORNING)
+    work_off(stopped)
+    again = checked(quill, alice, GOOD)
+    assert submitting.begin(again, press(alice)) == 1
+    assert importing.book_next_day(stopped, by=alice, now=timezone.now()) == 1
+    assert list(stopped.rows.values_list("state", "problems")) == [
+        ("skipped", {"": ["Your order number 1001 waits to be booked, from orders.csv."]}), ("owed", {}),
+    ]  # fmt: skip
 
 
 def test_one_click_checks_prices_of_an_earlier_day_again(
@@ -476,6 +495,21 @@ def test_an_order_number_booked_by_hand_meanwhile_is_left_out(shop: SandboxCarri
     work_off(file)
     assert states(file) == ["skipped"]
     assert shop.ledger("booked") == []
+
+
+def test_an_order_number_booked_by_hand_while_its_row_waits_for_the_carrier_is_left_out(
+    shop: SandboxCarrier, quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A row may wait ten seconds for a short queue."""
+    file = checked(quill, alice, GOOD)
+    submitting.begin(file, press(alice))
+
+    def wait(account: CarrierAccount) -> None:
+        factories.order(quill, alice, status="booked", customer_reference="1001")
+
+    monkeypatch.setattr(turns, "wait_for_short_queue", wait)
+    work_off(file)
+    assert (states(file), Order.objects.count()) == (["skipped"], 1)
 
 
 def test_a_cancelled_order_or_another_accounts_does_not_block_its_number(

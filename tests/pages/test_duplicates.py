@@ -144,6 +144,24 @@ def test_typing_on_after_a_colleague_booked_the_draft_asks_before_a_second_parce
     assert Order.objects.count() == 2
 
 
+def test_an_older_page_of_prices_asks_before_it_books_the_draft_a_second_time(
+    listed: Client, quill: Sender, alice: User, ana: User
+) -> None:
+    """Ana corrected the street and booked. Alice's page still shows the prices of before."""
+    corrected = factories.details(quill, receiver=factories.receiver(line1="44 Sample Street"))
+    shown, newer = factories.quote(quill, alice), factories.quote(quill, ana, parcel=corrected)
+    draft = factories.draft(quill, alice)
+    book = f"/parcels/drafts/{draft.uuid}/prices/book/"
+    assert listed.post(book, form(newer)).status_code == 302
+    asked = listed.post(book, form(shown))
+    assert asked.status_code == 409
+    assert "Book another?" in text(asked)
+    assert Order.objects.count() == 1
+    for quote, more in ((shown, {"another": "yes"}), (shown, {}), (newer, {})):
+        assert listed.post(book, form(quote, **more)).status_code == 302
+    assert Order.objects.count() == 2
+
+
 @pytest.mark.parametrize("status", ["rejected", "cancelled", "not_booked"])
 def test_typing_on_after_a_booking_that_came_to_nothing_asks_nothing(
     carrier: SandboxCarrier, listed: Client, quill: Sender, ana: User, status: str

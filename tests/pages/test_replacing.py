@@ -266,6 +266,17 @@ def test_a_suspended_sender_books_nothing_this_way(page: Client, order: Order, q
     assert page.post(f"/parcels/{order.uuid}/replace/", {}).status_code == 403
 
 
+@pytest.mark.parametrize("status", ["cancel_asked", "booked"])
+def test_the_new_parcels_page_says_if_the_old_one_isnt_cancelled(
+    page: Client, order: Order, quill: Sender, alice: User, status: str
+) -> None:
+    new = factories.order(quill, alice, status="booked", replaces=order)
+    Order.objects.filter(pk=order.pk).update(status=status)
+    words = text(page.get(f"/parcels/{new.uuid}/"))
+    assert f"{new} replaces {order}. The carrier hasn't cancelled that one, so both may be charged. Throw" in words
+    assert "Fixed." not in words
+
+
 def test_the_new_parcels_page_says_what_it_replaces(page: Client, order: Order, quill: Sender, alice: User) -> None:
     new = factories.order(quill, alice, status="booked", replaces=order)
     Order.objects.filter(pk=order.pk).update(status="cancelled", cancelled_at=timezone.now())

@@ -17,7 +17,7 @@ from shipping_portal.accounts.models import Audit, Notification, Sender, User
 from shipping_portal.billing.charges import matching
 from shipping_portal.billing.models import Charge, Dispute
 from shipping_portal.billing.reports import posting
-from shipping_portal.carrier.messages import LabelFile
+from shipping_portal.carrier.messages import LabelFile, Tracked
 from shipping_portal.refused import Refused
 from shipping_portal.staff.resolution import deciding, undoing
 from tests import factories
@@ -322,6 +322,19 @@ def test_after_undoing_the_order_has_none_of_the_other_parcels_data(
     assert "its label is good" not in visit(alice).get(reverse("parcel", args=[order.uuid])).content.decode()
     order.refresh_from_db()
     assert (order.is_cancellable, order.problem) == (None, {})
+
+
+def test_a_reply_about_the_other_parcel_that_comes_after_undoing_changes_nothing(
+    adopted: Callable[..., Order], sam: User
+) -> None:
+    """Its day would be a missed pickup, and either would forbid cancelling the right parcel."""
+    order = adopted()
+    asked = Parcel.objects.select_related("order").get(order=order)
+    undoing.undo_adoption(order, by=sam, reason=REASON, now=timezone.now())
+    said = Tracked(state="", scans=(), unreadable=(), pickup_date=dt.date(2026, 1, 5), is_cancellable=False, body=b"")
+    polling.take_scans(asked, said, now=timezone.now())
+    order.refresh_from_db()
+    assert (order.carrier_pickup_date, order.is_cancellable) == (None, None)
 
 
 def test_after_a_restore_an_orders_label_may_have_been_served(adopted: Callable[..., Order]) -> None:

@@ -16,9 +16,11 @@ from django.utils import timezone
 from orders.calling import carrier_settings, gateway
 from orders.models import CarrierAccount, Order
 from shipping_portal.accounts.models import Sender, User
+from shipping_portal.jobs.erasing import MARK
 from shipping_portal.jobs.models import DeadLetter
 from tests import factories
 from tests.catalogue.pushing import event
+from tracking import erasing
 from tracking.models import EventWord, Parcel, TrackingEvent, WebhookDelivery
 from tracking.receiving import intake
 from tracking.scanning import reading, scans, statements
@@ -343,3 +345,14 @@ def test_a_polled_scan_without_a_reference_belongs_to_the_polled_parcel() -> Non
     factories.delivery(body=json.dumps(scan).encode(), polled_for="SMANY001", due_at=timezone.now())
     assert reading.read_due() == 1
     assert parcel.events.count() == 1
+
+
+def test_erasing_a_parcel_leaves_the_unread_webhook_of_one_whose_reference_begins_alike(
+    quill: Sender, alice: User
+) -> None:
+    erased = factories.parcel(factories.order(quill, alice, status="booked", carrier_reference="SMANY00"))
+    stored(body(1, carrier_reference="SMANY001"), body(2, carrier_reference="smany00"), b'{"parcel": "SMANY00"')
+    erasing.erase_scans([erased.order_id])
+    assert [bytes(one).startswith(MARK) for one in rows("body")] == [False, True, True]
+    reading.read_due()
+    assert rows("state") == ["stored", "quarantined", "quarantined"]

@@ -19,7 +19,7 @@ from shipping_portal.accounts.models import Sender, User
 from shipping_portal.billing.charges import charge_events, week_sums
 from shipping_portal.billing.models import BillingReport, Charge, ChargeKind, week_of
 from shipping_portal.billing.pages import notifications
-from shipping_portal.billing.reports import checking
+from shipping_portal.billing.reports import checking, posting
 from shipping_portal.refused import Refused
 
 State = BillingReport.State
@@ -74,9 +74,10 @@ def reverse_charge(charge: Charge, *, by: User, now: dt.datetime, reason: str) -
 def reverse_report(report: BillingReport, *, by: User, now: dt.datetime, reason: str) -> int:
     """Reverse every line of a posted report in the current week; return how many.
 
-    Lines without an owner were on no statement, and only stop counting. The lines no longer block
-    others like them, so the same file, or the carrier's corrected one, can be posted. Waiting
-    reports are read again: what they repeat may be gone. Raises Refused.
+    Lines without an owner were on no statement, and only stop counting. Orders without another bill
+    are unbilled again. The lines no longer block others like them, so the same file, or the
+    carrier's corrected one, can be posted. Waiting reports are read again: what they repeat may be
+    gone. Raises Refused.
     """
     try:
         with transaction.atomic():
@@ -87,6 +88,7 @@ def reverse_report(report: BillingReport, *, by: User, now: dt.datetime, reason:
             unreversed = report.lines.posted().filter(reversed_by=None)
             unreversed.filter(sender=None).update(posted_at=None, decision=Charge.Decision.LEAVE)
             count = _reverse_all(unreversed, by=by, now=now, reason=reason)
+            posting.count_unbilled_again(Order.objects.filter(pk__in=report.lines.values("order")))
             report.lines.update(
                 key=Concat(Substr("key", 1, 40), Value("-r"), Cast("pk", CharField()))
             )

@@ -9,7 +9,6 @@ from django.db.models import Exists, OuterRef, Q
 from django.db.models.functions import Upper
 from django.utils import timezone
 
-from orders.booking import limits
 from orders.models import CarrierAccount, Order
 from orders.models.order import DAY, NO_DAY
 from shipping_portal.accounts.models import Sender
@@ -161,8 +160,7 @@ def release_lines(order: Order) -> None:
     weeks = week_sums.weeks_of(lines.posted())
     lines.update(order=None, sender=None, is_unexpected=False)
     week_sums.add_up(weeks)
-    if not order.charges.posted().filter(kind__in=posting.BILLS).exists():
-        limits.count_as_unbilled(order)
+    posting.count_unbilled_again(Order.objects.filter(pk=order.pk))
 
 
 def _by_reference(order: Order) -> ChargeQuerySet:

@@ -98,8 +98,9 @@ def accept_price(line: Charge) -> bool:
 def never_charged(now: dt.datetime, weeks: Weeks | None = None) -> QuerySet[Order]:
     """Return booked orders without a charge after two reports of their week or later."""
     reported = _in_reported_week("booked_at", weeks)
+    cost = COST.filter(report__state=BillingReport.State.POSTED)
     # an index has them: the few recent ones
-    return _recent_orders(now).filter(~Exists(COST), reported, status=Status.BOOKED, unbilled__gt=0)
+    return _recent_orders(now).filter(~Exists(cost), reported, status=Status.BOOKED, unbilled__gt=0)
 
 
 def shown_at() -> dict[str, Coalesce | Subquery]:

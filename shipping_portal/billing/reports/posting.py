@@ -208,7 +208,7 @@ def end_exposure(lines: QuerySet[Charge]) -> None:
     """Count these posted lines. Senders are locked in one order, before any order's row."""
     owners = lines.filter(order__isnull=False)
     Sender.lock_all(owners.values("sender"))
-    _release_limits(
+    limits.count_as_billed(
         Order.objects.filter(pk__in=owners.filter(kind__in=BILLS).values("order"), unbilled__gt=0)
     )
     _count_dearer(
@@ -216,11 +216,10 @@ def end_exposure(lines: QuerySet[Charge]) -> None:
     )
 
 
-def _release_limits(orders: QuerySet[Order]) -> None:
-    sums = orders.order_by().values("sender").annotate(billed=Round(Sum("unbilled"), 2))
-    for sender, billed in sums.values_list("sender", "billed"):
-        limits.add(sender, unbilled=-billed)
-    orders.update(unbilled=0)
+def count_unbilled_again(orders: QuerySet[Order]) -> None:
+    """Count those of these orders as unbilled that have no bill left."""
+    left = Charge.objects.posted().filter(kind__in=BILLS, report__state=State.POSTED)
+    limits.count_as_unbilled(orders.exclude(Exists(left.filter(order=OuterRef("pk")))))
 
 
 def _count_dearer(orders: QuerySet[Order]) -> None:

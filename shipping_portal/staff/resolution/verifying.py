@@ -213,10 +213,11 @@ def add_order_id(
         with waiting.at_a_page(by):
             doubt = _check_order(order, str(order.carrier_reference), order_id).doubt
     with transaction.atomic():
-        if not Order.objects.filter(pk=order.pk, carrier_order_id="").update(
-            carrier_order_id=order_id
-        ):
-            raise Refused("This order already has one.")
+        as_checked = Order.objects.filter(
+            pk=order.pk, carrier_order_id="", carrier_reference=order.carrier_reference
+        )
+        if not as_checked.update(carrier_order_id=order_id):
+            raise Refused("This order already has one, or its adoption was undone.")
         due = order.labels.exclude(state=Label.State.STORED)
         due.update(state=Label.State.PENDING, due_at=now, problem="", **Label.AFRESH)
         enqueue("label", *order.labels.values_list("pk", flat=True))
