@@ -19,7 +19,7 @@ from orders.calling import gateway, turns
 from orders.models import CarrierAccount, Order
 from orders.models.statuses import Status
 from orders.status.transitions import OF_FORM
-from shipping_portal.accounts.models import User
+from shipping_portal.accounts.models import Sender, User
 from shipping_portal.importing import checking, duplicates, finishing, progress
 from shipping_portal.importing.models import Import, ImportRow
 from shipping_portal.jobs.registry import job
@@ -164,7 +164,10 @@ def book_next_day(file: Import, *, by: User, now: dt.datetime) -> int:
         raise paused
     failed = stopped.filter(order=None, quote__isnull=False).order_by()
     with transaction.atomic():
-        due = ImportRow.objects.filter(pk__in=failed.values("pk")).update(
+        # As at Book: one press after the other, and an order number in two files is booked once.
+        Sender.locked(file.sender_id)
+        duplicates.leave_out(file, [State.FAILED])
+        due = ImportRow.objects.filter(pk__in=failed.values("pk"), state=State.FAILED).update(
             state=State.DUE,
             due_at=now,
             pickup_date=None,

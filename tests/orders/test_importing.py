@@ -241,6 +241,21 @@ def test_one_click_books_rows_whose_pickup_day_has_come_for_the_next_day(
     assert importing.book_next_day(file, by=alice, now=timezone.now()) == 0
 
 
+def test_the_next_day_leaves_out_an_order_number_that_waits_in_another_file(
+    shop: SandboxCarrier, quill: Sender, alice: User, time_machine: TimeMachineFixture
+) -> None:
+    time_machine.move_to(THURSDAY_NIGHT)
+    file = checked(quill, alice, GOOD)
+    submitting.begin(file, submitting.Press("cheapest_pickup", alice, timezone.now(), dt.date(2026, 11, 27)))
+    time_machine.move_to(FRIDAY_MORNING)
+    work_off(file)
+    copy = checked(quill, alice, GOOD)
+    assert (states(file), states(copy)) == (["failed"], ["ready"])
+    assert submitting.begin(copy, press(alice)) == 1
+    assert importing.book_next_day(file, by=alice, now=timezone.now()) == 0
+    assert (states(file), states(copy)) == (["skipped"], ["owed"])
+
+
 def test_one_click_checks_prices_of_an_earlier_day_again(
     shop: SandboxCarrier, quill: Sender, alice: User, time_machine: TimeMachineFixture
 ) -> None:
