@@ -15,7 +15,7 @@ BUDGETS = {
     "shipping_portal/importing": 30_000,
     "shipping_portal/staff": 27_300,
     "shipping_portal/accounts": 36_950,
-    "shipping_portal/billing": 23_920,
+    "shipping_portal/billing": 23_950,
     "shipping_portal/carrier": 19_950,
     "tracking": 14_150,
     "shipping_portal/reports": 9_620,
