@@ -168,7 +168,7 @@ def book_next_day(file: Import, *, by: User, now: dt.datetime) -> int:
         # As in submitting.begin: another file may have booked or queued the same order number.
         Sender.locked(file.sender_id)
         duplicates.leave_out(file, [State.FAILED])
-        due = ImportRow.objects.filter(pk__in=failed.values("pk")).update(
+        due = ImportRow.objects.filter(pk__in=failed.values("pk"), state=State.FAILED).update(
             state=State.DUE,
             due_at=now,
             pickup_date=None,

@@ -1,9 +1,12 @@
 """Reports read and posted at the same instant, on PostgreSQL, where races are real."""
 
+import time
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 
 import pytest
 from django.conf import settings
+from django.db import connections, transaction
 from django.utils import timezone
 
 from orders.calling import gateway
@@ -129,3 +132,25 @@ def test_operators_who_decide_at_once_count_a_line_once(quill: Sender, alice: Us
     at_once(*[lambda: posting.decide_lines(held, post=True, now=timezone.now())] * 4)
     at_once(*[lambda: posting.decide_lines(held, post=False, now=timezone.now())] * 2)
     assert WeekSum.objects.get(kind="").amount == Decimal("3.00")
+
+
+def test_repeats_that_count_while_their_report_is_posted_are_posted_with_it() -> None:
+    first, later = taken(summed(*ROWS)), taken(summed(*ROWS, line("SQ7K2M", "9.99")))
+    checking.read_due_report(first.pk)
+    post(BillingReport.objects.get(pk=first.pk))
+    checking.read_due_report(later.pk)
+    later.refresh_from_db()
+
+    def post_later() -> None:
+        try:
+            post(BillingReport.objects.get(pk=later.pk))
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            assert posting.count_repeats(later) == len(ROWS)
+            posted = pool.submit(post_later)
+            time.sleep(0.5)  # it waits, or has posted without them
+        posted.result()
+    assert not later.lines.filter(is_repeat=False, posted_at=None).exists()

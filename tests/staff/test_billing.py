@@ -20,7 +20,7 @@ from orders.calling import gateway
 from orders.models import Order
 from shipping_portal.accounts.models import Audit, Notification, Sender, User
 from shipping_portal.billing import queues
-from shipping_portal.billing.charges import matching
+from shipping_portal.billing.charges import correcting, matching
 from shipping_portal.billing.disputes import disputing, photos
 from shipping_portal.billing.models import BillingReport, Charge, ChargeWord, Dispute
 from shipping_portal.billing.reports import checking, folder
@@ -598,6 +598,19 @@ def test_a_credit_above_the_line_is_refused(staff: Client, dispute: Dispute) -> 
     assert "To credit more than that" in page.content.decode()
     dispute.refresh_from_db()
     assert dispute.state == "open"
+
+
+def test_a_disputed_charge_that_was_reversed_is_not_credited_as_well(
+    staff: Client, dispute: Dispute, sam: User
+) -> None:
+    correcting.reverse_charge(dispute.charge, by=sam, now=timezone.now(), reason="It was weighed twice.")
+    assert staff.get(act(dispute, "answer")).context["form"].initial == {}
+    answer = {"verdict": "accept", "credit": "4.20", "text": "You are right about it."}
+    assert "has been reversed" in staff.post(act(dispute, "answer"), answer).content.decode()
+    assert dispute.charge.order.charges.net() == {"AUD": 0}
+    staff.post(act(dispute, "answer"), answer | {"credit": ""})
+    dispute.refresh_from_db()
+    assert (dispute.state, dispute.credit) == ("accepted", None)
 
 
 def test_open_disputes_come_first_oldest_on_top(staff: Client, order: Order, alice: User) -> None:

@@ -188,7 +188,8 @@ class ReadOnlyAdmin(OnlyReads, admin.ModelAdmin):
         if len(typed) > MOST_TYPED:
             messages.error(
                 request,
-                f"Nothing was searched. Use at most {MOST_TYPED} characters; this has {len(typed)}.",
+                f"Nothing was searched. Use at most {MOST_TYPED} characters;"
+                f" this has {len(typed)}.",
             )
             return queryset.none(), False
         found = self.search_rows(request, queryset, typed) if typed else queryset

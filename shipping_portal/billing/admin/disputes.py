@@ -20,7 +20,7 @@ from shipping_portal.accounts.adminkit.filters import SenderFilter
 from shipping_portal.accounts.models import Audit, User
 from shipping_portal.billing import queues
 from shipping_portal.billing.disputes import disputing, photos
-from shipping_portal.billing.models import Dispute
+from shipping_portal.billing.models import Charge, Dispute
 from shipping_portal.refused import Refused
 
 ACCEPT = "accept"
@@ -54,6 +54,10 @@ class AnswerForm(forms.Form):
     text = SafeText(label="Answer to the sender", min_length=10, max_length=400)
 
 
+def _is_reversed(charge: Charge) -> bool:
+    return hasattr(charge, "reversed_by")
+
+
 @transaction.atomic
 def _answer(
     dispute: Dispute, *, verdict: str, credit: Decimal | None, text: str, by: User, now: dt.datetime
@@ -61,6 +65,8 @@ def _answer(
     """Answer a dispute. The sender's text is the reason in the audit log as well."""
     accepted = verdict == ACCEPT
     credit = credit if accepted else None
+    if credit and _is_reversed(dispute.charge):
+        raise Refused("The charge has been reversed, which gave it back. Leave the credit empty.")
     if credit and credit > abs(dispute.charge.amount):
         raise Refused(
             f"The charge is {dispute.charge}. To credit more than that, add a credit on the"
@@ -74,7 +80,8 @@ def _answer(
 
 def _prefilled(dispute: Dispute) -> dict[str, Any]:
     """Return the whole amount of a line that costs something."""
-    return {"credit": dispute.charge.amount} if dispute.charge.amount > 0 else {}
+    charge = dispute.charge
+    return {"credit": charge.amount} if charge.amount > 0 and not _is_reversed(charge) else {}
 
 
 def photo(request: HttpRequest, dispute: Dispute, context: Context) -> HttpResponse:

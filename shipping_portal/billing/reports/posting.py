@@ -138,8 +138,11 @@ def count_repeats(report: BillingReport) -> int:
 
     Returns how many. Raises NotReady.
     """
-    report.refresh_from_db()
-    if report.state != State.CHECKED:
+    # Locks it: it is posted or read again before this or after, never in between.
+    if not BillingReport.objects.filter(pk=report.pk, state=State.CHECKED).update(
+        state=State.CHECKED
+    ):
+        report.refresh_from_db()
         raise NotReady(posting_obstacles(report))
     renamed = list(report.lines.filter(is_repeat=True))
     for line in renamed:
