@@ -3,9 +3,11 @@
 import datetime as dt
 
 from django.db import transaction
+from django.db.models.functions import Coalesce
 
 from orders.models import Restore
 from shipping_portal.accounts.models import Audit, User
+from shipping_portal.accounts.models.audit import subject_of
 from shipping_portal.importing import booking, finishing
 from shipping_portal.importing.models import Import, ImportRow
 from shipping_portal.refused import Refused
@@ -14,25 +16,29 @@ HELD = (
     "We are comparing this import with the carrier's records after a problem on our side. Its other"
     " rows may be booked already. Don't import them again before we have told you."
 )
+HOLD = "import held"  # in the audit
 LEFT_OUT = {"": ["The carrier has this parcel already, so the operator left the row out."]}
 
 
 @transaction.atomic
 def hold(file: Import, *, text: str, by: User, reason: str, now: dt.datetime) -> None:
     """Hold an import. Rows already sent continue; its sender sees the text. Raises Refused."""
-    if not Import.objects.filter(pk=file.pk, hold="").update(hold=text, paused_at=now):
+    open_yet = Import.objects.filter(pk=file.pk, hold="")
+    if not open_yet.update(hold=text, paused_at=Coalesce("paused_at", now)):
         raise Refused("This import is held already.")
     finishing.notify_before_pause(file, now)
-    _write("import held", file, by, f"{reason} Its sender reads “{text}”", now)
+    _write(HOLD, file, by, f"{reason} Its sender reads “{text}”", now)
 
 
 def release_import(file: Import, *, by: User, reason: str, now: dt.datetime) -> None:
-    """Release a held import. Raises Refused."""
+    """Release a held import. One that its sender had paused stays paused. Raises Refused."""
     with transaction.atomic():
         if not Import.objects.filter(pk=file.pk, restore=None).exclude(hold="").update(hold=""):
             raise Refused("This import goes on already.")
         _write("import let go", file, by, reason, now)
-    booking.resume(file)
+    paused_at = Import.objects.filter(pk=file.pk).values("paused_at")
+    if Audit.objects.filter(subject=subject_of(file), action=HOLD, at__in=paused_at).exists():
+        booking.resume(file)
 
 
 @transaction.atomic

@@ -38,6 +38,17 @@ def test_an_operator_holds_an_import_and_its_sender_cannot_continue(
     assert Audit.objects.filter(action="import let go", actor=sam).exists()
 
 
+def test_an_import_that_its_sender_paused_stays_paused_after_an_operators_hold(
+    staff: Client, quill: Sender, alice: User
+) -> None:
+    row = factories.import_row(quill, alice, state="owed", due_at=timezone.now(), problems={})
+    importing.pause(row.file, timezone.now())
+    staff.post(act(row.file, "hold"), {"text": TEXT, "reason": REASON})
+    staff.post(act(row.file, "let-go"), {"reason": REASON})
+    assert Import.objects.filter(pk=row.file.pk, hold="").exclude(paused_at=None).exists()
+    assert importing.resume(row.file)
+
+
 def test_the_sender_of_a_held_import_reads_why_and_sees_no_button(
     visit: Visit, localities: None, quill: Sender, alice: User
 ) -> None:
