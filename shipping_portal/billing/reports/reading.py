@@ -15,10 +15,10 @@ from shipping_portal.billing.reports.amounts import UnreadableCell, read_amount,
 from shipping_portal.billing.reports.fields import NEEDED, Profile
 
 MOST_LINES = 100_000
-LARGEST = MOST_LINES * 400  # bytes; a line of the family's report has about a hundred
+LARGEST = MOST_LINES * 400  # bytes; a line of this family's reports has about a hundred
 TOO_MUCH = f"The file has more than {MOST_LINES:,} lines. Ask the carrier for one a week."
 CURRENCY = re.compile(r"[A-Z]{3}")
-# What spreadsheets write around a text so that it isn't shortened or calculated.
+# What spreadsheets put around a text so that it isn't shortened or calculated.
 AS_TEXT = re.compile(r"^(?:=\"([^\"]*)\"|'(.*))$")
 SUBTOTAL = re.compile("sub[ -]?total", re.IGNORECASE)
 SAVE_AS = "Save it as CSV, or ask the carrier for a report in CSV."
@@ -31,7 +31,7 @@ MOST_ZEROS = 12
 # Days as a spreadsheet counts them, from 1982 to 2119: 46,352 is 26 November 2026.
 SERIAL = re.compile(r"[3-7][0-9]{4}(\.0+)?", re.ASCII)
 FIRST_DAY = dt.date(1899, 12, 30)
-# What a spreadsheet saves for a number of twelve digits: many are alike then.
+# What a spreadsheet saves for a number of twelve digits; many then look alike.
 SHORTENED = re.compile(r"[0-9](?:[.,][0-9]+)?E\+[0-9]{2,3}", re.ASCII)
 WORDED = ("type", "paid", "reason")  # a line's kind
 LONGEST = {"type": 100, "paid": 60, "reason": 100, "reference": 100, "customer_reference": 10_000}
@@ -43,10 +43,10 @@ class NotAReport(Exception):
 
 @dataclass(frozen=True)
 class ReportRow:
-    """One record as in the file: amounts in currency units, weights in kg, volumes in m³.
+    """One record of the file: amounts in currency units, weights in kg, volumes in m³.
 
-    `number` is the line of the file that it begins on; `key` identifies the carrier's line,
-    wherever it appears again.
+    `number` is the line of the file on which it begins; `key` identifies the carrier's line
+    wherever it reappears.
     """
 
     number: int
@@ -59,14 +59,14 @@ class ReportRow:
     currency: str
     day: dt.date | None
     measures: dict[str, Decimal | None]
-    # with the carrier's number as a spreadsheet may have shortened it
+    # keyed by the carrier's number as a spreadsheet may have shortened it
     other_keys: Sequence[str] = ()
 
     @property
     def used_key(self) -> str:
         """Return this line's key when it charges its order again.
 
-        Reports have no word for that.
+        Reports have no term for that.
         """
         return hashlib.sha256(f"{self.key} used".encode()).hexdigest()
 
@@ -119,7 +119,7 @@ class Cells:
     profile: Profile
     places: dict[str, int]
     cells: list[str]
-    # cached: a line's identity needs each cell again
+    # cached, because a line's identity needs each cell again
     texts: dict[str, str] = field(default_factory=dict)
 
     def text(self, field: str) -> str:
@@ -129,10 +129,10 @@ class Cells:
 
     def _text(self, field: str) -> str:
         text = " ".join(self.cells[self.places[field]].split()) if field in self.places else ""
-        # Posted lines are known by their number and words as they came.
+        # Posted lines are recognised by their number and text as received.
         if text[:1] in ("=", "'") and field not in ("line_id", *WORDED):
             text = AS_TEXT.sub(r"\1\2", text)
-        # Databases can't store it.
+        # Databases can't store NUL.
         if "\x00" in text:
             raise UnreadableCell("It has a character that isn't text.")
         if len(text) > LONGEST.get(field, 100):
@@ -211,7 +211,7 @@ def _encoding(content: bytes) -> str:
     try:
         content.decode("utf-8")
     except UnicodeDecodeError:
-        return "latin-1"  # every byte is a letter, so damage shows in its cell, with its line
+        return "latin-1"  # every byte is a character, so damage shows in its cell, with its line
     return "utf-8-sig"
 
 
@@ -247,7 +247,7 @@ def _plain(name: str) -> str:
 def _read(
     number: int, cells: list[str], header: list[str], of: Cells, alike: Counter[bytes]
 ) -> ReportRow | ReportTotal | Problem | None:
-    """Return a record, or None for a subtotal and for the header of the next of joined reports."""
+    """Return a record, or None for a subtotal and for the repeated header in joined reports."""
     if cells == header:
         return None
     if len(cells) != len(header):
@@ -279,7 +279,7 @@ def _row(number: int, of: Cells, alike: Counter[bytes]) -> ReportRow:
         key=key,
         other_keys=others,
         word=word,
-        reference=of.text("reference"),  # in the carrier's case, as everywhere
+        reference=of.text("reference"),  # in the carrier's case, as everywhere else
         customer_reference=of.text("customer_reference")[:255],  # our references are never longer
         price=of.money("price"),
         cover=of.money("cover"),
@@ -293,7 +293,7 @@ def _row(number: int, of: Cells, alike: Counter[bytes]) -> ReportRow:
 
 
 def other_spellings(number: str) -> list[str]:
-    """Return a number with more or fewer leading zeros: a spreadsheet saves 00123 as 123."""
+    """Return the number with more or fewer leading zeros: a spreadsheet saves 00123 as 123."""
     if not (number.isascii() and number.isdecimal()):
         return []
     digits = number.lstrip("0")
@@ -303,9 +303,9 @@ def other_spellings(number: str) -> list[str]:
 
 
 def _identity(of: Cells, word: str) -> str:
-    """Return the carrier's own line number, else the line's parsed values.
+    """Return the carrier's own line number, otherwise the line's parsed values.
 
-    Later measures and raw cells aren't used, so a file saved by a spreadsheet has the same lines.
+    Later measures and raw cells aren't used, so a file resaved by a spreadsheet has the same lines.
     """
     if own := of.text("line_id"):
         return f"id {own}"
