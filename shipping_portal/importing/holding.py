@@ -19,7 +19,7 @@ LEFT_OUT = {"": ["The carrier has this parcel already, so the operator left the 
 
 @transaction.atomic
 def hold(file: Import, *, text: str, by: User, reason: str, now: dt.datetime) -> None:
-    """Hold an import. Rows already sent continue; its sender sees the text. Raises Refused."""
+    """Hold an import. Rows already sent continue, and its sender sees the text. Raises Refused."""
     if not Import.objects.filter(pk=file.pk, hold="").update(hold=text, paused_at=now):
         raise Refused("This import is held already.")
     finishing.notify_before_pause(file, now)
@@ -55,14 +55,14 @@ def leave_file_out(file: Import, *, by: User, reason: str, now: dt.datetime) -> 
 
 
 def leave_out(file: Import, restore: Restore) -> None:
-    """Never book the due rows of a file held after a restore: the carrier has them already."""
+    """Never book the due rows of a file held after a restore: the carrier already has them."""
     due = file.rows.filter(state=ImportRow.State.DUE)
     due.update(state=ImportRow.State.SKIPPED, problems=LEFT_OUT, due_at=None, **ImportRow.AFRESH)
     release(file, restore)
 
 
 def release(file: Import, restore: Restore) -> None:
-    """Release a file held after a restore, unless its sender or an operator stopped it before."""
+    """Release a file held after a restore, unless its sender or an operator had stopped it."""
     held = Import.objects.filter(pk=file.pk)
     held.update(restore=None)
     held.filter(hold=HELD).update(hold="")
