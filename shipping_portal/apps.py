@@ -5,7 +5,7 @@ from importlib import import_module
 
 from django.apps import AppConfig
 
-# They register system checks, receivers of signals and metrics as they are imported.
+# Importing them registers system checks, signal receivers and metrics.
 REGISTERING = (
     "brand",
     "celery",
@@ -16,8 +16,8 @@ REGISTERING = (
     "ops.sso_checks",
     "ops.starting",
 )
-# This is the first app: what loads from here on stays, and looking for garbage in it takes a
-# seventh of a start.
+# This is the first app. What loads from here on stays, and looking for garbage in it takes a
+# seventh of the start-up time.
 gc.disable()
 
 
@@ -26,7 +26,7 @@ class PortalConfig(AppConfig):
     verbose_name = "Shipping Portal"
 
     def ready(self) -> None:
-        """Import what registers itself, then collect garbage of what is made from here on."""
+        """Import modules that register things, then exempt all that is loaded from collection."""
         for module in REGISTERING:
             import_module(f"shipping_portal.{module}")
         gc.freeze()

@@ -1,7 +1,7 @@
 """Apply the partner's brand from settings: a name, a logo and two colours.
 
 The brand sets the hue and we set the lightness (`static/look.css`), so only a filled button can
-have too little contrast: that is checked at start-up.
+have too little contrast. That is checked at start-up.
 """
 
 import re
@@ -15,7 +15,7 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, register
 
 SHEETS = ("look.css", "portal.css")
-# Known without URL routing, which the error page can't use.
+# Fixed paths, because the error page can't use URL routing.
 PATHS = {
     "brand_style": "brand/style.css",
     "brand_colours": "brand/colours.css",
@@ -45,7 +45,7 @@ def style_sheet(name: str) -> str:
 def _page_style() -> str:
     """Return the whole style sheet of senders' pages.
 
-    One file is smaller than two, and takes one request.
+    One file is smaller than two, and needs one request.
     """
     return _read_sheets(*SHEETS) + _brand_colours()
 
@@ -68,7 +68,7 @@ def _brand_colours() -> str:
 @cache
 def _read_sheets(*names: str) -> str:
     written = "".join((settings.BASE_DIR / "static" / name).read_text() for name in names)
-    # The text before each comment's end, without the comment.
+    # Take the text before each comment.
     return "".join(part.partition("/*")[0] for part in written.split("*/"))
 
 

@@ -1,4 +1,4 @@
-"""Configure Celery. A message only says where to look: the row decides.
+"""Configure Celery. A message only says which row to look at; the row decides.
 
 If a message is lost, duplicated or late, nothing changes.
 """
@@ -33,12 +33,12 @@ _broken_until = 0.0
 
 
 def publish_task(task: str, pk: int, at: dt.datetime | None = None) -> bool:
-    """Send one row's task to the workers, for later if there is a time.
+    """Send one row's task to the workers, delayed if a time is given.
 
-    Return False if the broker did not take it.
+    Return False if the broker didn't accept it.
 
-    Never raises or blocks for long: one try with one-second socket timeouts, then ten seconds
-    without trying. The sweep finds whatever was not sent. A message lives as long as a lease.
+    It never raises or blocks for long: one attempt with one-second socket timeouts, then none for
+    ten seconds. The sweep finds whatever wasn't sent. A message lives as long as a lease.
     """
     global _broken_until
     if time.monotonic() < _broken_until:

@@ -6,9 +6,9 @@
             AddIndexConcurrently("order", models.Index(fields=["phone"], name="by_phone"))
         ]
 
-Django's own operations only work on PostgreSQL, and its index can't be rerun after a failure.
-Also here: trigram indexes and statistics of related columns, which PostgreSQL needs and SQLite
-lacks.
+Django's own operations work only on PostgreSQL, and its index operation can't be rerun after a
+failure. This module also has trigram indexes and statistics of related columns, which PostgreSQL
+needs and SQLite lacks.
 """
 
 from typing import Any
@@ -22,7 +22,7 @@ TOGETHER = "CREATE STATISTICS IF NOT EXISTS %(name)s (mcv) ON %(columns)s FROM %
 
 
 class AddIndexConcurrently(AddIndex):
-    """Add an index without blocking writers. On SQLite, with its one writer, it is as usual."""
+    """Add an index without blocking writers. On SQLite, which has one writer, it works as usual."""
 
     atomic = False
 
@@ -31,8 +31,8 @@ class AddIndexConcurrently(AddIndex):
     ) -> None:
         if schema_editor.connection.vendor != "postgresql":
             return super().database_forwards(app_label, schema_editor, from_state, to_state)
-        # This waits for all writers, and none waits for it; an interrupted build leaves an unused
-        # index.
+        # This waits for all writers, and no writer waits for it. An interrupted build leaves an
+        # unused index.
         schema_editor.execute("SET lock_timeout = 0")
         model = to_state.apps.get_model(app_label, self.model_name)
         schema_editor.remove_index(model, self.index, concurrently=True)
@@ -49,7 +49,9 @@ class AddIndexConcurrently(AddIndex):
 
 
 class AddCheckOfNewRows(AddConstraint):
-    """Add a check without reading the table. A later migration's `CheckOldRows` reads it.
+    """Add a check constraint without reading the table.
+
+    A later migration's `CheckOldRows` does that.
 
     On SQLite it is the usual operation.
     """
@@ -66,7 +68,7 @@ class AddCheckOfNewRows(AddConstraint):
 
 
 class CheckOldRows(Operation):
-    """Check the rows from before a check, while others write. SQLite has done so already."""
+    """Check the rows that are older than a constraint, while others write. SQLite already did."""
 
     def __init__(self, model_name: str, name: str) -> None:
         self.model_name, self.name = model_name, name
@@ -92,7 +94,9 @@ class CheckOldRows(Operation):
 
 
 class StatisticsOfColumns(Operation):
-    """Let PostgreSQL count combinations of column values, which it otherwise assumes independent.
+    """Let PostgreSQL count combinations of column values.
+
+    Otherwise it assumes they are independent.
 
     SQLite does without them.
     """
@@ -126,9 +130,9 @@ class StatisticsOfColumns(Operation):
 
 
 class TrigramIndex(Index):
-    """Index text columns by pg_trgm's trigrams, to find parts of words in any case (`icontains`).
+    """Index text columns by pg_trgm's trigrams, to find parts of words ignoring case (`icontains`).
 
-    Without pg_trgm, as on SQLite, it is the usual index, and such a search reads every row.
+    Without pg_trgm, as on SQLite, it is an ordinary index, and the search reads every row.
     """
 
     def create_sql(self, model: Any, schema_editor: Any, using: str = "", **kwargs: Any) -> Any:
@@ -151,7 +155,7 @@ def _has_trigrams(connection: Any) -> bool:
 
 
 class RemoveIndexConcurrently(RemoveIndex):
-    """Drop an index, and build it again on the way back, while others write."""
+    """Drop an index while others write. Migrating back builds it again."""
 
     atomic = False
 
@@ -175,7 +179,7 @@ class RemoveIndexConcurrently(RemoveIndex):
 
 
 class RemoveIndexOfKey(AlterField):
-    """Drop the index of a foreign key, and build it again on the way back, while others write.
+    """Drop a foreign key's index while others write. Migrating back builds it again.
 
     Django's own operation would check all keys of the table again, which blocks its writers.
     """
@@ -198,6 +202,6 @@ class RemoveIndexOfKey(AlterField):
 
     def _added(self, app_label: str, schema_editor: Any, state: Any) -> AddIndexConcurrently:
         meta = state.apps.get_model(app_label, self.model_name)._meta
-        # Named as Django names the index of a foreign key.
+        # This is how Django names a foreign key's index.
         name = schema_editor._create_index_name(meta.db_table, [meta.get_field(self.name).column])
         return AddIndexConcurrently(self.model_name, Index(fields=[self.name], name=name))

@@ -1,4 +1,4 @@
-"""Configure gunicorn: JSON lines from the start, and a stop without lost requests.
+"""Configure gunicorn: JSON log lines from the start, and stopping without losing requests.
 
 See docs/decisions/0024.
 """
@@ -24,14 +24,14 @@ from gunicorn.workers.gthread import ThreadWorker
 from shipping_portal.http.probes import draining
 from shipping_portal.ops.logs import logging_config
 
-# read now: the formatter needs them, and reading them logs a line
+# read now, because the formatter needs them and reading them logs a line
 bool(settings.SECRET_KEY)
 logconfig_dict = logging_config("INFO")
 # Enough threads for everybody: at most a quarter of them wait for the carrier
 # (orders/calling/waiting.py).
 workers = 2
 threads = settings.WEB_THREADS
-# Processes add up their metrics in a folder that must be set before any counting starts.
+# Processes add up their metrics in a folder, which must be set before any counting starts.
 if settings.METRICS_PORT:
     os.environ.setdefault("PROMETHEUS_MULTIPROC_DIR", tempfile.mkdtemp(prefix="portal-metrics-"))
 graceful_timeout = 20
@@ -41,7 +41,7 @@ access_log_format = '%(h)s "%(m)s %(U)s %(H)s" %(s)s %(b)s "%(a)s"'
 
 
 def on_starting(server: Any) -> None:
-    """Load the application once: the web processes that fork from here share its memory.
+    """Load the application once, so that the web processes forked from here share its memory.
 
     Nothing has started yet: each starts its own threads and connections when it loads wsgi.py.
     """
@@ -52,7 +52,7 @@ def on_starting(server: Any) -> None:
 
 
 def when_ready(server: Any) -> None:
-    """On SIGTERM fail at /readyz, serve until load balancers have noticed, then stop."""
+    """On SIGTERM, fail /readyz, keep serving until load balancers have noticed, then stop."""
 
     def drain(number: int, frame: Any) -> None:
         if not draining[0]:
@@ -66,7 +66,7 @@ def when_ready(server: Any) -> None:
 class AccessLog(Logger):
     """gunicorn's access log, without stored webhooks and served labels.
 
-    A line costs a fifth of the webhook rate.
+    Logging each would cost a fifth of the webhook rate.
     """
 
     def access(self, resp: Any, req: Any, environ: dict[str, Any], request_time: Any) -> None:
@@ -77,14 +77,14 @@ class AccessLog(Logger):
 class Worker(ThreadWorker):
     """A worker that drains pending connections before it closes the socket.
 
-    gunicorn's own worker leaves its socket open while it finishes, but accepts nobody: a client
-    that connects then has to wait and is cut off at the end, with a request that the proxy may not
-    repeat.
+    gunicorn's own worker leaves its socket open while it finishes, but accepts no connections: a
+    client that connects then has to wait and is cut off at the end, with a request that the proxy
+    may not repeat.
     """
 
     def set_accept_enabled(self, enabled: Any) -> None:
         super().set_accept_enabled(enabled)
-        # This is one of several that continue and share the socket.
+        # This worker is one of several that share the socket; the others continue.
         if self.alive or not draining[0]:
             return
         for listener in self.sockets:

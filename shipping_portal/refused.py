@@ -1,4 +1,4 @@
-"""Define the exception of a request that is turned down."""
+"""Define the exception for a request that is turned down."""
 
 
 class Refused(Exception):

@@ -1,4 +1,4 @@
-"""Hold the current request's id, for every log line and the orders and audit rows it makes."""
+"""Hold the current request's id for log lines, and for orders and audit rows it creates."""
 
 import structlog
 

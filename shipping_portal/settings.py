@@ -11,7 +11,7 @@ env = environ.Env()
 environ.Env.read_env(BASE_DIR / ".env", overwrite=False)
 
 # -- What kind of installation this is ---------------------------------------------------------
-DEMO = env.bool("DEMO", default=False)  # demo users and a loopback carrier are allowed only here
+DEMO = env.bool("DEMO", default=False)  # only here are demo users and a loopback carrier allowed
 # buttons above each page that control the sandbox carrier
 DEMO_BAR = DEMO and env.bool("DEMO_BAR", default=False)
 TESTING = env.bool("TESTING", default=False)  # set by tests/conftest.py before Django starts
@@ -19,11 +19,12 @@ DEBUG = env.bool("DEBUG", default=False)
 SECRET_KEY = env("SECRET_KEY", default="only-for-tests" if TESTING else environ.Env.NOTSET)
 # former keys, newest first
 SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", default=[])
-# Encrypt second factors in the database; newest first. Not SECRET_KEY, which may change any time.
+# Encrypt second factors in the database, newest first. SECRET_KEY isn't used: it may change any
+# time.
 ENCRYPTION_KEYS = env.list(
     "ENCRYPTION_KEYS", default=["only-for-the-demo-and-tests"] if DEMO or TESTING else []
 )
-SITE_URL = env("SITE_URL", default="http://127.0.0.1:8000")  # the address that people open
+SITE_URL = env("SITE_URL", default="http://127.0.0.1:8000")  # the address that people use
 ALLOWED_HOSTS = env.list(
     "ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "testserver"] if DEMO or TESTING else []
 )
@@ -34,7 +35,7 @@ TRUSTED_PROXY_COUNT = env.int("TRUSTED_PROXY_COUNT", default=0)
 BRAND_NAME = env("BRAND_NAME", default="Shipping Portal")
 # colour of filled buttons, such as #0b5563; its hue tints every page
 BRAND_COLOUR = env("BRAND_COLOUR", default="")
-BRAND_INK = env("BRAND_INK", default="#ffffff")  # colour of the text on them
+BRAND_INK = env("BRAND_INK", default="#ffffff")  # colour of their text
 BRAND_LOGO = env("BRAND_LOGO", default="")  # an SVG or PNG file
 
 # whether senders may share a parcel's page with its receiver
@@ -74,7 +75,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "shipping_portal.http.middleware.set_security_headers",
     "shipping_portal.http.middleware.gzip_pages",
-    # Before WhiteNoise, which serves static files by itself.
+    # This precedes WhiteNoise, which serves static files by itself.
     "csp.middleware.CSPMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -118,9 +119,9 @@ OWNER_LIMITS = "lock_timeout=5s"
 
 
 def postgresql(given: dict[str, Any], limits: str) -> dict[str, Any]:
-    """Add defaults to an address.
+    """Add defaults to a database address.
 
-    With `?pooled=1` (PgBouncer), limits come from the role, and rows aren't streamed.
+    With `?pooled=1` (PgBouncer), limits come from the role and rows aren't streamed.
     """
     own = dict(given.get("OPTIONS", {}))
     pooled = bool(own.pop("pooled", False))
@@ -129,7 +130,8 @@ def postgresql(given: dict[str, Any], limits: str) -> dict[str, Any]:
     return usual | given | {"OPTIONS": {"connect_timeout": 3} | options | own}
 
 
-# MIGRATE_DATABASE_URL is the owner's, for `migrate` and other table changes; else DATABASE_URL.
+# MIGRATE_DATABASE_URL is the owner's, for `migrate` and other table changes; the default is
+# DATABASE_URL.
 APP_DATABASE = env.db("DATABASE_URL", default=f"sqlite:///{BASE_DIR / 'db.sqlite3'}")
 if APP_DATABASE["ENGINE"] == "django.db.backends.sqlite3":
     # The defaults lock under contention: WAL lets readers pass, IMMEDIATE takes the write lock at
@@ -152,7 +154,7 @@ RESTORE_MARK_FILE = env("RESTORE_MARK_FILE", default="")
 # also outside it: keys of people to erase again after a restore
 ERASED_FILE = env("ERASED_FILE", default="")
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
-# Rate limits are in the database, so no one needs Redis to log in. Nothing else is cached.
+# Rate limits are in the database, so that logging in doesn't need Redis. Nothing else is cached.
 CACHES = {
     "default": {
         "BACKEND": "shipping_portal.accounts.json_cache.JsonCache",
@@ -169,9 +171,9 @@ CARRIER_ACCOUNT = env("CARRIER_ACCOUNT", default="")  # the partner's account id
 CARRIER_KEY = env("CARRIER_KEY", default="")  # the partner's API key
 # supplied by the carrier's partner manager
 CARRIER_PARTNER_ID = env("CARRIER_PARTNER_ID", default="")
-# TOML with what differs from our assumptions
+# TOML with points that differ from our assumptions
 CARRIER_CONTRACT = env("CARRIER_CONTRACT", default="")
-# in the User-Agent, so that the carrier can write
+# in the User-Agent, so that the carrier can contact you
 CARRIER_CONTACT = env("CARRIER_CONTACT", default="")
 # signs Authorised Tracking Page links, if the contract says so
 CARRIER_LINK_KEY = env("CARRIER_LINK_KEY", default="")
@@ -187,7 +189,7 @@ CARRIER_WEBHOOK_KEY = env("CARRIER_WEBHOOK_KEY", default="")
 CARRIER_TITLE = env("CARRIER_TITLE", default="")
 # user:secret, newest first; two during a rotation
 WEBHOOK_SECRETS = env.list("WEBHOOK_SECRETS", default=[])
-# Each account's own settings. Those above are for the account that takes new orders.
+# Settings of further accounts. Those above are for the account that takes new orders.
 # SECOND_CARRIER=TWO names one more that takes them, by CARRIER_TWO_BASE_URL, … in the same way;
 # OLDER_CARRIERS=OLD,EU names accounts whose orders are followed to their end.
 OF_A_CARRIER = (
@@ -242,33 +244,33 @@ CARRIER_DEADLINE = env.float("CARRIER_DEADLINE", default=20.0) * TIME_SCALE
 LEASE_SECONDS = CARRIER_DEADLINE + 10 * TIME_SCALE
 # interface §8: a few minutes at most
 QUOTE_SECONDS = min(env.int("QUOTE_SECONDS", default=180), 300)
-# threads of each of a web server's two processes; a quarter may wait for the carrier
+# threads in each of a web server's two processes; a quarter of them may wait for the carrier
 WEB_THREADS = env.int("WEB_THREADS", default=16)
 # seconds to go on serving while stopping
 DRAIN_SECONDS = env.float("DRAIN_SECONDS", default=0 if DEMO or TESTING else 5)
 SWEEP_SECONDS = env.float("SWEEP_SECONDS", default=5.0)
-# for a moving parcel; other stages scale from it
+# for a moving parcel; other stages are multiples of it
 POLL_SECONDS = env.float("POLL_SECONDS", default=3600.0)
 # -- Retention periods for personal data, in days: docs/security/data.md ------------------------
 # of an order, since it was last due at the carrier
 RECEIVER_DAYS = env.int("RECEIVER_DAYS", default=400)
 ADDRESS_BOOK_DAYS = env.int("ADDRESS_BOOK_DAYS", default=400)  # since an entry was last used
-# bodies of webhooks and scans; parsed values stay
+# bodies of webhooks and scans; parsed values are kept
 WEBHOOK_DAYS = env.int("WEBHOOK_DAYS", default=90)
 LABEL_RETENTION_DAYS = env.int("LABEL_RETENTION_DAYS", default=90)
 IMPORT_DAYS = env.int("IMPORT_DAYS", default=90)
 NOTIFICATION_DAYS = env.int("NOTIFICATION_DAYS", default=90)
 CALL_LOG_DAYS = env.int("CALL_LOG_DAYS", default=30)
-INVITATION_DAYS = env.int("INVITATION_DAYS", default=30)  # after it ended
+INVITATION_DAYS = env.int("INVITATION_DAYS", default=30)  # after it has ended
 CLOSED_ACCOUNT_DAYS = env.int("CLOSED_ACCOUNT_DAYS", default=30)  # time to export the data
 QUOTE_DAYS = env.int("QUOTE_DAYS", default=7)
 WEBHOOK_EVENT_DAYS = env.int("WEBHOOK_EVENT_DAYS", default=30)  # events sent to senders' programs
 
 # -- Webhooks out ------------------------------------------------------------------------------
-# of failures, after which an endpoint is switched off
+# how long an endpoint may fail before it is switched off
 WEBHOOK_OUT_DAYS = env.float("WEBHOOK_OUT_DAYS", default=4.0)
 WEBHOOK_OUT_PORTS = env.list("WEBHOOK_OUT_PORTS", cast=int, default=[443])
-# allows receivers at 127.0.0.1, on any port and by http too
+# allows receivers on 127.0.0.1, on any port and also over http
 WEBHOOK_OUT_LOOPBACK = DEMO and env.bool("WEBHOOK_OUT_LOOPBACK", default=False)
 
 # -- Metrics and alerts ------------------------------------------------------------------------
@@ -279,20 +281,20 @@ METRICS_HOST = env("METRICS_HOST", default="127.0.0.1")
 METRICS_PORT = env.int("METRICS_PORT", default=0)
 ALERT_EMAILS = env.list("ALERT_EMAILS", default=[])
 ALERT_WEBHOOK_URL = env("ALERT_WEBHOOK_URL", default="")
-ALERT_WEBHOOK_SECRET = env("ALERT_WEBHOOK_SECRET", default="")  # signs what is sent there
+ALERT_WEBHOOK_SECRET = env("ALERT_WEBHOOK_SECRET", default="")  # signs messages sent there
 # our receivers on a private network
 ALERT_PRIVATE_HOSTS = env.list("ALERT_PRIVATE_HOSTS", default=[])
 ALERT_CA_BUNDLE = env("ALERT_CA_BUNDLE", default="")  # PEM, authorities to trust for those
 ALERT_REPEAT_HOURS = env.float("ALERT_REPEAT_HOURS", default=4.0)
 # requested each minute; a monitor alerts on silence
 HEARTBEAT_URL = env("HEARTBEAT_URL", default="")
-LABEL_STORE_GB = env.float("LABEL_STORE_GB", default=50.0)  # an alert is sent above this
+LABEL_STORE_GB = env.float("LABEL_STORE_GB", default=50.0)  # an alert is sent above this number
 BACKUP_HOURS = env.float("BACKUP_HOURS", default=26.0)  # a backup older than this raises an alert
 
 # -- Celery: messages only say where to look -----------------------------------------------------
 REDIS_URL = env("REDIS_URL", default="redis://127.0.0.1:6379/0")
 CELERY_BROKER_URL = REDIS_URL
-# Workers take a row of a file only if no other message waits: in Redis, 0 comes first.
+# Workers take a row of a file only if no other message is waiting: in Redis, 0 comes first.
 CELERY_TASK_ROUTES = {"jobs.*-row": {"priority": 9}}
 CELERY_TASK_ACKS_LATE = True  # a process takes only as many messages as it has threads
 CELERY_TASK_IGNORE_RESULT = True
@@ -304,7 +306,7 @@ CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False
 CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 30.0
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_TRANSPORT_OPTIONS = {
-    # messages aren't stored until their task is done: the sweep finds work that dies with a worker
+    # messages aren't kept until their task is done: the sweep finds work lost with a worker
     "ack_emulation": False,
     "socket_connect_timeout": 1,
     "socket_timeout": 5,
@@ -343,12 +345,12 @@ ACCOUNT_FORMS = {
     "reset_password_from_key": "shipping_portal.accounts.login.forms.ResetPasswordKeyForm",
     "reauthenticate": "shipping_portal.accounts.login.forms.ReauthenticateForm",
 }
-ACCOUNT_DEFAULT_HTTP_PROTOCOL = SITE_URL.partition(":")[0]  # for the links in our mail
+ACCOUNT_DEFAULT_HTTP_PROTOCOL = SITE_URL.partition(":")[0]  # for the links in our emails
 ACCOUNT_EMAIL_NOTIFICATIONS = True  # a changed password or second factor is reported to its owner
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None
 ACCOUNT_EMAIL_VERIFICATION = "mandatory"
 ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
-ACCOUNT_CONFIRM_EMAIL_ON_GET = False  # mail scanners follow links; a person presses the button
+ACCOUNT_CONFIRM_EMAIL_ON_GET = False  # mail scanners follow links, so a person presses a button
 ACCOUNT_EMAIL_CONFIRMATION_EXPIRE_DAYS = 1
 ACCOUNT_LOGIN_ON_EMAIL_CONFIRMATION = True
 ACCOUNT_LOGOUT_ON_PASSWORD_CHANGE = False
@@ -371,10 +373,10 @@ ACCOUNT_RATE_LIMITS = {
     "reset_password": "20/m/ip,5/h/key",
 }
 MFA_ADAPTER = "shipping_portal.accounts.login.adapter.PortalMFAAdapter"
-MFA_TOTP_TOLERANCE = 1  # one step of 30 s either way, for clocks and slow fingers
+MFA_TOTP_TOLERANCE = 1  # one step of 30 s either way, for clock drift and slow typing
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
 MFA_TOTP_ISSUER = BRAND_NAME
-# where senders reach the operator; on the help pages
+# how senders reach the operator, shown on the help pages
 CONTACT_EMAIL = env("CONTACT_EMAIL", default=CARRIER_CONTACT)
 # addresses refused for senders
 PARTNER_EMAIL_DOMAINS = env.list("PARTNER_EMAIL_DOMAINS", default=[])
@@ -399,12 +401,12 @@ SSO_COUNTRY = env("SSO_COUNTRY", default="")  # country of a new business: AU, C
 SSO_COUNTRY_CLAIM = env("SSO_COUNTRY_CLAIM", default="")
 SSO_ROLE_CLAIM = env("SSO_ROLE_CLAIM", default="")
 SSO_ROLES = env.dict("SSO_ROLES", default={})  # their word=our role
-SSO_DEFAULT_ROLE = env("SSO_DEFAULT_ROLE", default="")  # role of a person without such a word
+SSO_DEFAULT_ROLE = env("SSO_DEFAULT_ROLE", default="")  # the role of a person without such a word
 SSO_STAFF_CLAIM = env("SSO_STAFF_CLAIM", default="")
 SSO_STAFF_GROUPS = env.dict("SSO_STAFF_GROUPS", default={})  # their word=our group of operators
 # values of acr or amr that count as a second factor
 SSO_SECOND_FACTORS = env.list("SSO_SECOND_FACTORS", default=[])
-# off: nobody can sign up, log in or reset a password here
+# off means that nobody can sign up, log in or reset a password here
 LOCAL_PASSWORDS = env.bool("LOCAL_PASSWORDS", default=True)
 SOCIALACCOUNT_ADAPTER = "shipping_portal.accounts.login.issuer_adapter.OneIssuerAdapter"
 
@@ -422,7 +424,7 @@ CSRF_FAILURE_VIEW = "shipping_portal.http.error_pages.expired"
 SESSION_COOKIE_SAMESITE = "Lax"
 SECURE_HSTS_SECONDS = env.int("HSTS_SECONDS", default=31_536_000) if SECURE else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE and env.bool("HSTS_SUBDOMAINS", default=True)
-# hard to undo: browsers ship the list
+# hard to undo, because browsers ship the list
 SECURE_HSTS_PRELOAD = SECURE and env.bool("HSTS_PRELOAD", default=False)
 SECURE_SSL_REDIRECT = SECURE
 # a redirected webhook would be a lost scan
@@ -449,7 +451,7 @@ CONTENT_SECURITY_POLICY = {
         "report-uri": "/csp-reports/",
     }
 }
-# fields: five hundred chosen parcels, and the rest of their form
+# fields; five hundred chosen parcels, and the rest of their form
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 600
 
 # -- Language, time, files, mail, logs ----------------------------------------------------------
@@ -458,7 +460,7 @@ FORMAT_MODULE_PATH = "shipping_portal.formats"
 TIME_ZONE = env("OPERATORS_ZONE", default="UTC")  # zone of the admin; senders have their own
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
-WHITENOISE_USE_FINDERS = DEMO or DEBUG or TESTING  # no collectstatic needed on a laptop
+WHITENOISE_USE_FINDERS = DEMO or DEBUG or TESTING  # collectstatic isn't needed on a laptop
 STATIC_ROOT = None if WHITENOISE_USE_FINDERS else BASE_DIR / "static-root"
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
@@ -472,7 +474,7 @@ STORAGES = {
 }
 EMAIL_CONFIG = env.email("EMAIL_URL", default="dummymail://" if TESTING else "consolemail://")
 vars().update(EMAIL_CONFIG)
-EMAIL_TIMEOUT = 10  # seconds: a silent server mustn't block a page or the sweep
+EMAIL_TIMEOUT = 10  # seconds; a silent server mustn't block a page or the sweep
 DEFAULT_FROM_EMAIL = env("DEFAULT_FROM_EMAIL", default=f"{BRAND_NAME} <portal@localhost>")
 LOGGING_CONFIG = "shipping_portal.ops.logs.configure"
 LOGGING = {"level": env("LOG_LEVEL", default="INFO")}

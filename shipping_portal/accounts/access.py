@@ -1,4 +1,4 @@
-"""Find the member behind a request, and declare which roles a page is for."""
+"""Find the member behind a request, and declare which roles may open a page."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -25,7 +25,7 @@ OWNER, SHIPPER, BOOKKEEPER, VIEWER = Role.OWNER, Role.SHIPPER, Role.BOOKKEEPER, 
 EVERY_MEMBER = frozenset(Role.values)
 OWNERS = frozenset({OWNER})
 BOOKERS = frozenset({OWNER, SHIPPER})
-SEE_MONEY = frozenset({OWNER, BOOKKEEPER})  # charges, beyond the price that a booking shows
+SEE_MONEY = frozenset({OWNER, BOOKKEEPER})  # charges other than the price shown on a booking
 require_get_or_post = require_http_methods(["GET", "POST"])
 
 
@@ -56,7 +56,7 @@ def attach_member(get_response: Callable[[Any], HttpResponse]) -> Callable[[Any]
 
 
 def audience(roles: frozenset[str]) -> Callable[[View], View]:
-    """Declare who a page is for. Other users get 404, as if the page didn't exist."""
+    """Declare who may open a page. Everyone else gets a 404, as if the page didn't exist."""
 
     def declare(view: View) -> View:
         @wraps(view)
@@ -83,24 +83,25 @@ def audience(roles: frozenset[str]) -> Callable[[View], View]:
 
 
 def must_promise(request: Any) -> bool:
-    """Return whether the account must make its promise about dangerous goods before sending.
+    """Return whether the account must still promise not to send dangerous goods.
 
-    An account that was opened by sign-on starts without it.
+    An account opened by sign-on starts without this promise.
     """
     is_booker = request.membership.role in BOOKERS and not hasattr(request.user, "sees_as")
     return is_booker and request.sender.dangerous_goods_acknowledged_at is None
 
 
 class FromElsewhere(PermissionDenied):
-    """Raised when the browser says that another site made the request."""
+    """Raised when the browser reports that another site made the request."""
 
 
 def same_origin(view: View) -> View:
     """Answer 403 if another site made the request.
 
-    Labels and signed links open from our pages only.
+    Labels and signed links open only from our own pages.
 
-    A browser that doesn't say, and a typed or bookmarked address, are accepted.
+    Requests are accepted if the browser doesn't report their origin, or if the address was typed or
+    bookmarked.
     """
 
     @wraps(view)
@@ -119,7 +120,7 @@ def public(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
 
 
 def page_context(request: Any) -> dict[str, Any]:
-    """Return the context of every page: the member, and what their role may do."""
+    """Return the context shared by every page: the member, and what their role may do."""
     membership = getattr(request, "membership", None)
     role = membership.role if membership else ""
     only_looks = hasattr(getattr(request, "user", None), "sees_as")
@@ -158,7 +159,7 @@ def has_second_factor(user: Any) -> bool:
 
 
 def require_second_factor(user: Any) -> bool:
-    """Return whether this is an active operator in a group, with a second factor."""
+    """Return whether this is an active operator who has a group and a second factor."""
     is_operator = (
         user.is_active and user.is_staff and (user.is_superuser or permissions.groups_of(user))
     )

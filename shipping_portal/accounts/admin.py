@@ -39,7 +39,7 @@ LARGEST_FILE = 2_000_000
 
 
 class GroupsForm(ReasonForm):
-    """Which groups an operator will be in, and why."""
+    """Asks which groups an operator will be in, and why."""
 
     groups = forms.MultipleChoiceField(
         choices=[(name, name) for name in permissions.GROUPS],
@@ -51,7 +51,7 @@ class GroupsForm(ReasonForm):
 
 
 class MoveForm(ReasonForm):
-    """Which account a person joins, and in which role."""
+    """Asks which account a person joins, and in which role."""
 
     number = forms.CharField(max_length=12, help_text="Of the account to join, like A-1042.")
     role = forms.ChoiceField(choices=Role.choices, initial=Role.VIEWER)
@@ -74,7 +74,7 @@ def _is_erased(user: User) -> bool:
 
 @admin.register(User)
 class UserAdmin(ActionsAdmin):
-    """Turn accounts off and on, end sessions, reset a second factor, and set operators' groups."""
+    """Turn logins off and on, end sessions, reset second factors, and set operators' groups."""
 
     admin_actions = (
         act(
@@ -183,7 +183,7 @@ class UserAdmin(ActionsAdmin):
 
 @admin.register(ApiToken)
 class ApiTokenAdmin(ActionsAdmin):
-    """Tokens of programs: members' own, which they make themselves, and partners'."""
+    """API tokens: those that members make for themselves, and partners' tokens."""
 
     admin_actions = (
         act(
@@ -238,7 +238,7 @@ class ApiTokenAdmin(ActionsAdmin):
 
 @admin.register(WebhookEndpoint)
 class WebhookEndpointAdmin(ActionsAdmin):
-    """Where senders' events go. A sender adds an endpoint, and resumes it, on their settings."""
+    """Where senders' events go. Senders add and resume endpoints in their own settings."""
 
     admin_actions = (
         act(
@@ -394,7 +394,7 @@ class LocalityAdmin(ReadOnlyAdmin):
 
 
 class AliasForm(ReasonForm, forms.ModelForm):
-    """One spelling of a word for another: “mt” for “mount”."""
+    """Asks for one spelling of a word for another: “mt” for “mount”."""
 
     field_order = ["word", "stands_for", "reason"]
 
@@ -410,7 +410,7 @@ class AliasForm(ReasonForm, forms.ModelForm):
 
 
 def _as_listed(word: str) -> str:
-    """Return a word in capitals, as in the lists: aliases are compared word by word."""
+    """Return a word in capitals, as the lists have it: aliases are compared word by word."""
     if len(word.split()) > 1:
         raise forms.ValidationError("Enter one word, like MT.")
     return word.strip().upper()

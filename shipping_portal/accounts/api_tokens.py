@@ -1,7 +1,7 @@
-"""Make, revoke and read the API's bearer tokens. A token is shown once and never stored.
+"""Make, revoke and read the API's bearer tokens. A token is shown once; only its hash is stored.
 
 A member's token acts as that member, with the role, limits and suspension at the time of each call.
-A partner's acts for the member named in the header Acts-For.
+A partner's token acts for the member named in the Acts-For header.
 """
 
 import datetime as dt
@@ -18,13 +18,14 @@ from shipping_portal.accounts.teams.team import token_hash
 from shipping_portal.db.planned_statements import Given, PlannedSelect
 from shipping_portal.refused import Refused
 
-PREFIX = "portal_"  # tells our tokens apart, for scanners of leaked secrets and for our own log
+PREFIX = "portal_"  # identifies our tokens to scanners for leaked secrets, and to our own log
 SHOWN = len(PREFIX) + 4
 MOST = 20  # the most valid tokens of one member
 DAYS = (30, 90, 365)
-NOTED_EVERY = dt.timedelta(minutes=1)  # a use is noted at most this often, as each note is a write
-KEPT_DAYS = 30  # how long a token is kept after it ended
-# Each call reads one or both of these.
+# use is recorded at most this often, because each record is a write
+NOTED_EVERY = dt.timedelta(minutes=1)
+KEPT_DAYS = 30  # how long a token is kept after it has ended
+# Every call reads one or both of these.
 TOKEN = PlannedSelect(
     ApiToken.objects.select_related("user__membership__sender").filter(
         token_hash=Given("token_hash", CharField())
@@ -44,7 +45,7 @@ MEMBERS, PARTNERS, STATIONS = "members", "partners", "stations"  # who holds a t
 
 
 class Scope(NamedTuple):
-    """What a token may do, which roles may do that on the pages, and who may hold it."""
+    """What a token may do, which roles may do it on the pages, and who may hold it."""
 
     words: str
     roles: frozenset[str]
@@ -73,18 +74,18 @@ def scopes_of(holder: str, *, role: str = "") -> dict[str, Scope]:
 
 
 def holder_of(scopes: Collection[str], *, is_partners: bool) -> str:
-    """Return who holds a token: a partner, a print station, or a member's other program."""
+    """Return who holds a token: a partner, a print station, or another program of a member."""
     if is_partners:
         return PARTNERS
     return STATIONS if list(scopes) == ["print"] else MEMBERS
 
 
 class NotAccepted(Exception):
-    """Raised for a token that is unknown or has ended. The text is for the caller."""
+    """Raised for an unknown or ended token. The text is for the caller."""
 
 
 class NobodyNamed(Exception):
-    """Raised when it isn't clear for which member a call is made. The text is for the caller."""
+    """Raised when a call doesn't name a member it may act for. The text is for the caller."""
 
 
 class Caller(NamedTuple):
@@ -107,7 +108,7 @@ def make_token(
 ) -> tuple[ApiToken, str]:
     """Make a token for a member or a partner. Returns it with its text, which is shown once.
 
-    Only a station may have the scope print, and it has no other.
+    Only a station may have the scope `print`, and it has no other.
 
     Raises Refused.
     """
@@ -136,13 +137,13 @@ def make_token(
 
 @transaction.atomic
 def revoke_token(token: ApiToken, *, by: User, now: dt.datetime, reason: str = "") -> None:
-    """End a token at once. One that has ended or is revoked stays as it is."""
+    """End a token immediately. One that has ended or is revoked stays as it is."""
     if ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=now):
         Audit.write("API token revoked", token, by=by, sender=token.sender, reason=reason, at=now)
 
 
 def find_caller(text: str, acts_for: str, *, now: dt.datetime) -> Caller:
-    """Return who a token acts for, and note its use. Raises NotAccepted or NobodyNamed."""
+    """Return who a token acts for, and record its use. Raises NotAccepted or NobodyNamed."""
     token = TOKEN.first(token_hash=token_hash(text))
     if token is None:
         raise NotAccepted("This token is unknown.")

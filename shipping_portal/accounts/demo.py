@@ -1,4 +1,4 @@
-"""Create the demo's people. Their passwords are public, so they are refused unless DEMO is set."""
+"""Create the demo's people. Their passwords are public, so they can't log in unless DEMO is set."""
 
 import datetime as dt
 import time
@@ -34,7 +34,7 @@ OPERATOR_PASSWORD = "demo-operator-desk"  # noqa: S105
 PUBLIC_PASSWORDS = {SENDER_EMAIL: SENDER_PASSWORD, OPERATOR_EMAIL: OPERATOR_PASSWORD}
 SENDER_TOKEN = "portal_demo-sender-token-only-on-this-machine"  # noqa: S105
 CODE_SECONDS = 30
-# Where the demo's business sends from, by country.
+# The pickup address of the demo's business, by country.
 PLACES = {
     "AU": {"suburb": "Fitzroy", "state": "VIC", "postcode": "3065", "phone": "0491 570 006"},
     "US": {"suburb": "New York", "state": "NY", "postcode": "10001", "phone": "212 555 0142"},
@@ -51,7 +51,7 @@ def is_of_the_demo(user: Any) -> bool:
 
 
 def refuse_reserved(email: str) -> None:
-    """Raise ValidationError for a demo address: nobody could log in with it anywhere else."""
+    """Raise ValidationError for a demo address: nobody can log in with one outside the demo."""
     if is_of_the_demo(User(email=email)) and not settings.DEMO:
         raise ValidationError(
             f"{DOMAIN} is kept for the demo. Use an address that reaches you.", code="demo"
@@ -59,9 +59,9 @@ def refuse_reserved(email: str) -> None:
 
 
 def has_demo_credentials() -> bool:
-    """Return whether a demo person still has the public password or token. False before migrating.
+    """Return whether a demo person still has a public password or token. False before migrating.
 
-    Nobody else is checked: starting up must not depend on who signed up.
+    Nobody else is checked: start-up must not depend on who signed up.
     """
     tables = connection.introspection.table_names()
     if User._meta.db_table not in tables:
@@ -77,7 +77,7 @@ def has_demo_credentials() -> bool:
 def make_demo_business(now: dt.datetime, country: str = "AU") -> None:
     """Create a business in Fitzroy or New York, its owner, and an operator with a second factor.
 
-    Repeatable.
+    It may run repeatedly.
     """
     owner = _make_person(SENDER_EMAIL, SENDER_PASSWORD, name="Mia Marlow")
     membership = Membership.objects.filter(user=owner).first()

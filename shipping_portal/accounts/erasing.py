@@ -36,8 +36,8 @@ from shipping_portal.jobs import erasing
 from shipping_portal.jobs.erasing import Keys, Reasons, eraser, objection
 from shipping_portal.jobs.retention import BATCH, delete, term
 
-UNCONFIRMED = dt.timedelta(days=1, hours=1)  # an hour longer than the link in the email works
-NOBODYS = "@erased.invalid"  # the host in the address of anybody who was erased; no mail goes there
+UNCONFIRMED = dt.timedelta(days=1, hours=1)  # an hour longer than the link in the email is valid
+NOBODYS = "@erased.invalid"  # the mail domain of erased people; no mail is sent there
 FORMER = "A former member"
 CLOSED = "This account is closed. Nothing is booked for it any more."
 
@@ -79,7 +79,7 @@ def still_needed(members: Keys) -> Reasons:
 
 @eraser("member", "people")
 def erase_people(members: Keys) -> int:
-    """End these people's logins and memberships. What they made keeps their key, without a name."""
+    """End these people's logins and memberships. Their work keeps their key, without a name."""
     for key in members:
         person = User.objects.get(pk=key)
         Invitation.objects.filter(email__in=addresses_of(key)).delete()
@@ -134,13 +134,13 @@ def erase_accounts(senders: Keys) -> int:
 
 @term("address books")
 def purge_address_books(now: dt.datetime) -> int:
-    """Delete entries unused for ADDRESS_BOOK_DAYS."""
+    """Delete address book entries unused for ADDRESS_BOOK_DAYS."""
     before = now - dt.timedelta(days=settings.ADDRESS_BOOK_DAYS)
     return delete(Receiver.objects.alias(last_used=LAST_USED).filter(last_used__lt=before))
 
 
 def unconfirmed_people() -> QuerySet[User]:
-    """Return the people of unconfirmed sign-ups, none of whom has ever logged in."""
+    """Return the people of unconfirmed sign-ups. None of them has ever logged in."""
     proven = EmailAddress.objects.filter(verified=True)
     return User.objects.filter(is_staff=False, last_login=None).exclude(
         Q(pk__in=proven.values("user")) | Q(email__endswith=NOBODYS)
@@ -148,12 +148,12 @@ def unconfirmed_people() -> QuerySet[User]:
 
 
 def erase_unconfirmed(people: QuerySet[User]) -> int:
-    """Erase these people with the accounts they opened, which frees the address for its owner."""
+    """Erase these people and the accounts they opened, which frees each address for its owner."""
     members = set(people.select_for_update(no_key=True).values_list("pk", flat=True))
     opened = Membership.objects.filter(user__in=members, role=Role.OWNER)
     senders = set(opened.values_list("sender", flat=True))
     now = timezone.now()
-    # Do this before anything is searched by the address, which is somebody else's.
+    # Do this before anything is searched by the address, which may be somebody else's.
     for key in members:
         User.objects.filter(pk=key).update(email=f"{key}{NOBODYS}")
         Audit.write(
@@ -167,7 +167,7 @@ def erase_unconfirmed(people: QuerySet[User]) -> int:
 @term("sign-ups nobody confirmed")
 @transaction.atomic
 def purge_unconfirmed(now: dt.datetime) -> int:
-    """Erase unconfirmed sign-ups after UNCONFIRMED: until then the link in their email works."""
+    """Erase unconfirmed sign-ups after UNCONFIRMED. Until then the link in their email works."""
     return erase_unconfirmed(unconfirmed_people().filter(date_joined__lt=now - UNCONFIRMED))
 
 
@@ -195,7 +195,7 @@ def purge_webhook_events(now: dt.datetime) -> int:
 
 @term("words of notifications")
 def purge_notifications(now: dt.datetime) -> int:
-    """Empty the texts after NOTIFICATION_DAYS. The row's key prevents a second notification."""
+    """Empty the texts after NOTIFICATION_DAYS. The row stays, to prevent a second notification."""
     before, count = now - dt.timedelta(days=settings.NOTIFICATION_DAYS), 0
     old = Notification.objects.filter(happened_at__lt=before).exclude(line="")
     while keys := list(old.values_list("pk", flat=True)[:BATCH]):

@@ -1,4 +1,4 @@
-"""Format words, units, money and days as a country writes them, mostly the sender's.
+"""Format words, units, money and days as a country writes them, usually the sender's country.
 
 They are plain functions, independent of templates.
 """
@@ -12,7 +12,7 @@ from django.utils import timezone
 from shipping_portal.carrier.writing import KILOGRAMS
 from shipping_portal.db.keyset import MOST_COUNTED
 
-ELSEWHERE = ""  # any country without its own word
+ELSEWHERE = ""  # for any country without its own word
 WORDS = {
     "suburb": {"AU": "suburb", "GB": "town or city", ELSEWHERE: "city"},
     "state": {
@@ -36,16 +36,16 @@ DOLLARS = {"AUD", "CAD", "USD", ""}
 
 
 def local_word(word: str, country: str) -> str:
-    """Return a word as that country says it: `say("postcode", "US")` is `ZIP code`.
+    """Return a country's own word: `say("postcode", "US")` is `ZIP code`.
 
-    A capital letter is kept.
+    An initial capital is kept.
     """
     term = WORDS[word.lower()].get(country, WORDS[word.lower()][ELSEWHERE])
     return term[0].upper() + term[1:] if word[0].isupper() else term
 
 
 def money(amount: Any, currency: str = "") -> str:
-    """Format `8.95` as $8.95. Three countries share the dollar sign; others show their code."""
+    """Format `8.95` as $8.95. Only three currencies have the dollar sign; others show a code."""
     amount, currency = getattr(amount, "amount", amount), getattr(amount, "currency", currency)
     if amount is None or amount == "":
         return ""
@@ -56,7 +56,7 @@ def money(amount: Any, currency: str = "") -> str:
 
 
 def money_in(amount: Any, currency: str = "") -> str:
-    """Format `8.95` as $8.95 AUD, for a total."""
+    """Format `8.95` as $8.95 AUD, for totals."""
     currency = getattr(amount, "currency", currency)
     shown = money(amount, currency)
     return f"{shown} {currency}" if shown.lstrip("−").startswith("$") and currency else shown
@@ -78,7 +78,7 @@ def weight_words(kg: Decimal | None, sender: Any) -> str:
 
 
 def up_to_thousand(count: int) -> str:
-    """Format more than a thousand as `1,000+`, because counting stops there."""
+    """Format a number over a thousand as `1,000+`, because counting stops there."""
     return f"{count:,}" if count <= MOST_COUNTED else f"{MOST_COUNTED:,}+"
 
 

@@ -24,7 +24,7 @@ def _with_json(method: Any) -> Any:
 
 
 class JsonCache(db.DatabaseCache):
-    """Stores lists, numbers and texts; `json` rejects anything else when it is stored."""
+    """Stores lists, numbers and texts; `json` rejects anything else on storing."""
 
     get_many = _with_json(db.DatabaseCache.get_many)
     _base_set = _with_json(db.DatabaseCache._base_set)  # type: ignore[attr-defined]

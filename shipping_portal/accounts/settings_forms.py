@@ -16,7 +16,7 @@ CHOOSE = "Choose one from the page."
 
 
 class SettingsForm(forms.ModelForm):
-    """Change exactly the columns that the form shows."""
+    """Saves exactly the columns that the form shows."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -117,7 +117,7 @@ class LabelsForm(SettingsForm):
 
 
 def carrier_names() -> list[str]:
-    """Return what senders call the two carriers that take new orders; none if there is one."""
+    """Return senders' names for the two carriers that take new orders; none if there is one."""
     first = {"TITLE": settings.CARRIER_TITLE, "ACCOUNT": settings.CARRIER_ACCOUNT}
     second = list(settings.SECOND_CARRIER.values())
     return [one["TITLE"] or one["ACCOUNT"] for one in (first, *second)] if second else []
@@ -166,6 +166,6 @@ class CloseForm(forms.Form):
 
 
 def zones_of(country: str) -> set[str]:
-    """Return the zones that states and split states of this country are in."""
+    """Return this country's time zones, including those of split states."""
     of_states = {zone for _, zone in STATES[country].values()}
     return (of_states | zones.of_country(country)) & available_timezones()

@@ -13,7 +13,7 @@ from shipping_portal.accounts.token_forms import PartnerTokenForm
 
 
 def new_token_page(request: Any, context: Context) -> HttpResponse:
-    """Ask what the token is for and why; posting shows it, this once."""
+    """Ask what the token is for and why. A POST makes it and shows it this once."""
     form = PartnerTokenForm(request.POST or None)
     if form.is_valid():
         _, text = api_tokens.make_token(**form.cleaned_data, by=request.user, now=timezone.now())

@@ -13,7 +13,7 @@ CHOOSE = "Choose one from the page."
 
 
 class TokenForm(Plain):
-    """What a token is for, what it may do, and until when."""
+    """Asks what a token is for, what it may do, and until when."""
 
     name = LineField(
         label="Name",
@@ -49,6 +49,6 @@ class TokenForm(Plain):
 
 
 class PartnerTokenForm(TokenForm, ReasonForm):
-    """The same, with the operator's reason."""
+    """Asks the same, and for the operator's reason."""
 
     field_order = ["name", "scopes", "days", "reason"]

@@ -1,1 +1,1 @@
-"""The REST API, version 1: django-ninja over the entry points that the pages use."""
+"""REST API version 1: django-ninja operations over the entry points that the pages use."""

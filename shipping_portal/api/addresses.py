@@ -1,4 +1,4 @@
-"""The address book: the same form as on the pages, and the same rows."""
+"""The address book, with the same form and the same rows as on the pages."""
 
 import uuid
 from typing import Any
@@ -17,7 +17,7 @@ from shipping_portal.api.sent import refuse_unused, sent_form
 
 @api_operation("GET", "/addresses", scope="addresses", answer=schemas.AddressesOut)
 def list_addresses(request: MemberRequest, q: str = "", group: str = "", cursor: str = "") -> Any:
-    """List receivers, newest first, fifty a page; `q` matches the start of words."""
+    """List receivers, newest first, fifty per page; `q` matches the start of words."""
     refuse_cursor(cursor, NEWEST_FIRST)
     found = receivers.list_receivers(request.sender, q=q[:LONGEST_SEARCH], group=group)
     page = NEWEST_FIRST.page(found, on=cursor)

@@ -1,4 +1,4 @@
-"""Prices and drafts: a parcel before it is booked, through the pages' entry points."""
+"""Prices and drafts: a parcel before it is booked, through the same entry points as the pages."""
 
 import datetime as dt
 import uuid
@@ -35,8 +35,7 @@ OTHER_MEASURES = ["Its measures are others. Send the size or the measures."]
 def make_quote(request: MemberRequest, response: HttpResponse, parcel: schemas.ParcelIn) -> Any:
     """Ask for the prices of a parcel.
 
-    The fields are those of the portal's form, and so are the messages about them. Nothing is
-    booked.
+    The fields, and the messages about them, are those of the portal's form. Nothing is booked.
     """
     refuse_unless_may_begin(request.sender)
     sent, now = sent_form(parcel.dict()), timezone.now()
@@ -63,8 +62,8 @@ def make_quote(request: MemberRequest, response: HttpResponse, parcel: schemas.P
 def return_parcel(request: MemberRequest, response: HttpResponse, parcel: uuid.UUID) -> Any:
     """Ask for the prices of sending a parcel back, from its receiver to the account.
 
-    The parcel was delivered, or is coming back. Book an offer like any other; a second return of
-    the same parcel must be confirmed.
+    The parcel must be delivered or on its way back. Book an offer like any other; a second return
+    of the same parcel must be confirmed.
     """
     refuse_unless_may_begin(request.sender)
     order = get_object_or_404(Order.objects.for_user(request.user), uuid=parcel)
@@ -86,19 +85,19 @@ def list_drafts(request: MemberRequest) -> Any:
 
 @api_operation("POST", "/drafts", scope="parcels:book", answer=schemas.DraftOut, status=201)
 def create_draft(request: MemberRequest, parcel: schemas.ParcelIn) -> Any:
-    """Store a parcel that isn't complete yet. Nothing is checked or booked."""
+    """Save a parcel that needn't be complete. Nothing is checked or booked."""
     return _save(request, Draft(sender=request.sender, made_by=request.user), parcel)
 
 
 @api_operation("GET", "/drafts/{id:draft}", scope="parcels:book", answer=schemas.DraftOut)
 def read_draft(request: MemberRequest, draft: uuid.UUID) -> Any:
-    """Show a draft as it was left, by any member of the account."""
+    """Show a draft as any member of the account last saved it."""
     return shown.draft_facts(get_draft(request, draft))
 
 
 @api_operation("PUT", "/drafts/{id:draft}", scope="parcels:book", answer=schemas.DraftOut)
 def replace_draft(request: MemberRequest, draft: uuid.UUID, parcel: schemas.ParcelIn) -> Any:
-    """Replace everything that a draft holds."""
+    """Replace a draft's entire content."""
     return _save(request, _open_draft(request, draft), parcel)
 
 
@@ -146,7 +145,7 @@ def _save(request: MemberRequest, draft: Draft, parcel: Any) -> dict[str, Any]:
 def _priced(
     request: MemberRequest, response: HttpResponse, draft: Draft, form: ParcelForm
 ) -> dict[str, Any]:
-    """Return the prices of a valid form, with the rate limit in the headers."""
+    """Return the prices for a valid form, with the rate limit in the headers."""
     now = timezone.now()
     quote = _ask_prices(request, draft, form, now)
     for name, value in rates.quote_headers(request.sender, now).items():

@@ -1,4 +1,4 @@
-"""Links by which a partner's server logs a member in to the pages."""
+"""Links with which a partner's server logs a member in to the portal's pages."""
 
 import datetime as dt
 from typing import Any
@@ -25,8 +25,8 @@ NOT_TAKEN = ["This purpose doesn't take it."]
 def create_entry_link(request: MemberRequest, link: schemas.EntryLinkIn) -> Any:
     """Make a link that logs the member in and opens one page.
 
-    It opens once, within a minute. Redirect the member's own browser to it, and don't log it. Only
-    a partner's token can make one.
+    The link works once, within a minute. Redirect the member's own browser to it, and don't log it.
+    Only a partner's token can make one.
     """
     now = timezone.now()
     _refuse_other_fields(link)
@@ -43,7 +43,7 @@ def create_entry_link(request: MemberRequest, link: schemas.EntryLinkIn) -> Any:
 
 
 def _refuse_other_fields(link: Any) -> None:
-    """Raise the problem of a field that the purpose would ignore, or of a missing parcel."""
+    """Raise a problem for a field that the purpose would ignore, or for a missing parcel."""
     own = FIELD_OF.get(link.purpose)
     sent = [name for name in FIELD_OF.values() if getattr(link, name) is not None]
     errors = {name: NOT_TAKEN for name in sent if name != own}

@@ -1,4 +1,4 @@
-"""Admit programs: by a bearer token only, with JSON of a limited size. Cookies are ignored."""
+"""Admit programs by bearer token only, with JSON of limited size. Cookies are ignored."""
 
 import json
 from collections.abc import Callable
@@ -28,11 +28,11 @@ from shipping_portal.api.problems import ApiProblem
 from shipping_portal.carrier.values import object_of
 
 PREFIX = "/api/"
-# People read this page, and may be logged in: without their cookie, the page's own would log them
+# People who read this page may be logged in. Without their cookie, the one it sets would log them
 # out.
 PAGE = "/api/v1/"
 NOT_JSON = "The body is not JSON, or a key appears in it twice."
-MOST_BYTES = 64 * 1024  # bytes of a JSON body; a parcel has 3 kB
+MOST_BYTES = 64 * 1024  # bytes of a JSON body; a parcel takes 3 kB
 
 
 def serve_programs(
@@ -57,7 +57,7 @@ def serve_programs(
 
 
 class Bearer(HttpBearer):
-    """Accept a token with this scope. The member must have a role that the scope allows."""
+    """Accept a token with this scope. The member's role must allow the scope."""
 
     def __init__(self, scope: str) -> None:
         super().__init__()
@@ -88,13 +88,13 @@ class Bearer(HttpBearer):
             raise ApiProblem(
                 "second-factor", "The member logs in on the pages and sets it up first."
             )
-        # An entry link leads to the page that asks for it.
+        # An entry link leads to the page that asks for the promise.
         if must_promise(request) and self.scope != "enter":
             raise ApiProblem("promise", "An owner makes it on the pages first.")
 
 
 def read_body(request: HttpRequest, most: int) -> bytes:
-    """Return the body, of at most this many bytes. Larger ones are refused before they are read."""
+    """Return the body if it has at most this many bytes. Larger ones are refused unread."""
     if request.headers.get("Content-Encoding", "identity").strip().lower() != "identity":
         raise ApiProblem("media-type", "Send the body uncompressed.")
     length = request.headers.get("Content-Length") or "0"

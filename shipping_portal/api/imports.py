@@ -1,4 +1,4 @@
-"""Files of parcels: uploaded, matched and corrected as on the pages, where a person books them."""
+"""Files of parcels, uploaded, matched and corrected as on the pages. A person books them there."""
 
 import uuid
 from typing import Any
@@ -60,8 +60,8 @@ FILE = {
 def upload_import(request: MemberRequest, name: str = "orders.csv") -> Any:
     """Upload an Excel, CSV or TSV file as the body. Nothing is booked.
 
-    If its columns are known, they are matched at once and the rows checked. Otherwise its state is
-    matching.
+    If its columns are known, they are matched and the rows are checked straight away. Otherwise its
+    state is "matching".
     """
     refuse_unless_may_begin(request.sender)
     now = timezone.now()
@@ -82,7 +82,7 @@ def upload_import(request: MemberRequest, name: str = "orders.csv") -> Any:
 
 @api_operation("GET", "/imports/{id:file}", scope="imports", answer=schemas.ImportOut)
 def get_import(request: MemberRequest, file: uuid.UUID) -> Any:
-    """Show how far a file is, with its rows by outcome."""
+    """Show a file's progress, with its rows by outcome."""
     return _shown(listing.import_of(request, file))
 
 
@@ -105,7 +105,7 @@ def get_import_columns(request: MemberRequest, file: uuid.UUID) -> Any:
 def match_import_columns(
     request: MemberRequest, file: uuid.UUID, matched: schemas.ImportColumnsIn
 ) -> Any:
-    """Match the columns of a file, remember that for its header, and check every row again."""
+    """Match a file's columns, remember the match for its header, and check every row again."""
     found, address = listing.import_of(request, file), needed_pickup_address(request.sender)
     guessed = _match_form(found, address)
     sent = {name: guessed.initial[name] for name in units.TABLES} | matched.values
@@ -121,7 +121,7 @@ def match_import_columns(
 def list_import_rows(
     request: MemberRequest, file: uuid.UUID, state: schemas.RowState = "", cursor: str = ""
 ) -> Any:
-    """List the rows of a file, fifty a page: how each is read, what is wrong, and its price."""
+    """List the rows of a file, fifty per page: how each is read, what is wrong, and its price."""
     refuse_cursor(cursor, IN_ORDER)
     found = listing.import_of(request, file)
     rows = _rows_of(found)
@@ -149,7 +149,7 @@ def correct_import_row(
 
 
 def _correct(row: ImportRow, address: PickupAddress, correction: Any) -> bool:
-    """Save and check the row, or leave it out. Return False if somebody else was faster."""
+    """Save and check the row, or leave it out. Return False if somebody else changed it first."""
     form = row_form.form_of(row, row.file, address, chosen_size(row.file))
     sent = sent_form(correction.values.dict() if correction.values else {})
     refuse_unused(sent, form)
@@ -174,7 +174,7 @@ def _rows_of(file: Import) -> QuerySet[ImportRow]:
 
 
 def _rows_shown(file: Import, rows: list[ImportRow]) -> list[dict[str, Any]]:
-    """Return rows, each with the service and price that the account's own rule chooses."""
+    """Return rows, each with the service and price that the account's rule chooses."""
     sender, size = file.sender, chosen_size(file)
     for row in rows:
         row.file = file

@@ -1,6 +1,6 @@
-"""Read the query of a list. Parameters that the page would ignore are refused here.
+"""Read a list's query parameters. Those that the page would ignore are refused here.
 
-A person sees at once that a filter wasn't applied; a program would act on every parcel.
+A person would see that a filter wasn't applied; a program would act on every parcel.
 """
 
 from typing import Any
@@ -19,7 +19,7 @@ TWICE = ["This was sent twice. Send it once."]
 
 
 def page_of_parcels(request: MemberRequest, query: dict[str, str]) -> Page:
-    """Return the page that a query names. Raises ApiProblem for anything invalid in it."""
+    """Return the page of parcels for a query. Raises ApiProblem for anything invalid in it."""
     role = request.membership.role
     scope = SenderScope.of(request.user, request.sender, timezone.now(), role=role)
     given = QueryDict(mutable=True)
@@ -40,7 +40,7 @@ def page_of_parcels(request: MemberRequest, query: dict[str, str]) -> Page:
 
 
 def refuse_names(request: Any, known: set[str]) -> None:
-    """Raise the problem of unknown parameters, and of parameters sent twice."""
+    """Raise a problem for unknown parameters, and for parameters sent twice."""
     names = [name for name in request.GET if name not in known]
     twice = [name for name, values in request.GET.lists() if len(values) > 1]
     if errors := dict.fromkeys(names, UNKNOWN) | dict.fromkeys(twice, TWICE):
@@ -48,6 +48,6 @@ def refuse_names(request: Any, known: set[str]) -> None:
 
 
 def refuse_cursor(cursor: str, keys: Keyset) -> None:
-    """Raise the problem of a cursor that didn't come from a page."""
+    """Raise a problem for a cursor that didn't come from a page."""
     if cursor and keys.key(cursor) is None:
         raise ApiProblem("invalid", errors={"cursor": UNKNOWN})

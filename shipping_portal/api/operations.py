@@ -59,7 +59,7 @@ def api_operation(
 
 
 def _refusing_unknown_names(view: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the view, refusing query parameters that it would ignore."""
+    """Return the view wrapped so that it refuses query parameters it would ignore."""
     known = _query_names(view)
 
     @functools.wraps(view)
@@ -71,7 +71,7 @@ def _refusing_unknown_names(view: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _query_names(view: Callable[..., Any]) -> set[str]:
-    """Return the names that a view takes from the query: those with a default, or a schema's."""
+    """Return the query parameters of a view: arguments with a default, or a schema's fields."""
     found = set()
     for name, one in inspect.signature(view).parameters.items():
         if name == "query":

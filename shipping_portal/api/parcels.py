@@ -1,4 +1,4 @@
-"""Bookings, cancellations, labels and tracking, through the pages' entry points."""
+"""Bookings, cancellations, labels and tracking, through the same entry points as the pages."""
 
 import datetime as dt
 import logging
@@ -39,11 +39,11 @@ from tracking import receiver_pages, timeline
 from tracking.receiver_views import ShareForm
 
 log = logging.getLogger(__name__)
-KEYS = uuid.UUID("5f0c7c2e-7d0e-4b0a-9d53-3c9a5b0d8a11")  # of Idempotency-Key
+KEYS = uuid.UUID("5f0c7c2e-7d0e-4b0a-9d53-3c9a5b0d8a11")  # characters of Idempotency-Key
 NO_SUCH_QUOTE = ["There is no such quote. Ask for prices again."]
 REUSED = "The key has booked another parcel, service or day. Nothing new was booked."
 OLD_PRICE = "That price no longer holds, so nothing was cancelled or booked. Ask again."
-# Of the parcels that it replaces or sends back, or that replace it, only the ids are shown.
+# Parcels that it replaces or returns, or that replace it, are shown only by id.
 NOT_OF_KIN = [
     f"{kin}__{field.name}"
     for kin in ("replaces", "replaced_by", "returns")
@@ -89,7 +89,7 @@ def book_parcel(
 
 
 def _read_choice(chosen: Any, key: str) -> dict[str, Any]:
-    """Return the product, pickup_date and form_token, as Book's form reads them."""
+    """Return the product, pickup_date and form_token as the Book form reads them."""
     picked = {"product": chosen.product, "pickup_date": chosen.pickup_date or ""}
     form = BookForm(picked | {"form_token": uuid.uuid5(KEYS, key)})
     refuse_invalid(form)
@@ -107,7 +107,7 @@ def _quote_to_book(request: MemberRequest, key: uuid.UUID) -> Quote:
 def _refuse_duplicate(
     request: MemberRequest, quote: Quote, token: uuid.UUID, now: dt.datetime
 ) -> None:
-    """Raise a problem if a parcel is like one just booked, which the page would ask about."""
+    """Raise a problem if the parcel resembles one just booked: the page would ask about it."""
     if request.sender.is_suspended:
         return
     if like := booking_rules.duplicate_to_ask_about(quote, now, form_token=token):
@@ -118,7 +118,7 @@ def _refuse_duplicate(
 
 
 def _submit(request: MemberRequest, quote: Quote, asked: dict[str, Any], now: dt.datetime) -> Order:
-    """Book the parcel. That ends the draft made for it, if it still exists."""
+    """Book the parcel. That deletes the draft made for it, if it still exists."""
     mine = Draft.objects.for_user(request.user).filter(quote=quote, order=None)
     draft = mine.exclude(source=Draft.Source.CORRECTED).order_by("-pk").first()
     asked = {"by": request.user, "now": now, **asked}
@@ -128,7 +128,7 @@ def _submit(request: MemberRequest, quote: Quote, asked: dict[str, Any], now: dt
         return bookings.submit(quote=quote, code=asked.pop("product"), **asked)
     except bookings.TokenReused as error:
         raise ApiProblem("key-reused", REUSED, parcel=str(error)) from error
-    except Order.SentBack as error:  # booked by another request, just now
+    except Order.SentBack as error:  # another request has just booked it
         _refuse_duplicate(request, quote, asked["form_token"], now)
         raise ApiProblem("state", returning.ANOTHER) from error
     except (booking_rules.Suspended, *NO_BOOKING) as error:
@@ -136,7 +136,7 @@ def _submit(request: MemberRequest, quote: Quote, asked: dict[str, Any], now: dt
 
 
 def _booking_problem(error: Exception, sender: Sender, now: dt.datetime) -> ApiProblem:
-    """Return the problem that forbids this booking."""
+    """Return the problem that prevents this booking."""
     match error:
         case booking_rules.Suspended():
             return ApiProblem("suspended", str(error))
@@ -148,7 +148,7 @@ def _booking_problem(error: Exception, sender: Sender, now: dt.datetime) -> ApiP
 
 @api_operation("GET", "/parcels", scope="parcels:read", answer=schemas.ParcelsOut)
 def list_parcels(request: MemberRequest, query: Query[schemas.ParcelsQuery]) -> Any:
-    """List parcels, fifty a page, with the filters of the portal's list."""
+    """List parcels, fifty per page, with the filters of the portal's list."""
     page, now = page_of_parcels(request, query.dict()), timezone.now()
     role, titles = request.membership.role, gateway.carrier_titles()
     rows = [shown.parcel_facts(order, role, now, titles) for order in page.rows]
@@ -173,7 +173,7 @@ def _parcel_of(request: MemberRequest, key: uuid.UUID) -> Order:
 def get_parcel(request: MemberRequest, response: HttpResponse, parcel: uuid.UUID) -> Any:
     """Show one parcel.
 
-    Send its ETag back as If-None-Match: while nothing has changed the answer is 304.
+    Send its ETag back as If-None-Match: the answer is 304 as long as nothing has changed.
     """
     found = _parcel_of(request, parcel)
     document = schemas.OneParcelOut(
@@ -195,7 +195,7 @@ def get_parcel(request: MemberRequest, response: HttpResponse, parcel: uuid.UUID
 def cancel_parcel(request: MemberRequest, parcel: uuid.UUID) -> Any:
     """Ask the carrier to cancel a parcel that hasn't been sent.
 
-    Don't use its label from then on. Asking twice changes nothing.
+    Don't use its label after that. Asking twice changes nothing.
     """
     found = _parcel_of(request, parcel)
     if found.status not in {*BEING_CANCELLED, Status.CANCELLED}:
@@ -287,8 +287,8 @@ def confirm_parcel(request: MemberRequest, parcel: uuid.UUID, chosen: schemas.Co
 def share_parcel(request: MemberRequest, parcel: uuid.UUID, share: schemas.ShareIn) -> Any:
     """Share a parcel's page with its receiver, who needs no account.
 
-    Asking again gives the same answer. The page has no personal data; anybody who has its address
-    can read it.
+    Asking again returns the same answer. The page has no personal data, and anybody who has its
+    address can read it.
     """
     found = _parcel_of(request, parcel)
     form = ShareForm(sent_form(share.dict()))
@@ -336,7 +336,7 @@ def label_bytes(label: Label, request: MemberRequest, now: dt.datetime) -> bytes
     """Return the file, and record who downloaded it."""
     try:
         content = label.serve(at=now)
-    except LabelBytes.DoesNotExist:  # purged or withdrawn just now
+    except LabelBytes.DoesNotExist:  # just purged or withdrawn
         raise Http404 from None
     except OutOfReach as error:
         log.warning("label %s of order %s can't be read now", label.size, label.order_id)

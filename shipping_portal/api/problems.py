@@ -1,7 +1,7 @@
-"""Say what went wrong as a problem document (RFC 9457), in the pages' words.
+"""Report errors as problem documents (RFC 9457), worded as on the pages.
 
-Each has a `type`, the address of its row on the API's page; `detail`, a sentence for people; and,
-for invalid input, `errors`, the messages by field.
+Each has a `type`, the address of its row on the API's page, and a `detail`, a sentence for people.
+For invalid input it also has `errors`, the messages by field.
 """
 
 import json
@@ -120,7 +120,7 @@ def answer(request: HttpRequest, problem: ApiProblem) -> HttpResponse:
 
 
 def from_page(request: HttpRequest, page: HttpResponseBase) -> HttpResponse:
-    """Return the problem for an error that was answered with a page, for example by Django."""
+    """Return the problem for an error that got a page as its answer, for example from Django."""
     kept = {name: page.headers[name] for name in KEPT_HEADERS if name in page.headers}
     is_ours = page.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR
     kind = OF_STATUS.get(page.status_code, "fault" if is_ours else "bad-request")
@@ -128,7 +128,7 @@ def from_page(request: HttpRequest, page: HttpResponseBase) -> HttpResponse:
 
 
 def refuse_invalid(form: BaseForm) -> None:
-    """Raise the problem of an invalid form: its own messages, by its own fields."""
+    """Raise a problem for an invalid form, with its own messages by its own fields."""
     errors = {name: [str(text) for text in texts] for name, texts in form.errors.items()}
     whole = " ".join(errors.pop("__all__", []))
     if errors or whole:
@@ -136,7 +136,7 @@ def refuse_invalid(form: BaseForm) -> None:
 
 
 def answer_problems(api: NinjaAPI) -> None:
-    """Make the API answer its own exceptions with problems. Django handles the rest."""
+    """Make the API turn its own exceptions into problems. Django handles the rest."""
 
     def answer_error(request: HttpRequest, error: Any) -> HttpResponse:
         return answer(request, _problem_of(error))
@@ -161,7 +161,7 @@ def _problem_of(error: Exception) -> ApiProblem:
 
 
 def _messages(wrong: list[dict[str, Any]]) -> dict[str, list[str]]:
-    """Return pydantic's messages by our fields."""
+    """Return pydantic's messages by our field names."""
     found: dict[str, list[str]] = {}
     for one in wrong:
         names = [str(part) for part in one["loc"][1:] if part not in BODIES]

@@ -1,4 +1,4 @@
-"""Put the account's limits into headers, and when to come back."""
+"""Put the account's limits and the time to retry into headers."""
 
 import datetime as dt
 import math
@@ -11,11 +11,11 @@ from shipping_portal.accounts.models import Sender
 from shipping_portal.api.problems import ApiProblem
 
 DAY_SECONDS = 86_400
-AGAIN_SECONDS = 60  # seconds, if nobody knows
+AGAIN_SECONDS = 60  # seconds, if the real time is unknown
 
 
 def unavailable_problem(error: Exception, sender: Sender, now: dt.datetime) -> ApiProblem:
-    """Return the problem that prevents prices or a booking now, with when to come back."""
+    """Return the problem that prevents prices or a booking now, with when to retry."""
     kind, wait = "unavailable", getattr(error, "retry_after", None) or AGAIN_SECONDS
     headers = {}
     match error:
@@ -33,12 +33,12 @@ def unavailable_problem(error: Exception, sender: Sender, now: dt.datetime) -> A
 
 
 def is_daily_limit(error: bookings.LimitReached) -> bool:
-    """Return whether the limit has room again at midnight; others need a bill or a person."""
+    """Return whether the limit resets at midnight; others wait for a bill or a person."""
     return error.limit.endswith("_a_day") or error.limit == "all_senders"
 
 
 def quote_headers(sender: Sender, now: dt.datetime) -> dict[str, str]:
-    """Return how many more prices may be requested in this minute."""
+    """Return headers with how many more prices may be requested this minute."""
     sender.refresh_from_db(fields=["minute_began_at", "quotes_this_minute", "quotes_a_minute"])
     is_this = sender.minute_began_at and now - sender.minute_began_at < limits.MINUTE
     used = sender.quotes_this_minute if is_this else 0
@@ -46,7 +46,7 @@ def quote_headers(sender: Sender, now: dt.datetime) -> dict[str, str]:
 
 
 def booking_headers(sender: Sender, now: dt.datetime) -> dict[str, str]:
-    """Return how many more parcels may be booked today, in the sender's zone."""
+    """Return headers with how many more parcels may be booked today, in the sender's zone."""
     sender.refresh_from_db(fields=["counted_on", "booked_today"])
     own, most = sender.own_bookings_a_day, sender.bookings_a_day
     return _headers(

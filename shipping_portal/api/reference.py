@@ -1,4 +1,4 @@
-"""Describe the API: OpenAPI 3.1 for programs, and a page with the same for people."""
+"""Describe the API: OpenAPI 3.1 for programs, and a page with the same content for people."""
 
 import functools
 import re
@@ -40,7 +40,7 @@ ACTS_FOR = {
 
 @functools.cache
 def openapi() -> Spec:
-    """Return ninja's schema, with each operation's scope and the problems it may answer with."""
+    """Return ninja's schema, with each operation's scope and the problems it may return."""
     schema = dict(api.get_openapi_schema(path_prefix="api/v1/"))
     schema["servers"] = [{"url": settings.SITE_URL}]
     schema["components"]["schemas"]["Problem"] = ProblemOut.model_json_schema(
@@ -61,7 +61,7 @@ def openapi() -> Spec:
 
 
 @public
-@csrf_exempt  # otherwise a body posted here would be read before it is refused
+@csrf_exempt  # otherwise a body sent here would be read before being refused
 @require_GET
 def openapi_file(request: HttpRequest) -> HttpResponse:
     """Serve the schema. It contains no account's data."""
@@ -69,7 +69,7 @@ def openapi_file(request: HttpRequest) -> HttpResponse:
 
 
 @public
-@csrf_exempt  # otherwise a body posted here would be read before it is refused
+@csrf_exempt  # otherwise a body sent here would be read before being refused
 @require_GET
 def reference(request: HttpRequest) -> HttpResponse:
     """Show every operation with its fields, and every problem."""

@@ -1,6 +1,6 @@
-"""Define what goes in and out, by our own field names. The rules are in the forms only.
+"""Define requests and responses by our own field names. The rules are only in the forms.
 
-A value may be sent as text or as a number: the form reads it as if it were typed.
+A value may be sent as text or as a number: the form reads it as if typed.
 """
 
 import datetime as dt
@@ -40,14 +40,17 @@ class Strict(Schema):
 
 
 def _text_or_number(value: Any) -> Any:
-    """Return the value. True isn't a weight of 1, and pydantic would name each type it tried."""
+    """Return text or a number.
+
+    True isn't a weight of 1, and pydantic would name each type tried.
+    """
     if isinstance(value, bool | list | dict):
         raise PydanticCustomError("typed", "Send a text or a number")
     return value
 
 
 def _to_cents(amount: Decimal) -> Decimal:
-    """Return an amount as it is charged."""
+    """Return an amount in whole cents, as it is charged."""
     return amount.quantize(CENT, ROUND_HALF_UP)
 
 
@@ -61,7 +64,7 @@ ITEM = {
     "origin": "country it was made in",
     "hs_code": "HS code",
 }
-# The controls of the parcel form. Which of them an account has depends on its country.
+# The controls of the parcel form. An account's country decides which of them it has.
 CONTROLS = {
     "receiver_name": "Name",
     "receiver_company": "Company",
@@ -141,7 +144,8 @@ ParcelIn = of_controls("ParcelIn", PARCEL_CONTROLS)
 AddressIn = of_controls("AddressIn", CONTROLS | {"group": "One word or two to find them by"})
 _FROM_PAGE = "As in the address of the portal's list once it is chosen there"
 _A_DAY = "A day, such as 2026-11-28"
-# What each filter takes. Others are ids of the account, which the portal's list has in its address.
+# What each filter accepts. Others take ids of the account's own rows, as in the address of the
+# portal's list.
 FILTER_VALUES = {
     "status": f"One of {', '.join(GROUPS)}",
     **dict.fromkeys(("pickup", "booked_from", "booked_to"), _A_DAY),
@@ -166,7 +170,7 @@ class ParcelsQuery(create_model("Filters", __base__=Schema, **_FILTERS)):  # typ
 
 
 class OfferOut(Schema):
-    """One service as quoted. Days are expected, never promised."""
+    """One service as quoted. Days are estimates, never promises."""
 
     product: str = Field(alias="key", description="To book it by.")
     name: str
@@ -191,7 +195,7 @@ class ClosedOut(Schema):
 
 
 class MissingOut(Schema):
-    """A carrier that gave no prices, while another did."""
+    """A carrier that gave no prices although another did."""
 
     carrier: str
     is_refused: bool = Field(description="It doesn't take this parcel: don't ask it again.")
@@ -213,7 +217,7 @@ class QuoteOut(Schema):
 
 
 class DraftOut(Schema):
-    """A parcel that isn't booked yet, as it was typed: complete or not."""
+    """A parcel that isn't booked yet, as typed, complete or not."""
 
     id: uuid.UUID
     values: dict[str, str] = Field(description="By the fields of a parcel.")
@@ -258,7 +262,7 @@ class ConfirmIn(Strict):
 
 
 class ShareIn(Strict):
-    """What a receiver's page says besides where the parcel is."""
+    """What a receiver's page shows besides where the parcel is."""
 
     contact: str | None = Field(
         None,
@@ -301,7 +305,7 @@ class EntryLinkOut(Schema):
 
 
 class Price(Schema):
-    """An amount, in a currency."""
+    """An amount in a currency."""
 
     amount: Cents
     currency: str
@@ -359,7 +363,7 @@ class ReplacementOut(Schema):
 
 
 class OneParcelOut(ParcelOut):
-    """One parcel, with what its state means."""
+    """One parcel, with the meaning of its state."""
 
     sentence: str = Field(
         description="What happened to the parcel and the money, and what is next."
@@ -379,7 +383,7 @@ class OneParcelOut(ParcelOut):
 
 
 class ParcelsOut(Schema):
-    """Fifty parcels, and where to get the next ones."""
+    """A page of fifty parcels, and where to get the next page."""
 
     parcels: list[ParcelOut]
     next: str | None = Field(description="Send it as `cursor`; null at the end.")
@@ -430,13 +434,13 @@ class ImportOut(_build_schema("Rows", int, COUNTS)):  # type: ignore[misc]
 
 
 class ImportColumnsIn(Strict):
-    """The setting of each control on the matching page: a column's position from 0, or a value."""
+    """The value of each control on the matching page: a column's position from 0, or a value."""
 
     values: dict[str, str | int]
 
 
 class ImportColumnsOut(Schema):
-    """The columns of a file, and what they are matched to so far."""
+    """The columns of a file, and the fields they are matched to so far."""
 
     header: list[str]
     values: dict[str, str] = Field(description="By control; change them and send them back.")
@@ -447,7 +451,7 @@ class ImportColumnsOut(Schema):
 
 
 class CorrectionIn(Strict):
-    """What to change in a row. Fields that aren't sent stay."""
+    """What to change in a row. Fields that aren't sent keep their values."""
 
     values: ParcelIn | None = None  # type: ignore[valid-type]
     leave_out: StrictBool = Field(False, description="Leave the row out instead.")
@@ -474,7 +478,7 @@ class ImportRowOut(Schema):
 
 
 class ImportRowsOut(Schema):
-    """Rows in the order of the file, and where to get the next ones."""
+    """Rows in file order, and where to get the next ones."""
 
     rows: list[ImportRowOut]
     next: str | None

@@ -1,4 +1,4 @@
-"""Show parcels to programs: the same facts for each role as on the pages."""
+"""Show parcels to programs, with the same facts for each role as on the pages."""
 
 import datetime as dt
 import hashlib
@@ -48,7 +48,7 @@ SAME = (
 
 
 def pointer_to(order: Order) -> Facts:
-    """Return where a parcel is in the API: the parts that never change."""
+    """Return a parcel's id and its address in the API: the parts that never change."""
     return {"id": order.uuid, "url": address_of(order)}
 
 
@@ -106,7 +106,7 @@ def parcel_facts(order: Order, role: str, now: dt.datetime, titles: Titles) -> F
         "labels": [
             label
             for label in order.labels.all()
-            # A purged one is no longer kept.
+            # A purged label is no longer available.
             if order.is_booked and sees_contact(role) and label.purged_at is None
         ],
     }
@@ -151,7 +151,7 @@ def _sent_back(order: Order) -> list[uuid.UUID]:
 
 
 def _replacement(order: Order) -> Facts | None:
-    """Return the last replacement. Only a parcel that somebody asked to cancel has one."""
+    """Return the latest replacement. Only a parcel that somebody asked to cancel has one."""
     was_asked = order.status in {*BEING_CANCELLED, Status.CANCELLED} or order.cancel_refused_at
     newest = order.replacements.select_related("booked").order_by("-pk")
     if not (last := newest.first() if was_asked else None):
@@ -161,14 +161,14 @@ def _replacement(order: Order) -> Facts | None:
 
 
 def sentence_of(order: Order, role: str, now: dt.datetime) -> str:
-    """Return what its state means, in plain text."""
+    """Return the meaning of the parcel's state, in plain text."""
     may = sees_contact(role)
     words = status_sentence(order, now, sees_contact=may, can_cancel=may and can_cancel(order, now))
     return unescape(strip_tags(words))
 
 
 def tracking_facts(order: Order, scans: list[TimelineEntry], role: str, now: dt.datetime) -> Facts:
-    """Return the scans. A bookkeeper doesn't see the carrier's free words, as on the page."""
+    """Return the scans. As on the page, a bookkeeper doesn't see the carrier's free text."""
     if role == BOOKKEEPER:
         scans = [replace(scan, description="") for scan in scans]
     words, progress = status_label(order, now)[1], order.shown_progress(now)
@@ -176,7 +176,7 @@ def tracking_facts(order: Order, scans: list[TimelineEntry], role: str, now: dt.
 
 
 def etag_of(document: OneParcelOut) -> str:
-    """Return a tag that changes whenever the document does."""
+    """Return an ETag that changes whenever the document does."""
     digest = hashlib.sha256(document.model_dump_json().encode()).hexdigest()
     return f'W/"{digest[:32]}"'
 

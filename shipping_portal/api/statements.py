@@ -1,4 +1,4 @@
-"""Statements: Billing's weeks, for the roles that see money."""
+"""Statements: the weeks shown in Billing, for roles that may see money."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from shipping_portal.billing.pages import statements
 
 @api_operation("GET", "/statements", scope="billing:read", answer=schemas.StatementsOut)
 def list_statements(request: MemberRequest, cursor: str = "") -> Any:
-    """List weekly statements, newest first, a quarter per page."""
+    """List weekly statements, newest first, one quarter per page."""
     before = statements.week_named(cursor)
     if cursor and before is None:
         raise ApiProblem("invalid", errors={"cursor": UNKNOWN})

@@ -1,4 +1,4 @@
-"""Serve print stations: take a label, get its bytes, and report the result."""
+"""Serve print stations: they take a label, get its bytes, and report the result."""
 
 import base64
 import hashlib
@@ -26,7 +26,7 @@ NOTHING = {"responses": {204: {"description": "Nothing waits. Come back after Re
 
 
 class TakeIn(Strict):
-    """Who asks."""
+    """The station that asks."""
 
     installation: uuid.UUID = Field(description="Made once by the station, kept with its journal.")
     printer: str = Field(
@@ -62,9 +62,9 @@ class ReportedOut(Schema):
 
 @api_operation("POST", "/print/take", scope="print", answer=PrintJobOut, openapi_extra=NOTHING)
 def take_print_job(request: MemberRequest, taken: TakeIn) -> Any:
-    """Take the next label of this station's bench.
+    """Take the next label for this station's bench.
 
-    A station that asks again before it has reported gets the same label, so a restart loses none.
+    A station that asks again before reporting gets the same label, so a restart loses none.
     """
     now, station = timezone.now(), _station_of(request)
     stations.register_installation(station, taken.installation, taken.printer)
@@ -105,9 +105,9 @@ def get_print_label(request: MemberRequest, job: uuid.UUID) -> Any:
 
 @api_operation("POST", "/print/jobs/{id:job}/report", scope="print", answer=ReportedOut)
 def report_print_job(request: MemberRequest, job: uuid.UUID, reported: ReportIn) -> Any:
-    """Report whether a label was printed, or what prevents it. Only `printed` marks the parcel.
+    """Report whether a label was printed, or what prevented it. Only `printed` marks the parcel.
 
-    If it is reported twice, the first result stays.
+    If a job is reported twice, the first result stays.
     """
     now, found = timezone.now(), _job_of(request, job)
     stations.record_contact(found.station, now)

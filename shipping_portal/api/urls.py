@@ -1,4 +1,4 @@
-"""Route the API. The login middleware lets its operations pass by name: each requires a token."""
+"""Route the API. The login middleware exempts its operations by name: each requires a token."""
 
 from typing import Any
 

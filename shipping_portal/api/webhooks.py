@@ -1,4 +1,4 @@
-"""Describe the events that webhooks carry, for the schema of the API."""
+"""Describe the webhook events for the API's schema."""
 
 import datetime as dt
 import uuid
@@ -23,7 +23,7 @@ class EventLabel(Strict):
 
 
 class ParcelEventData(Strict):
-    """Which parcel, and what has changed: other fields are left out."""
+    """The parcel and what has changed. Other fields are left out."""
 
     id: uuid.UUID
     reference: str | None = Field(description="The carrier's, once it is booked.")
@@ -56,7 +56,7 @@ class ChargeEventData(Strict):
 
 
 class ChargeEvent(Strict):
-    """A charge that counts from now on."""
+    """A charge that now counts."""
 
     type: str
     timestamp: dt.datetime

@@ -1,4 +1,4 @@
-"""Say when billing objects to erasing a person: words and photos of an open dispute.
+"""Object to erasing a person while text or photos of theirs are in an open dispute.
 
 Bills and amounts stay as posted.
 """
@@ -16,7 +16,10 @@ ANSWER_FIRST = (
 
 @objection("order")
 def disputed(orders: Keys) -> Reasons:
-    """Match parcels with an open dispute. A photo of several lines stays until the last answer."""
+    """Match parcels with an open dispute.
+
+    A photo for several lines stays until the last one is answered.
+    """
     waits = Q(state=Dispute.State.OPEN) | Q(photo__disputes__state=Dispute.State.OPEN)
     found = Dispute.objects.filter(waits, charge__order__in=orders)
     for key in found.order_by().values_list("charge__order", flat=True).distinct():

@@ -70,7 +70,7 @@ def _week(
 
 
 def statement_of(request: MemberRequest, week: str) -> tuple[dt.date, statements.Statement]:
-    """Return that week's statement, filtered by the address; 404 for a week without charges."""
+    """Return that week's statement, filtered by the query; 404 for a week without charges."""
     kind = request.GET.get("kind", "")
     q = clean_search(request.GET.get("q", ""))
     return _statement(request, week, kind if kind in statements.FILTERS else "", q)
@@ -95,7 +95,7 @@ def _statement(
 def statement(request: MemberRequest, week: str) -> HttpResponse:
     """Show one week's charges and reasons, fifty lines a page.
 
-    With `all` it shows as many as a printout has.
+    With `all` it shows as many as a printout.
     """
     monday, found = statement_of(request, week)
     is_whole = "all" in request.GET
@@ -155,7 +155,7 @@ def statement_csv(request: MemberRequest, week: str) -> StreamingHttpResponse:
 @audience(SEE_MONEY)
 @require_GET
 def statement_pdf(request: MemberRequest, week: str) -> HttpResponse:
-    """Send the whole week as a PDF, whatever part the page shows."""
+    """Send the whole week as a PDF, whichever part the page shows."""
     monday, found = _statement(request, week)
     today = _today(request)
     heading = paper.Heading(
@@ -173,9 +173,9 @@ def statement_pdf(request: MemberRequest, week: str) -> HttpResponse:
 @audience(SEE_MONEY)
 @require_get_or_post
 def charge_is_wrong(request: MemberRequest) -> HttpResponse:
-    """Ask what is wrong with the charges in `line`; POST disputes them.
+    """Ask what is wrong with the charges in `line`; a POST disputes them.
 
-    Suspended senders may, too.
+    Suspended senders may do this too.
     """
     if "line" not in request.GET:
         return redirect("billing")
@@ -205,7 +205,7 @@ SENT = "Sent to support. You'll see the answer next to the charge."
 
 
 def _chosen_charges(request: MemberRequest) -> list[Charge]:
-    """Return the user's charges that the address names; 404 for none, too many, or another's."""
+    """Return the user's charges named in the query; 404 for none, too many, or somebody else's."""
     try:
         keys = {whole_number(text) for text in request.GET.getlist("line")[: PAGE + 1]}
     except ValueError:
@@ -218,7 +218,7 @@ def _chosen_charges(request: MemberRequest) -> list[Charge]:
 
 
 def _explanation_page(chosen: list[Charge]) -> str:
-    """Return where the charges are explained: for several, the statement."""
+    """Return the page that explains the charges: for several it is the statement."""
     one = len(chosen) == 1
     return (
         line_reasons.page_of(chosen[0])

@@ -1,1 +1,1 @@
-"""Talk to the carrier: HTTP, the contract file, and both sides' vocabulary. No Django."""
+"""Talk to the carrier: HTTP, the contract file, and the vocabulary of both sides. No Django."""

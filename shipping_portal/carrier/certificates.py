@@ -1,4 +1,4 @@
-"""Find when our and the carrier's certificates end, before they block anyone."""
+"""Find when our certificates and the carrier's expire, before that blocks anyone."""
 
 import http.client
 import ssl
@@ -14,10 +14,10 @@ SECONDS = 5.0
 
 
 def ends_at(origin: Origin, *, proxy: str = "") -> datetime:
-    """Return when this server's certificate ends. Raises OSError or ValueError if it shows none.
+    """Return when a server's certificate expires. Raises OSError or ValueError if it has none.
 
-    It is read but not verified: nothing is sent, and an expired or private certificate has an end
-    too.
+    The certificate is read but not verified: nothing is sent, and an expired or private one has an
+    end date too.
     """
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE

@@ -1,7 +1,7 @@
 """The carrier's client: one method per operation, one attempt per call (see connection.py).
 
-Every method either returns what the carrier said or raises one of the four errors of `errors.py`;
-the caller decides whether to retry. No `repr`, error or `Call` ever shows any part of a request.
+Every method either returns what the carrier said or raises one of the errors in `errors.py`; the
+caller decides whether to retry. No `repr`, error or `Call` ever shows any part of a request.
 """
 
 import hmac
@@ -37,28 +37,28 @@ from shipping_portal.carrier.outcomes import require_success
 
 T = TypeVar("T")
 Reader = Callable[[Reply, Contract], T]  # turns a reply into a result, or raises
-QUICK = 8.0  # seconds: somebody is looking at the page
-# and labels and tracking, but never anything that costs or cancels
+QUICK = 8.0  # seconds; somebody is waiting at the page
+# also for labels and tracking, but never for anything that costs or cancels
 REPEATABLE = {"quote", "quote_contents", "prepare", "find", "view", "ping"}
 LISTS = 8 * 1024 * 1024  # bytes of a list in a reply: read whole, then cut to what a page can show
-LABEL_PATH = "(label address)"  # the real carrier's token gives access to the label
+LABEL_PATH = "(label address)"  # the real carrier's token opens the label
 log = logging.getLogger(__name__)
 
 
 class Carrier:
-    """One carrier account. Seconds throughout. Raises ValueError for settings that can't work.
+    """One carrier account. Times are in seconds. Raises ValueError for settings that can't work.
 
-    `turn` is called before each request, with its operation and latest time; it returns once the
-    request may start, or raises NotSent.
+    `turn` is called before each request, with its operation and its latest start; it returns once
+    the request may start, or raises NotSent.
 
-    A carrier that no contract file describes has a subclass. `replays_prepared` says that a
+    A carrier that no contract file can describe has a subclass. `replays_prepared` says that a
     prepared booking can safely be bought again at any time: a reply that it was bought before means
-    unknown, not rejected. `can_find` says that `find` can look for a booking. `prices_by_street`
-    says that two addresses of one postcode may cost differently. `signature_header` names the
-    header that signs its webhooks, if there is one.
+    "unknown", not "rejected". `can_find` says that `find` can look for a booking.
+    `prices_by_street` says that two addresses of one postcode may cost differently.
+    `signature_header` names the header that signs its webhooks, if there is one.
     """
 
-    # What a class knows about its carrier before any contract file: points of the contract.
+    # Contract points that a class sets for its carrier, before any contract file.
     points: ClassVar[Mapping[str, Any]] = {}
     replays_prepared = False
     can_find = False
@@ -106,16 +106,16 @@ class Carrier:
 
     @classmethod
     def sign_webhook(cls, body: bytes, key: str) -> str:
-        """Return the signature of a webhook. It is "" if only the carrier can sign."""
+        """Return a webhook's signature, or "" if only the carrier can sign."""
         return ""
 
     @classmethod
     def has_valid_signature(
         cls, body: bytes, headers: Mapping[str, str], key: str, *, now: datetime
     ) -> bool:
-        """Return whether a webhook's headers sign its body, as it came, by this key.
+        """Return whether a webhook's headers have this key's signature of its body as received.
 
-        The names of `headers` are found in any case.
+        The case of header names doesn't matter.
         """
         expected, given = cls.sign_webhook(body, key), headers.get(cls.signature_header, "")
         return bool(key and expected) and hmac.compare_digest(
@@ -123,7 +123,7 @@ class Carrier:
         )
 
     def quote(self, shipment: Shipment) -> Quoted:
-        """Return products with prices for a shipment (§4), and what couldn't be read.
+        """Return products with prices for a shipment (§4), and what was unreadable.
 
         This is a GET, or a POST across a border, with contents or with cover.
         """
@@ -144,7 +144,7 @@ class Carrier:
         return cls.prepare is not Carrier.prepare
 
     def prepare(self, shipment: Shipment) -> Prepared:
-        """Return the exact bytes `book` will send, and the price if the carrier says one here.
+        """Return the exact bytes `book` will send, and the price if the carrier states one here.
 
         This is free and repeatable: whatever happens, nothing is bought.
         """
@@ -153,7 +153,7 @@ class Carrier:
     def find(self, body: bytes, *, key: str) -> Booked | None:
         """Look for the booking that `book` made from these bytes, without buying anything.
 
-        None means nothing: the booking may still be on its way.
+        None proves nothing: the booking may still be on its way.
         """
         return None
 
@@ -161,7 +161,8 @@ class Carrier:
         """Book with these exact bytes (§4).
 
         After `not_after` (monotonic seconds) nothing is sent: NotSent. Anything but a clear
-        acceptance or rejection of our own order raises OutcomeUnknown, and must not be sent again.
+        acceptance or rejection of our own order raises OutcomeUnknown, and the booking must not be
+        sent again.
         """
         return self._ask(
             "book",
@@ -176,9 +177,9 @@ class Carrier:
         return self._ask("view", partial(reading.read_viewed, order_id=order_id), order_id=order_id)
 
     def view_pending(self, order_id: str) -> Booked:
-        """Return an order that the carrier hadn't decided on, once it has booked it.
+        """Return an order that was pending at the carrier, once it is booked.
 
-        Raises as `book` does.
+        Raises the same errors as `book`.
         """
         return self._ask("view", partial(reading.read_booked, order_id=order_id), order_id=order_id)
 
@@ -191,9 +192,9 @@ class Carrier:
         return self._ask("cancel", read, order_id=order_id, not_after=not_after)
 
     def track(self, reference: str) -> Tracked:
-        """Return the scans so far (§4), from all pages; `deadline` limits the whole.
+        """Return the scans so far (§4) from all pages, within `deadline`.
 
-        Raises for the first page only: scans read before a later page failed are incomplete, but
+        Only a failed first page raises: if a later page fails, the scans read so far are still
         worth keeping.
         """
         ends_at = time.monotonic() + self._deadline
@@ -221,7 +222,7 @@ class Carrier:
     def subscribe(self, reference: str) -> Tracked:
         """Request webhooks for a parcel booked elsewhere (§4).
 
-        The reply may have the scans so far.
+        The reply may hold the scans so far.
         """
         read = partial(reading.read_tracked, reference=reference, must_list=False)
         return self._ask("subscribe", read, reference=reference, cap=LISTS)
@@ -233,7 +234,7 @@ class Carrier:
     def label(self, link: LabelLink) -> LabelFile:
         """Fetch a label, following at most one redirect without credentials.
 
-        `deadline` limits the whole.
+        `deadline` limits the whole fetch.
         """
         ends_at = time.monotonic() + self._deadline
         labels.require_safe(link.url, self._base, self.contract)
@@ -258,9 +259,11 @@ class Carrier:
         return self._fetch("GET", target, labels.read_signed, ends_at, trusted=False)
 
     def tracking_page_link(self, order_id: str, reference: str, *, now: datetime) -> str:
-        """Return a sender's Authorised Tracking Page link (§5): secret, for this response only.
+        """Return a sender's Authorised Tracking Page link (§5).
 
-        Raises LinkOff if the contract provides none.
+        It is secret, and for this response only.
+
+        Raises LinkOff if the contract has none.
         """
         if self.contract.link == "signed":
             return links.signed_link(
@@ -314,7 +317,7 @@ class Carrier:
         reference: str = "",
         query: dict[str, str] | None = None,
     ) -> tuple[str, str]:
-        """Return an operation's method and address; blank and nameless values are left out."""
+        """Return an operation's method and address, without blank or unnamed values."""
         operation = self._operation(name)
         path, fixed = operation.filled(order_id=order_id, reference=reference)
         values = fixed | {name: value for name, value in (query or {}).items() if name and value}
@@ -359,7 +362,7 @@ class Carrier:
         )
 
     def is_own(self, url: str) -> bool:
-        """Return whether an address is at the carrier's own host, which counts its calls."""
+        """Return whether an address is on the carrier's own host, which limits our calls."""
         return Origin.of(url) == self._base
 
     def _wait(self, name: str, not_after: float | None) -> None:
@@ -395,5 +398,5 @@ class Carrier:
         try:
             self._on_call(call)
         except Exception:
-            # A broken request log must not turn a booked parcel into an unknown one.
+            # A failing request log must not make a booked parcel's outcome unknown.
             log.exception("The request log could not take %s", call)

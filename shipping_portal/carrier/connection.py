@@ -1,12 +1,12 @@
-"""Make one guarded HTTP request: one attempt, a hard end, and a record of whether it left.
+"""Make one guarded HTTP request: one attempt, a hard deadline, and a record of whether it was sent.
 
-Calls that move money open a connection of their own. Repeatable ones may use a connection kept for
+Calls that move money open their own connection. Repeatable ones may use a connection kept for
 a short time, and are sent once more if it turns out to be closed.
 
 It avoids three traps. requests raises the same exception for "the carrier never saw it" and "the
 carrier committed, then closed", so the connection itself records when it begins to send. A per-read
 timeout doesn't bound a slow drip, so a timer shuts the socket. A cut header block reads as a 201
-with an empty body, so a reply says whether its end was really seen.
+with an empty body, so a reply records whether its end was really seen.
 
 The adapter is used without a requests Session: a session would follow environment proxies and
 netrc, and would read the body of a redirect without a limit.
@@ -49,7 +49,7 @@ PIECE = 64 * 1024
 TOO_LATE = "the reply came too late"
 KEPT_SECONDS = 15.0
 HOSTS = 4  # the carrier's own host, and its label hosts
-ADDRESSES_TRIED = 2  # addresses tried of a name: each may take the whole time to connect
+ADDRESSES_TRIED = 2  # addresses tried per name, as each may take the whole time to connect
 _of_thread = threading.local()
 # urllib3 logs whole addresses, with signed links and people's suburbs.
 for noisy in ("urllib3.connection", "urllib3.connectionpool"):
@@ -76,7 +76,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Reply:
-    """A reply as it came. `fault` says why not to trust it, `framed` that its end was marked."""
+    """A reply as received. `fault` says why not to trust it, `framed` that its end was marked."""
 
     status: int
     headers: Mapping[str, str] = field(repr=False)
@@ -94,11 +94,11 @@ class Reply:
 
 
 class NotPublic(OSError):
-    """Raised when the address is this machine's, or on a private network."""
+    """Raised when the address is this machine's or on a private network."""
 
 
 class Guarded(HTTPConnection):
-    """A connection that reports its socket and first byte to its request's deadline."""
+    """A connection that reports its socket and its first byte to its request's deadline."""
 
     adapter: OneAttempt
 
@@ -112,7 +112,7 @@ class Guarded(HTTPConnection):
             self._check(sock.getpeername()[0])
             self.deadline.hold(sock)
         except OSError:
-            # Either it was too late, or there was no file descriptor left for the duplicate.
+            # Either it was too late, or no file descriptor was left for the duplicate.
             sock.close()
             raise
         return sock
@@ -120,7 +120,8 @@ class Guarded(HTTPConnection):
     def _connect_where_allowed(self) -> socket.socket:
         """Connect only to an address that was checked.
 
-        A name is resolved once, as the next answer may differ. One bad address rules out the name.
+        A name is resolved only once, because the next answer may differ. One bad address rules out
+        the name.
         """
         if self.deadline.limits.may_reach is may_connect_anywhere:
             return super()._new_conn()
@@ -135,7 +136,7 @@ class Guarded(HTTPConnection):
         try:
             return self._connect_to_one(places[:ADDRESSES_TRIED])
         finally:
-            # The certificate and the Host header are the name's.
+            # The certificate and the Host header are for the name.
             self._dns_host = name
 
     def _connect_to_one(self, places: list[str]) -> socket.socket:
@@ -151,14 +152,14 @@ class Guarded(HTTPConnection):
             raise NotPublic
 
     def send(self, data: Any) -> None:
-        """Send once connected, if it isn't too late.
+        """Connect, then send, if it isn't too late.
 
         http.client would connect inside its own send.
         """
         if self.sock is None:
             self.connect()
         else:
-            # The connection may have been opened by a request that was allowed more.
+            # The connection may have been opened by a request with a wider limit.
             self._check(self.sock.getpeername()[0])
             self.deadline.hold_again(self.sock)
         self.deadline.sending()
@@ -171,8 +172,7 @@ class GuardedTLS(Guarded, HTTPSConnection):
     _is_tunnelling = False
 
     def _tunnel(self) -> None:
-        # The request to the proxy isn't ours: if the proxy refuses, nothing was sent to the
-        # carrier.
+        # The CONNECT request isn't ours: if the proxy refuses it, nothing was sent to the carrier.
         self._is_tunnelling = True
         super()._tunnel()
         self._is_tunnelling = False
@@ -197,23 +197,23 @@ class OneAttempt(requests.adapters.HTTPAdapter):
     def build_connection_pool_key_attributes(
         self, request: Any, verify: Any, cert: Any = None
     ) -> Any:
-        """Set the host and the authorities already loaded."""
+        """Set the host and the certificate authorities, which are already loaded."""
         host, _ = super().build_connection_pool_key_attributes(request, verify, cert)
         return host, {"ssl_context": trust_context(verify)} if host["scheme"] == "https" else {}
 
     def cert_verify(self, conn: Any, url: Any, verify: Any, cert: Any) -> None:
-        """Leave this to the SSL context; requests would load the authorities each time."""
+        """Leave this to the SSL context: requests would load the authorities each time."""
 
     def close(self) -> None:
         """Close every connection now, not when Python collects it."""
         for manager in (self.poolmanager, *self.proxy_manager.values()):
-            # It can't be iterated, so that threads may change it.
+            # It can't be iterated, because threads may change it.
             for key in manager.pools.keys():  # noqa: SIM118
                 manager.pools[key].close()
         super().close()
 
     def get_connection_with_tls_context(self, *args: Any, **kwargs: Any) -> Any:
-        """Return the pool for this request, making guarded connections."""
+        """Return the pool for this request, which makes guarded connections."""
         pool: Any = super().get_connection_with_tls_context(*args, **kwargs)
         kind = GuardedTLS if pool.scheme == "https" else Guarded
 
@@ -258,7 +258,7 @@ def send_once(request: Request, limits: Limits) -> Reply:
             answer = _send_and_read(request, deadline)
     if isinstance(answer, Reply):
         return answer
-    # Raised outside the handler, so that no library exception with the address is attached.
+    # Raised outside the handler, so that no library exception containing the address is attached.
     raise NotSent(answer) if deadline.sent_at is None else OutcomeUnknown(answer)
 
 
@@ -293,7 +293,7 @@ def _send_and_read(request: Request, deadline: Deadline) -> Reply | str:
 
 
 def close_kept() -> None:
-    """Close what this thread keeps open."""
+    """Close the connections this thread keeps open."""
     if hasattr(_of_thread, "adapter"):
         _of_thread.adapter.close()
 
@@ -305,7 +305,7 @@ def _choose_adapter(request: Request) -> OneAttempt:
     if not hasattr(_of_thread, "adapter"):
         _of_thread.adapter = OneAttempt()
     adapter: OneAttempt = _of_thread.adapter
-    # A firewall may have dropped it without notice.
+    # A firewall may have silently dropped it.
     if time.monotonic() - adapter.used_at > KEPT_SECONDS:
         adapter.close()
     return adapter
@@ -324,7 +324,8 @@ def _read_reply(response: requests.Response, deadline: Deadline) -> Reply:
         fault = "the reply was cut short"
     finally:
         response.close()
-    # A shut socket reads as a normal end, so check the clock before trusting the bytes.
+    # A socket that was shut down looks like a normal end, so check the clock before trusting the
+    # bytes.
     if deadline.over:
         fault = TOO_LATE
     elif headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
@@ -353,7 +354,7 @@ def _reason_for_silence(problem: BaseException | None, deadline: Deadline) -> st
     seen: list[BaseException] = []
     while problem is not None and problem not in seen:
         seen.append(problem)
-        # Through a proxy, urllib3 puts the cause into its first argument.
+        # With a proxy, urllib3 puts the cause in its first argument.
         found = (
             getattr(problem, "reason", None),
             problem.__cause__,

@@ -1,7 +1,7 @@
-"""Combine the default points of `points.py` with a TOML file's own into the contract.
+"""Build the contract from the default points in `points.py` and those in a TOML file.
 
-The file is named by CARRIER_CONTRACT. An unknown key, a wrong type or a malformed value refuses to
-start.
+The file is named by CARRIER_CONTRACT. An unknown key, a wrong type or a malformed value prevents
+start-up.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ PARCEL = (
 
 
 class ContractError(Exception):
-    """Raised when the contract file can't be used. The sentence says which key and why."""
+    """Raised when the contract file can't be used. The message says which key and why."""
 
 
 class Point(NamedTuple):
@@ -67,7 +67,7 @@ class Contract(Fields):
             )
 
     def _keep_paths_apart(self) -> None:
-        """Reject a path of a booking's value that equals or contains another's."""
+        """Reject a booking value's path that equals or contains another's."""
         names = [f"{side}_{part}" for side in ("sender", "receiver") for part in PARTS] + list(
             PARCEL
         )
@@ -80,7 +80,7 @@ class Contract(Fields):
                     )
 
     def _keep_promises(self) -> None:
-        """Reject a contract in which one point rules out what another promises."""
+        """Reject a contract in which one point rules out what another requires."""
         if Operation.parse(self.quote).method != "GET":
             raise ContractError(
                 "The contract's quote asks by query, so it is a GET. Name prices by body in"
@@ -135,9 +135,9 @@ class Contract(Fields):
     def load(
         cls, file: Path | str | None = None, points: Mapping[str, Any] | None = None
     ) -> Contract:
-        """Return the defaults combined with the client's own points, then with the file's.
+        """Return the defaults, overridden by the client's own points and then by the file's.
 
-        Raises ContractError with a sentence.
+        Raises ContractError with a message.
         """
         overrides, own = cls.overrides(file), dict(points or {})
         defaults = {point.name: point.value for point in cls(**own).points()}
@@ -151,35 +151,35 @@ class Contract(Fields):
 
     @staticmethod
     def overrides(file: Path | str | None) -> dict[str, Any]:
-        """Return the file's points unchanged. Raises ContractError with a sentence."""
+        """Return the file's points unchanged. Raises ContractError with a message."""
         try:
             return tomllib.loads(Path(file).read_text(encoding="utf-8")) if file else {}
         except (OSError, ValueError) as problem:
             raise ContractError(f"The contract file cannot be read: {problem}") from None
 
     def operation(self, name: str) -> Operation | None:
-        """Return the operation with that name, or None if the carrier has none."""
+        """Return the operation with that name, or None if the carrier doesn't have it."""
         line = getattr(self, name)
         return Operation.parse(line) if line else None
 
     def progress(self, word: str) -> str | None:
         """Return the progress a carrier's word means.
 
-        "" changes nothing, None is an unknown word.
+        "" means no change; None means an unknown word.
         """
         return self.words.get(normalise_word(word))
 
     def reference_in(self, value: object) -> str:
-        """Return the reference in a carrier's JSON, text or whole number.
+        """Return the reference from a carrier's JSON, where it may be text or a whole number.
 
-        "" for any other shape.
+        It is "" for any other shape.
         """
         return read_identifier(shapes.shape_pattern(self.reference_shape), value)
 
     def reference_typed(self, typed: str) -> str:
-        """Return the reference that somebody typed, in a case that the carrier may use.
+        """Return the reference that somebody typed, in a case the carrier may use.
 
-        "" for any other shape.
+        It is "" for any other shape.
         """
         return shapes.in_some_case(self.reference_shape, typed)
 
@@ -194,7 +194,7 @@ class Contract(Fields):
         return shapes.spell_reference(self.reference_shape, "0", length=12)
 
     def pays_duties(self, code: str) -> bool:
-        """Return whether this product prepays duties, by its code."""
+        """Return whether duties are prepaid with this product, judging by its code."""
         return bool(self.duties_paid_word) and self.duties_paid_word.upper() in code.upper()
 
     def ends_with(self, code: str, suffix: str) -> bool:

@@ -14,7 +14,7 @@ from shipping_portal.carrier import hosts
 
 @dataclass(frozen=True)
 class Limits:
-    """When to stop. `ends_at` and `not_after` are on the monotonic clock; `cap` is in bytes.
+    """A request's limits. `ends_at` and `not_after` use the monotonic clock; `cap` is in bytes.
 
     `peer` names the other side in errors. `may_reach` decides which addresses are allowed.
     """
@@ -24,13 +24,13 @@ class Limits:
     cap: int = 1024 * 1024
     not_after: float | None = None
     ca_bundle: str | None = None
-    proxy: str = field(default="", repr=False)  # it may contain a password
+    proxy: str = field(default="", repr=False)  # the address may contain a password
     peer: str = "the carrier"
     may_reach: Callable[[str], bool] = hosts.may_connect_anywhere
 
 
 class TooLate(TimeoutError):
-    """Raised when it was too late to send, so nothing was sent."""
+    """Raised when it was too late, so nothing was sent."""
 
 
 class Deadline:
@@ -58,7 +58,7 @@ class Deadline:
                 self._socket = None
 
     def hold(self, sock: socket.socket) -> None:
-        """Keep a duplicate: the original's number may become another thread's socket."""
+        """Keep a duplicate, because the original's number may become another thread's socket."""
         with self._lock:
             if self.cut:
                 raise TooLate
@@ -94,4 +94,4 @@ class Deadline:
             try:
                 self._socket.shutdown(socket.SHUT_RDWR)
             except OSError:
-                return  # the other side has closed it already
+                return  # the other side has already closed it

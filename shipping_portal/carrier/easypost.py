@@ -1,7 +1,7 @@
-"""Speak to EasyPost: a shipment is free until it is bought, and can be bought once.
+"""Talk to EasyPost: a shipment is free until it is bought, and can be bought only once.
 
-`quote` and `prepare` make a shipment. `book` buys the one whose id is in the stored bytes, so a
-second `book`, and `find`, concern the same purchase, even if a reply was lost.
+`quote` and `prepare` make a shipment. `book` buys the shipment whose id is in the stored bytes, so
+a second `book`, or `find`, concerns the same purchase even if a reply was lost.
 """
 
 import hashlib
@@ -34,7 +34,7 @@ from shipping_portal.carrier.values import ORDER_ID, load_json, match_text, valu
 
 
 class EasyPost(Carrier):
-    """One EasyPost account. Its key is for live or test use; both go to the same address."""
+    """One EasyPost account. Its key is for live or test use; both use the same address."""
 
     points: ClassVar[Mapping[str, Any]] = POINTS
     can_find = True
@@ -44,7 +44,10 @@ class EasyPost(Carrier):
     needs_customs = staticmethod(writing.needs_customs)
 
     def __init__(self, *, account: str, key: str, **settings: Any) -> None:
-        """Log in with the key as the user name and no password. `account` is only a name here."""
+        """Authenticate with the key as user name, without a password.
+
+        `account` is only a name here.
+        """
         super().__init__(account=checked_header("The carrier key", key), key="", **settings)
 
     @classmethod
@@ -54,7 +57,7 @@ class EasyPost(Carrier):
         return f"hmac-sha256-hex={hmac.new(spelled, body, hashlib.sha256).hexdigest()}"
 
     def quote(self, shipment: Shipment) -> Quoted:
-        """Return the rates of a shipment made for the purpose, each under a permanent code."""
+        """Return the rates of a shipment made for this quote, each with a permanent code."""
         read = partial(replies.read_rates, today=datetime.now(UTC).date())
         body = easypost_writing.quote_body(shipment)
         return self._ask("quote", read, body=body, seconds=QUICK, cap=LISTS)
@@ -83,19 +86,19 @@ class EasyPost(Carrier):
         try:
             return self._ask("find", read, order_id=order_id)
         except CarrierError as error:
-            # This must not raise even NotSent: it was bought, and must not be prepared again.
+            # Not even NotSent may be raised here: it was bought, and must not be prepared again.
             raise OutcomeUnknown(
                 f"it was bought before, and looking at it failed: {error}"
             ) from None
 
     def find(self, body: bytes, *, key: str) -> Booked | None:
-        """Check whether the prepared shipment was bought. Checking doesn't send anything twice."""
+        """Check whether the prepared shipment was bought. Checking never buys anything."""
         order_id = _prepared_id(body)
         try:
             return self._ask(
                 "find", partial(replies.read_found, order_id=order_id), order_id=order_id
             )
-        except Rejected:  # such as 404: it isn't known there, which proves nothing
+        except Rejected:  # such as a 404, which proves nothing
             return None
 
     def view(self, order_id: str) -> Booked:
@@ -110,7 +113,7 @@ class EasyPost(Carrier):
             return viewed
 
     def cancel(self, order_id: str, *, not_after: float | None = None) -> Cancelled:
-        """Ask for a refund. Only a refund that was made is a cancellation."""
+        """Ask for a refund. Only a completed refund is a cancellation."""
         read = partial(replies.read_refund, order_id=order_id)
         return self._ask("cancel", read, order_id=order_id, body=b"{}", not_after=not_after)
 
@@ -125,7 +128,10 @@ class EasyPost(Carrier):
         )
 
     def label(self, link: LabelLink) -> LabelFile:
-        """Fetch a label from the file host, which gets no credentials and may not redirect."""
+        """Fetch a label from the file host.
+
+        It gets no credentials, and redirects aren't followed.
+        """
         labels.require_safe(link.url, self._base, self.contract)
         ends_at = time.monotonic() + self._deadline
         return self._fetch("GET", link.url, labels.read_signed, ends_at, trusted=False)

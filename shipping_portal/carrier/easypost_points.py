@@ -4,7 +4,7 @@ from typing import Any
 
 from shipping_portal.carrier.points import WORDS
 
-# A scan's status detail takes precedence over its status if it says more.
+# A scan's status detail overrides its status if it says more.
 DETAILS = {
     "received_at_origin_facility": "collected",
     "damaged": "damaged",
@@ -25,13 +25,13 @@ STATUSES = {
     "cancelled": "",
     "error": "",
 }
-# One label for any paper: each carrier has its own names for its sizes.
+# One label for any paper, because each carrier has its own names for its sizes.
 LABEL_SIZES = ("any",)
 POINTS: dict[str, Any] = {
     "partner_query": "",
     "partner_field": "",
     "idempotency_header": "",
-    # until the carrier notes the request; an undecided one is viewed again
+    # until the carrier records the request; an undecided one is viewed again
     "cancel_repeatable": True,
     "quote_contents": "POST /v2/shipments",
     "book": "POST /v2/shipments/{id}/buy",
@@ -87,7 +87,7 @@ POINTS: dict[str, Any] = {
     "is_cancellable": "",
     "tracking_url": "tracker.public_url",
     "events": "tracking_details",
-    "event_reference": "result.tracking_code",  # in a webhook; a scan in a history has none
+    "event_reference": "result.tracking_code",  # in a webhook; scans in a history have none
     "event_id": "",
     "event_type": "status",
     "scan_time": "datetime",

@@ -41,13 +41,13 @@ from shipping_portal.carrier.values import (
 )
 
 EXISTS = "SHIPMENT.POSTAGE.EXISTS"
-# Codes of a purchase with an unknown outcome, whatever their status.
+# Error codes after which a purchase's outcome is unknown, whatever the status.
 UNCLEAR = {
     "SHIPMENT.PURCHASE.IN_PROGRESS",
     "SHIPMENT.POSTAGE.TIMED_OUT",
     "SHIPMENT.POSTAGE.NO_RESPONSE",
 }
-# The one place that says what a refund's status means for a cancellation.
+# What a refund's status means for a cancellation. This is decided only here.
 REFUNDS = {
     "refunded": "cancelled",
     "submitted": "asked",
@@ -98,7 +98,7 @@ _read_document = partial(read_successful, kind=dict, read_error=_read_error)
 
 
 def _about_field(row: Any) -> tuple[Any, Any]:
-    """Return a field and its words: {"field": …, "message": …}, {field: words}, or words alone."""
+    """Return a field and its text from {"field": …, "message": …}, {field: text}, or just text."""
     if not isinstance(row, dict):
         return "", row
     return (
@@ -109,9 +109,10 @@ def _about_field(row: Any) -> tuple[Any, Any]:
 
 
 def _our_field(path: str) -> str:
-    """Return our name for a field, or the carrier's if we have none.
+    """Return our name for a field, or the carrier's name if we have none.
 
-    An address that doesn't name its side is the receiver's: the sender's was accepted before.
+    An address that isn't said to be either side's is the receiver's: the sender's was accepted
+    before.
     """
     steps = re.findall(r"[a-z_]+\d?|\d+", path.lower())
     leaf = steps[-1] if steps else ""
@@ -166,7 +167,10 @@ def _raise_why_none(document: dict[str, Any]) -> None:
 
 
 def _read_rate(row: Any, contract: Contract, today: date) -> Product | None:
-    """Return a rate as a product. Its id is new each time; its code is its carrier and service."""
+    """Return a rate as a product.
+
+    A rate's id is new each time, so its code is the carrier and service.
+    """
     carrier, service = (read_text(value_at(row, name), 60) for name in ("carrier", "service"))
     price = read_price(value_at(row, "rate"), value_at(row, "currency"))
     if not carrier or not service or price is None or not match_text(ORDER_ID, row.get("id")):
@@ -230,7 +234,7 @@ def read_viewed(reply: Reply, contract: Contract, *, order_id: str) -> Booked:
 
 def read_bought(reply: Reply, contract: Contract, *, order_id: str) -> Booked:
     viewed = read_viewed(reply, contract, order_id=order_id)
-    reading.read_booked(reply, contract)  # one that has been refunded is for a person to look at
+    reading.read_booked(reply, contract)  # a person should look at one that has been refunded
     if not reply.document.get("postage_label"):
         raise unknown_outcome(
             reply, contract, "the shipment has no label yet", reference=viewed.reference
@@ -268,7 +272,7 @@ def read_trackers(reply: Reply, contract: Contract, *, reference: str) -> Tracke
         for row in rows
         if read_text(value_at(row, "tracking_code")).upper() == reference.upper()
     ]
-    # Carriers reuse their numbers after some years: the newest is ours.
+    # Carriers reuse their numbers after some years, so the newest is ours.
     newest = max(ours, key=lambda row: read_text(row.get("created_at")), default=NO_TRACKER)
     one = replace(reply, body=json.dumps(newest).encode())
     tracked = reading.read_tracked(one, contract, reference=reference, must_list=True)
@@ -277,7 +281,7 @@ def read_trackers(reply: Reply, contract: Contract, *, reference: str) -> Tracke
 
 
 def _identify_scan(scan: Scan, reference: str) -> Scan:
-    """Return a scan with an id made from its content, as each reply repeats the history."""
+    """Return a scan with an id made from its content, because each reply repeats the history."""
     detail = normalise_word(scan.raw.get("status_detail"))
     kind = detail if detail in DETAILS else scan.event_type
     place = (scan.suburb, scan.state, scan.postcode, scan.country)

@@ -27,7 +27,7 @@ NO_FILING, NO_FILING_TO_CANADA, MOST_WITHOUT_FILING = "NOEEI 30.37(a)", "NOEEI 3
 
 
 def quote_body(shipment: Shipment) -> bytes:
-    """Return the body that asks for rates, without anything about people."""
+    """Return the body that asks for rates. It contains nothing about people."""
     return _shipment_body(shipment, PLACE)
 
 
@@ -41,7 +41,7 @@ def shipment_body(shipment: Shipment) -> bytes:
 
 
 def purchase_body(shipment: Shipment, order_id: str, rate_id: str) -> bytes:
-    """Return the exact bytes of the purchase. The rate names its shipment, so both are stored."""
+    """Return the exact bytes of the purchase. A rate belongs to a shipment, so both are stored."""
     body: Body = {"rate": {"id": rate_id, "shipment_id": order_id}}
     if shipment.cover is not None:
         body["insurance"] = f"{shipment.cover:.2f}"
@@ -56,7 +56,7 @@ def _shipment_body(
     signer: str = "",
 ) -> bytes:
     parcel = _write_parcel(shipment.measures)
-    # EasyPost swaps a return's addresses itself: it takes those of the outward trip.
+    # EasyPost swaps a return's addresses itself, so it gets those of the outward trip.
     ends = (shipment.sender, shipment.receiver)
     start, end = reversed(ends) if shipment.is_return else ends
     written = {
@@ -78,7 +78,7 @@ def _shipment_body(
 
 
 def _write_parcel(measures: Measures) -> dict[str, float]:
-    """Return inches and ounces, rounded up: a parcel is never declared smaller than it is."""
+    """Return inches and ounces, rounded up, so that no parcel is declared smaller than it is."""
     inches = CENTIMETRES[measures.dimension_units] / CENTIMETRES["in"]
     ounces = KILOGRAMS[measures.weight_units] / KILOGRAMS["oz"]
     sides = {name: getattr(measures, name) * inches for name in ("length", "width", "height")}
@@ -98,8 +98,8 @@ def _write_customs(shipment: Shipment, ounces: Decimal, signer: str) -> Body:
             "quantity": item.quantity,
             "value": float(item.value * item.quantity),
             "currency": CURRENCIES.get(shipment.sender.country, "USD"),
-            # The weight of all pieces; we only know the whole parcel's weight, so each item gets a
-            # share.
+            # This is the weight of all pieces. We only know the whole parcel's weight, so each item
+            # gets a share.
             "weight": float(
                 (ounces * item.quantity / pieces).quantize(Decimal("0.001"), ROUND_FLOOR)
             ),
@@ -121,7 +121,7 @@ def _write_customs(shipment: Shipment, ounces: Decimal, signer: str) -> Body:
 
 
 def _write_filing(shipment: Shipment) -> dict[str, str]:
-    """Return the exemption, if there is one; if not, the carrier says what it needs."""
+    """Return the exemption, if one applies; otherwise the carrier says what it needs."""
     if shipment.receiver.country == "CA":
         return {"eel_pfc": NO_FILING_TO_CANADA}
     worth = sum(item.value * item.quantity for item in shipment.contents)

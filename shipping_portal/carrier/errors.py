@@ -1,28 +1,29 @@
 """Define what can go wrong with a call, by what the caller must do.
 
     CarrierError
-    ├── Rejected         a reply said no: show its words, do not send the same thing again
-    ├── NotSent          nothing left this machine, or the carrier did nothing: safe to send again
-    │   ├── Crowded      others use up what the carrier allows in a second
-    │   └── OperationOff the contract names no such operation; nothing was tried
-    │       └── LinkOff  the contract has no Authorised Tracking Page links
-    ├── AccountStopped   401, 402, 403, 412: our account is at fault; bookings stop, operators know
-    └── OutcomeUnknown   everything else: it may have acted, so a booking is never sent again
+    ├── Rejected         a reply said no: show its text, don't send the same thing again
+    ├── NotSent          nothing left this machine, or the carrier did nothing: it is safe to send
+    again │   ├── Crowded      others use up what the carrier allows in a second │   └──
+    OperationOff the contract names no such operation; nothing was tried │       └── LinkOff  the
+    contract has no Authorised Tracking Page links ├── AccountStopped   401, 402, 403, 412: our
+    account is at fault; bookings stop, operators know └── OutcomeUnknown   everything else: it may
+    have acted, so a booking is never sent again
 
 `str` and `repr` show the status and our own words only: carrier text may hold personal data.
 """
 
 
 class CarrierError(Exception):
-    """A call to the carrier that didn't do what was asked."""
+    """Raised when a call to the carrier didn't do what was asked."""
 
     outcome = "failed"
 
 
 class Rejected(CarrierError):
-    """A rejecting reply.
+    """Raised for a rejecting reply.
 
-    `messages` are keyed by our field names ("" for general); status 0 is ours.
+    `messages` are keyed by our field names ("" for general ones); a status of 0 means that we
+    rejected it.
     """
 
     outcome = "rejected"
@@ -44,7 +45,9 @@ class Rejected(CarrierError):
 
 
 class NotSent(CarrierError):
-    """Nothing happened, provably. `retry_after` is in seconds if the carrier asked us to wait.
+    """Raised when provably nothing happened.
+
+    `retry_after` is in seconds, if the carrier asked us to wait.
 
     `status` is that of the carrier's reply, or None without a reply.
     """
@@ -61,7 +64,7 @@ class NotSent(CarrierError):
 
 
 class AccountStopped(CarrierError):
-    """The carrier refuses our account: wrong key, no payment method, or terms not accepted."""
+    """Raised when the carrier refuses our account: wrong key, no payment method, or open terms."""
 
     outcome = "account stopped"
 
@@ -74,11 +77,11 @@ class AccountStopped(CarrierError):
 
 
 class OutcomeUnknown(CarrierError):
-    """The carrier may or may not have acted.
+    """Raised when the carrier may or may not have acted.
 
     `answered` tells an unreadable reply from silence. `reference` was read from an otherwise
-    unusable reply. `conflict` means that the reply is about another order than ours, or a cancelled
-    one, so a person has to look. `pending` means that the carrier says it hasn't decided yet.
+    unusable reply. `conflict` means that the reply is about a different order, or a cancelled one,
+    so a person has to look. `pending` means that the carrier says it hasn't decided yet.
     """
 
     outcome = "unknown"
@@ -105,15 +108,15 @@ class OutcomeUnknown(CarrierError):
 
 
 class Crowded(NotSent):
-    """Our own limiter sent nothing: other calls use up what the carrier allows per second."""
+    """Raised when our own limiter sent nothing: other calls use up the carrier's limit."""
 
     def __init__(self, retry_after: float) -> None:
         super().__init__("as much is asked of the carrier as it allows", retry_after)
 
 
 class OperationOff(NotSent):
-    """The contract names no such operation, so nothing was sent."""
+    """Raised when the contract has no such operation, so nothing was sent."""
 
 
 class LinkOff(OperationOff):
-    """The contract, or the settings, provide no Authorised Tracking Page link."""
+    """Raised when the contract or the settings provide no Authorised Tracking Page link."""

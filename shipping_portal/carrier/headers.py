@@ -9,7 +9,7 @@ PLAIN = re.compile(r"[\x20-\x7e]+", re.ASCII)
 
 
 def identity_headers(user_agent: str) -> dict[str, str]:
-    """Return every request's headers, the label redirect's included: our name, no compression."""
+    """Return the headers of every request, even a label redirect: our name, no compression."""
     return {
         "User-Agent": checked_header("The User-Agent", user_agent),
         "Accept-Encoding": "identity",
@@ -32,9 +32,9 @@ def credential_headers(contract: Contract, account: str, key: str) -> dict[str, 
 
 
 def checked_header(what: str, value: str) -> str:
-    """Return the value if it can be in a header.
+    """Return the value if it is valid in a header.
 
-    Raises ValueError that names but doesn't quote it.
+    Otherwise raises ValueError, which names the header but doesn't quote the value.
     """
     if not value.strip() or not PLAIN.fullmatch(value):
         raise ValueError(f"{what} must be plain text, and not blank.")

@@ -1,7 +1,7 @@
-"""Decide which hosts we speak to: the base address's and the contract's, compared exactly.
+"""Decide which hosts we talk to: the base address's and the contract's, compared exactly.
 
-An exact match of scheme, host and port rejects numeric addresses, look-alike and trailing-dot hosts
-and unusual ports in any disguise.
+An exact match of scheme, host and port rejects numeric addresses, look-alikes, trailing dots and
+unusual ports, however disguised.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from urllib.parse import urlsplit
 
 PORTS = {"https": 443, "http": 80}
-# Every IPv6 address of the internet is in 2000::/3. 6to4 (2002::/16, with its relays) holds an IPv4
-# address inside, which may be private; so does NAT64 (64:ff9b::/96), which is outside of 2000::/3.
+# All IPv6 addresses on the internet are in 2000::/3. 6to4 (2002::/16, with its relays) contains an
+# IPv4 address, which may be private; so does NAT64 (64:ff9b::/96), which is outside 2000::/3.
 UNICAST = ip_network("2000::/3")
 NOT_PUBLIC = tuple(map(ip_network, ("2002::/16", "192.88.99.0/24", "3fff::/20")))
-# Only characters that RFC 3986 allows: with a backslash or a space, two parsers see two different
+# Only characters that RFC 3986 allows: with a backslash or a space, two parsers may see different
 # hosts.
 PLAIN = re.compile(r"[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=%-]{1,2048}", re.ASCII)
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether this is this machine: localhost, 127.0.0.0/8 or ::1."""
+    """Return whether a host is this machine: localhost, 127.0.0.0/8 or ::1."""
     try:
         return host == "localhost" or ip_address(host).is_loopback
     except ValueError:
@@ -46,7 +46,7 @@ def in_public(address: str) -> bool:
 def in_public_or_our_network(address: str) -> bool:
     """Return whether an address is on the internet or a private network.
 
-    Never this machine or link-local, where a cloud keeps its machines' credentials.
+    This machine and link-local addresses, where clouds serve machine credentials, never qualify.
     """
     found = _read_address(address)
     is_nobodys = found.is_unspecified or found.is_multicast or found.is_reserved
@@ -56,7 +56,7 @@ def in_public_or_our_network(address: str) -> bool:
 
 
 def _read_address(address: str) -> IPv4Address | IPv6Address:
-    """Read an address as a socket gives it: ::ffff:127.0.0.1 is 127.0.0.1."""
+    """Read an address as a socket reports it: ::ffff:127.0.0.1 is 127.0.0.1."""
     found = ip_address(address.partition("%")[0])
     return getattr(found, "ipv4_mapped", None) or found
 
@@ -85,7 +85,7 @@ class Origin:
 
     @property
     def loopback(self) -> bool:
-        """Return whether it is this machine, where plain http is allowed."""
+        """Return whether it is this machine, for which plain http is allowed."""
         return is_loopback(self.host)
 
     @property
@@ -109,7 +109,7 @@ def base_origin(base_url: str) -> Origin:
 
 @lru_cache(maxsize=64)
 def spelled_alike(base_url: str) -> str:
-    """Return one spelling of a base address: host case, trailing dot, default port, last `/`.
+    """Return a base address without variations: host case, trailing dot, default port, last `/`.
 
     An unreadable address is returned unchanged; portal.E002 reports it.
     """
@@ -123,9 +123,9 @@ def spelled_alike(base_url: str) -> str:
 
 
 def is_permitted(url: object, base: Origin, extra: str) -> bool:
-    """Return whether we may use this address: at the base's origin, or over https at an extra host.
+    """Return whether we may use this address: on the base's origin, or an extra host over https.
 
-    Extra hosts are "host[:port]". A loopback base (the sandbox) may also name loopback hosts over
+    Extra hosts are "host[:port]". With a loopback base (the sandbox), extra loopback hosts may use
     http.
     """
     origin = Origin.of(url)

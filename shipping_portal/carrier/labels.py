@@ -1,4 +1,4 @@
-"""Fetch a label: check that addresses are safe, and that the reply is one whole PDF."""
+"""Check a label's addresses, and that the reply is one whole PDF."""
 
 import codecs
 import hashlib
@@ -12,7 +12,7 @@ from shipping_portal.carrier.messages import LabelFile
 from shipping_portal.carrier.outcomes import outcome_of, require_success, unknown_outcome
 
 LARGEST = 10 * 1024 * 1024
-BEGINS_WITHIN = 1024  # bytes: like Acrobat, since printers and gateways add lines before it
+BEGINS_WITHIN = 1024  # bytes; as in Acrobat, because printers and gateways add lines before it
 # bytes before the padding; some carriers write a few lines after a PDF's last marker
 ENDS_WITHIN = 2048
 PADDING = b"\0 \t\r\n\f"
@@ -28,7 +28,7 @@ def require_safe(url: str, base: Origin, contract: Contract) -> None:
 
 
 def next_address(reply: Reply, contract: Contract, *, url: str, base: Origin) -> str:
-    """Return a redirect's target, or "" for another reply.
+    """Return a redirect's target, or "" for any other reply.
 
     Raises Rejected for an unsafe address.
     """
@@ -41,7 +41,10 @@ def next_address(reply: Reply, contract: Contract, *, url: str, base: Origin) ->
 
 
 def label_address(reply: Reply, contract: Contract, *, url: str, base: Origin) -> str:
-    """Return HEAD's signed address, or "" to GET the label itself. Raises for any other reply."""
+    """Return the signed address from HEAD, or "" if GET returns the label.
+
+    Raises for other replies.
+    """
     if not reply.fault and reply.status in ASK_WITH_GET:
         return ""
     target = next_address(reply, contract, url=url, base=base)
@@ -51,7 +54,7 @@ def label_address(reply: Reply, contract: Contract, *, url: str, base: Origin) -
 
 
 def label_or_hop(reply: Reply, contract: Contract, *, url: str, base: Origin) -> LabelFile | str:
-    """Return the label, or the signed address to fetch it from."""
+    """Return the label, or the signed address from which to fetch it."""
     return next_address(reply, contract, url=url, base=base) or read_label(reply, contract)
 
 
@@ -70,10 +73,10 @@ def read_label(reply: Reply, contract: Contract) -> LabelFile:
 
     Raises OutcomeUnknown (retry) unless they are a whole PDF.
 
-    The bytes decide (docs/decisions/0036): the length, the marker at the start and the marker at
-    the end are checked; nothing is parsed. Without the end marker, a file truncated by the carrier,
-    with a matching length, would be stored for good. The content type counts only if it says that
-    this is a page or a response.
+    The bytes decide (docs/decisions/0036): the length and the markers at the start and the end are
+    checked; nothing is parsed. Without the end marker, a file truncated by the carrier, with a
+    matching length, would be stored for good. The content type matters only if it says that this is
+    a page or a response.
     """
     require_success(reply, contract)
     kind = reply.headers.get("content-type", "").partition(";")[0].strip().lower()

@@ -1,4 +1,4 @@
-"""Make Authorised Tracking Page links (interface §5): from a reply or signed here. Senders only."""
+"""Make Authorised Tracking Page links for senders (interface §5): from a reply, or signed here."""
 
 import base64
 import hashlib
@@ -57,7 +57,7 @@ def _url64(value: bytes) -> str:
 def link_in(
     reply: Reply, contract: Contract, *, base: Origin, order_id: str, reference: str
 ) -> str:
-    """Return a fresh reply's link for this very order. Raises Rejected if missing or unsafe."""
+    """Return a fresh reply's link for this order. Raises Rejected if it is missing or unsafe."""
     if read_viewed(reply, contract, order_id=order_id).reference.upper() != reference.upper():
         raise unknown_outcome(reply, contract, "the reply is about another parcel", conflict=True)
     url = value_at(reply.document, contract.link_field)

@@ -1,6 +1,6 @@
-"""What the portal and the carrier exchange, as frozen dataclasses.
+"""Frozen dataclasses for what the portal and the carrier exchange.
 
-Weights and sizes are in the units they carry. Instants are aware and in UTC. Secrets and personal
+Weights and sizes carry their units. Times are aware and in UTC. Secrets and personal
 data that a log line must not show are kept out of `repr`.
 """
 
@@ -23,14 +23,14 @@ class Money:
         return f"{self.amount} {self.currency}"
 
 
-Amounts = tuple[tuple[str, Money], ...]  # of a breakdown, each with its name
+Amounts = tuple[tuple[str, Money], ...]  # a breakdown's, each with its name
 
 
 @dataclass(frozen=True)
 class Party:
     """The sender or the receiver: contact, address, instructions (interface §2.1).
 
-    Blank isn't sent.
+    Blank values aren't sent.
     """
 
     name: str = field(default="", repr=False)
@@ -47,7 +47,7 @@ class Party:
 
     @classmethod
     def of(cls, row: object, prefix: str = "") -> Self:
-        """Return a copy of a row's columns with these names, each after the prefix."""
+        """Return a copy of a row's columns with these names, each with the prefix."""
         return cls(**{part.name: getattr(row, prefix + part.name) for part in fields(cls)})
 
 
@@ -65,7 +65,7 @@ class Measures:
 
 @dataclass(frozen=True)
 class Item:
-    """One content line of an international parcel: unit value, quantity, ISO-2 origin, HS code."""
+    """One line of a parcel's contents abroad: unit value, quantity, ISO-2 origin, HS code."""
 
     description: str
     value: Decimal
@@ -76,9 +76,11 @@ class Item:
 
 @dataclass(frozen=True)
 class Shipment:
-    """A quote's or booking's content. A missing pickup date means the next business day (§2.1).
+    """The content of a quote or booking.
 
-    A return goes from the person who received a parcel to its sender.
+    Without a pickup date it means the next business day (§2.1).
+
+    A return goes from the person who received a parcel back to its sender.
     """
 
     sender: Party
@@ -125,7 +127,7 @@ class Quoted:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A booking that may be sent: its exact bytes, and its price if the carrier said one."""
+    """A booking ready to send: its exact bytes, and its price if the carrier stated one."""
 
     body: bytes = field(repr=False)
     price: Money | None = None
@@ -142,10 +144,10 @@ class LabelLink:
 
 @dataclass(frozen=True)
 class Booked:
-    """An order at the carrier. `body` is its reply without signed links and label addresses.
+    """An order at the carrier. `body` is the reply without signed links and label addresses.
 
-    `is_cancellable` is None if the carrier doesn't say; then we ask. `is_test` means that its
-    label is worthless.
+    `is_cancellable` is None if the carrier doesn't say; then cancelling is tried. `is_test` means
+    that its label is worthless.
     """
 
     order_id: str
@@ -169,7 +171,7 @@ class Booked:
 class Scan:
     """One tracking event (§2.2). A polled scan may have no event id and no reference.
 
-    `remark` says what couldn't be read, if that isn't a reason to set the scan aside.
+    `remark` says what was unreadable, if that isn't a reason to set the scan aside.
     """
 
     reference: str
@@ -189,8 +191,8 @@ class Scan:
 class Tracked:
     """The scans of one reference; `unreadable` pairs each unreadable scan with the reason.
 
-    `is_whole` is False if a later page could not be fetched; `outcome` is the call's, for the
-    request log.
+    `is_whole` is False if a later page couldn't be fetched; `outcome` is the call's outcome, for
+    the request log.
     """
 
     state: str
@@ -205,13 +207,13 @@ class Tracked:
 
     @property
     def leaves_out(self) -> bool:
-        """Return whether there are more scans than we read, however often we ask."""
+        """Return whether there are more scans than we ever read."""
         return any(isinstance(raw, dict) and "left_out" in raw for raw, _ in self.unreadable)
 
 
 @dataclass(frozen=True)
 class Cancelled:
-    """The carrier's statement that the order is cancelled, or that it will decide (`is_asked`)."""
+    """The carrier's reply that the order is cancelled, or that it will decide (`is_asked`)."""
 
     state: str
     message: str

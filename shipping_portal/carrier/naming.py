@@ -1,4 +1,4 @@
-"""Find how a carrier's document identifies its order: its id there, our key, our reference."""
+"""Find an order's identifiers in a carrier's document: its id there, our key, our reference."""
 
 from dataclasses import dataclass
 

@@ -11,7 +11,7 @@ from shipping_portal.carrier.errors import OperationOff
 FORM = re.compile(
     r"(GET|POST|PUT|PATCH|DELETE) (/[A-Za-z0-9._~/{}-]*)(?:\?([A-Za-z0-9._~=&{}-]+))?", re.ASCII
 )
-NO_NAMES = {"", ".", ".."}  # each would change the path
+NO_NAMES = {"", ".", ".."}  # each of these would change the path
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Operation:
 
     @classmethod
     def parse(cls, line: str) -> Operation:
-        """Read the contract's notation. Raises ValueError with a sentence."""
+        """Read the contract's notation. Raises ValueError with a message."""
         match = FORM.fullmatch(line)
         if not match:
             raise ValueError('an operation looks like "GET /orders/{id}"')
@@ -36,9 +36,9 @@ class Operation:
     def filled(self, *, order_id: str = "", reference: str = "") -> tuple[str, dict[str, str]]:
         """Return the path and query for one order or parcel.
 
-        Values can't leave their place in the path.
+        A value can't change the rest of the path.
 
-        Raises OperationOff if a needed name is blank, or dots: `DELETE /orders/` would be another
+        Raises OperationOff if a value is blank or only dots: `DELETE /orders/` would be a different
         request.
         """
         line = self.path + "".join(value for _, value in self.query)

@@ -27,7 +27,7 @@ LONGEST_WAIT = 3600.0
 def require_success(
     reply: Reply, contract: Contract, *, also_refused: Collection[int] = ()
 ) -> None:
-    """Return on a complete 2xx reply. Raises one of the four errors for any other."""
+    """Return if this is a complete 2xx reply. Raises one of the four errors otherwise."""
     if reply.fault or not 200 <= reply.status < 300:
         raise outcome_of(reply, contract, also_refused=also_refused)
 
@@ -35,7 +35,7 @@ def require_success(
 def outcome_of(
     reply: Reply, contract: Contract, *, also_refused: Collection[int] = ()
 ) -> CarrierError:
-    """Return the outcome of a reply other than success."""
+    """Return the error for an unsuccessful reply."""
     if reply.fault:
         return unknown_outcome(reply, contract, reply.fault)
     if reply.status in contract.stopped_statuses:
@@ -56,7 +56,7 @@ def unknown_outcome(
     conflict: bool = False,
     pending: bool = False,
 ) -> OutcomeUnknown:
-    """Return an OutcomeUnknown that keeps the reply as evidence, without its links."""
+    """Return an OutcomeUnknown with the reply as evidence, without its links."""
     reason = f"conflict: {reason}" if conflict else reason
     body = scrub_body(reply.body, contract)
     late = reply.fault == TOO_LATE
@@ -77,7 +77,7 @@ def read_successful(
     kind: type[Any],
     read_error: Callable[[Reply, Any, Contract], CarrierError],
 ) -> Any:
-    """Return a successful reply's JSON. Raises what `read_error` makes of any other reply."""
+    """Return a successful reply's JSON. Raises what `read_error` returns for any other reply."""
     document = reply.document
     if reply.fault or not 200 <= reply.status < 300:
         raise read_error(reply, document, contract)
@@ -98,7 +98,7 @@ def _rejection(reply: Reply, contract: Contract) -> CarrierError:
 
 
 def rejected(reply: Reply, document: Any, contract: Contract) -> Rejected:
-    """Return what a rejecting reply says, by field."""
+    """Return a rejecting reply's messages by field."""
     refusal = read_refusal(document, contract)
     return Rejected(
         reply.status, refusal.code, refusal.text, refusal.messages, scrub_body(reply.body, contract)
@@ -115,7 +115,7 @@ def _account_stop(reply: Reply, contract: Contract) -> AccountStopped:
 
 
 def retry_after(reply: Reply) -> float | None:
-    """Return seconds to wait, at most an hour, or None to use our own back-off."""
+    """Return how many seconds to wait, at most an hour, or None to use our own back-off."""
     header = reply.headers.get("retry-after", "").strip()
     if header.isascii() and header.isdigit():
         wait = float(header[:9])
@@ -128,7 +128,7 @@ def retry_after(reply: Reply) -> float | None:
 
 
 MOST = 50  # most messages stored for one rejection
-LONGEST_BESIDE = 200  # length of an error's text beside its messages
+LONGEST_BESIDE = 200  # length of an error's text besides its messages
 SIDES = ("sender", "receiver")
 SIZES = ("length", "width", "height")
 OURS = (
@@ -163,7 +163,7 @@ GENERAL = {
     "status",
     "title",
 }
-# keys of a message that is an object itself
+# keys in a message that is itself an object
 ABOUT, WORDS = (("field", "path", "param"), ("message", "detail", "msg"))
 Where = tuple[str, ...]
 
@@ -171,10 +171,10 @@ Where = tuple[str, ...]
 class ParsedRefusal(NamedTuple):
     """A rejection: the carrier's code, its sentence, and messages by field.
 
-    The keys are our field names, "" for the whole parcel, and the carrier's name for a field that
-    we lack. The sentence is the general messages; the carrier's own one only if there are no
-    messages at all, because with them it is a wrapper such as "see messages". Beside general
-    messages alone it is added to them, in quotes.
+    The keys are our field names, "" for the whole parcel, and the carrier's names for fields that
+    we lack. The sentence consists of the general messages. The carrier's own sentence is used only
+    if there are no messages at all; with messages it is a wrapper such as "see messages". If all
+    messages are general, it is added to them in quotes.
     """
 
     code: str
@@ -200,7 +200,7 @@ def read_refusal(body: Any, contract: Contract) -> ParsedRefusal:
 
 
 def _is_wrapper(sentence: str, messages: list[str], contract: Contract) -> bool:
-    """Return whether a sentence only points to the messages, or repeats one."""
+    """Return whether a sentence only refers to the messages, or repeats one."""
     member = contract.error_messages.rpartition(".")[2]
     return member.casefold() in sentence.casefold() or sentence.rstrip(".") in {
         one.rstrip(".") for one in messages
@@ -213,7 +213,7 @@ def _by_field(document: Any, contract: Contract) -> Messages:
     messages: Messages = {}
     for where, words in islice(_flatten(document, ()), MOST):
         names, steps = _our_names(where, fields), _split_name(*where)
-        if not names and steps in groups:  # such as "receiver": several of our fields
+        if not names and steps in groups:  # such as "receiver", which covers several of our fields
             names, words = [""], f"{' '.join(steps).capitalize()}: {words}"[:500]
         for name in names or [".".join(where)]:
             messages.setdefault(name, []).append(words)
@@ -221,7 +221,7 @@ def _by_field(document: Any, contract: Contract) -> Messages:
 
 
 def _our_names(where: Where, fields: Messages) -> list[str]:
-    """Return our names for a place in the messages, [""] for the whole parcel.
+    """Return our names for a position in the messages, [""] for the whole parcel.
 
     Rows count from 0.
     """
@@ -259,7 +259,7 @@ def _flatten(document: Any, where: Where) -> Iterator[tuple[Where, str]]:
 def _about_field(document: dict[str, Any]) -> tuple[Where, str] | None:
     """Return a message object that names its field.
 
-    Such as {"field": "weight", "message": "is too heavy"}.
+    For example {"field": "weight", "message": "is too heavy"}.
     """
     about = next((document[key] for key in ABOUT if isinstance(document.get(key), str)), "")
     words = next((document[key] for key in WORDS if isinstance(document.get(key), str)), "")
@@ -267,9 +267,9 @@ def _about_field(document: dict[str, Any]) -> tuple[Where, str] | None:
 
 
 def _field_names(contract: Contract) -> Messages:
-    """Map each way the carrier may name a field to our names.
+    """Map each name the carrier may use for a field to our names.
 
-    Body path, query name, our own name.
+    These are the body path, the query name and our own name.
     """
     known = {_plain_name(ours): [ours] for ours in OURS}
     known |= {_plain_name(getattr(contract, f"query_{ours}")): [ours] for ours in IN_QUERIES}

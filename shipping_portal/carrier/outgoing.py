@@ -1,8 +1,8 @@
 """Send requests to the operator's addresses (alerts, heartbeat), and to senders' webhook endpoints.
 
-One attempt, certificates checked, no redirect followed. Addresses on this machine are refused, and
-on private networks unless their host is listed: anyone who can set an address must not reach what
-only the portal can.
+There is one attempt, certificates are checked, and no redirect is followed. Addresses on this
+machine are refused, as are those on private networks unless their host is listed: people who can
+set an address must not reach what only the portal can reach.
 """
 
 import socket
@@ -15,12 +15,15 @@ from shipping_portal.carrier.errors import NotSent, OutcomeUnknown
 from shipping_portal.carrier.headers import identity_headers
 from shipping_portal.carrier.hosts import Origin, in_public, in_public_or_our_network
 
-SECONDS = 5.0  # seconds in all: the sweep waits for it
+SECONDS = 5.0  # seconds in all, because the sweep waits for it
 LARGEST_REPLY = 64 * 1024
 
 
 class Undelivered(Exception):
-    """Raised when nobody received it, as far as we know. The text says why, without the address."""
+    """Raised when nobody received the message, as far as we know.
+
+    The text says why, without the address.
+    """
 
 
 def why_unreachable(url: str, private: Collection[str] = ()) -> str:
@@ -39,7 +42,7 @@ def why_unreachable(url: str, private: Collection[str] = ()) -> str:
 
 
 def reach_of(url: str, private: Collection[str]) -> Callable[[str], bool]:
-    """Return which addresses this receiver may have: private ones only if the host is listed."""
+    """Return the rule for this receiver's IP addresses: private ones only if the host is listed."""
     origin = Origin.of(url)
     return in_public_or_our_network if origin and origin.host in private else in_public
 
@@ -55,7 +58,7 @@ def send(
 ) -> None:
     """POST a body, or GET without one. Raises Undelivered unless the reply is 2xx.
 
-    `ca_bundle` is the file of an authority to trust instead of the public ones.
+    `ca_bundle` is the file of a certificate authority to trust instead of the public ones.
     """
     reply = request(
         url,

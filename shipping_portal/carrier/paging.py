@@ -19,8 +19,8 @@ def read_page(
 ) -> Tracked:
     """Return one page of scans and the next page's address.
 
-    `visited` are the addresses so far, this page's last. If the next page won't be requested, that
-    is listed with what couldn't be read, and in the call's outcome.
+    `visited` holds the addresses so far, with this page's last. If the next page won't be
+    requested, that is recorded with what was unreadable, and in the call's outcome.
     """
     page = read_tracked(reply, contract, reference=reference, must_list=True)
     value = value_at(reply.document, contract.tracking_next)
@@ -36,7 +36,7 @@ def read_page(
 
 
 def join_pages(pages: Sequence[Tracked], *, is_whole: bool) -> Tracked:
-    """Return all pages' scans as one reply, only the newest if there are very many."""
+    """Return all pages' scans as one reply, or only the newest if there are very many."""
     scans = [scan for page in pages for scan in page.scans]
     unreadable = [row for page in pages for row in page.unreadable]
     day = next((page.pickup_date for page in pages if page.pickup_date), None)

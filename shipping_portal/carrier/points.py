@@ -65,7 +65,7 @@ CONTENTS_TYPES = ("Merchandise", "Gift", "Sample", "Documents", "Returned Goods"
 
 @dataclass(frozen=True)
 class Fields:
-    """The points themselves; `Contract` adds how they are loaded and read."""
+    """The points themselves. `Contract` adds loading and reading."""
 
     auth: str = assumed("basic", auth_scheme, section="§5")
     version_header: str = assumed("", header_line, section="§9")

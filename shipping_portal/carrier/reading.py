@@ -49,7 +49,7 @@ ANY_ZONE = timedelta(days=1)  # somewhere on Earth it is still yesterday in UTC
 
 
 def read_products(reply: Reply, contract: Contract, *, today: date) -> Quoted:
-    """Return a quote's products, and each row's fault.
+    """Return a quote's products, and the faults of its rows.
 
     A fault is an unreadable code or price, or an impossible estimate.
 
@@ -130,7 +130,7 @@ def _first_mile(word: object, code: str, contract: Contract) -> FirstMile:
 def _read_expected_days(
     row: Any, contract: Contract, sent: date | None, today: date
 ) -> tuple[date | None, date | None] | None:
-    """Return the first and last expected day, (None, None) if missing, or None if impossible."""
+    """Return the first and last expected day: (None, None) if missing, None if impossible."""
     dates = _as_list(value_at(row, contract.eta_dates))
     counts = [read_number(count) for count in _as_list(value_at(row, contract.eta_days))]
     if any(count is None or not 0 <= count <= 365 for count in counts):
@@ -149,9 +149,9 @@ def _as_list(value: object) -> list[Any]:
 
 
 def _read_amounts(members: object, currency: str) -> Amounts:
-    """Return every member of a breakdown, known or not.
+    """Return every part of a breakdown, known or not.
 
-    A bare number is in the price's currency.
+    A number without a currency is in the price's currency.
     """
     if not isinstance(members, dict):
         return ()
@@ -179,7 +179,7 @@ def read_booked(
 ) -> Booked:
     """Return a booking's order.
 
-    A cancelled order, or an order key or id that isn't ours, is a conflict.
+    It is a conflict if the order is cancelled, or the order key or id isn't ours.
     """
     _require_decided(reply, contract)
     booked = _read_order(reply, contract)
@@ -195,7 +195,7 @@ def read_booked(
 
 
 def _require_decided(reply: Reply, contract: Contract) -> None:
-    """Return unless the state in a successful reply is a refusal, or "not yet"."""
+    """Raise if the state in a successful reply is a refusal or "not yet"."""
     require_success(reply, contract)
     document = reply.document
     state = _read_state(document, contract)
@@ -206,7 +206,7 @@ def _require_decided(reply: Reply, contract: Contract) -> None:
 
 
 def pending_order_id(body: bytes, contract: Contract) -> str:
-    """Return the order id in the stored body of a reply whose state is pending, else ""."""
+    """Return the order id from a stored reply whose state is pending, otherwise ""."""
     if contract.pending_states:
         with suppress(ValueError):
             document = load_json(body, strict=False)
@@ -278,7 +278,7 @@ def _read_order(reply: Reply, contract: Contract) -> Booked:
 
 
 def _read_labels(rows: object, contract: Contract) -> tuple[LabelLink, ...]:
-    """Return the available labels. Having none yet is normal, not a reason to give up."""
+    """Return the available labels. It is normal to have none yet."""
     links = (
         LabelLink(
             normalise_word(value_at(row, contract.label_format)),
@@ -304,7 +304,7 @@ def _public_page(url: object, contract: Contract) -> str:
 
 
 def read_cancelled(reply: Reply, contract: Contract, *, order_id: str) -> Cancelled:
-    """Read an accepted cancellation: by the word for it, or a status such as an empty 204."""
+    """Read an accepted cancellation, from its state or from a status such as an empty 204."""
     body = scrub_body(reply.body, contract)
     document = reply.document
     is_silent = not reply.body or document == {} or reply.status >= 400
@@ -330,7 +330,7 @@ def read_cancelled(reply: Reply, contract: Contract, *, order_id: str) -> Cancel
 
 
 def read_cancel_state(state: str, contract: Contract) -> str:
-    """Return what an order's state says about cancelling: cancelled, asked, refused, or ""."""
+    """Return an order's cancellation state: cancelled, asked, refused, or ""."""
     meanings = {
         "cancelled": (contract.cancelled_word,),
         "asked": (contract.asked_word,) if contract.asked_word else (),
@@ -368,14 +368,14 @@ def read_tracked(reply: Reply, contract: Contract, *, reference: str, must_list:
 
 
 def newest_scans(scans: list[Scan]) -> tuple[Scan, ...]:
-    """Return the scans as they came, or the newest of very many."""
+    """Return the scans as received, or only the newest if there are very many."""
     if len(scans) > MOST_SCANS:
         scans = sorted(scans, key=lambda scan: scan.scan_time)[-MOST_SCANS:]
     return tuple(scans)
 
 
 def reply_flags(scans: int, unreadable: int) -> Iterable[tuple[object, str]]:
-    """Return what was left out of a reply, and why, to store with the unreadable scans."""
+    """Return what was left out of a reply, and why, for storing with the unreadable scans."""
     if scans > MOST_SCANS:
         yield {"left_out": scans - MOST_SCANS}, f"more than {MOST_SCANS} scans in one reply"
     if unreadable > MOST_UNREADABLE:
@@ -383,7 +383,10 @@ def reply_flags(scans: int, unreadable: int) -> Iterable[tuple[object, str]]:
 
 
 def _read_events(reply: Reply, contract: Contract, document: Any, *, must_list: bool) -> list[Any]:
-    """Return a tracking reply's rows. Null is none yet; a subscription may reply without a list."""
+    """Return a tracking reply's rows.
+
+    Null means none yet; a subscription may reply without a list.
+    """
     holder_path, _, leaf = contract.events.rpartition(".")
     holder = value_at(document, holder_path) if holder_path else document
     if isinstance(holder, dict):

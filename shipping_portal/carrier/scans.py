@@ -21,7 +21,7 @@ LONGEST_DESCRIPTION = 1000
 
 
 class BadScan(Exception):
-    """Raised for an unreadable event. The reason names the member and never quotes it."""
+    """Raised for an unreadable event. The reason names the field and never quotes it."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -38,7 +38,10 @@ class Named:
 
 
 def named_in(body: bytes, contract: Contract) -> Named:
-    """Return the identifiers in a webhook's body, whatever else is wrong with it. Never raises."""
+    """Return the identifiers in a webhook's body, whatever else is wrong with it.
+
+    It never raises.
+    """
     # Not load_json, which is slow because it is strict: read_event rejects odd bodies.
     try:
         row = json.loads(body.decode("utf-8-sig"))
@@ -59,7 +62,7 @@ def named_in(body: bytes, contract: Contract) -> Named:
 def read_event(body: bytes, contract: Contract) -> Scan:
     """Return the scan in a webhook's body. Raises BadScan.
 
-    Only the location may be missing (§2.2), and what the contract turned off.
+    Only the location may be missing (§2.2), and fields that the contract turns off.
     """
     row = _load_body(body, strict=True)
     scan = read_scan(row, contract)
@@ -75,7 +78,7 @@ def read_event(body: bytes, contract: Contract) -> Scan:
 def read_reference_to_look_at(body: bytes, contract: Contract) -> str:
     """Return the reference in a webhook that means *look*. Raises BadScan.
 
-    The rest isn't read: polling the parcel brings it again, with ids.
+    The rest isn't read: polling the parcel returns it again, with ids.
     """
     row = _load_body(body, strict=False)
     reference = _read_reference(value_at(row, contract.event_reference), contract)
@@ -115,7 +118,7 @@ def read_scan(row: Any, contract: Contract) -> Scan:
 
 
 def _is_place(value: object, contract: Contract) -> bool:
-    """Return whether a value is an object whose members are text or null (§2.2), or missing."""
+    """Return whether a value is missing, or an object of texts and nulls (§2.2)."""
     paths = (
         contract.location_suburb,
         contract.location_state,
@@ -129,7 +132,7 @@ def _is_place(value: object, contract: Contract) -> bool:
 
 
 def _read_reference(value: object, contract: Contract) -> str:
-    """Return the reference, without blanks around it. Its case is the carrier's: polls use it."""
+    """Return the reference without surrounding blanks, in the carrier's case, which polls need."""
     reference = contract.reference_in(value.strip() if isinstance(value, str) else value)
     if value is not None and not reference:
         raise BadScan("the reference has another shape than the contract's")

@@ -10,11 +10,12 @@ from shipping_portal.carrier.values import load_json
 CUT = "[cut]"
 KEEP = 64 * 1024
 # A signed link has a token: in a query value, or a JWT anywhere. JSON may write / as \/.
-# There are two steps, as a single pattern would search from each address to the end of the text.
+# There are two steps, because a single pattern would search from each address to the end of the
+# text.
 ADDRESS = re.compile(r"https?:\\?/\\?/[^\s\"'<>]++", re.I)
 TOKEN = re.compile(r"(?:token|signature|sig)=", re.I)
 JWT = re.compile(r"eyJ[\w.-]*+", re.I)
-# Members that lead to a label or a customs form, which anybody with the address can open.
+# Fields with the address of a label or a customs form, which anybody with the address can open.
 FILE = re.compile(r"(?:label|form)_(?:file|(?:\w+_)?url)")
 
 
@@ -30,13 +31,13 @@ def scrub_body(body: bytes, contract: Contract) -> bytes:
 
 
 def scrub_value(value: Any, contract: Contract) -> Any:
-    """Return the JSON with each link member, label address and signed address as "[cut]"."""
+    """Return the JSON with "[cut]" for each link field, label address and signed address."""
     secret = {name.rpartition(".")[2] for name in (contract.link_field, contract.label_url)}
     return _cut_members(value, secret - {""}, f"{contract.link_token_query}=")
 
 
 def without_links(text: str, contract: Contract) -> str:
-    """Replace every signed address in free text with "[cut]"; its other words stay."""
+    """Replace every signed address in free text with "[cut]". Other words stay."""
     return _without_jwt(
         ADDRESS.sub(lambda found: CUT if has_signed_link(found[0], contract) else found[0], text)
     )

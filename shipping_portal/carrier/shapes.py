@@ -1,8 +1,8 @@
 """Describe a carrier's reference in a small, safe subset of regular expressions.
 
-Letters, digits, `-` and `_`, and classes such as `[A-Z0-9]`, each repeated `{n}` or `{n,m}` times;
-`|` separates alternatives. At most two parts of an alternative may vary in length, so that matching
-stays fast.
+The subset has letters, digits, `-` and `_`, and classes such as `[A-Z0-9]`, each repeated `{n}` or
+`{n,m}` times; `|` separates alternatives. At most two parts of an alternative may vary in length,
+so that matching stays fast.
 """
 
 import itertools
@@ -10,7 +10,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-LONGEST = 100  # characters: as many as reference columns hold
+LONGEST = 100  # characters; as many as reference columns hold
 MOST_ALTERNATIVES = 8
 MOST_VARYING = 2
 ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_"
@@ -18,7 +18,7 @@ PART = re.compile(r"(\[[A-Za-z0-9_-]+\]|[A-Za-z0-9_-])(?:\{(\d{1,3})(?:,(\d{1,3}
 
 
 class Part(NamedTuple):
-    """The allowed characters at a position, and how many."""
+    """The characters allowed at a position, and how many."""
 
     letters: str
     least: int

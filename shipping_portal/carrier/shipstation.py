@@ -1,6 +1,6 @@
-"""Speak to the ShipStation API, formerly ShipEngine: one address for many carriers' accounts.
+"""Talk to the ShipStation API, formerly ShipEngine: one API for many carriers' accounts.
 
-It isn't documented whether a second purchase with one rate makes a second label. So a purchase is
+It isn't documented whether buying a rate twice makes a second label. So a purchase is
 sent once, and its outcome is looked up under the external id in its stored bytes.
 """
 
@@ -25,7 +25,7 @@ CARRIER_IDS = re.compile(r"se(?:-[a-z0-9]+)+")
 
 
 class ShipStation(Carrier):
-    """One account. A key that begins with TEST_ is for test mode, whose labels are worthless."""
+    """One account. A key that begins with TEST_ is for test mode, in which labels are worthless."""
 
     points: ClassVar[Mapping[str, Any]] = POINTS
     can_find = True
@@ -46,11 +46,14 @@ class ShipStation(Carrier):
     def has_valid_signature(
         cls, body: bytes, headers: Mapping[str, str], key: str, *, now: datetime
     ) -> bool:
-        """Return whether ShipStation signed it. The key is a JWKS document of its public keys."""
+        """Return whether ShipStation signed the body.
+
+        The key is a JWKS document of its public keys.
+        """
         return is_signed_by(body, headers, key, now=now)
 
     def quote(self, shipment: Shipment) -> Quoted:
-        """Return estimates, which need no names and create no shipment."""
+        """Return estimates. These need no names and create no shipment."""
         read = partial(replies.read_estimates, today=datetime.now(UTC).date())
         body = shipstation_writing.estimate_body(shipment, self._carrier_ids, datetime.now(UTC))
         return self._ask("quote", read, body=body, seconds=QUICK, cap=LISTS)
@@ -84,7 +87,7 @@ class ShipStation(Carrier):
         return self._ask("view", read, order_id=order_id)
 
     def cancel(self, order_id: str, *, not_after: float | None = None) -> Cancelled:
-        """Ask to void the label. Only an approved request is a cancellation."""
+        """Ask to void the label. Only an approved request counts as a cancellation."""
         return self._ask(
             "cancel", replies.read_void, order_id=order_id, body=b"{}", not_after=not_after
         )

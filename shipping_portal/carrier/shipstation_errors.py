@@ -48,7 +48,7 @@ def _read_error(reply: Reply, document: Any, contract: Contract) -> CarrierError
         return AccountStopped(reply.status, "; ".join(chain(*found.values())), body)
     if UNCLEAR.intersection(codes):
         return unknown_outcome(reply, contract, "it may have been done before")
-    if not found:  # such as a gateway's own reply
+    if not found:  # for example a gateway's own reply
         return error
     return Rejected(reply.status, next(iter(codes), ""), "; ".join(found.get("", [])), found, body)
 
@@ -67,7 +67,7 @@ def read_sentences(texts: Any) -> list[str]:
 
 
 def _our_field(path: str) -> str:
-    """Return our name for a field, or the carrier's if we have none."""
+    """Return our name for a field, or the carrier's name if we have none."""
     steps = re.findall(r"[a-z_]+\d?|\d+", path.lower())
     if {"products", "customs_items"} & set(steps):
         part = next((ITEM[step] for step in reversed(steps) if step in ITEM), "")

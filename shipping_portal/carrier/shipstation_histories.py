@@ -1,4 +1,4 @@
-"""Read the ShipStation API's histories as scans of the interface's shape."""
+"""Turn the ShipStation API's histories into scans of the interface's shape."""
 
 import json
 import uuid
@@ -57,7 +57,7 @@ def read_history(reply: Reply, contract: Contract, *, reference: str) -> Tracked
 
 
 def _delivery_in(document: Row, contract: Contract, reference: str) -> list[Row]:
-    """Return the delivery that a history names and no scan does: scans may have no status."""
+    """Return the delivery that a history reports but no scan does: scans may have no status."""
     rows = read_rows(document, "events")
     has_statuses = any(row.get("status_code") for row in rows)
     known = {contract.progress(_kind_of(row)) for row in rows}
@@ -70,9 +70,9 @@ def _delivery_in(document: Row, contract: Contract, reference: str) -> list[Row]
 
 
 def _as_event(row: Row, reference: str) -> Row:
-    """Return a scan with one kind and its place; never who signed, or a photo's address.
+    """Return a scan with one kind and its place, but never who signed or a photo's address.
 
-    Its id is made from its content, as each reply repeats the history.
+    Its id is made from its content, because each reply repeats the history.
     """
     event = {
         "event_type": _kind_of(row),

@@ -45,7 +45,7 @@ WORDS_OF_PROGRESS = {
 STATUSES |= {
     word: progress for progress, words in WORDS_OF_PROGRESS.items() for word in words.split()
 }
-# A status detail takes precedence over its status if it says more.
+# A status detail overrides its status if it says more.
 DETAILS = {
     "dropped_off": "dropped_off",
     "picked_up": "collected",
@@ -72,7 +72,7 @@ DETAILS = {
     "undeliverable_returned_to_sender": "returning",
     "tracking_expired": "expired",
 }
-# One label for any paper: each carrier has its own names for its layouts.
+# One label for any paper, because each carrier has its own names for its layouts.
 LABEL_SIZES = ("any",)
 POINTS: dict[str, Any] = {
     "auth": "header:API-Key",
@@ -86,7 +86,7 @@ POINTS: dict[str, Any] = {
     "subscribe": "",  # tracking a parcel booked elsewhere is charged
     "ping": "GET /carriers",
     "export_origins": ("AU", "CA", "GB", "US"),
-    "cover_origins": (),  # estimates don't show what it costs
+    "cover_origins": (),  # estimates don't show its cost
     "duties_paid_word": "",
     "pickup_suffix": "",
     "dropoff_suffix": "",
@@ -102,8 +102,8 @@ POINTS: dict[str, Any] = {
     "label_hosts": "api.shipengine.com api.shipstation.com",
     "full_page_sizes": LABEL_SIZES,
     "cropped_sizes": LABEL_SIZES,
-    "webhook_means": "look",  # it has the whole history, without ids
-    "event_reference": "data.tracking_number",  # in a webhook; a scan in a history has none
+    "webhook_means": "look",  # a webhook has the whole history, without ids
+    "event_reference": "data.tracking_number",  # in a webhook; scans in a history have none
     "event_id": "",
     "words": WORDS | STATUSES | DETAILS,
 }

@@ -1,4 +1,4 @@
-"""Rewrite the ShipStation API's replies in the interface's shape, to be read as such."""
+"""Rewrite the ShipStation API's replies in the interface's shape, for the usual code to read."""
 
 import json
 import re
@@ -59,7 +59,7 @@ def _read_rates(
         code = product["product"]["code"]
         known = read_number(value_at(found.get(code), "quote.gross.amount"))
         price = read_number(value_at(product, "quote.gross.amount"))
-        # Several accounts of one carrier may offer the same service: the cheapest counts.
+        # Several accounts of one carrier may offer the same service; the cheapest counts.
         if known is None or (price is not None and price < known):
             found[code] = product
     if refused and not found:
@@ -95,7 +95,7 @@ def _as_product(rate: Row, today: date) -> Row:
 
 
 def _sum_amounts(row: Row, names: tuple[str, ...]) -> dict[str, str]:
-    """Return the sum of amounts in one currency, or {}. The first must be there."""
+    """Return the sum of amounts in one currency, or {}. The first amount must be present."""
     parts = [row.get(name) for name in names if name == names[0] or row.get(name) is not None]
     read = [read_price(value_at(part, "amount"), value_at(part, "currency")) for part in parts]
     known = [part for part in read if part is not None]
@@ -129,7 +129,7 @@ def read_prepared(reply: Reply, contract: Contract, *, code: str, external_id: s
 
 
 def _as_order(reply: Reply, contract: Contract, *, is_test: bool) -> Reply:
-    """Return a label's reply as an order's, with only the PDF's address."""
+    """Return a label's reply as an order, with the address of the PDF only."""
     label = read_document(reply, contract, dict)
     files = label.get("label_download")
     pdf = value_at(files, "pdf")
@@ -160,7 +160,7 @@ def read_bought(reply: Reply, contract: Contract, *, external_id: str, is_test: 
 def read_found(
     reply: Reply, contract: Contract, *, external_id: str, is_test: bool
 ) -> Booked | None:
-    if reply.status == 404 and not reply.fault:  # with or without a body: nothing is there so far
+    if reply.status == 404 and not reply.fault:  # with or without a body: there is nothing so far
         return None
     return read_bought(reply, contract, external_id=external_id, is_test=is_test)
 

@@ -1,4 +1,7 @@
-"""Check the signature of a ShipStation webhook. Public keys are settings, never fetched."""
+"""Check the signature of a ShipStation webhook.
+
+Public keys come from settings and are never fetched.
+"""
 
 import base64
 import binascii
@@ -21,7 +24,7 @@ SHORTEST_KEY = 2048  # bits
 
 
 def is_signed_by(body: bytes, headers: Mapping[str, str], jwks: str, *, now: datetime) -> bool:
-    """Return whether the body, as it was received, is signed by one of a JWKS document's keys."""
+    """Return whether one of a JWKS document's keys signed the body as received."""
     signed_at = headers.get("x-shipengine-timestamp", "")
     signature = headers.get(SIGNATURE.lower(), "")
     key = _find_key(jwks, headers.get("x-shipengine-rsa-sha256-key-id", ""))

@@ -28,7 +28,7 @@ CURRENCIES = {"AU": "aud", "CA": "cad", "GB": "gbp", "US": "usd"}
 def new_external_id(shipment: Shipment) -> str:
     """Return our order's key with a unique ending, at most 50 characters.
 
-    An external id is accepted once, even for a shipment that is never bought.
+    An external id is accepted only once, even for a shipment that is never bought.
     """
     return f"{shipment.order_key}.{uuid.uuid4().hex[:8]}"
 
@@ -73,7 +73,7 @@ def rates_body(shipment: Shipment, carrier_ids: list[str], external_id: str) -> 
 
 
 def purchase_body(rate_id: str, external_id: str) -> bytes:
-    """Return the exact bytes of the purchase. Separate fields store what they are about."""
+    """Return the exact bytes of the purchase. Separate fields say which shipment it is."""
     label = {"label_format": "pdf", "label_layout": "4x6", "label_download_type": "url"}
     return write_bytes(label | {"custom_field1": external_id, "custom_field2": rate_id})
 

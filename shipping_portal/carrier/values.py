@@ -1,6 +1,6 @@
 """Read single values from a carrier's JSON without trusting them.
 
-Text, amounts, dates, instants and paths.
+These are text, amounts, dates, times and paths.
 """
 
 import json
@@ -12,14 +12,17 @@ from typing import Any, NoReturn
 
 from shipping_portal.carrier.messages import Money
 
-LONGEST_INT = 4300  # digits; Python itself raises an error beyond this
-LARGEST_NUMBER = 10**100  # length of an identifier from the carrier; longer ones aren't identifiers
-LATEST_YEAR = 9998  # every zone can still represent its last moment
-DEPTH = 40  # no reply of this family nests deeper than six; json itself would overflow its stack
+LONGEST_INT = 4300  # digits; Python itself raises an error above this
+LARGEST_NUMBER = 10**100  # length of an identifier from the carrier; anything longer isn't one
+LATEST_YEAR = 9998  # every zone can represent its last moment
+# no reply of this family nests deeper than six; much deeper, json would overflow its stack
+DEPTH = 40
 ORDER_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,99}", re.ASCII)
-# Controls would split log lines; bidirectional overrides would reorder what a person reads.
+# Control characters would split log lines; bidirectional overrides would reorder what a person
+# reads.
 CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
-UNSTORABLE = re.compile("[\x00\ud800-\udfff]")  # NUL and lone surrogates: PostgreSQL stores neither
+# NUL and lone surrogates, which PostgreSQL can't store
+UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 CURRENCY = re.compile(r"[A-Za-z]{3}", re.ASCII)
 DAY = re.compile(r"\d{4}-\d\d-\d\d([Tt ]\d\d:\d\d[\d:.]{0,20}([Zz]|[+-]\d\d:?\d\d)?)?", re.ASCII)
 MOMENT = re.compile(
@@ -32,9 +35,9 @@ MOMENT = re.compile(
 def load_json(body: bytes, *, strict: bool) -> Any:
     """Return the JSON in `body`, replacing text no database stores. Raises ValueError if invalid.
 
-    UTF-8 only, since json.loads would guess UTF-16. Duplicate keys are rejected, because Python
-    would silently keep the last. Strict mode rejects numbers out of range (NaN, 1e400); otherwise
-    they read as null.
+    Only UTF-8 is accepted, because json.loads would guess UTF-16. Duplicate keys are rejected,
+    because Python would silently keep the last. Strict mode rejects numbers out of range (NaN,
+    1e400); otherwise they read as null.
     """
     odd: Callable[[str], Any] = _refuse_number if strict else _no_number
     try:
@@ -47,7 +50,7 @@ def load_json(body: bytes, *, strict: bool) -> Any:
         )
     except RecursionError:
         raise ValueError("nested too deeply") from None
-    except json.JSONDecodeError as problem:  # its message is for programmers
+    except json.JSONDecodeError as problem:  # Python's message is for programmers
         raise ValueError(f"it breaks at character {problem.pos + 1}") from None
     return _is_storable(value, DEPTH)
 
@@ -89,7 +92,7 @@ def _is_storable(value: Any, depth: int) -> Any:
 
 
 def value_at(value: Any, path: str) -> Any:
-    """Return the value at a dotted path, or None if the path is off ("") or leads nowhere."""
+    """Return the value at a dotted path, or None if the path is off ("") or doesn't exist."""
     if not path:
         return None
     for name in path.split("."):
@@ -110,19 +113,19 @@ def normalise_word(word: object) -> str:
 
 
 def match_text(pattern: re.Pattern[str], value: object) -> str:
-    """Return the value if it is a string that the pattern matches in full, else ""."""
+    """Return the value if it is a string that fully matches the pattern, otherwise ""."""
     return value if isinstance(value, str) and pattern.fullmatch(value) else ""
 
 
 def read_identifier(pattern: re.Pattern[str], value: object) -> str:
-    """Return a string or whole number that the pattern matches in full, as text, else ""."""
+    """Return a string or whole number as text if it fully matches the pattern, otherwise ""."""
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < LARGEST_NUMBER:
         value = str(value)
     return match_text(pattern, value)
 
 
 def read_number(value: object) -> Decimal | None:
-    """Return a finite decimal from a JSON number or a plain decimal string, else None."""
+    """Return a finite decimal from a JSON number or plain decimal string, otherwise None."""
     if isinstance(value, str) and re.fullmatch(r"-?\d{1,12}(\.\d{1,6})?", value, re.ASCII):
         return Decimal(value)
     if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 10**12:
@@ -131,7 +134,7 @@ def read_number(value: object) -> Decimal | None:
 
 
 def currency_code(value: object) -> str:
-    """Return an ISO 4217 code in upper case, else ""."""
+    """Return an ISO 4217 code in upper case, otherwise ""."""
     return match_text(CURRENCY, value).upper()
 
 
@@ -145,13 +148,13 @@ def read_money(amount: object, currency: object) -> Money | None:
 
 
 def read_price(amount: object, currency: object) -> Money | None:
-    """Read an amount that someone can be asked to pay: not negative."""
+    """Read an amount that somebody can be asked to pay, so not a negative one."""
     read = read_money(amount, currency)
     return read if read and read.amount >= 0 else None
 
 
 def read_day(value: object) -> date | None:
-    """Return a date written YYYY-MM-DD, ignoring a time after it; else None."""
+    """Return a date written as YYYY-MM-DD, ignoring a time after it; otherwise None."""
     if not (isinstance(value, str) and DAY.fullmatch(value)):
         return None
     try:
@@ -166,10 +169,11 @@ def read_flag(value: object) -> bool | None:
 
 
 def read_instant(value: object) -> datetime:
-    """Return an RFC 3339 instant in UTC; its offset may lack colon or minutes. Raises ValueError.
+    """Return an RFC 3339 time in UTC; its offset may lack the colon or minutes. Raises ValueError.
 
-    Fractions are cut to microseconds, and second 60 becomes the last microsecond of its minute, as
-    Python has no leap seconds. A time without an offset is rejected, because it is ambiguous.
+    Fractions are cut to microseconds, and second 60 becomes the last microsecond of its minute,
+    because Python has no leap seconds. A time without an offset is rejected, because it is
+    ambiguous.
     """
     match = MOMENT.fullmatch(value.strip()) if isinstance(value, str) else None
     if not match:
@@ -193,7 +197,7 @@ def read_instant(value: object) -> datetime:
 
 
 def weekdays_after(start: date, days: int) -> date:
-    """Return the day this many weekdays after `start`; only the carrier knows its holidays."""
+    """Return the day this many weekdays after `start`. Only the carrier knows its holidays."""
     for _ in range(days):
         start += timedelta(days=3 if start.weekday() == 4 else 2 if start.weekday() == 5 else 1)
     return start

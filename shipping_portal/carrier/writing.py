@@ -1,6 +1,6 @@
 """Write a shipment in the carrier's form.
 
-The quote's query, and the bodies of quote and booking.
+This covers the quote's query, and the bodies of quotes and bookings.
 """
 
 import json
@@ -27,9 +27,9 @@ MILITARY, PACIFIC = {"AA", "AE", "AP"}, {"AS", "FM", "GU", "MH", "MP", "PW"}
 
 
 def needs_contents_quote(shipment: Shipment, contract: Contract) -> bool:
-    """Return whether the quote must be POSTed: always with contents.
+    """Return whether the quote must be a POST, as it always is with contents.
 
-    Without contents it depends on the contract, across a border or with Extra Cover.
+    Across a border or with Extra Cover but without contents, it depends on the contract.
     """
     abroad = contract.post_quote_abroad and shipment.sender.country != shipment.receiver.country
     covered = contract.post_quote_with_cover and shipment.cover is not None
@@ -57,7 +57,7 @@ def quote_query(shipment: Shipment, contract: Contract, partner_id: str) -> dict
 def quote_body(shipment: Shipment, contract: Contract) -> bytes:
     """Return the body of POST quote.
 
-    Addresses, measures, contents and cover, nothing about people.
+    It has addresses, measures, contents and cover, but nothing about people.
     """
     body: Body = {}
     _put_parties(body, contract, shipment, ADDRESS)
@@ -122,7 +122,7 @@ def needs_customs(start: Party, end: Party) -> bool:
 
 
 def set_path(body: Body, path: str, value: Any) -> None:
-    """Set a value at a dotted path, unless it is blank or the contract turned the path off."""
+    """Set a value at a dotted path, unless it is blank or the contract turns the path off."""
     if not path or value in ("", None, []):
         return
     *parents, leaf = path.split(".")
@@ -134,10 +134,10 @@ def set_path(body: Body, path: str, value: Any) -> None:
 def _write_measures(
     measures: Measures, contract: Contract, prefix: str
 ) -> dict[str, Decimal | str]:
-    """Return weight and sizes with units, converted to metric and rounded up if needed.
+    """Return weight and sizes with units, converted to metric and rounded up if necessary.
 
-    That is if the contract says so, or if no unit is sent: such a carrier assumes kilograms and
-    centimetres.
+    It is necessary if the contract says so, or if no unit is sent: then the carrier assumes
+    kilograms and centimetres.
     """
     weight, units, sizes = measures.weight, measures.weight_units, measures.dimension_units
     scale, is_metric = Decimal(1), contract.units == "metric"
@@ -189,5 +189,5 @@ def write_party(party: Party, names: dict[str, str]) -> dict[str, str]:
 
 
 def order_key_of(body: bytes, contract: Contract) -> str:
-    """Return our key in a booking body we are about to send, to compare with the reply."""
+    """Return our key from a booking body we are about to send, to compare with the reply."""
     return read_text(value_at(load_json(body, strict=False), contract.order_key), 200)

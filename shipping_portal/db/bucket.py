@@ -1,4 +1,4 @@
-"""Store files in the bucket that LABEL_BUCKET names, of any S3-compatible store."""
+"""Store files in the bucket named by LABEL_BUCKET, in any S3-compatible store."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,12 +8,12 @@ from typing import Any
 from django.conf import settings
 from django.core.files.base import ContentFile
 
-# A page waits for it, so it must be quick or count as out of reach.
+# A page waits for the bucket, so it must be quick or count as unreachable.
 CONNECT_SECONDS, READ_SECONDS = 2, 5
 
 
 class OutOfReach(Exception):
-    """Raised when the bucket can't be used now. Nothing is lost: try again later."""
+    """Raised when the bucket can't be used now. Nothing is lost, so try again later."""
 
 
 def put_file(key: str, content: bytes) -> None:
@@ -29,13 +29,13 @@ def read_file(key: str) -> bytes:
 
 
 def delete_file(key: str) -> None:
-    """Delete a file, if it is there."""
+    """Delete a file if it exists."""
     with _answering() as storage:
         storage.delete(key)
 
 
 def list_keys(prefix: str) -> Iterator[str]:
-    """Yield the keys that start with this, in order."""
+    """Yield the keys with this prefix, in order."""
     with _answering() as storage:
         for found in storage.bucket.objects.filter(Prefix=prefix):
             yield found.key
@@ -55,7 +55,7 @@ def _answering() -> Iterator[Any]:
         )
     except FileNotFoundError:
         raise
-    # Each of the four libraries below has its own errors.
+    # Each of the four libraries underneath has its own errors.
     except Exception as error:
         raise OutOfReach(type(error).__name__) from error
 
@@ -79,7 +79,7 @@ def _storage(bucket: str, url: str, region: str, key: str, secret: str) -> Any:
             read_timeout=READ_SECONDS,
             retries={"total_max_attempts": 1},
             max_pool_connections=settings.WEB_THREADS,
-            # Older stores refuse checksums of newer clients. Each label has its own.
+            # Older stores refuse newer clients' checksums. Each label has its own checksum.
             request_checksum_calculation="when_required",
             response_checksum_validation="when_required",
         ),

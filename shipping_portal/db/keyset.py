@@ -1,4 +1,4 @@
-"""Page by key: fifty rows after or before a known one, so no page costs more than the first."""
+"""Page by key: fifty rows after or before a known row, so no page costs more than the first."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from django.db.models.functions import Coalesce
 
 PAGE = 50
 MOST_COUNTED = 1000  # rows; for more a page says "1,000+"
-MOST_LISTED = MOST_COUNTED + 1  # keys of a queue: one extra shows that there are more
+MOST_LISTED = MOST_COUNTED + 1  # keys of a queue; one extra shows that there are more
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Page:
 def count_rows(rows: QuerySet[Any]) -> int:
     """Return how many rows there are, up to MOST_COUNTED + 1.
 
-    A long table is not read to its end.
+    A long table isn't read to its end.
     """
     return rows.order_by()[: MOST_COUNTED + 1].count()
 
@@ -32,7 +32,7 @@ def count_rows(rows: QuerySet[Any]) -> int:
 def count_together(*parts: tuple[QuerySet[Any], Mapping[str, Any]]) -> dict[str, int]:
     """Run several sets of counts, each over its own rows, in one statement.
 
-    A name is counted in one part; the others have a zero for it.
+    Each name is counted in one part; the other parts have a zero for it.
     """
     names = [name for _, counts in parts for name in counts]
     zeros = {name: Value(0) for name in names}
@@ -45,7 +45,7 @@ def count_together(*parts: tuple[QuerySet[Any], Mapping[str, Any]]) -> dict[str,
 
 
 def newest(rows: QuerySet[Any], most: int) -> QuerySet[Any]:
-    """Return the newest rows as a condition by key: part of a union can't be limited."""
+    """Return the newest rows as a condition by key, because part of a union can't be limited."""
     oldest = Subquery(rows.order_by("-pk").values("pk")[most - 1 : most])
     return rows.filter(pk__gte=Coalesce(oldest, 0))
 
@@ -107,7 +107,7 @@ class Keyset:
         further = Q(**{f"pk__{past}": number})
         if self.column == "pk":
             return further
-        # This is a range of the index, which an "or" alone isn't.
+        # This is an index range, which an "or" alone isn't.
         return Q(**{f"{self.column}__{past}e": value}) & (
             Q(**{f"{self.column}__{past}": value}) | further
         )

@@ -15,10 +15,10 @@ from django.db.transaction import TransactionManagementError
 
 
 def insert_row(*rows: models.Model, conflict: str = "") -> bool:
-    """Insert new rows of one model like `save`, at a fifth of its cost, and set their keys.
+    """Insert new rows of one model as `save` does, at a fifth of its cost, and set their keys.
 
-    `conflict` is the SQL for a row that is there already. Returns False if it was DO NOTHING and
-    nothing was inserted, which is for a single row.
+    `conflict` is the SQL for a row that already exists. Returns False if that was DO NOTHING and
+    nothing was inserted; use this for single rows only.
     """
     statement, fields = _insert_statement(type(rows[0]), len(rows), conflict)
     return _insert(rows, statement, fields)
@@ -27,7 +27,7 @@ def insert_row(*rows: models.Model, conflict: str = "") -> bool:
 def _insert(
     rows: Sequence[models.Model], statement: str, fields: list[Any], before: Sequence[Any] = ()
 ) -> bool:
-    """Run an INSERT of these rows, in which the values `before` come before their own."""
+    """Run an INSERT of these rows, in which the values in `before` precede their own."""
     database = connections["default"]
     values = [
         field.get_db_prep_save(getattr(row, field.attname), database)
@@ -50,16 +50,16 @@ def update_row(
 ) -> bool:
     """Write `changes` to a row if its columns are as `seen`, at a third of a queryset's cost.
 
-    A tuple in `seen` has several values: the column must have one of them. The changes are plain
-    values, and the row's attributes stay as they are. `added` is a new row that is inserted only
-    with the change, in the same statement. Returns False if nothing was written.
+    For a tuple in `seen`, the column must have one of its values. The changes are plain values, and
+    the row's attributes stay as they are. `added` is a new row, inserted only along with the
+    change, in the same statement. Returns False if nothing was written.
     """
     statement, values = _update_statement(row, seen, changes)
     if added is None:
         with planned_cursor(connections["default"]) as cursor:
             cursor.execute(statement, values)
             return bool(cursor.rowcount)
-    if connections["default"].vendor == "sqlite":  # has no such statement
+    if connections["default"].vendor == "sqlite":  # SQLite has no such statement
         with transaction.atomic(savepoint=False):
             return update_row(row, seen, changes) and insert_row(added)
     insert, fields = _insert_statement(type(added), 1, is_with_change=True)
@@ -84,7 +84,7 @@ def _update_statement(
     sets = ", ".join(written(name, "= {}", value) for name, value in changes.items())
     known = {meta.pk.name: row.pk, **seen}
     conditions = " AND ".join(condition(name, value) for name, value in known.items())
-    # Only our own names are written into the SQL.
+    # The SQL contains only our own names.
     return f'UPDATE "{meta.db_table}" SET {sets} WHERE {conditions}', values  # noqa: S608
 
 
@@ -100,14 +100,14 @@ def _insert_statement(
     columns = ", ".join(f'"{field.column}"' for field in fields)
     one = ", ".join(["%s"] * len(fields))
     every = "VALUES " + ", ".join([f"({one})"] * count)
-    # Only our own names are written into the SQL.
+    # The SQL contains only our own names.
     values = f"SELECT {one} FROM changed" if is_with_change else every  # noqa: S608
     insert = f'INSERT INTO "{model._meta.db_table}" ({columns}) {values} {conflict}'
     return f'{insert} RETURNING "{model._meta.pk.column}"', fields
 
 
 class Given(SQLiteNumericMixin, models.Expression):
-    """Mark the place, in a planned statement, of a value that each call gives by this name."""
+    """Mark the place in a planned statement of a value that each call passes by this name."""
 
     def __init__(self, name: str, field: Any) -> None:
         super().__init__(output_field=field)
@@ -121,9 +121,9 @@ _WRITING = threading.Lock()
 
 
 def _written(plan: Any, write: Callable[[Any], Any]) -> Any:
-    """Return this plan's statement as written for this connection, which happens once."""
+    """Return this plan's statement, which is written once per connection."""
     database = connections["default"]
-    # It lives as long as its connection, and each thread has its own.
+    # It lives as long as its connection, of which each thread has its own.
     written = vars(database).setdefault("planned_statements", {})
     if plan not in written:
         # Django counts a query's joins in the query itself while it writes the SQL.
@@ -141,7 +141,7 @@ def _filled_one(parameter: Any, values: dict[str, Any], database: Any) -> Any:
     if not isinstance(parameter, Given):
         return parameter
     value = values[parameter.name]
-    # It would be compared with "=", which is never true for NULL.
+    # None would be compared with "=", which is never true for NULL.
     if value is None:
         raise ValueError(f"{parameter.name} is None")
     return parameter.output_field.get_db_prep_value(value, database)
@@ -196,7 +196,7 @@ class PlannedSelect:
 
 
 class _WrittenSelect:
-    """The SQL of one queryset, and how a row of its answer becomes a model."""
+    """The SQL of one queryset, and how a row of its result becomes a model."""
 
     def __init__(self, queryset: models.QuerySet[Any], database: Any) -> None:
         self._database = database
@@ -236,14 +236,14 @@ class _WrittenSelect:
 
 
 def planned_cursor(database: Any) -> Any:
-    """Return a cursor with which PostgreSQL plans a statement once per connection.
+    """Return a cursor that has PostgreSQL plan a statement once per connection.
 
-    It doesn't through PgBouncer.
+    Through PgBouncer it doesn't.
     """
     if database.vendor != "postgresql" or database.settings_dict["DISABLE_SERVER_SIDE_CURSORS"]:
         return database.cursor()
-    # As Django's own cursor does: a request may begin with this statement after the database
-    # restarted.
+    # Django's own cursor does this too: a request may begin with this statement after a database
+    # restart.
     database.close_if_health_check_failed()
     database.ensure_connection()
     cursor = _planning_cursor()(database.connection)
@@ -253,13 +253,13 @@ def planned_cursor(database: Any) -> Any:
 
 @cache
 def _planning_cursor() -> Any:
-    import psycopg  # noqa: PLC0415  (where the database is SQLite it isn't installed)
+    import psycopg  # noqa: PLC0415  (with SQLite it isn't installed)
 
     class Planning(psycopg.RawCursor[Any]):
         def execute(self, query: Any, params: Any = None, **how: Any) -> Any:
             statement, names = _numbered(query)
             values = [params[name] for name in names] if names else params
-            # Django's own is None, which plans nothing ahead
+            # Django's own value is None, which plans nothing ahead
             self.connection.prepare_threshold = 0
             try:
                 return super().execute(statement, values, **{**how, "prepare": True})
@@ -273,7 +273,7 @@ def _planning_cursor() -> Any:
 def _numbered(statement: str) -> tuple[bytes, list[str]]:
     """Return a statement with $1, $2 … for its values, and their names if they have any.
 
-    The driver would look for %s in a long statement each time.
+    The driver would search a long statement for %s each time.
     """
     names: list[str] = []
     numbers = itertools.count(1)

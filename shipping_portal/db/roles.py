@@ -16,7 +16,7 @@ GRANTS = (
     "REVOKE ALL ON ALL SEQUENCES IN SCHEMA public FROM PUBLIC, {app}",
     "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO {app}",
     "GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO {app}",
-    # Tables of later migrations, from the moment they exist.
+    # This covers tables of later migrations from the moment they exist.
     (
         "ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES"
         " TO {app}"
@@ -53,22 +53,22 @@ TOO_MANY = {
         "SELECT '0' IN (current_setting('lock_timeout'), current_setting('statement_timeout'))"
     ),
 }
-# its name quoted by the database's own function, as in those above
+# the database's own function quotes the name, as above
 CREATE = "CREATE ROLE {app} LOGIN PASSWORD %s"
 ALL_QUESTIONS = "SELECT " + ", ".join(f"({question})" for question in TOO_MANY.values())
 
 
 @transaction.atomic
 def grant_app_role(app: str, password: str) -> list[str]:
-    """Create the app's role if needed, and grant exactly what it needs. The owner may repeat it.
+    """Create the app's role if needed, and grant exactly what it needs. The owner may repeat this.
 
-    Returns what is left to do for someone who may change roles, if the owner may not.
+    If the owner may not change roles, return what somebody who may has left to do.
     """
     quoted = connection.ops.quote_name(app)
     with connection.cursor() as cursor:
         cursor.execute("SELECT FROM pg_roles WHERE rolname = %s", [app])
         if not cursor.rowcount:
-            # Only the digest: a server may log its owner's statements.
+            # This sends only the digest, because a server may log its owner's statements.
             digest = connection.connection.pgconn.encrypt_password(
                 password.encode(), app.encode(), b"scram-sha-256"
             )
@@ -86,7 +86,7 @@ def grant_app_role(app: str, password: str) -> list[str]:
 def too_many() -> list[str]:
     """Return the excess rights of the current role, in words.
 
-    None on SQLite or before `migrate`.
+    There are none on SQLite or before `migrate`.
     """
     if (
         connection.vendor != "postgresql"

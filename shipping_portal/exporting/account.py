@@ -57,7 +57,7 @@ def pack_account(archive: Archive, lease: Lease, *, at: dt.datetime) -> int:
 
 
 def _add_parcels(archive: Archive, lease: Lease, total: int, *, at: dt.datetime) -> int:
-    """Add labels at once; parcels, scans and notes wait in files, as a ZIP is sequential."""
+    """Add labels directly. Parcels, scans and notes wait in files, because a ZIP is sequential."""
     sender, packed = lease.export.sender, 0
     heads, cells = export.export_columns(OWNER, sender)
     parcels = archive.sheet([*heads, "Quoted", "Quoted price", "Inside", *_SHA256])
@@ -93,7 +93,10 @@ def _extra_columns(order: Order) -> list[object]:
 
 
 def _add_labels(archive: Archive, order: Order, number: int, total: int) -> None:
-    """Add the stored labels of a booked parcel: a cancelled parcel's must not be used any more."""
+    """Add a booked parcel's stored labels.
+
+    A cancelled parcel's labels must not be used any more.
+    """
     if order.is_booked:
         for label in order.labels.all():
             if label.is_printable:
@@ -103,7 +106,7 @@ def _add_labels(archive: Archive, order: Order, number: int, total: int) -> None
 
 
 def in_batches(found: QuerySet[Any], lease: Lease) -> Iterator[list[Any]]:
-    """Yield all rows in creation order, a few at a time, renewing the lease for each batch."""
+    """Yield all rows in creation order, in batches, renewing the lease for each batch."""
     last = 0
     while batch := list(found.filter(pk__gt=last).order_by("pk")[:BATCH]):
         lease.renew()
@@ -115,7 +118,7 @@ List = tuple[str, tuple[str, ...], Iterable[list[Any]], Callable[[Any], Iterable
 
 
 def _other_sheets(sender: Sender, lease: Lease) -> Iterator[List]:
-    """Yield the other sheets: path, headings, rows in batches, and the function for a row."""
+    """Yield the other sheets: path, headings, rows in batches, and the function for one row."""
 
     def day(at: dt.datetime | None) -> str:
         return rows.local_time(at, sender.tzinfo) if at else ""

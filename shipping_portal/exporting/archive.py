@@ -47,11 +47,11 @@ class SheetWriter:
 class Archive:
     """A ZIP written to an export's parts, entry by entry.
 
-    If it is left early, no file stays behind.
+    If the block is left early, no file stays behind.
     """
 
     def __init__(self, parts: Parts, at: dt.datetime) -> None:
-        """Begin an archive; `at` is the time of every file in it, in the sender's zone."""
+        """Start an archive. `at` is the time of every file in it, in the sender's zone."""
         self._parts, self._moment = parts, at.timetuple()[:6]
         self.labels = Contents()
 
@@ -66,7 +66,7 @@ class Archive:
         self._files.close()
 
     def sheet(self, heads: Sequence[str]) -> SheetWriter:
-        """Return a CSV to be filled, then added."""
+        """Return a CSV to fill and then add."""
         file = tempfile.TemporaryFile()  # noqa: SIM115  (closed with the archive)
         sheet = SheetWriter(self._files.enter_context(file), heads)
         self._files.enter_context(sheet.text)
@@ -88,7 +88,7 @@ class Archive:
     def add_label(self, label: Label, order: Order, name: str) -> bool:
         """Add the carrier's own file, byte for byte.
 
-        Returns False, and notes it in the archive, if the file is missing or damaged.
+        Returns False, and records it in the archive, if the file is missing or damaged.
         """
         content = serve_label(label, order, self.labels, at=timezone.now())
         if content is not None:

@@ -1,4 +1,4 @@
-"""Files made in the background for a sender to download: proof packs, and whole accounts."""
+"""Files made in the background for a sender to download: proof packs and whole accounts."""
 
 import datetime as dt
 import uuid
@@ -73,7 +73,7 @@ class Export(Job):
 
         That is a label that was cancelled, stopped, or held after a restore.
 
-        This is checked each time, because the file outlives such events by days.
+        This is checked each time, because the file outlives these events by days.
         """
         packed_at = self.finished_at or timezone.now()
         orders = Order.objects.filter(
@@ -103,7 +103,7 @@ class Export(Job):
 
 
 class ExportPart(models.Model):
-    """A piece of the file, in order: processes don't share a disk."""
+    """A numbered piece of the file. Processes don't share a disk, so pieces are rows."""
 
     export = models.ForeignKey(Export, on_delete=models.CASCADE, related_name="parts")
     number = models.PositiveIntegerField()

@@ -23,7 +23,8 @@ from shipping_portal.jobs.retention import delete, term
 
 log = logging.getLogger(__name__)
 KEPT = dt.timedelta(days=7)
-NOTIFY_AFTER = dt.timedelta(seconds=60)  # people who waited less than this still have the page open
+# anybody who has waited less than this still has the page open
+NOTIFY_AFTER = dt.timedelta(seconds=60)
 ROOM_MAY_BE = dt.timedelta(seconds=5 * settings.TIME_SCALE)
 AT_ONCE = 2  # so that exports never take all the workers from bookings
 
@@ -36,11 +37,11 @@ AT_ONCE = 2  # so that exports never take all the workers from bookings
     patience=10,
 )
 def pack_due_export(export: Export) -> None:
-    """Pack one due export from the start, without what an earlier worker left."""
+    """Pack one due export from the start, ignoring what an earlier worker left."""
     now = timezone.now()
     others = Export.objects.filter(due_at__gt=now, last_error=UNDER_WAY).exclude(pk=export.pk)
     if others.count() >= AT_ONCE:
-        # Spreads them, not a secret.
+        # It spreads the jobs; it isn't a secret.
         export.postpone(now + ROOM_MAY_BE * random.uniform(0.5, 2.0))  # noqa: S311
         return
     try:
@@ -52,7 +53,7 @@ def pack_due_export(export: Export) -> None:
 
 @transaction.atomic
 def _drop_earlier_parts(lease: Lease) -> None:
-    """Delete earlier parts while we hold the lease: later they could be the next worker's."""
+    """Delete earlier parts while we hold the lease. Later they could be the next worker's."""
     lease.renew(done=0, tries=lease.export.tries + 1)
     lease.export.parts.all().delete()
 
@@ -103,7 +104,7 @@ def _missing_labels_note(count: int) -> str:
     )
 
 
-EXPORT_DAYS = 7  # for one that was never packed; others store their own expiry
+EXPORT_DAYS = 7  # for exports that were never packed; others store their own expiry
 FILES_AT_ONCE = 5
 
 
@@ -114,14 +115,14 @@ def purge_exports(now: dt.datetime) -> int:
     return delete(Export.objects.filter(Q(expires_at__lt=now) | unpacked), at_once=FILES_AT_ONCE)
 
 
-SAME_PRESS = dt.timedelta(minutes=1)  # a second press this soon gets the first one's export
+SAME_PRESS = dt.timedelta(minutes=1)  # a second press this soon gets the first press's export
 
 
 @transaction.atomic
 def request_export(sender: Sender, order: Order | None, *, by: User, now: dt.datetime) -> Export:
     """Request a parcel's proof pack, or without a parcel a copy of the whole account.
 
-    If one is in progress, return that. A sender's requests run one by one.
+    If one is in progress, return that one. A sender's requests run one at a time.
     """
     Sender.locked(sender.pk)
     what = Export.What.PROOF if order else Export.What.ACCOUNT

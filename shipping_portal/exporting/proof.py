@@ -1,4 +1,4 @@
-"""Pack everything known about a parcel, for a claim: text, JSON and CSV, with the label."""
+"""Pack everything known about a parcel for a claim: text, JSON, CSV and the label."""
 
 import datetime as dt
 import json
@@ -67,7 +67,7 @@ def _gather_facts(order: Order, at: dt.datetime) -> Proof:
     charges = order.charges.posted().select_related("account").order_by("week", "pk")
     return Proof(
         order,
-        list(order.labels.order_by("-size")),  # full page first
+        list(order.labels.order_by("-size")),  # the full page first
         list(rows.scan_rows([order.pk], order.sender.tzinfo)),
         [rows.charge_row(line) for line in charges],
         at,
@@ -81,7 +81,10 @@ def _add_sheet(archive: Archive, path: str, heads: tuple[str, ...], found: list[
 
 
 def _add_labels(archive: Archive, found: Proof) -> None:
-    """Add the labels while it is booked: for an unusable label, the checksum is proof enough."""
+    """Add the labels while the parcel is booked.
+
+    For an unusable label, the checksum is proof enough.
+    """
     order = found.order
     ready = [label for label in found.labels if label.is_printable and order.is_booked]
     for label in ready:
@@ -93,7 +96,7 @@ def _add_labels(archive: Archive, found: Proof) -> None:
 def as_json(found: Proof) -> Facts:
     """Return everything as one object.
 
-    Amounts and measures are strings, times UTC, days ISO dates.
+    Amounts and measures are strings, times are in UTC, and days are ISO dates.
     """
     order = found.order
     return {
@@ -270,7 +273,7 @@ def _charge_lines(found: Proof) -> Iterator[str]:
 
 
 def _measures_in_words(line: Row) -> Iterator[str]:
-    """Yield measures, volumes in litres as in statements."""
+    """Yield measures in words, with volumes in litres as in statements."""
     for unit, shown, times in (("kg", "kg", 1), ("m³", "L", 1000)):
         measured, declared = (line[f"{what}, {unit}"] for what in ("Measured", "Declared"))
         if isinstance(measured, Decimal):

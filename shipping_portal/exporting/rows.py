@@ -46,9 +46,9 @@ CHARGE_HEADS = (
 
 
 def scan_rows(orders: Collection[int], zone: ZoneInfo) -> Iterator[Row]:
-    """Yield every scan of these orders by account, oldest first.
+    """Yield every scan of these orders, by account, oldest first.
 
-    It takes two or three queries an account.
+    It takes two or three queries per account.
     """
     events = TrackingEvent.objects.filter(parcel__order__in=orders).select_related(
         "parcel", "account"
@@ -126,5 +126,5 @@ def local_time(at: dt.datetime, zone: dt.tzinfo) -> str:
 
 
 def one_line(text: str) -> str:
-    """Put text on one line, so that quoted text can't look like a line of ours."""
+    """Put text on one line, so that quoted text can't imitate one of our lines."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())

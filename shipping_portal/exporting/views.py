@@ -1,4 +1,4 @@
-"""Request exports, watch them being packed, and download them. Labels with charges: owners only."""
+"""Request exports, watch them being packed, and download them. All are for owners only."""
 
 import uuid
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ def pack_everything(request: MemberRequest) -> HttpResponse:
 @audience(OWNERS)
 @require_GET
 def export_progress(request: MemberRequest, export: uuid.UUID) -> HttpResponse:
-    """Show the progress, then the file. It refreshes by htmx, or without JavaScript by itself."""
+    """Show the progress, then the file. htmx refreshes it; without JavaScript the page reloads."""
     found = get_object_or_404(_exports_of(request), uuid=export)
     return render(request, "exporting/export.html", {"export": found, "is_there": _is_there(found)})
 
@@ -45,7 +45,7 @@ def export_progress(request: MemberRequest, export: uuid.UUID) -> HttpResponse:
 @audience(OWNERS)
 @require_GET
 def export_file(request: MemberRequest, export: uuid.UUID) -> HttpResponse | StreamingHttpResponse:
-    """Stream the ZIP; a whole account's only to someone who just gave the password."""
+    """Stream the ZIP. A whole account's needs a password entered just before."""
     found = get_object_or_404(_exports_of(request), uuid=export)
     return (
         _zip_response(request, found)
@@ -55,7 +55,7 @@ def export_file(request: MemberRequest, export: uuid.UUID) -> HttpResponse | Str
 
 
 def _zip_response(request: MemberRequest, found: Export) -> HttpResponse | StreamingHttpResponse:
-    """Return the ZIP, or before packing and after expiry the page that says so."""
+    """Return the ZIP, or a page that says it isn't packed yet or has expired."""
     if not _is_there(found):
         return redirect("export_progress", found.uuid)
     action = "proof pack downloaded" if found.order else "account export downloaded"
@@ -83,9 +83,9 @@ def _is_there(export: Export) -> bool:
 
 
 def _stream_parts(export: Export) -> Iterator[bytes]:
-    """Yield one part after the other, so that memory holds one.
+    """Yield one part after another, so that memory holds only one.
 
-    If a part is deleted or a label closed meantime, the download breaks off.
+    If a part is deleted or a label becomes unavailable in between, the download breaks off.
     """
     for number in range(export.parts.count()):
         part = ExportPart.objects.filter(export=export, number=number)

@@ -1,4 +1,4 @@
-"""Format the admin's times: one form, with its zone, on Django's pages and in our sentences."""
+"""Format the admin's times: one format, with the zone, on Django's pages and in our sentences."""
 
 import datetime as dt
 

@@ -36,7 +36,7 @@ Booked parcels are safe.</p>
 
 
 def database_answers() -> bool:
-    """Return, after an error and outside a transaction, whether the database answers.
+    """Return whether the database answers, after an error and outside a transaction.
 
     A lost connection is replaced.
     """
@@ -53,7 +53,7 @@ def database_answers() -> bool:
 def answer_503_when_the_database_is_away(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
-    """Turn the 500 of a lost, locked or refused database into 503 with Retry-After.
+    """Turn the 500 for a lost, locked or refused database into a 503 with Retry-After.
 
     A violated constraint (IntegrityError) stays a 500: trying again wouldn't help.
     """
@@ -62,7 +62,7 @@ def answer_503_when_the_database_is_away(
         try:
             response = get_response(request)
         except AWAY:
-            # Django's own 500 page asked the session for its CSRF secret, and failed at the
+            # Django's own 500 page would ask the session for its CSRF secret, and fail at the
             # database again.
             return _unavailable_page()
         return _unavailable_page() if getattr(request, "database_was_away", False) else response
@@ -71,7 +71,7 @@ def answer_503_when_the_database_is_away(
 
 
 # Each middleware turns exceptions below it into a 500, so the outermost one rarely sees them.
-# This signal is sent for all of them: views, sessions and every other middleware.
+# This signal is sent for all exceptions, in views, sessions and every other middleware.
 @receiver(got_request_exception)
 def _note_lost_database(request: HttpRequest | None = None, **kwargs: Any) -> None:
     if request is not None and isinstance(sys.exception(), AWAY):

@@ -1,7 +1,7 @@
-"""Answer failures, and log browsers' reports of pages that broke their policy.
+"""Show error pages, and log browsers' reports of content security policy violations.
 
-Django's own 400 and 500 handlers read the CSRF secret from the session, which isn't there yet if a
-request fails early.
+Django's own 400 and 500 handlers read the CSRF secret from the session, which doesn't exist yet if
+a request fails early.
 """
 
 import json
@@ -25,21 +25,21 @@ from shipping_portal.accounts.access import FromElsewhere, public
 from shipping_portal.accounts.login import security_events
 from shipping_portal.accounts.login.seeing_as import OnlyLooking
 
-KEY = re.compile(r"[0-9a-f-]{36}")  # of a draft or an order, as forms carry it
+KEY = re.compile(r"[0-9a-f-]{36}")  # of a draft or an order, as forms contain it
 logger = structlog.get_logger("security")
 LARGEST_REPORT = 8 * 1024
-REPORTS_A_MINUTE = 20  # limit of each process; a broken extension sends thousands
+REPORTS_A_MINUTE = 20  # limit per process; a broken extension sends thousands
 
 
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    # The person was logged out while the request ran; it may have done its work.
+    # The person was logged out while the request ran. It may have taken effect.
     if isinstance(exception, SessionInterrupted):
         return redirect(settings.LOGIN_URL)
     return HttpResponse(render_to_string("400.html"), status=400)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Show the log's request id, to quote to the operator."""
+    """Show the request id from the log, for the person to quote to the operator."""
     context = {"request_id": getattr(request, "id", ""), "contact_email": settings.CONTACT_EMAIL}
     return HttpResponse(render_to_string("500.html", context), status=500)
 
@@ -58,29 +58,29 @@ def denied(request: HttpRequest, exception: Exception | None = None) -> HttpResp
 
 @never_cache
 def expired(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """Answer a form whose login has ended, and give back what was typed: nothing has stored it."""
+    """Answer a form after its login has ended. Give back what was typed, which wasn't saved."""
     _, _, page = request.headers.get("Referer", "").partition(f"//{request.get_host()}")
     context = {"typed": _typed_texts(request), "back": page if _is_ours(request) else ""}
     return render(request, "403_csrf.html", context, status=403)
 
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    """Answer 404. A form's object may have been deleted since: give back what was typed."""
-    # Without the check of its token nobody has read the body, and it may be unreadable.
+    """Answer 404. If a form's object has since been deleted, give back what was typed."""
+    # If its CSRF token wasn't checked, nobody has read the body, and it may be unreadable.
     is_read = getattr(request, "csrf_processing_done", False)
     typed = _typed_texts(request) if is_read else ""
-    # A single word is the value of a button.
+    # A single word is a button's value.
     is_text = len(typed.split()) > 1
     return render(request, "404.html", {"typed": typed if is_text else ""}, status=404)
 
 
 def _is_ours(request: HttpRequest) -> bool:
-    """Return whether our own page sent this. Another site could have us show its own text."""
+    """Return whether our own page sent this. Otherwise another site could make us show its text."""
     return request.headers.get("Sec-Fetch-Site") == "same-origin"
 
 
 def _typed_texts(request: HttpRequest) -> str:
-    """Return the form's values, one a line, without passwords, codes and keys."""
+    """Return the form's values, one per line, without passwords, codes and keys."""
     if not _is_ours(request):
         return ""
     return "\n".join(
@@ -104,7 +104,7 @@ def _person_of(request: HttpRequest) -> Any:
 
 
 class Allowance:
-    """A limit per minute, in this process."""
+    """A limit per minute in this process."""
 
     def __init__(self, most: int) -> None:
         self.most, self.minute, self.count = most, 0, 0

@@ -1,4 +1,4 @@
-"""Handle every request: its id, unusual requests, security headers, cookies and gzip."""
+"""Middleware for every request: its id, unusual requests, security headers, cookies, gzip."""
 
 import re
 import uuid
@@ -14,7 +14,7 @@ from django.shortcuts import render
 
 from shipping_portal.request_ids import LONGEST
 
-Answer = Callable[[HttpRequest], HttpResponseBase]  # a middleware, or what answers after it
+Answer = Callable[[HttpRequest], HttpResponseBase]  # a middleware, or the next handler
 
 REQUEST_ID = re.compile(rf"[A-Za-z0-9-]{{8,{LONGEST}}}")
 
@@ -33,14 +33,14 @@ def attach_request_id(get_response: Answer) -> Answer:
     return middleware
 
 
-# No browser feature beyond the page is used, except writing an address to the clipboard.
+# The pages use no browser features, except writing an address to the clipboard.
 PERMISSIONS = (
     "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), serial=(), usb=()"
 )
 # The addresses of these pages contain one-time keys. Only the origin is sent as referrer: with
-# "no-referrer" a browser sends "Origin: null", and the CSRF check fails.
+# "no-referrer" a browser would send "Origin: null", and the CSRF check would fail.
 KEYS_IN_ADDRESS = ("/accounts/", "/follow/", "/invitation/", "/unsubscribe/")
-# Readers of these pages have no account. Somebody who is logged in reads them as a stranger,
+# Readers of these pages have no account. Somebody who is logged in sees them as a stranger does,
 # without being logged out.
 WITHOUT_COOKIES = ("/follow/",)
 
@@ -62,7 +62,7 @@ def set_security_headers(get_response: Answer) -> Answer:
 
 
 def drop_cookies(get_response: Answer) -> Answer:
-    """Keep some pages from reading or setting cookies (middleware)."""
+    """Stop some pages from reading or setting cookies (middleware)."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         if not request.path.startswith(WITHOUT_COOKIES):
@@ -75,7 +75,7 @@ def drop_cookies(get_response: Answer) -> Answer:
     return middleware
 
 
-# Gzip: docs/decisions/0010 says why that leaks nothing, and what is sent uncompressed.
+# Gzip: docs/decisions/0010 says why it leaks nothing, and what is sent uncompressed.
 WORDS = {
     "text/html",
     "text/css",
@@ -89,7 +89,7 @@ PLAIN = ("/accounts/", "/admin/", "/invitation/", "/unsubscribe/", "/webhooks/")
 
 
 def gzip_pages(get_response: Answer) -> Answer:
-    """Compress text, and lists as they are read, unless marked `no-transform` (middleware)."""
+    """Compress text, and streamed lists, unless marked `no-transform` (middleware)."""
     gzip = GZipMiddleware(get_response)
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
@@ -114,14 +114,14 @@ def _may_be_zipped(request: HttpRequest, response: HttpResponseBase) -> bool:
 FORMS = {"application/x-www-form-urlencoded", "multipart/form-data"}
 BODILESS = {"GET", "HEAD"}
 METHODS = ["GET", "HEAD", "POST"]
-# read unchanged, whatever it is, within its own limits
+# read unchanged, with limits of its own
 KEPT_RAW = ("/webhooks/", "/csp-reports/", "/api/")
 
 
 def reject_unusual_requests(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
-    """Reject what no browser sends: other methods, a NUL in the address, bodies but forms.
+    """Reject what no browser sends: other methods, a NUL in the address, bodies that aren't forms.
 
     PostgreSQL can't store a NUL.
 
@@ -143,7 +143,7 @@ def reject_unusual_requests(
         response = get_response(request)
         is_of_a_button = response.status_code == 405 and request.method == "GET"
         if is_of_a_button and not request.path.startswith(KEPT_RAW):
-            # A browser that restores its tabs opens these addresses.
+            # A browser that restores its tabs requests these addresses.
             response.content = render(request, "405.html").content
         return response
 
@@ -151,7 +151,7 @@ def reject_unusual_requests(
 
 
 def _is_form(request: HttpRequest) -> bool:
-    """Return whether the body is plain UTF-8 fields, or empty, which the page will judge."""
+    """Return whether the body is plain UTF-8 fields, or empty; the page handles an empty one."""
     if request.headers.get("Content-Encoding", "identity").lower() != "identity":
         return False
     letters = (request.content_params or {}).get("charset", "utf-8").lower()

@@ -8,14 +8,15 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 
 from shipping_portal.ops.starting import end_if_restored
 
-# One byte by which gunicorn's master tells its workers that it is stopping (gunicorn_settings.py).
+# One byte with which gunicorn's master tells its workers that it is stopping
+# (gunicorn_settings.py).
 draining = mmap.mmap(-1, 1)
 
 
 def answer_probes(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
-    """Answer both before checking host, session or login; reveal nothing else to strangers."""
+    """Answer both before host, session or login are checked; reveal nothing else to strangers."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         if request.path not in PROBES:

@@ -1,4 +1,4 @@
-"""Show senders' imports and their progress, and hold one. Only the sender can read the rows."""
+"""Show senders' imports and their progress, and hold them. Only the sender can read the rows."""
 
 from functools import partial
 from typing import Any
@@ -19,7 +19,7 @@ act = partial(AdminAction, needs="imports")
 
 
 class HoldForm(ReasonForm):
-    """What the sender reads while their import is held, and the reason."""
+    """Asks for the text that the sender reads while their import is held, and for the reason."""
 
     text = SafeText(label="Message to the sender", max_length=300)
     field_order = ["text", "reason"]
@@ -95,7 +95,7 @@ class ImportAdmin(ActionsAdmin):
     readonly_fields = ["how_far", "counts", "read_as"]
 
     def with_counts(self, rows: list[Import]) -> list[Any]:
-        """Return the page's files with their rows counted, and no other file's."""
+        """Return the page's files with row counts. Other files' rows aren't counted."""
         files = Import.objects.filter(pk__in=[file.pk for file in rows]).select_related(
             "sender", "made_by"
         )
@@ -108,7 +108,7 @@ class ImportAdmin(ActionsAdmin):
 
     @admin.display(description="state", ordering="state")
     def how_far(self, file: Import) -> str:
-        """Show the state in a word."""
+        """Show the state in one word."""
         is_booking = file.state == Import.State.BOOKING and not file.finished_at
         state = "Being booked" if is_booking else str(file.get_state_display())
         return f"{state}, paused" if file.paused_at else state

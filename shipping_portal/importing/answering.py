@@ -1,4 +1,4 @@
-"""Apply one answer to all rows waiting for it: a column, email, rate, price or correction."""
+"""Apply one answer to all rows that wait for it: a column, email, rate, price or correction."""
 
 import datetime as dt
 from collections.abc import Iterable, Mapping
@@ -24,7 +24,7 @@ from shipping_portal.jobs.registry import enqueue
 
 State = ImportRow.State
 EMAIL = "receiver_email"
-SHOWN = 5  # rows shown of a correction, before and after
+SHOWN = 5  # example rows shown for a correction, before and after
 LABELS = {
     "company": "Clear the company where it repeats the name or isn't a word",
     "line": "Remove the suburb, state or postcode from the street",
@@ -35,10 +35,10 @@ LABELS = {
 
 @dataclass(frozen=True)
 class Correction:
-    """One rule's correction of rows. `examples` has rows with their text before and after."""
+    """One rule's corrections. `examples` has rows with their text before and after."""
 
     kind: str
-    rows: dict[int, dict[str, str]] = field(default_factory=dict)  # values by the row's key
+    rows: dict[int, dict[str, str]] = field(default_factory=dict)  # values by row key
     examples: list[tuple[int, str, str]] = field(default_factory=list)
 
     @property
@@ -52,12 +52,12 @@ class Correction:
 
 @dataclass(frozen=True)
 class Asked:
-    """The questions in a file that one answer resolves, each with its number of rows."""
+    """The questions about a file that one answer resolves, each with its number of rows."""
 
     currencies: dict[str, int]
     without_email: int
     corrections: list[Correction]
-    unsure_prices: int  # prices of one piece, or of a whole line
+    unsure_prices: int  # prices for one piece, or for a whole line
 
 
 def find_questions(rows: Iterable[ImportRow], typed: Mapping[int, Mapping[str, str]]) -> Asked:
@@ -147,7 +147,7 @@ def _check(rows: list[tuple[ImportRow, dict[str, str]]], now: dt.datetime) -> in
 
 
 def _currencies(row: ImportRow, values: Mapping[str, str]) -> set[str]:
-    """Return the foreign currencies of the amounts that hold up the row."""
+    """Return the foreign currencies of the amounts that keep the row waiting."""
     names = [f"item_{number}_value" for number in range(1, ROWS + 1)] + ["cover_amount"]
     return {
         code
@@ -162,7 +162,7 @@ def _is_unsure(row: ImportRow, values: Mapping[str, str]) -> bool:
 
 
 def _corrections(row: ImportRow, values: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """Return the corrections of this row that are certain, by rule."""
+    """Return this row's certain corrections, by rule."""
     found: dict[str, dict[str, str]] = {}
     company = values.get("receiver_company", "")
     is_a_word = any(map(str.isalnum, company))
@@ -191,7 +191,7 @@ def _corrections(row: ImportRow, values: Mapping[str, str]) -> dict[str, dict[st
 
 
 def _without_place(row: ImportRow, values: Mapping[str, str]) -> dict[str, str]:
-    """Return the address lines without the place at their end, unless that leaves no street."""
+    """Return the address lines without the place at the end, unless that leaves no street."""
     place = {
         part: values.get(f"receiver_{part}", "")
         for part in ("suburb", "postcode", "state", "country")

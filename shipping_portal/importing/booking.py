@@ -2,7 +2,7 @@
 
 (submitting.begin makes ready rows due; it sends nothing)
 
-book_row  (worker)  made already? → order number new? → the order is due, as by the Book button →
+book_row  (worker)  already made? → order number new? → order is due, as by the Book button →
                     the row is done
 agree     (web)     the sender's yes to the rows whose price went up
 """
@@ -39,12 +39,12 @@ NO_BOOKING: dict[type[Exception], str] = {
     ),
     booking_rules.ServiceNotOffered: "No service is offered for this parcel any more.",
 }
-OF_THIS_ROW = (booking_rules.PickupDayPassed, booking_rules.PickupMoved)  # others may go on
+OF_THIS_ROW = (booking_rules.PickupDayPassed, booking_rules.PickupMoved)  # other rows may continue
 ALL_STOPPED = (
     booking_rules.Suspended,
     booking_rules.Paused,
     bookings.LimitReached,
-)  # the next row would be rejected too, unless another carrier takes it
+)  # the next row would be rejected too, unless it goes with another carrier
 
 
 class AlreadyBought(Exception):
@@ -84,7 +84,7 @@ def retry(file: Import, now: dt.datetime) -> int:
     batch=checking.BATCH,
 )
 def book_row(row: ImportRow) -> None:
-    """Make this row's one order, unless an earlier worker has; or store why there is none."""
+    """Make this row's one order, unless an earlier worker has, or store why there is none."""
     order = _made_before(row)
     try:
         order = order or _submit(row, timezone.now())
@@ -93,10 +93,10 @@ def book_row(row: ImportRow) -> None:
     except booking_rules.Paused:
         checking.try_later(row)
     except bookings.TokenReused:
-        # A worker that was slower than its lease made it.
+        # A worker whose lease had ended made it.
         order = _made_before(row)
     except bookings.LimitReached as error:
-        # It stays with the file: Try again books it once there is room.
+        # It stays with the file; “Try again” books it once there is room.
         row.finish(state=State.FAILED, problems={"": [limit_words.refusal(error, row.file.sender)]})
     except tuple(NO_BOOKING) as error:
         where = progress.PICKUP_DAY if isinstance(error, booking_rules.PickupDayPassed) else ""
@@ -114,9 +114,9 @@ def _made_before(row: ImportRow) -> Order | None:
 def _submit(row: ImportRow, now: dt.datetime) -> Order:
     """Make this row's parcel due at the carrier, as its sender saw it.
 
-    An old price is asked for again before it is sent.
+    An old price is checked again before the booking is sent.
 
-    It waits until few calls are due at the carrier, so that parcels made by hand don't.
+    It waits until few calls are due at the carrier, so that parcels made by hand needn't wait.
 
     Raises AlreadyBought, NotYet, and what orders.booking.submit raises.
     """
@@ -140,7 +140,7 @@ def _submit(row: ImportRow, now: dt.datetime) -> Order:
 def book_next_day(file: Import, *, by: User, now: dt.datetime) -> int:
     """Book rows with a passed pickup day for the next business day, with consent; return how many.
 
-    Raises LimitReached, Paused, CarrierChanged, PickupMoved or Suspended, only if nothing was
+    Raises LimitReached, Paused, CarrierChanged, PickupMoved or Suspended, but only if nothing was
     booked.
     """
     stopped = progress.day_passed(file)
@@ -187,7 +187,7 @@ def book_next_day(file: Import, *, by: User, now: dt.datetime) -> int:
 
 
 def _is_of_one_carrier(error: Exception) -> bool:
-    """Return whether rows with another carrier may still be booked."""
+    """Return whether other carriers' rows may still be booked."""
     return isinstance(error, booking_rules.Paused) and gateway.second_account() is not None
 
 
@@ -196,7 +196,7 @@ def agree(file: Import, prices: Mapping[uuid.UUID, str], *, by: User, now: dt.da
 
     `prices` are the new ones by order key, as the sender saw them, such as "9.40 AUD": a price that
     changed again needs consent again. Raises PickupDayPassed, PickupMoved, LimitReached, Paused or
-    Suspended, only if nothing was booked.
+    Suspended, but only if nothing was booked.
     """
     drafts = Order.objects.filter(
         import_row__file=file, status=Status.DRAFT, problem__kind="price_rose"
@@ -210,7 +210,7 @@ def agree(file: Import, prices: Mapping[uuid.UUID, str], *, by: User, now: dt.da
             bookings.confirm(order, by=by, now=now)
             agreed += 1
         except (Order.WrongStatus, booking_rules.CarrierChanged):
-            continue  # accepted in another tab, or chosen again one by one
+            continue  # accepted in another tab, or chosen again row by row
         except OF_THIS_ROW as error:
             refusal = error
         except ALL_STOPPED as error:

@@ -1,4 +1,4 @@
-"""Read the cells of a row by our field: each kind of cell has one step that reads it."""
+"""Read a row's cells by our fields. Each kind of cell has one step that reads it."""
 
 import re
 from collections.abc import Callable
@@ -24,10 +24,10 @@ from shipping_portal.importing.reading import NOTHING
 from shipping_portal.importing.shop_words import NO
 from shipping_portal.importing.units import DIMENSIONS, SIZES, WEIGHT
 
-LINE_ENDS = re.compile(r"[\r\n]+")  # an address of two lines in one cell is one line of ours
+LINE_ENDS = re.compile(r"[\r\n]+")  # a two-line address in one cell is one line of ours
 ADDRESS_PARTS = re.compile(r"[,\r\n]+|  +")
 POSTCODE = re.compile(r"[0-9]{4,5}(?:-[0-9]{4})?|[A-Z][0-9][A-Z] ?[0-9][A-Z][0-9]", re.ASCII)
-# What marketplaces write in place of a buyer's address.
+# What marketplaces write instead of a buyer's address.
 NO_EMAIL = frozenset(
     split_words("invalid request, not available, unavailable, no email, none, n a, na, unknown, 0")
 )
@@ -45,7 +45,7 @@ NOT_FIRST = frozenset(
 
 @dataclass(frozen=True)
 class CellsOfRow:
-    """A row that is being read: `values` holds what it says so far, by our field.
+    """A row being read. `values` holds what has been read so far, by our field.
 
     `head` is the first row of its parcel.
     """
@@ -169,9 +169,9 @@ STEPS: tuple[Callable[[CellsOfRow], None], ...] = (
 
 
 def _value_of_one(line: CellsOfRow) -> str:
-    """Return the value of one piece.
+    """Return the value of a single piece.
 
-    The shop, the column's name, a total next to it or the sender says how to read it.
+    How to read it is known from the shop, the column's name, a total next to it or the sender.
     """
     text, times = line.values["item_1_value"], line.values.get("item_1_quantity", "")
     header, cells, place = line.file.header, line.row.cells, line.file.columns["item_1_value"]
@@ -193,7 +193,7 @@ def _value_of_one(line: CellsOfRow) -> str:
 def split_address(line: str, cell: str, home: str) -> dict[str, str]:
     """Return the parts of a one-cell address that ends like “Brunswick VIC 3056”.
 
-    Anything else is a street, so that the form asks for the rest.
+    Anything else counts as a street, so that the form asks for the rest.
     """
     parts = [
         part.strip(" .") for part in ADDRESS_PARTS.split(normalise_text(cell)) if part.strip(" .")
@@ -225,7 +225,7 @@ def split_address(line: str, cell: str, home: str) -> dict[str, str]:
 def _first_name_first(text: str, *, is_stated: bool) -> str:
     """Return Jane Doe for “Doe, Jane”.
 
-    The column says so, or both parts are one word and not a company.
+    It is one if the column says so, or if both parts are single words and not a company.
     """
     last, comma, first = text.partition(",")
     is_a_person = LAST_FIRST.fullmatch(text) and normalise_name(first) not in NOT_FIRST

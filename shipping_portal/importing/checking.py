@@ -1,6 +1,6 @@
 """Check every row without booking: through the parcel form, then by the carrier's prices.
 
-begin      (web)     columns are matched; rows of one order are joined; every parcel is due a check
+begin      (web)     columns are matched; rows of one order are joined; every parcel gets a check
 check_row  (worker)  read once → left out? → the form's rules → bought before? → prices → ready, or
                      what to fix
 """
@@ -35,7 +35,7 @@ from shipping_portal.jobs.registry import enqueue, job
 
 State = ImportRow.State
 ENQUEUED_AT_ONCE = 50
-BATCH = 500  # rows that a round of the sweep sends to the workers
+BATCH = 500  # rows that one round of the sweep sends to the workers
 
 Outcome = dict[str, Any]  # the outcome of checking a row
 
@@ -72,7 +72,7 @@ def begin(
 def schedule_check(row: ImportRow, corrected: dict[str, str], now: dt.datetime) -> bool:
     """Schedule a check of one corrected row.
 
-    Returns False if it is booked, or somebody was faster.
+    Returns False if it is booked, or somebody else changed it first.
     """
     if row.state in (State.DUE, State.BOOKED):
         return False
@@ -96,7 +96,7 @@ def enqueue_first(file: Import, job_name: str, state: str) -> None:
     batch=BATCH,
 )
 def check_row(row: ImportRow) -> None:
-    """Read a row once, and finish it with the result of the first step that gives one."""
+    """Read a row once, and finish it with the first result that a step returns."""
     read = read_row(row)
     if read is None:
         row.finish(**_to_fix({"": ["Tell us first where your parcels are picked up."]}))
@@ -121,7 +121,7 @@ def priced_before(file: Import, now: dt.datetime) -> dt.date | None:
 
 
 def unpriced(file: Import) -> list[tuple[str, int]]:
-    """Return the carriers that should be asked again, each with its number of ready rows."""
+    """Return the carriers to ask again, each with its number of ready rows."""
     quotes = file.rows.filter(state__in=ImportRow.READY).exclude(quote__missing=[])
     missing = Counter(
         one["account"]
@@ -150,7 +150,7 @@ def price_again(file: Import, now: dt.datetime) -> int:
 
 @transaction.atomic
 def check_moved(file: Import, now: dt.datetime) -> int:
-    """Schedule a check of ready rows priced from another pickup address than now.
+    """Schedule a check of ready rows that were priced from a former pickup address.
 
     Returns how many there are.
     """
@@ -171,7 +171,7 @@ def _check_ready(file: Import, rows: Any, now: dt.datetime) -> int:
 
 @transaction.atomic
 def take_all(file: Import, why: str, now: dt.datetime) -> int:
-    """Accept and check every row left out for this reason by its shop; return how many."""
+    """Accept and check every row that was left out for this reason; return how many."""
     left_out = file.rows.filter(**{"state": State.SKIPPED, f"problems__{shops.STATUS}": [why]})
     taken = sum(schedule_check(row, {shops.STATUS: "yes"}, now) for row in left_out)
     enqueue_first(file, "check-row", State.NEW)
@@ -179,7 +179,7 @@ def take_all(file: Import, why: str, now: dt.datetime) -> int:
 
 
 def try_later(row: ImportRow) -> None:
-    """Keep the row due and try again: nobody answered, or prices or bookings are paused."""
+    """Keep the row due and try again later: nobody answered, or prices or bookings are paused."""
     row.retry(timezone.now() + backoff(row.tries, first=2.0, cap=60.0))
 
 
@@ -233,7 +233,7 @@ def _price(read: ReadRow) -> Outcome:
     }
 
 
-# Each step returns the row's outcome, or nothing to leave it to the next; the last one always
+# Each step returns the row's outcome, or nothing to leave it to the next step. The last one always
 # returns an outcome.
 STEPS: tuple[Callable[[ReadRow], Outcome], ...] = (
     _leave_out,
@@ -253,7 +253,7 @@ def _reference(read: ReadRow) -> str:
 
 
 def restore_zeros(form: ParcelForm) -> list[list[str]]:
-    """Return the place whose postcode lost its zeros in a spreadsheet: `800` in Darwin was 0800."""
+    """Return the place whose postcode lost zeros in a spreadsheet: `800` in Darwin was 0800."""
     wide = {"AU": 4, "US": 5}
     country = form.cleaned_data.get("receiver_country", "")
     code = str(form.data.get("receiver_postcode", ""))

@@ -1,4 +1,4 @@
-"""Store a service chosen for one row, which overrides the file's rule while it is offered."""
+"""Store a service chosen for one row. It overrides the file's rule as long as it is offered."""
 
 from collections.abc import Mapping
 
@@ -13,7 +13,7 @@ SERVICE = "service"  # key in a row's corrections
 def choosable(
     products: list[Offered], corrected: Mapping[str, str], carrier: int | None, *, own: int
 ) -> list[Offered]:
-    """Return the offer chosen for the row, else all offers of the file's carrier.
+    """Return the offer chosen for the row, otherwise all offers of the file's carrier.
 
     `own` is the account of the quote that has the offers.
     """
@@ -23,7 +23,7 @@ def choosable(
 
 @transaction.atomic
 def choose(file: Import, chosen: Mapping[int, str]) -> int:
-    """Store services chosen for these rows, "" to use the rule again; return how many changed.
+    """Store the services chosen for these rows ("" uses the rule again); return how many changed.
 
     Services that aren't offered, and rows that are no longer ready, are skipped.
     """

@@ -18,10 +18,10 @@ AUTHORITY_COLUMN, SIGNATURE_COLUMN = "authority_to_leave", "signature_required"
 EXTRA = {LAST_NAME: "Last name, where it has its own column"}
 LINE3, CURRENCY = "receiver_line3", "currency"
 OUNCES, ADDRESS, PICKUP_DAY = "ounces", "address", "pickup_day"
-PLACE = ("receiver_line1", "receiver_suburb", "receiver_postcode")  # may be in one cell
-# Keys among the constants: columns that don't matter, and another currency's rate into ours.
+PLACE = ("receiver_line1", "receiver_suburb", "receiver_postcode")  # may share one cell
+# Keys among the constants: columns that don't matter, and a currency's rate into ours.
 NO_MATTER, RATES = "no_matter", "rates"
-PRICES = "prices"  # what measures are of, if the file doesn't say
+PRICES = "prices"  # units of measures, if the file doesn't say
 OF_PIECE, OF_LINE = "piece", "line"
 COVER = "cover_amount"
 AMOUNTS = {"item_1_value", COVER}
@@ -37,7 +37,7 @@ class Field:
     is_needed: bool = False
 
 
-# Columns that only files have: read into other fields, or along with them.
+# Columns that only files have. They are read into other fields, or along with them.
 FILE_ONLY = tuple(
     Field(name, label)
     for name, label in {
@@ -84,7 +84,7 @@ def fields(sender: Sender, address: PickupAddress) -> list[Field]:
 
 
 def lasting_constants(constants: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what also applies to the next file; rates and units of one file don't."""
+    """Return the constants that apply to the next file too. One file's rates and units don't."""
     return {
         name: what
         for name, what in constants.items()

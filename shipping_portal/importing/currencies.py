@@ -1,4 +1,4 @@
-"""Read amounts in a file: the currency from the cell, its column's name or a currency column."""
+"""Read a file's amounts. The currency is from the cell, the column's name or its own column."""
 
 import re
 from collections.abc import Mapping
@@ -46,7 +46,7 @@ OF_MANY = re.compile(r"^(.+) for (.+)$")
 def currency_of(text: str) -> str:
     """Return a currency's code by its code, sign or name.
 
-    Other words unchanged; "" and "$" are "".
+    Other words are returned unchanged; "" and "$" give "".
     """
     sign = "".join(text.upper().split())
     bare = sign.replace("$", "") if len(sign) > 2 else sign
@@ -95,7 +95,7 @@ def is_unsure(text: str) -> bool:
 
 
 def is_times(total: str, number: str, times: str) -> bool:
-    """Return whether this many at this price make the total."""
+    """Return whether this many at this price add up to the total."""
     is_number = all(
         PLAIN_NUMBER.fullmatch(text) and len(text) < 12 for text in (total, number, times)
     )
@@ -117,7 +117,7 @@ def of_one(text: str, times: str) -> str:
 def converted(text: str, own: str, rates: Mapping[str, str]) -> str:
     """Return an amount in our currency.
 
-    It is unchanged, converted at the rate for its currency, or else marked with its code.
+    It is unchanged, converted at its currency's rate, or otherwise marked with its code.
     """
     number, currency = read(text)
     if currency in ("", own):

@@ -18,11 +18,12 @@ Lines = Iterator[tuple[int, list[str]]]  # each with its number
 LONGEST_CELL = 2000
 LONGEST_HEADER = 20_000
 LONGEST_LINE = 50_000  # the longest line that is read without its quotation marks
-MOST_BAD = 50  # lines that can't be read; with more, it isn't a table
+MOST_BAD = 50  # unreadable lines; with more, it isn't a table
 AMAZON = "Amazon"
 DELIMITERS = (",", "\t", ";", "|")
 MOST_ABOVE = 10  # lines searched for the names of the columns
-# Blank ones too. Each takes some ten microseconds, as Python allocates and frees memory for each.
+# Blank lines count too. Each takes some ten microseconds, because Python allocates and frees memory
+# for it.
 MOST_LINES = 40_000
 TOO_MANY_LINES = (
     f"This file has more than {MOST_LINES:,} lines. Copy the rows to a new file and upload that."
@@ -45,11 +46,11 @@ def find_delimiter(text: str) -> tuple[str, str]:
 
 
 def has_quotes(text: str) -> bool:
-    """Return whether quotation marks around cells mean anything in this file with tabs.
+    """Return whether quotation marks around cells mean anything in this tab-separated file.
 
-    Spreadsheets write them. Amazon and others don't: there a title may begin with one and not end
-    with one. So they count only if the whole file can be read with them, and no cell then contains
-    a tab and a line end.
+    Spreadsheets write them. Amazon and others don't: in their files a title may begin with a mark
+    and not end with one. So they count only if the whole file can be read with them, and no cell
+    then contains a tab and a line end.
     """
     if (
         '"' not in text
@@ -67,7 +68,7 @@ def has_quotes(text: str) -> bool:
 
 
 def read_unquoted(text: str) -> Lines:
-    """Yield the number and cells of each line that isn't empty: a tab ends a cell, a line a row."""
+    """Yield the number and cells of each line that isn't empty; tabs separate the cells."""
     for number, line in enumerate(io.StringIO(text, newline=None), start=1):
         if line.strip():
             yield number, line.rstrip("\n").split("\t")
@@ -76,7 +77,7 @@ def read_unquoted(text: str) -> Lines:
 def read_lines(text: str, delimiter: str, notes: dict[str, Any]) -> Lines:
     """Yield the number and cells of each line that isn't empty.
 
-    Blank ones count, as in spreadsheets.
+    Blank lines count, as in spreadsheets.
 
     An unreadable line becomes a row to fix, with the text between its delimiters, and a note.
     """

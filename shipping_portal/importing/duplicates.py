@@ -23,7 +23,7 @@ def reference_of(row: ImportRow, typed: str) -> str:
 
 
 def find_booked_order(row: ImportRow, reference: str) -> str:
-    """Return which order has this number, or "" if none has it or the row was allowed."""
+    """Return the order that has this number, or "" if none has it or the row was allowed."""
     if not reference or row.corrected.get(ANYWAY):
         return ""
     # older orders kept its dashes
@@ -43,7 +43,7 @@ def find_earlier_row(row: ImportRow, reference: str) -> str:
     if place is not None:
         same |= Q(reference="", **{f"cells__{place}": reference})
     earlier = row.file.rows.filter(same, number__lt=row.number)
-    # A checked row, which has its reference, takes precedence over rows read as typed.
+    # A checked row, which has its reference, takes precedence over rows that are read as typed.
     first = (
         earlier.exclude(state__in=(State.SKIPPED, State.JOINED))
         .order_by("-reference", "number")
@@ -53,7 +53,7 @@ def find_earlier_row(row: ImportRow, reference: str) -> str:
 
 
 def leave_out(file: Import, states: Collection[str]) -> None:
-    """Skip rows of these states whose order number has been booked or queued since their check."""
+    """Skip rows in these states whose order number was booked or queued after their check."""
     rows = (
         file.rows.filter(state__in=states).exclude(reference="").exclude(corrected__has_key=ANYWAY)
     )

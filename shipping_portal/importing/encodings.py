@@ -1,15 +1,15 @@
 """Guess a file's code page from its letters, and detect letters that were decoded wrongly.
 
-Libraries that guess encodings use statistics of whole texts. A file of orders has a few names with
-one letter each that matters, and there they guess wrong: so each likely code page is tried on just
-these letters.
+Libraries that guess encodings use statistics of whole texts. A file of orders has only a few names
+with a letter that matters, and for those they guess wrong. So each likely code page is tried on
+just these letters.
 """
 
 import re
 from itertools import islice
 
-# The first of the best fits wins. Excel writes Windows' code pages on Windows, Mac OS's on older
-# Macs; old programs write DOS's.
+# The first of the best fits wins. Excel writes Windows code pages on Windows and Mac OS ones on
+# older Macs; old programs write DOS ones.
 CODE_PAGES = {
     "cp1252": "Windows-1252",
     "mac_roman": "Mac OS Roman",
@@ -17,10 +17,10 @@ CODE_PAGES = {
     "cp1250": "Windows-1250",
 }
 MOST_LETTERS = 5_000  # letters examined
-MOST_TIMES = 3  # how often a text may have been decoded wrongly in a row
+MOST_TIMES = 3  # how many times in a row a text may have been decoded wrongly
 NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 FOLLOWS = set("’”»™®©…·‑")  # signs that may follow a letter
-WITHIN = set("’·‑")  # those of them that may come between two letters
+WITHIN = set("’·‑")  # those that may also come between two letters
 OPENS = set("‘“«‚„¿¡")
 # Windows' replacements for a few bytes, mapped back to these bytes.
 TO_BYTES = {
@@ -29,7 +29,7 @@ TO_BYTES = {
 
 
 def guess(data: bytes) -> tuple[str, str] | None:
-    """Return the text in the code page that fits words best, and its name, or None."""
+    """Return the text in the best-fitting code page, and the code page's name, or None."""
     texts = {}
     for name in CODE_PAGES:
         try:
@@ -42,9 +42,9 @@ def guess(data: bytes) -> tuple[str, str] | None:
 
 
 def _odd_letters(text: str) -> int:
-    """Return how many letters and signs are where words have none.
+    """Return how many letters and signs are in places where words have none.
 
-    Such as a capital inside a word, or a quotation mark after one.
+    Examples are a capital inside a word, or a quotation mark after one.
     """
     odd = 0
     for found in islice(NOT_ASCII.finditer(text), MOST_LETTERS):
@@ -62,7 +62,7 @@ def _odd_letters(text: str) -> int:
 
 
 def decoded_back(text: str) -> str:
-    """Return a text as it was before its UTF-8 was read as Windows' letters, if it was."""
+    """Return a text as it was before its UTF-8 was decoded with a Windows code page, if it was."""
     for _ in range(MOST_TIMES):
         try:
             before = text.translate(TO_BYTES).encode("latin-1").decode("utf-8")

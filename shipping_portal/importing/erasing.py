@@ -1,4 +1,4 @@
-"""Erase personal data in imports: a row's cells as typed, and their corrections."""
+"""Erase personal data in imports: the cells of rows as typed, and their corrections."""
 
 from shipping_portal.importing.models import ImportRow
 from shipping_portal.jobs.erasing import BATCH, Keys, Reasons, eraser, objection
@@ -27,7 +27,7 @@ def rows_due(senders: Keys) -> Reasons:
 
 @eraser("order", "rows of imports")
 def erase_booked(orders: Keys) -> int:
-    """Empty these orders' rows, and those of the same parcel; the file keeps its row count."""
+    """Empty these orders' rows and other rows of the same parcel. The file keeps its row count."""
     booked = ImportRow.objects.filter(order__in=orders)
     rows = list(booked) + list(ImportRow.objects.filter(joined_into__in=booked))
     for row in rows:

@@ -1,4 +1,4 @@
-"""Finish imports: one notification sums up each; IMPORT_DAYS later the file is deleted."""
+"""Finish imports: one notification sums up each, and IMPORT_DAYS later the file is deleted."""
 
 import datetime as dt
 from dataclasses import replace
@@ -36,7 +36,7 @@ DONE = PlannedSelect(
 
 @chore("imports")
 def finish_done_imports(now: dt.datetime) -> None:
-    """Finish every import with nothing left to book or send. Dead letters may remain."""
+    """Finish every import that has nothing left to book or send. Dead letters may remain."""
     for file in DONE.rows():
         _finish(file, now)
 
@@ -50,13 +50,13 @@ def _finish(file: Import, now: dt.datetime) -> None:
     counts = progress.counts(file)
     if counts.failed or counts.needs_yes:
         _notify_of_failures(file, counts, now)
-    # Its key is the same, so nobody is notified of the failures twice.
+    # The key is the same, so nobody is notified of the failures twice.
     if _is_left(file, now) and now - file.begun_at <= NEWS_FOR:
         outbox.notify(_event(file, counts, now), now=now)
 
 
 def notify_before_pause(file: Import, now: dt.datetime) -> None:
-    """Notify of failures before a pause that may be permanent, in the transaction that pauses."""
+    """Notify of failures before a pause that may be permanent, in the same transaction."""
     if file.state == Import.State.BOOKING and file.finished_at is None:
         counts = progress.counts(file)
         if counts.failed or counts.needs_yes:
@@ -64,7 +64,7 @@ def notify_before_pause(file: Import, now: dt.datetime) -> None:
 
 
 def _notify_of_failures(file: Import, counts: progress.Counts, now: dt.datetime) -> None:
-    """Notify everybody: failed bookings wrote no separate notifications."""
+    """Notify everybody, because failed bookings wrote no separate notifications."""
     outbox.notify(replace(_event(file, counts, now), kind="booking", only=None), now=now)
 
 

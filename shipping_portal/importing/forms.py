@@ -1,4 +1,4 @@
-"""Define an import's two forms: the file or paste, and which column is which field."""
+"""Define an import's two forms: one for the file or paste, one for matching columns to fields."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ Cleaned = dict[str, Any]  # a form's values, as far as they are valid
 
 NO_COLUMN = ""
 CHOICES_OF_UNIT = {units.WEIGHT_UNIT: "Weights are in", units.SIZE_UNIT: "Measures are in"}
-# never have one value for all rows
+# fields that never have one value for all rows
 ONLY_COLUMNS = {columns.LAST_NAME, *(field.name for field in columns.FILE_ONLY)}
 
 
@@ -115,7 +115,7 @@ class Match:
 
 
 def named_columns(header: list[str]) -> list[tuple[str, str]]:
-    """Return each column's place and name; duplicate names get their place added."""
+    """Return each column's position and name; duplicate names get their position added."""
     times = Counter(map(normalise_name, header))
     return [
         (str(place), f"{name} (column {place + 1})" if times[normalise_name(name)] > 1 else name)
@@ -124,12 +124,12 @@ def named_columns(header: list[str]) -> list[tuple[str, str]]:
 
 
 def _without_unit(field: columns.Field) -> columns.Field:
-    """Return the field without the parcel form's unit in its name: the file's may differ."""
+    """Return the field without the parcel form's unit in its name: the file's unit may differ."""
     return replace(field, label=field.name.title()) if field.name in units.MEASURES else field
 
 
 class MatchForm(forms.Form):
-    """A column for each of our fields, or one value that all rows have."""
+    """Asks for a column for each of our fields, or one value for all rows."""
 
     def __init__(self, *args: Any, file: Import, address: PickupAddress, **options: Any) -> None:
         self.file = file
@@ -185,7 +185,7 @@ class MatchForm(forms.Form):
         return cleaned
 
     def _refuse_other_units(self, cleaned: Cleaned) -> None:
-        """Reject units that contradict a column's name: one of the two must be wrong."""
+        """Reject units that contradict a column's name: one or the other must be wrong."""
         for kind in units.TABLES:
             stated = units.of_columns(self.file.header, self.columns, kind)
             if stated and cleaned.get(kind) and cleaned[kind] not in stated.values():
@@ -247,7 +247,7 @@ def guesses(file: Import, wanted: list[columns.Field]) -> dict[str, Any]:
 
 
 def _suggested(file: Import, matched: dict[str, int]) -> dict[str, str]:
-    """Return values for fields that the file lacks; they are shown before anything is booked."""
+    """Suggest values for fields that the file lacks. They are shown before anything is booked."""
     sizes, address, found = list(file.sender.sizes.all()[:2]), file.sender.pickup_address(), {}
     size = file.sender.default_size or (sizes[0] if len(sizes) == 1 else None)
     if (
@@ -257,13 +257,13 @@ def _suggested(file: Import, matched: dict[str, int]) -> dict[str, str]:
     ):
         found[columns.SIZE] = str(size.uuid)
     if address and shops.find_shop(file.header) and "receiver_email" not in matched:
-        # Etsy doesn't reveal the buyer's: the carrier writes to the shop
+        # Etsy doesn't reveal the buyer's email, so the carrier writes to the shop
         found["receiver_email"] = address.email
     return found
 
 
 class RateForm(forms.Form):
-    """An exchange rate from another currency into ours."""
+    """Asks for an exchange rate from another currency into ours."""
 
     code = forms.CharField(max_length=20, widget=forms.HiddenInput)
     rate = PlainDecimalField(label="Rate", example="1.52", whole=6, places=6)
@@ -276,7 +276,7 @@ class RateForm(forms.Form):
 
 
 class BookAllForm(forms.Form):
-    """The rule for choosing every row's service, the chosen carrier if any, the pickup day."""
+    """Asks for the rule that chooses each row's service, any chosen carrier, and the pickup day."""
 
     rule = forms.ChoiceField(
         choices=Sender.ServiceRule.choices,

@@ -1,4 +1,4 @@
-"""Guess which column of a file is which of our fields, by its name, as a person would."""
+"""Guess from its name which field each column of a file is, as a person would."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping
@@ -9,7 +9,7 @@ from shipping_portal.importing.columns import ADDRESS, AMOUNTS, EXTRA, LAST_NAME
 from shipping_portal.importing.synonyms import SYNONYMS
 from shipping_portal.importing.units import KINDS, TABLES, WEIGHT, WEIGHT_UNIT
 
-Places = dict[str, int]  # a file's columns by our fields
+Places = dict[str, int]  # a file's columns by our field
 
 CONTACT = ("receiver_phone", "receiver_email")
 # in that shop's export; in all other files `name` is the receiver's
@@ -22,7 +22,7 @@ OF_RECEIVER = re.compile(
     r" 1(?! 2)|your"
     r"|default address|default|addr 1) (.+)"
 )
-# isn't where a parcel goes, if the file has that too
+# not where the parcel goes, if the file has that too
 ANYWHERE = re.compile("(?:home|your|default) ")
 OF_PART = re.compile("^(?:address|person|name) ")  # “delivery_address_city”, “shipping_person_name”
 OF_PARCEL = re.compile(
@@ -34,7 +34,8 @@ ONLY_WITH_UNIT = ("", "size")  # “Lbs” is a weight, “Size (cm)” is the t
 def guess_columns(header: list[str], wanted: list[Field], filled: Collection[int] = ()) -> Places:
     """Return the best column for each field by name; no column is used for two fields.
 
-    Of two columns for a phone or an email, one that isn't empty wins: `filled` has those, if known.
+    Of two columns for a phone or an email, one that isn't empty wins. `filled` has the columns that
+    aren't empty, if known.
     """
     wishes = [
         (field.name in CONTACT and bool(filled) and place not in filled, rank, field.name, place)
@@ -50,7 +51,7 @@ def guess_columns(header: list[str], wanted: list[Field], filled: Collection[int
         named = (at for at, name in enumerate(header) if normalise_name(name) == "contactname")
         if (at := next(named, None)) not in (None, found.get("receiver_name")):
             found["receiver_company"] = at
-    if shops.find_shop(header) == "PayPal":  # payments in it come from the buyer to us
+    if shops.find_shop(header) == "PayPal":  # its payments come from the buyer to us
         names = [headings.plain(name) for name in header]
         found["receiver_email"] = names.index("from email address")
         found["receiver_line1"] = names.index("address line 1")
@@ -69,7 +70,7 @@ def guess_columns(header: list[str], wanted: list[Field], filled: Collection[int
 
 
 def _with_one_address(found: Places) -> Places:
-    """Return the columns, with one-cell addresses only if the file has no postcode column."""
+    """Return the columns. Keep one-cell addresses only if the file has no postcode column."""
     if "receiver_postcode" in found:
         return {name: at for name, at in found.items() if name != ADDRESS}
     if ADDRESS not in found and "receiver_line1" in found and "receiver_suburb" not in found:
@@ -78,7 +79,7 @@ def _with_one_address(found: Places) -> Places:
 
 
 def _without_ounces(header: list[str], found: Places) -> Places:
-    """Return the columns, with ounces apart only if there are pounds: alone they are the weight."""
+    """Return the columns. Keep a column of ounces only beside pounds; alone it is the weight."""
     if OUNCES not in found:
         return found
     ounces, weight = found.pop(OUNCES), found.get(WEIGHT)
@@ -126,7 +127,7 @@ def _names_without_owner(field: Field, words: str) -> Iterator[str]:
 
 
 def _name_without_unit(field: Field, name: str) -> str:
-    """Return the normalised name, without the unit of a measure or the currency of an amount."""
+    """Return the normalised name without a measure's unit or an amount's currency."""
     if field.name in AMOUNTS:
         return currencies.name_without_currency(name)
     kind = KINDS.get(field.name)

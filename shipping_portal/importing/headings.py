@@ -35,5 +35,5 @@ def plain_names(header: Sequence[str]) -> tuple[str, ...]:
 
 
 def split_words(text: str) -> tuple[str, ...]:
-    """Return the entries of a table written as text, split at commas and lines."""
+    """Return the entries of a table written as text, separated by commas and line breaks."""
     return tuple(" ".join(word.split()) for word in text.split(","))

@@ -61,14 +61,14 @@ def leave_file_out(file: Import, *, by: User, reason: str, now: dt.datetime) -> 
 
 
 def leave_out(file: Import, restore: Restore) -> None:
-    """Never book the due rows of a file held after a restore: the carrier has them already."""
+    """Never book the due rows of a file held after a restore: the carrier already has them."""
     due = file.rows.filter(state=ImportRow.State.DUE)
     due.update(state=ImportRow.State.SKIPPED, problems=LEFT_OUT, due_at=None, **ImportRow.AFRESH)
     release(file, restore)
 
 
 def release(file: Import, restore: Restore) -> None:
-    """Release a file held after a restore, unless its sender or an operator stopped it before."""
+    """Release a file held after a restore, unless its sender or an operator had stopped it."""
     held = Import.objects.filter(pk=file.pk)
     held.update(restore=None)
     held.filter(hold=HELD).update(hold="")

@@ -8,7 +8,7 @@ from orders.drafting.form_fields import PLAIN_NUMBER
 from shipping_portal.importing import headings, units
 from shipping_portal.importing.models import Import
 
-Cells = Mapping[str, str]  # what one row says, by our field
+Cells = Mapping[str, str]  # one row's values, by our field
 OF_ONE = {"item", "lineitem", "product", "unit"}
 
 OWN = ("description", "item_1_description", "item_1_value", "item_1_hs_code")
@@ -17,16 +17,17 @@ SAME_WEIGHT = (
     "The rows of this order all have the same weight. It was taken once, for the whole parcel:"
     " check it."
 )
-# decimals of a weight: many small shares still add up to the whole, to the form's three decimals
+# decimals of a weight; many small shares still add up to the whole, to the form's three decimals
 FINE = Decimal("0.000001")
 LONGEST = 6  # digits of a quantity
 TOO_MANY = f"item_{ROWS + 1}_description"
 
 
 def joined(lines: Sequence[Cells], given: Cells, *, are_weights_of_one: bool) -> dict[str, str]:
-    """Return the first row's values with the items of all rows; `given` has what all rows share.
+    """Return the first row's values with the items of all rows. `given` has values for all rows.
 
-    Weights of one item are added up, times its quantity. Any other weight is that of the parcel.
+    Weights of single items are multiplied by their quantities and added up. Any other weight is the
+    parcel's.
     """
     values = dict(lines[0])
     names = [line["description"] for line in lines if line.get("description")]
@@ -41,12 +42,15 @@ def joined(lines: Sequence[Cells], given: Cells, *, are_weights_of_one: bool) ->
 
 
 def places(lines: Sequence[Cells]) -> list[int]:
-    """Return which rows describe an item; eBay's first row of a larger order doesn't."""
+    """Return which rows describe an item.
+
+    In eBay's files the first row of a larger order doesn't.
+    """
     return [at for at, line in enumerate(lines) if any(line.get(name) for name in OWN)]
 
 
 def are_weights_of_one(file: Import) -> bool:
-    """Return whether weights are of one item, by the column's name: “Item weight”."""
+    """Return whether weights are those of single items, by the column's name: “Item weight”."""
     place = file.columns.get(units.WEIGHT)
     words = headings.plain(file.header[place]).split() if place is not None else []
     return not OF_ONE.isdisjoint(words) and "combined" not in words
@@ -55,7 +59,7 @@ def are_weights_of_one(file: Import) -> bool:
 def of_weights(lines: Sequence[Cells]) -> str:
     """Return the message if several rows give the parcel's weight, or "".
 
-    Each may mean the weight of its item.
+    Each may be just its item's weight.
     """
     weights = [
         units.convert(line["weight"], "", "kg", units.WEIGHTS)
@@ -68,7 +72,7 @@ def of_weights(lines: Sequence[Cells]) -> str:
 
 
 def share_of_one(whole: str, times: str) -> str:
-    """Return one item's share of a weight; the whole weight without a number."""
+    """Return one item's share of a weight, or the whole weight if there is no number."""
     are_numbers = all(
         PLAIN_NUMBER.fullmatch(text) and len(text) <= units.LONGEST for text in (whole, times)
     )
@@ -78,7 +82,7 @@ def share_of_one(whole: str, times: str) -> str:
 
 
 def uncounted(values: Mapping[str, object]) -> list[str]:
-    """Return quantities that customs need but are missing: a value may be for one or for all."""
+    """Return missing quantities that customs need, because a value may be for one or for all."""
     return [
         f"item_{number}_quantity"
         for number in range(1, ROWS + 1)

@@ -1,8 +1,9 @@
 """Join rows of one order into one parcel: shops write a row for each item.
 
-A further row joins the row above with its order number and its address, or with its order number if
-it has no address. A row with another address or size, or an identical one, isn't a further item: it
-stays a separate row, which is left out until its sender allows it (see duplicates.py).
+A further row joins the row above that has its order number and its address, or just its order
+number if it has no address. A row with another address or size, or an identical row, isn't a
+further item. It stays a separate row, which is left out until its sender allows it (see
+duplicates.py).
 """
 
 import datetime as dt
@@ -35,7 +36,7 @@ SIZE = ("length", "width", "height", SIZE_UNIT)
 
 
 def join(file: Import) -> int:
-    """Join due rows that are one parcel, in a transaction; return how many joined another."""
+    """Join due rows that are one parcel, in a transaction; return how many joined another row."""
     joined = list(_rows_to_join(file))
     ImportRow.objects.bulk_update(joined, ["state", "due_at", "joined_into"], batch_size=AT_ONCE)
     return len(joined)
@@ -43,7 +44,7 @@ def join(file: Import) -> int:
 
 @transaction.atomic
 def separate(row: ImportRow, now: dt.datetime) -> bool:
-    """Separate a joined row and check both. Return False if the other is booked already."""
+    """Separate a joined row and check both. Return False if the other is already booked."""
     head = row.joined_into
     if row.state != State.JOINED or head is None or not _check_again(head, now):
         return False
@@ -77,7 +78,7 @@ def _rows_to_join(file: Import) -> Iterator[ImportRow]:
 
 
 def _find_head(row: ImportRow, heads: list[ImportRow]) -> ImportRow | None:
-    """Return the row whose box this row may be in: of the same size, and not an identical row."""
+    """Return the row whose box this row may share: same size, and not an identical row."""
     where = _address_words(row)
     if not any(where):
         return heads[-1] if heads and _fits(row, heads[-1]) else None
@@ -86,7 +87,7 @@ def _find_head(row: ImportRow, heads: list[ImportRow]) -> ImportRow | None:
 
 
 def _fits(row: ImportRow, head: ImportRow) -> bool:
-    """Return whether a row has the same size as the other, or none."""
+    """Return whether a row has the same size as the other row, or no size."""
     sizes = [{_row_value(one, side) for one in (row, head)} - {""} for side in SIZE]
     return all(len(named) < 2 for named in sizes)
 

@@ -1,4 +1,4 @@
-"""Remove an import from the list: delete it if nothing was booked, or else archive it."""
+"""Remove an import from the list: delete it if nothing was booked, otherwise archive it."""
 
 import datetime as dt
 
@@ -20,7 +20,7 @@ def delete_or_archive(file: Import, now: dt.datetime) -> bool:
 
     Raises Refused while rows are being booked or an operator holds it.
     """
-    # A press of Book comes before or after, never in between.
+    # A press of Book runs before or after this, never in between.
     Sender.locked(file.sender_id)
     is_held = Import.objects.filter(pk=file.pk).exclude(hold="").exists()
     if is_held or file.rows.filter(state=ImportRow.State.DUE).exists():

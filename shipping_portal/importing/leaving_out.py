@@ -1,4 +1,4 @@
-"""Find rows that aren't parcels to send: hidden, a sum, left out by the shop, or odd."""
+"""Find rows that aren't parcels to send: hidden, sums, left out by the shop, or odd."""
 
 from shipping_portal.importing import duplicates, notes, shops, unread
 from shipping_portal.importing.models import ImportRow
@@ -8,9 +8,9 @@ OF_A_PARCEL = ("customer_reference", "receiver_line1", "receiver_email", "receiv
 
 
 def why_left_out(row: ImportRow) -> str:
-    """Return why a row is left out unless somebody accepts it anyway, or else "".
+    """Return why a row is left out unless somebody accepts it anyway, otherwise "".
 
-    It is hidden in the workbook, it is a sum, or the shop wouldn't send it.
+    Reasons are that it is hidden in the workbook, is a sum, or that the shop wouldn't send it.
     """
     if row.corrected.get(shops.STATUS):
         return ""
@@ -22,13 +22,13 @@ def why_left_out(row: ImportRow) -> str:
 
 
 def _says_more_than_a_sum(row: ImportRow) -> bool:
-    """Return whether any field of a parcel has more in it than the sum's own name."""
+    """Return whether any field of a parcel holds more than the word for the sum."""
     cells = [row.cell(row.file.columns.get(name)).strip() for name in OF_A_PARCEL]
     return any(cell and not shops.is_a_sum([cell]) for cell in cells)
 
 
 def cell_count_problem(row: ImportRow) -> str:
-    """Return the problem of a row with a cell too many or too few that nobody has seen, or ""."""
+    """Return the problem if a row has too many or too few cells and nobody has seen that, or ""."""
     if row.corrected.keys() - {shops.STATUS, unread.SEEN}:
         return ""
     if notes.is_bad(row):
@@ -43,7 +43,7 @@ def cell_count_problem(row: ImportRow) -> str:
 
 
 def accepting_correction(row: ImportRow) -> dict[str, str]:
-    """Return the correction that accepts a left-out row, for the reason found and no other."""
+    """Return the correction that accepts a left-out row, for just the reason found."""
     if shops.STATUS in row.problems:
         return {shops.STATUS: "yes"}
     if any(name.startswith(unread.KEY) for name in row.problems):

@@ -1,4 +1,4 @@
-"""List an import's rows for its check: each parcel with its service and price."""
+"""List an import's rows for checking: each parcel with its service and price."""
 
 import uuid
 from collections.abc import Iterable, Mapping
@@ -22,19 +22,22 @@ SUBMITTED = (ImportRow.State.DUE, ImportRow.State.BOOKED)
 
 @dataclass(frozen=True)
 class ListedRow:
-    """A row with its cost, as chosen or by the rule. `price` is None if there are no offers."""
+    """A row with its service and price, chosen by hand or by the rule.
+
+    `price` is None without offers.
+    """
 
     row: ImportRow
     service: str = ""
     price: Decimal | None = None
     currency: str = ""
     is_picked_up: bool = False
-    key: str = ""  # key of the offer
-    titles: Mapping[int, str] = field(default_factory=dict)  # titles of carriers, by account
+    key: str = ""  # the offer's key
+    titles: Mapping[int, str] = field(default_factory=dict)  # carriers' titles, by account
 
     @property
     def carrier(self) -> str:
-        """Return its carrier's name, or "" unless two carriers take new orders."""
+        """Return its carrier's name if two carriers take new orders, otherwise ""."""
         if self.row.order:
             return self.titles.get(self.row.order.account_id, "")
         quote = self.row.quote
@@ -66,7 +69,7 @@ def page(
     dearest_of: list[Ready] | None,
     number: int,
 ) -> RowsPage:
-    """Return one page of rows in the file's order, or those to book first, dearest first."""
+    """Return one page of rows: in file order, or rows to book first, the dearest at the top."""
     start, end = (number - 1) * LISTED, number * LISTED + 1
     mine = rows.select_related("quote", "order", "joined_into")
     if dearest_of is None:

@@ -22,8 +22,8 @@ SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
 class Import(models.Model):
     """One file.
 
-    `columns` maps our field to its column in the file, `constants` a field to the value of all
-    rows; both use the names of shipping_portal.importing.columns. `filled` lists the columns that
+    `columns` maps our fields to columns of the file, `constants` maps fields to one value for all
+    rows; both use the names in shipping_portal.importing.columns. `filled` lists the columns that
     aren't empty. Its rows show its progress.
     """
 
@@ -53,14 +53,15 @@ class Import(models.Model):
     notes = models.JSONField(null=True, blank=True)
     # an operator's words: only operators can release it
     hold = models.CharField(max_length=300, blank=True)
-    restore = models.ForeignKey(  # the restore that holds it: its due rows may be booked already
+    restore = models.ForeignKey(  # the restore that holds it: its due rows may already be booked
         "orders.Restore", on_delete=models.PROTECT, null=True, blank=True, related_name="imports"
     )
-    begun_at = models.DateTimeField(null=True, blank=True)  # the newest press of Book
+    begun_at = models.DateTimeField(null=True, blank=True)  # the latest press of Book
     begun_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
     )
-    looked_at = models.DateTimeField(null=True, blank=True)  # somebody is watching it being booked
+    # when somebody last watched it being booked
+    looked_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
     # archived by its sender: its rows to fix no longer count
     archived_at = models.DateTimeField(null=True, blank=True)
@@ -90,7 +91,7 @@ class Import(models.Model):
     def read_as(self) -> str:
         """Return the kind of file in words.
 
-        It is a spreadsheet's name for its encoding, and its delimiter.
+        This gives the encoding, by the name spreadsheets use, and the delimiter.
         """
         if not self.delimiter:
             return "an Excel workbook"
@@ -99,12 +100,12 @@ class Import(models.Model):
 
 
 class ImportRow(Job):
-    """One row of a file: a parcel, or with `joined_into` a further item of another row's parcel.
+    """One row of a file: a parcel or, with `joined_into`, a further item in another row's parcel.
 
     `cells` never change; `corrected` has corrections by our field, and its sender's decisions.
     `problems` are messages by field, "" for the whole row. `token` is the form token of its one
-    order: however often the row is booked, it makes the same order. The service and price are
-    stored when Book is pressed. A booked row's state is its order's.
+    order: however often the row is booked, the order is the same. The service and price are stored
+    when Book is pressed. A booked row's state is its order's.
     """
 
     FENCE = ("state",)
@@ -171,15 +172,15 @@ class ImportRow(Job):
         return [self, *self.lines.all()]
 
     def cell(self, place: int | None) -> str:
-        """Return the cell at this place as typed, or "" for none."""
+        """Return the cell at this position as typed, or "" if there is none."""
         return str(self.cells[place]) if place is not None and place < len(self.cells) else ""
 
     def seen(self, place: int | None) -> str:
-        """Return the cell at this place as people see it, or "" for none."""
+        """Return the cell at this position as people see it, or "" if there is none."""
         return normalise_text(self.cell(place)).strip()
 
     def cell_of(self, name: str) -> str:
-        """Return the cell for this field of ours as typed, or "" for none."""
+        """Return the cell for one of our fields as typed, or "" if there is none."""
         return self.cell(self.file.columns.get(name))
 
     def hand_over(self, order: Order) -> None:
@@ -189,7 +190,7 @@ class ImportRow(Job):
 
 
 def due_for_check(now: dt.datetime) -> dict[str, Any]:
-    """Return the changes that make a row due for a check, with nothing left of the check before."""
+    """Return the changes that make a row due for a check, with nothing left from the last check."""
     return {
         "state": ImportRow.State.NEW,
         "due_at": now,
@@ -216,7 +217,7 @@ class ImportTry(models.Model):
 
 
 class ColumnMapping(models.Model):
-    """How a sender matched the columns of this header; the next such file skips the question."""
+    """How a sender matched the columns of a header. The next file with it skips the question."""
 
     sender = models.ForeignKey(
         "accounts.Sender", on_delete=models.CASCADE, related_name="column_mappings"

@@ -1,13 +1,13 @@
 """Report how a file was read: what was left out or blanked, and what may be wrong.
 
-The notes hold places and numbers, but no text from the file:
+The notes hold positions and numbers, but no text from the file:
 hidden_rows     numbers of the rows hidden in the workbook
-hidden_columns  places of the hidden columns
-other_sheets    how many further sheets aren't empty: only the first such one is read
+hidden_columns  positions of the hidden columns
+other_sheets    how many more sheets aren't empty: only the first of them is read
 bad_rows        numbers of the lines with unbalanced quotation marks
 blanks          how many cells held only words such as NULL or N/A; blank_words lists these
-letters         rows and places of letters that could be read otherwise
-decoded_back    whether the whole file was UTF-8 that had been read as Windows' letters
+letters         rows and positions of letters that could be read differently
+decoded_back    whether the file was UTF-8 that had been decoded with a Windows code page
 """
 
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ def is_a_guess(file: Import) -> bool:
 
 
 def reading_notes(file: Import) -> Iterator[str]:
-    """Yield remarks on the whole file, apart from those on its rows."""
+    """Yield remarks about the whole file; remarks about its rows are separate."""
     noted, used = of(file), set(file.columns.values())
     if names := [
         file.header[at]
@@ -65,7 +65,7 @@ def reading_notes(file: Import) -> Iterator[str]:
 
 
 def _letters(file: Import) -> list[str]:
-    """Return the first cells whose letters could be read otherwise."""
+    """Return the first cells with letters that could be read differently."""
     places = of(file).get("letters", [])
     rows = {
         row.number: row.cells

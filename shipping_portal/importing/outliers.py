@@ -1,6 +1,6 @@
 """Find rows that look wrong: too light or heavy for their size, or far dearer than others.
 
-A wrong unit does that to a whole file and multiplies its price. Such rows are neither booked nor
+A wrong unit does this to a whole file and multiplies its price. Such rows are neither booked nor
 totalled until the sender confirms exactly the rows, services and prices shown. Prices are compared
 in one currency.
 """
@@ -24,7 +24,7 @@ from shipping_portal.importing import units
 from shipping_portal.importing.models import Import, ImportRow
 
 TIMES = 5
-FEWEST, LAST = 20, 100  # booked parcels needed as a history, and how many of the newest count
+FEWEST, LAST = 20, 100  # how many booked parcels make a history, and how many of the newest count
 UNLIKELY = {"light": "Very light for their size", "heavy": "Very heavy for their size"}
 # a volume is a length cubed
 ASKED = (("length", "measures", -3), (units.WEIGHT, "weights", 1))
@@ -38,9 +38,9 @@ LOOKS_RIGHT = "looks_right"  # key in a row's corrections: confirmed by its send
 
 @dataclass(frozen=True)
 class Doubt:
-    """Rows that look wrong for one reason, in the file's order, with the question for their sender.
+    """Rows that look wrong for one reason, in file order, with the question for their sender.
 
-    `units` are those in which the first row would be likely, such as ("size_unit", "mm").
+    `units` are those in which the first row would be plausible, such as ("size_unit", "mm").
     """
 
     reason: str
@@ -57,7 +57,7 @@ class Doubt:
 
 
 def find_outliers(file: Import, choices: Sequence[Choice]) -> list[Doubt]:
-    """Return what looks wrong with the rows about to be booked, in at most five queries."""
+    """Return what looks wrong about the rows to be booked, in at most five queries."""
     limits, wrong = _limits(file, choices), defaultdict(list)
     for choice in choices:
         if reason := _reason(choice, limits):
@@ -80,13 +80,13 @@ def find_outliers(file: Import, choices: Sequence[Choice]) -> list[Doubt]:
 
 
 def without_outliers(choices: Sequence[Choice], doubts: Sequence[Doubt]) -> list[Choice]:
-    """Return the rows that Book books: all except those that look wrong."""
+    """Return the rows that Book will book: all except those that look wrong."""
     doubted = {choice.row.pk for doubt in doubts for choice in doubt.choices}
     return [choice for choice in choices if choice.row.pk not in doubted]
 
 
 def doubts_token(doubts: Sequence[Doubt]) -> str:
-    """Return a token of all doubts: Book counts only with the doubts that its page showed."""
+    """Return a token for all doubts: Book is valid only with the doubts that its page showed."""
     return (
         hashlib.sha256("".join(doubt.token for doubt in doubts).encode()).hexdigest()
         if doubts
@@ -159,7 +159,7 @@ def _by_currency(priced: Iterable[tuple[str, Decimal]]) -> defaultdict[str, list
 
 
 def _question(file: Import, reason: str, first: Choice) -> tuple[str, list[tuple[str, str]]]:
-    """Return the question, and the units in which the first such row would be likely."""
+    """Return the question, and the units in which the first of these rows would be plausible."""
     if reason not in UNLIKELY.values():
         return CHECK, []
     row, found, questions = file.rows.get(pk=first.row.pk), density_of(first.row.measures), []

@@ -1,4 +1,4 @@
-"""Read a row's own pickup day, if only one of those offered fits. Other text makes it wait."""
+"""Read a row's own pickup day, if exactly one day on offer fits. Other text makes the row wait."""
 
 import datetime as dt
 import re
@@ -26,7 +26,8 @@ WEEKDAY = re.compile(r"(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*+", re.IGNORECASE | 
 def read_day(row: ImportRow, address: PickupAddress) -> tuple[dt.date | None, dict[str, list[str]]]:
     """Return the day that this row asks for, and its problems, by column.
 
-    None and no problems if the row has no day, or its sender said that the column doesn't matter.
+    It returns None and no problems if the row has no day, or its sender said that the column
+    doesn't matter.
     """
     file, place = row.file, row.file.columns.get(columns.PICKUP_DAY)
     text = row.cell(place).strip()
@@ -46,7 +47,7 @@ def read_day(row: ImportRow, address: PickupAddress) -> tuple[dt.date | None, di
 
 
 def readings(text: str, country: str) -> Iterator[dt.date]:
-    """Yield the days that a text may mean: a spreadsheet's number, figures, or a month's name.
+    """Yield the days that a text may mean: a spreadsheet's number, figures, or a named month.
 
     Australians write the day first, Americans the month. Canadians write either, so it may be both.
     """

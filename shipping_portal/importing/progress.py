@@ -23,18 +23,18 @@ from shipping_portal.importing.reading import REASON
 from shipping_portal.importing.row_values import values
 from shipping_portal.importing.units import WEIGHT
 
-NAMED = 3  # orders listed of joined rows
+NAMED = 3  # how many orders with joined rows are listed
 
 
 def left_out_by_shop(file: Import) -> list[tuple[str, int]]:
-    """Return why the shop wouldn't send some of the orders, with counts."""
+    """Return the reasons why the shop wouldn't send some orders, with counts."""
     of_shop = file.rows.filter(state=State.SKIPPED, problems__has_key=shops.STATUS)
     why = of_shop.order_by().values_list(KT(f"problems__{shops.STATUS}__0"))
     return list(why.annotate(rows=Count("pk")).order_by("-rows"))
 
 
 def extensions(file: Import) -> int:
-    """Return how many rows have a phone's extension in their delivery instructions."""
+    """Return how many rows have a phone extension in their delivery instructions."""
     priced = Quote.objects.filter(import_rows__file=file).alias(
         instructions=KT("details__receiver__instructions")
     )
@@ -42,7 +42,7 @@ def extensions(file: Import) -> int:
 
 
 def joined(file: Import) -> list[dict[str, Any]]:
-    """Return the first orders of several rows: each `order_number` with its number of `rows`."""
+    """Return the first orders with several rows: each `order_number` with its number of `rows`."""
     number = KT(f"cells__{file.columns.get('customer_reference', 0)}")
     orders = (
         file.rows.filter(state=State.JOINED).order_by().values("joined_into", order_number=number)
@@ -67,7 +67,7 @@ LOOKS_EVERY = dt.timedelta(seconds=10)
 class Counts:
     """Rows by state.
 
-    Rows sent to be booked have the state of their order; joined ones count with their parcel.
+    Rows sent for booking have the state of their order. Joined rows count with their parcel.
     """
 
     rows: int
@@ -87,7 +87,7 @@ class Counts:
 
     @property
     def submitted(self) -> int:
-        """Return how many were sent to be booked."""
+        """Return how many were sent for booking."""
         return self.waiting + self.booked + self.unclear + self.needs_yes + self.failed
 
     @property
@@ -146,7 +146,7 @@ def counts(file: Import) -> Counts:
 
 
 def with_counts(files: QuerySet[Import]) -> QuerySet[Any]:
-    """Annotate files with the list's counts: parcels, booked, and needing somebody."""
+    """Annotate files with the list's counts: parcels, booked ones, and rows that need somebody."""
     submitted = Q(rows__state=State.BOOKED)
     return files.annotate(
         all_rows=Count("rows", filter=~Q(rows__state=State.JOINED)),
@@ -161,7 +161,7 @@ def with_counts(files: QuerySet[Import]) -> QuerySet[Any]:
 
 
 def status(file: Any) -> tuple[str, str]:
-    """Return the state of a file from with_counts, as a style and in words."""
+    """Return the state of a file from with_counts as a style and words."""
     checked = file.all_rows - file.unchecked
     found = (
         (file.archived_at, "", "Archived"),
@@ -177,7 +177,7 @@ def status(file: Any) -> tuple[str, str]:
 
 
 def to_fix(sender: Sender, now: dt.datetime) -> QuerySet[ImportRow]:
-    """Return the rows that wait for this sender, a thousand and one at most.
+    """Return the rows that wait for this sender, at most 1,001.
 
     Rows of archived or abandoned files aren't counted.
     """
@@ -186,7 +186,7 @@ def to_fix(sender: Sender, now: dt.datetime) -> QuerySet[ImportRow]:
         Q(created_at__gt=since) | Q(begun_at__gt=since), sender=sender, archived_at=None
     )
     waiting = ImportRow.objects.filter(file__in=files, state__in=(State.FIX, State.FAILED))
-    # By key, because a part of a union can't be cut.
+    # By key, because part of a union can't be limited.
     return ImportRow.objects.filter(pk__in=waiting.order_by().values("pk")[:MOST_LISTED])
 
 
@@ -197,14 +197,14 @@ def price_increased(file: Import) -> QuerySet[ImportRow]:
 
 
 def day_passed(file: Import) -> QuerySet[ImportRow]:
-    """Return rows that stopped because their pickup day came before they were sent."""
+    """Return rows that stopped because their pickup day arrived before they were sent."""
     stopped = Q(state=State.FAILED, order=None, problems__has_key=PICKUP_DAY)
     stopped |= Q(order__status=Status.DRAFT, order__problem__kind="pickup_passed")
     return file.rows.filter(stopped).select_related("order__sender", "order__account")
 
 
 def note_watched(file: Import, now: dt.datetime) -> None:
-    """Record that somebody is watching the booking, at most every ten seconds."""
+    """Record that somebody is watching the booking, at most once every ten seconds."""
     if file.looked_at is None or now - file.looked_at > LOOKS_EVERY:
         Import.objects.filter(pk=file.pk).update(looked_at=now)
 
@@ -220,7 +220,7 @@ def failed_rows(file: Import) -> QuerySet[ImportRow]:
 
 
 def first_reason(file: Import) -> str:
-    """Return the first unbooked row and its reason for an email, or ""."""
+    """Return the first unbooked row and its reason, for an email, or ""."""
     failed = failed_rows(file).exclude(state=State.FIX).first()
     why = reason(failed) if failed else ""
     return f"Row {failed.number}: {why}" if failed and why else ""
@@ -229,7 +229,7 @@ def first_reason(file: Import) -> str:
 def failed_sheet(file: Import) -> tuple[list[str], Iterator[list[str]]]:
     """Return the failed rows in the sender's own columns, corrected, with reasons.
 
-    It can be imported.
+    The sheet can be imported again.
     """
     had_reason = bool(file.header) and normalise_name(file.header[-1]) == normalise_name(REASON)
     width = len(file.header) - (1 if had_reason else 0)
@@ -250,7 +250,7 @@ def _sheet_of(head: ImportRow, file: Import, width: int) -> Iterator[list[str]]:
         whole = {
             name: text for name, text in right.items() if not at and not name.startswith("item_")
         }
-        if weight:  # all of it in the first row, because the weights of the rows are added up
+        if weight:  # all of it in the first row, because the rows' weights are added up
             times = (
                 mine.get(QUANTITY) or lines[0].get(QUANTITY) or file.constants.get(QUANTITY) or "1"
             )
@@ -262,9 +262,9 @@ def _sheet_of(head: ImportRow, file: Import, width: int) -> Iterator[list[str]]:
 
 
 def _whole_weight(head: ImportRow, file: Import) -> str:
-    """Return the parcel's weight if item weights were used and a weight or quantity corrected.
+    """Return the parcel's weight if item weights were used and a weight or quantity was corrected.
 
-    Else "".
+    Otherwise it is "".
     """
     weight = form_name(WEIGHT, file.sender.country)
     is_put_right = any(name == weight or name.endswith("_quantity") for name in head.corrected)
@@ -276,7 +276,7 @@ def _whole_weight(head: ImportRow, file: Import) -> str:
 
 
 def _item_corrections(head: ImportRow, file: Import, number: int) -> Iterator[tuple[str, str]]:
-    """Yield one item's corrections by its row's columns; without customs ones, its description."""
+    """Yield an item's corrections by its row's columns, or its description without customs ones."""
     for name, text in head.corrected.items():
         of_first = name.replace(f"item_{number}_", "item_1_")
         if name.startswith(f"item_{number}_"):

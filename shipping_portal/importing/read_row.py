@@ -1,4 +1,4 @@
-"""Hold one parcel of a file, read once: checks ask this value and never read cells again."""
+"""Hold one parcel of a file, read once: checks use this value and never read cells again."""
 
 import datetime as dt
 from collections.abc import Mapping
@@ -9,14 +9,14 @@ from shipping_portal.accounts.models import ParcelSize
 from shipping_portal.importing import cells, columns, pickup_days, row_values
 from shipping_portal.importing.models import Import, ImportRow
 
-Problems = dict[str, list[str]]  # sentences by form field, "" for the whole row
+Problems = dict[str, list[str]]  # messages by form field, "" for the whole row
 
 
 @dataclass(frozen=True)
 class ReadRow:
-    """What the rows of one parcel say, and the parcel form as if it had been typed there.
+    """The content of one parcel's rows, and the parcel form as if that had been typed there.
 
-    `cells` has the first row's cells by our field, as typed. `lines` has what each row says, by our
+    `cells` has the first row's cells as typed, by our field. `lines` has each row's values, by our
     field.
     """
 
@@ -35,12 +35,12 @@ class ReadRow:
 
     @property
     def corrected(self) -> Mapping[str, str]:
-        """The corrections, by our field, and the sender's decisions."""
+        """The corrections by our field, and the sender's decisions."""
         return self.row.corrected
 
     @property
     def texts(self) -> dict[str, str]:
-        """The values by the fields of the form."""
+        """The values by form field."""
         return {name: str(self.form.data.get(name, "")) for name in self.form.fields}
 
 
@@ -59,6 +59,6 @@ def read_row(row: ImportRow) -> ReadRow | None:
 
 
 def chosen_size(file: Import) -> ParcelSize | None:
-    """Return the saved size for all rows, if one was chosen and still exists."""
+    """Return the saved size chosen for all rows, if it still exists."""
     wanted = file.constants.get(columns.SIZE)
     return file.sender.sizes.filter(uuid=wanted).first() if wanted else None

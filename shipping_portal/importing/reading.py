@@ -1,4 +1,4 @@
-"""Read a file or paste: its encoding, delimiter, header and rows, or why it can't be read."""
+"""Read a file or paste: its encoding, delimiter, header and rows, or why it is unreadable."""
 
 import hashlib
 import html
@@ -27,13 +27,13 @@ from shipping_portal.sheets import STARTS_A_FORMULA
 Notes = dict[str, Any]  # see notes.py
 
 MOST_ROWS = 2000
-MARKED = ("=", "'")  # how a cell begins if a spreadsheet is kept from calculating its text
-MOST_COUNTED = 20_000  # how many rows there are beyond this doesn't matter
+MARKED = ("=", "'")  # how a cell begins if its text must not be calculated
+MOST_COUNTED = 20_000  # beyond this, the number of rows doesn't matter
 MOST_COLUMNS = 200
 LONGEST_NAME = 300  # characters of a column's name, which the next page shows for each field
-MOST_BEYOND = 20  # cells beyond the header's; any further ones count as one more
-MOST_BYTES = 2 * 1024 * 1024  # bytes, for a packed workbook too
-REASON = "Reason"  # the last column of failed rows that are uploaded again
+MOST_BEYOND = 20  # cells beyond the header's; any more count as one
+MOST_BYTES = 2 * 1024 * 1024  # bytes, also for a packed workbook
+REASON = "Reason"  # the last column of an uploaded sheet of failed rows
 TOO_LARGE = "This file is larger than 2 MB. Split it and import the parts one after the other."
 NAME_TOO_LONG = (
     f"The name of a column has more than {LONGEST_NAME} characters. The first line has to name the"
@@ -52,9 +52,9 @@ NOT_ROWS = {
     r"\[?\s*\{\s*[\"}]": "This is JSON. Export your orders as CSV, and upload that file.",
     r"BEGIN:VCARD": "These are contact cards. Export your contacts as CSV, and upload that file.",
 }
-AS_TEXT = re.compile(r'="([^"]*)"')  # how some exports keep the zero of 0800
-# How others do: '0800, also before a phone number, a postcode with letters, and a street such as
-# '1/2 High St, which would be a date; but not in '90s posters.
+AS_TEXT = re.compile(r'="([^"]*)"')  # how some exports keep the leading zero of 0800
+# How other exports do: '0800, and also before a phone number, a postcode with letters, or a street
+# such as '1/2 High St, which would become a date; but not in '90s posters.
 AS_TEXT_TOO = re.compile(
     r"'([0-9][0-9 ()+.-]*|[A-Z]{1,2}[0-9][0-9A-Z]? ?[0-9][A-Z][0-9A-Z]"
     r"|[0-9]+[A-RT-Z]?(?:[/-][0-9]+[A-RT-Z]?)*(?: (?:[^']|'(?=\w))+)?)",
@@ -62,7 +62,7 @@ AS_TEXT_TOO = re.compile(
 )
 # What shops write for a web page: O&#039;Brien, salt &amp; pepper, 1 High St<br />Unit 4.
 FOR_A_WEB_PAGE = re.compile(r"&(?:#?[0-9a-z]{2,8});|<br ?/?>", re.IGNORECASE)
-MOST_ESCAPED = 3  # how often in a row
+MOST_ESCAPED = 3  # how many times in a row
 BELOW = re.compile(r"(?:[\d,]+ ?)?record\(s\) downloaded\b|seller id ?:", re.IGNORECASE | re.ASCII)
 # texts below the names of a template's columns
 HINTS = frozenset(("required", "optional", "mandatory"))
@@ -87,9 +87,11 @@ NOT_COMPUTED = re.compile(
 
 @dataclass(frozen=True)
 class Sheet:
-    """A table as typed. `rows` has those that aren't empty, by their number in the spreadsheet.
+    """A table as typed.
 
-    A workbook's `encoding` is xlsx, without a `delimiter`. `dropped` are lines that a shop wrote
+    `rows` holds the rows that aren't empty, by their number in the spreadsheet.
+
+    A workbook's `encoding` is xlsx, without a `delimiter`. `dropped` holds lines that a shop wrote
     below its orders, such as their count. `notes` report how it was read, see notes.py.
     """
 
@@ -113,7 +115,7 @@ class Sheet:
 
     @property
     def fingerprint(self) -> str:
-        """Return a hash of the header, equal for a shop's files and for its failed rows."""
+        """Return a hash of the header, the same for a shop's files and for their failed rows."""
         names = [normalise_name(name) for name in self.header]
         return hashlib.sha256(
             "\x1f".join(names[:-1] if names[-1:] == [normalise_name(REASON)] else names).encode()
@@ -150,9 +152,9 @@ def read(data: bytes) -> Sheet:
 def _header(lines: Lines, dropped: list[str]) -> tuple[list[str], Lines]:
     """Return the column names and the lines below them.
 
-    A title or names of column groups above them are left out, and added to `dropped`: these are
-    lines with at most half as many filled cells as a line below without a number or address. There
-    may be both: a title, groups, and names.
+    A title or names of column groups above them are left out and added to `dropped`. These lines
+    have at most half as many filled cells as a line below them without a number or address. A file
+    may have a title, groups and names.
     """
     top = list(islice(lines, MOST_ABOVE))
     if not top:
@@ -166,13 +168,13 @@ def _header(lines: Lines, dropped: list[str]) -> tuple[list[str], Lines]:
 
 
 def _with_units(names: list[str], lines: Lines, dropped: list[str]) -> tuple[list[str], Lines]:
-    """Add the units on a line of their own below the names to these: “Weight (g)”."""
+    """Add units from a separate line below the names to the names: “Weight (g)”."""
     first = list(islice(lines, 1))
     cells = [cell.strip(" ()[].") for cell in first[0][1]] if first else []
     units = {at: cell for at, cell in enumerate(cells) if cell}
     are_units = all(at < len(names) and cell.casefold() in UNIT_OF for at, cell in units.items())
     words = {word for at in units if are_units for word in headings.plain(names[at]).split()}
-    if not units or not are_units or words & UNIT_OF.keys():  # the names have units themselves
+    if not units or not are_units or words & UNIT_OF.keys():  # the names already have units
         return names, chain(first, lines)
     dropped.append(" ".join(units.values()))
     return [
@@ -185,7 +187,7 @@ def _filled(line: list[str]) -> list[str]:
 
 
 def _is_of_names(line: list[str]) -> bool:
-    """Return whether a line may be column names: at least three words, no number or address."""
+    """Return whether a line may hold column names: at least three words, no number or address."""
     names = [cell.casefold() for cell in _filled(line)]
     return len(names) >= 3 and len({*names}) == len(names) and all(map(_may_name_a_column, names))
 
@@ -196,7 +198,7 @@ def _may_name_a_column(text: str) -> bool:
 
 
 def _note_cells(rows: dict[int, list[str]], notes: Notes) -> None:
-    """Note words that mean an empty cell, and the first letters that could be read otherwise."""
+    """Record words that mean an empty cell, and the first letters open to another reading."""
     words = Counter(cell for row in rows.values() for cell in row if cell in NOTHING)
     if words:
         notes["blanks"], notes["blank_words"] = words.total(), sorted(words)
@@ -259,7 +261,7 @@ def _text(data: bytes, notes: Notes) -> tuple[str, str]:
     text = text.replace("\ufeff", "")  # joined files each begin with a mark
     if "\x00" in text:
         raise UnreadableFile(f"This file holds binary data, so it is not a CSV file. {SAVE_AS}")
-    text = text.removesuffix("\x1a")  # old programs end a file with it
+    text = text.removesuffix("\x1a")  # old programs end a file with this
     top = text[:LONGEST_CELL].lstrip()
     for pattern, sentence in NOT_ROWS.items():
         if re.match(pattern, top, re.IGNORECASE):
@@ -271,9 +273,10 @@ def _text(data: bytes, notes: Notes) -> tuple[str, str]:
 
 
 def _without_what_is_below(lines: Lines, names: list[str], dropped: list[str]) -> Lines:
-    """Drop what eBay writes below the orders, and repeated headers; add them to `dropped`.
+    """Drop what eBay writes below the orders, and repeated headers; add both to `dropped`.
 
-    Concatenated files have both in between. A line that describes the columns follows their names.
+    Concatenated files have both in the middle. A line that describes the columns follows their
+    names.
     """
     again, is_first = _filled(names), True
     for number, line in lines:
@@ -308,7 +311,7 @@ def _is_like_a_header(names: list[str], line: list[str]) -> bool:
 
 
 def _rows(lines: Lines, width: int) -> dict[int, list[str]]:
-    """Return as many rows as one import takes; a few more are only counted."""
+    """Return as many rows as one import takes, and count a few more."""
     rows: dict[int, list[str]] = {}
     beyond = 0
     for number, line in lines:
@@ -332,7 +335,7 @@ def _rows(lines: Lines, width: int) -> dict[int, list[str]]:
 
 
 def _row(number: int, line: list[str], width: int) -> list[str]:
-    """Return a row's cells without blank ones beyond the header; far ones become one cell."""
+    """Return a row's cells, without blank ones beyond the header. Cells far beyond become one."""
     while len(line) > width and not line[-1].strip():
         line.pop()
     if further := line[width + MOST_BEYOND :]:
@@ -348,7 +351,7 @@ def _row(number: int, line: list[str], width: int) -> list[str]:
 
 
 def _clean_cell(cell: str) -> str:
-    """Return the cell as people see it, without marks against calculating or shortening.
+    """Return the cell as people see it, without marks that prevent calculating or shortening.
 
     Formulas stay text.
     """

@@ -1,6 +1,6 @@
 """Check a row that was read.
 
-Each check returns what has to be fixed, by form field, or nothing.
+Each check returns what has to be fixed by form field, or nothing.
 """
 
 import re
@@ -49,7 +49,7 @@ def find_problems(read: ReadRow) -> Problems:
 def _find_numbers_that_a_spreadsheet_changed(read: ReadRow) -> Problems:
     """Find long numbers that a spreadsheet wrote as 6.14E+10.
 
-    The original digits are lost, though it may pass as text.
+    The original digits are lost, although the text may pass other checks.
     """
     message = "A spreadsheet shortened this number. Write it in full."
     texts = read.texts
@@ -91,7 +91,7 @@ def _find_unclear_amounts(read: ReadRow) -> Problems:
 
 
 def _find_unclear_lines(read: ReadRow) -> Problems:
-    """Return what three address lines leave open: where the street is, and if they fit on two."""
+    """Return questions about three address lines: where the street is, and if they fit on two."""
     first, second, third = (read.cell(f"receiver_line{number}") for number in (1, 2, 3))
     if not third or not read.corrected.keys().isdisjoint(LINES):
         return {}
@@ -105,7 +105,7 @@ def _find_unclear_lines(read: ReadRow) -> Problems:
 
 
 def _find_two_terms(read: ReadRow) -> Problems:
-    """Return the problem if two columns ask for both delivery terms at once."""
+    """Return the problem if two columns ask for both delivery terms together."""
     fields = ("delivery_choice", "receiver_instructions")
     name = next(one for one in fields if one in read.form.fields)
     if name in read.corrected or not all(
@@ -138,7 +138,7 @@ def _find_misread_cells(read: ReadRow) -> Problems:
 
 
 def _find_unread_cells(read: ReadRow) -> Problems:
-    """Return cells that no field reads: the row waits until its sender says they don't matter."""
+    """Return cells that no field reads. The row waits until its sender says they don't matter."""
     if read.corrected.get(unread.SEEN):
         return {}
     return unread.find_unread(
@@ -146,7 +146,7 @@ def _find_unread_cells(read: ReadRow) -> Problems:
     )
 
 
-# If two checks find something at a field, the later one wins.
+# If two checks find something for a field, the later one wins.
 CHECKS: tuple[Callable[[ReadRow], Problems], ...] = (
     _find_numbers_that_a_spreadsheet_changed,
     _find_gaps_for_customs,
@@ -159,9 +159,9 @@ CHECKS: tuple[Callable[[ReadRow], Problems], ...] = (
 
 
 def find_doubts(read: ReadRow, details: ParcelDetails, quote: Quote) -> Problems:
-    """Return what may be booked as it is, but has to be shown first, by our field.
+    """Return by our field what may be booked as it is but has to be shown first.
 
-    The person who saved the row has seen the notes at its fields.
+    The person who saved the row has seen the notes next to its fields.
     """
     weight = columns.form_name(columns.WEIGHT, read.file.sender.country)
     unmet = choosing.unmet_rule(quote.products, read.file.sender.service_rule)

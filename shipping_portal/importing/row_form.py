@@ -1,4 +1,4 @@
-"""Correct rows: their rejected fields, possible places, and rows with the same problem."""
+"""Show rejected fields of rows with possible places, and save corrections, also for rows alike."""
 
 import datetime as dt
 import re
@@ -22,7 +22,7 @@ from shipping_portal.importing.row_values import values
 from shipping_portal.jobs.registry import enqueue
 
 State = ImportRow.State
-SHOWN = 25  # rows of the grid at a time
+SHOWN = 25  # rows in the grid at a time
 KEY = re.compile(r"row-([0-9]{1,18})-", re.ASCII)
 CHANGED = "Changed to “{}” since you opened the page. Save it to replace that with “{}”."
 PLACE = ("receiver_suburb", "receiver_state", "receiver_postcode")
@@ -33,24 +33,24 @@ Unsaved = dict[int, dict[str, str]]  # what was typed over somebody else's chang
 
 @dataclass(frozen=True)
 class FixCell:
-    """One rejected value: its control, and its problem."""
+    """One rejected value: its control and its problem."""
 
     control: forms.BoundField
     messages: list[str]
 
     @property
     def stored(self) -> str:
-        """Return the row's value, which the page posts back beside what is typed."""
+        """Return the row's value, which the page posts back along with what is typed."""
         return str(self.control.form.initial.get(self.control.name, ""))
 
     @property
     def is_filled(self) -> bool:
-        """Return whether the control is required, or holds a choice."""
+        """Return whether the control is required or has a choice."""
         return bool(self.control.field.required or self.stored)
 
     @property
     def may_be_street(self) -> bool:
-        """Return whether this address line was rejected because it ends like its place."""
+        """Return whether this address line was rejected because it ends with its place."""
         return self.control.name in LINES and any(
             text.startswith(REPEATS.partition("{")[0]) for text in self.messages
         )
@@ -104,14 +104,14 @@ def grid(
 
 
 def alike_problem(row: ImportRow, typed: Mapping[str, str]) -> Trouble:
-    """Return what rows with the same problem share: the fields, and their typed values."""
+    """Return what rows with the same problem share: the fields and their typed values."""
     return tuple(sorted((name, typed.get(name, "")) for name in row.problems if name))
 
 
 def save(
     file: Import, row: ImportRow, corrected: Mapping[str, str], *, alike: bool, now: dt.datetime
 ) -> int:
-    """Schedule a check of the row with these values; return how many rows are checked.
+    """Schedule a check of the row with these values; return how many rows will be checked.
 
     If asked, every row with the same problem is checked too.
     """
@@ -141,8 +141,8 @@ def save_changed(
 ) -> tuple[int, list[int], Unsaved]:
     """Schedule a check of every row with a changed field on the page.
 
-    Return how many, the numbers of rows that can't be changed any more, and what wasn't saved.
-    Untouched rows stay as they are: saving one would mean that it was seen.
+    Return how many there are, the numbers of rows that can't be changed any more, and what wasn't
+    saved. Untouched rows stay as they are, because saving a row means that somebody saw it.
     """
     due, ended, unsaved, size = [], [], {}, chosen_size(file)
     keys = {found[1] for name in posted if (found := KEY.match(name))}
@@ -165,10 +165,10 @@ def save_changed(
 def corrections(
     row: ImportRow, form: ParcelForm, posted: Mapping[str, str]
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the changes to save, and those of fields that somebody else changed since.
+    """Return the changes to save, and those to fields that somebody else has changed since.
 
-    A page posts the value that it showed of each field, too. A field that was left as it was shown
-    doesn't undo what somebody else changed.
+    A page also posts the value that it showed for each field. A field left as shown doesn't undo
+    somebody else's change.
     """
     posted = {name.replace(prefix_of(row), "", 1): text for name, text in posted.items()}
     place = [_tidy(part) for part in posted.get("place", "").split("|")]
@@ -189,7 +189,7 @@ def corrections(
 
 
 def prefix_of(row: ImportRow) -> str:
-    """Return the prefix of this row's control names among other rows."""
+    """Return this row's prefix for control names, which sets them apart from other rows'."""
     return f"row-{row.pk}-"
 
 
@@ -201,7 +201,7 @@ def form_of(
     *,
     among_others: bool = False,
 ) -> ParcelForm:
-    """Return the parcel form for this row, not yet validated; its controls show the problems."""
+    """Return the parcel form for this row, not validated yet. Its controls show the problems."""
     apart: dict[str, Any] = (
         {"prefix": prefix_of(row)[:-1], "auto_id": "%s"}
         if among_others
@@ -216,7 +216,7 @@ def form_of(
 
 
 def _first_shown(row: ImportRow, form: ParcelForm) -> dict[str, str]:
-    """Return each field with a problem, and the first field with the same messages, shown once."""
+    """Map each field with a problem to the first with the same messages, which are shown once."""
     first: dict[str, str] = {}
     return {
         name: first.setdefault("".join(row.problems[name]), name)
@@ -226,7 +226,7 @@ def _first_shown(row: ImportRow, form: ParcelForm) -> dict[str, str]:
 
 
 def cells(row: ImportRow, form: ParcelForm, names: Iterable[str]) -> list[FixCell]:
-    """Return these controls, each with its new problems."""
+    """Return these controls with their new problems."""
     first = _first_shown(row, form)
     shown = [form[name] for name in names if not form[name].is_hidden]
     return [
@@ -264,6 +264,6 @@ def _fix(
 def _tidy(text: str) -> str:
     """Return the text as typed, without characters that databases can't store.
 
-    The form rejects its replacement.
+    The form rejects the character that replaces them.
     """
     return text.strip().replace("\x00", "\ufffd").replace("\r\n", "\n")[:2000]

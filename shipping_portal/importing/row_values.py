@@ -1,6 +1,6 @@
 """Return what the parcel form would hold if somebody had typed the row into it.
 
-That includes its cells, the values for all rows, and a saved size.
+This combines its cells, the values for all rows, and a saved size.
 """
 
 from collections.abc import Callable, Mapping
@@ -46,9 +46,9 @@ LOST_ZEROS = {
 
 @dataclass(frozen=True)
 class ParcelValues:
-    """A parcel that is being read: `values` has the parcel form's, without their units.
+    """A parcel being read. `values` has the parcel form's values, named without units.
 
-    `corrected` has what its sender wrote instead, by control.
+    `corrected` has the sender's corrections, by control.
     """
 
     file: Import
@@ -57,16 +57,16 @@ class ParcelValues:
     corrected: Mapping[str, str]
 
     def get(self, name: str) -> str:
-        """Return the value of a field so far, or "" for none."""
+        """Return a field's value so far, or "" if it has none."""
         return self.values.get(name, "")
 
 
 def read_values(
     row: ImportRow, file: Import, size: ParcelSize | None, lines: list[dict[str, str]]
 ) -> dict[str, str]:
-    """Return the values of the parcel form for a row that says `lines`.
+    """Return the values of the parcel form for a row with these `lines`.
 
-    Cells of the rows joined to it count.
+    The cells of rows joined to it count too.
     """
     country, is_of_one = file.sender.country, items.are_weights_of_one(file)
     constants = {
@@ -75,7 +75,7 @@ def read_values(
         if isinstance(text, str) and name != SIZE
     }
     of_size = _measures_of(size, country)
-    # a saved size never overrides sides that the row has
+    # a saved size never overrides the row's own sides
     if any(side in lines[0] for side in SIZES):
         of_size = {name: text for name, text in of_size.items() if name not in SIZES}
     joined = items.joined(lines, of_size | constants, are_weights_of_one=is_of_one)
@@ -92,12 +92,12 @@ def values(row: ImportRow, file: Import, size: ParcelSize | None = None) -> dict
 
 
 def country_code(text: str) -> str:
-    """Return AU for `Australia`; a code or an unknown country unchanged."""
+    """Return AU for `Australia`. A code or an unknown country is returned unchanged."""
     return countries.code_of(text) or text.strip()
 
 
 def is_yes(text: str) -> bool:
-    """Return whether a delivery term's cell says yes, or anything but no."""
+    """Return whether a delivery term's cell says yes, or anything other than no."""
     return normalise_name(text) not in NO
 
 
@@ -110,14 +110,14 @@ def _measures_of(size: ParcelSize | None, country: str) -> dict[str, str]:
 
 
 def _join_names(parcel: ParcelValues) -> None:
-    """Append the last name to the name; use a lone company as the name."""
+    """Append the last name to the name; without a name, use the company."""
     last = parcel.values.pop(LAST_NAME, "")
     name = f"{parcel.get('receiver_name')} {last}".strip()
     parcel.values["receiver_name"] = name or parcel.values.pop("receiver_company", "")
 
 
 def _read_country(parcel: ParcelValues) -> None:
-    """Read Australia as AU; a territory with a country code is a state at home."""
+    """Read Australia as AU. A territory with its own country code is a state at home."""
     code = country_code(parcel.get("receiver_country")) or parcel.home
     where = countries.at_home(parcel.home, code, parcel.get("receiver_state"))
     parcel.values["receiver_country"], parcel.values["receiver_state"] = where
@@ -134,7 +134,7 @@ def _restore_numbers(parcel: ParcelValues) -> None:
 
 
 def _join_lines(parcel: ParcelValues) -> None:
-    """Append the third line of an address to the second, or replace the second with it.
+    """Append an address's third line to the second, or replace the second line with it.
 
     A suburb is printed without its postcode.
     """
@@ -148,7 +148,7 @@ def _join_lines(parcel: ParcelValues) -> None:
 def _convert_amounts(parcel: ParcelValues) -> None:
     """Convert amounts to our currency.
 
-    Where customs don't need a value, its currency doesn't matter.
+    If customs don't need a value, its currency doesn't matter.
     """
     own, rates = OWN_CURRENCY[parcel.home], parcel.file.constants.get(RATES, {})
     amounts = [name for name in parcel.values if is_amount(name)]
@@ -162,7 +162,7 @@ def _convert_amounts(parcel: ParcelValues) -> None:
 
 
 def _goes_through_customs(parcel: ParcelValues) -> bool:
-    """Return whether customs ask what is in this parcel, where it goes after any correction."""
+    """Return whether customs ask what is in this parcel, with its destination as corrected."""
     country, state = (
         parcel.corrected.get(name, parcel.get(name))
         for name in ("receiver_country", "receiver_state")
@@ -179,7 +179,7 @@ def is_amount(name: str) -> bool:
 
 
 def _choose_delivery(parcel: ParcelValues) -> None:
-    """If instructions begin with an Australian term, choose that term.
+    """Choose an Australian delivery term if the instructions begin with one.
 
     The rest is for the driver.
     """
@@ -203,7 +203,7 @@ def _choose_delivery(parcel: ParcelValues) -> None:
 
 
 def _read_term(text: str, term: str) -> str:
-    """Return the term that a cell accepts, with any other text, or "" for a no."""
+    """Return the term that a cell chooses, with any other text, or "" for a no."""
     if not is_yes(text):
         return ""
     return term if normalise_name(text) in {*YES, normalise_name(term)} else f"{term}: {text}"

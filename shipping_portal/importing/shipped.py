@@ -1,7 +1,8 @@
-"""Export a file's booked parcels for the shop: order numbers with tracking numbers.
+"""Export a file's booked parcels for the shop, with order and tracking numbers.
 
-The columns are those of the shop's own upload, or of the tool that its sellers use; otherwise the
-sender's own columns plus three. No signed link is among them: the tracking page is the public one.
+The columns are those of the shop's own upload or of the tool that its sellers use; otherwise they
+are the sender's own columns plus three. None has a signed link: the tracking page is the public
+one.
 """
 
 from collections.abc import Collection, Iterator
@@ -31,12 +32,12 @@ EBAY = {
 
 
 class Upload(NamedTuple):
-    """One shop's upload columns, by name: text, facts in braces, the file's columns in brackets.
+    """One shop's upload columns by name: text, facts in braces, the file's columns in brackets.
 
-    The file's are named, or numbered from 0: two may have the same name.
+    The file's columns are given by name or by number from 0, because two may have the same name.
 
-    `item`: the upload needs a line for each row with something in this column of its file, or for
-    every row (""), or for each parcel (None).
+    `item`: whether the upload needs a line for each row that has a value in this column of its
+    file, for every row (""), or for each parcel (None).
     """
 
     columns: Collection[tuple[str, str]]
@@ -46,7 +47,7 @@ class Upload(NamedTuple):
 
 UPLOADS = {
     "Shopify": Upload(
-        {  # Matrixify's, as Shopify itself takes no file
+        {  # Matrixify's, because Shopify itself takes no file
             "Name": "[name]",
             "Line: Type": "Fulfillment Line",
             "Fulfillment: Status": "success",
@@ -82,14 +83,14 @@ UPLOADS = {
 
 
 def upload_of(file: Import) -> Upload:
-    """Return the columns for this file's shop, or the file's own with three more."""
+    """Return the columns for this file's shop, or the file's own columns with three more."""
     own = [(name, MORE.get(name, f"[{place}]")) for place, name in enumerate(file.header)]
     more = [(name, source) for name, source in MORE.items() if name not in file.header]
     return UPLOADS.get(shops.find_shop(file.header)) or Upload([*own, *more], item="")
 
 
 def lines(file: Import, upload: Upload) -> Iterator[list[str]]:
-    """Yield a line for each booked parcel, or each of its rows, without cancelled ones."""
+    """Yield a line for each booked parcel or each of its rows, without cancelled parcels."""
     booked = file.rows.filter(order__status=Status.BOOKED).exclude(order__carrier_reference="")
     for head in (
         booked.select_related("order__sender").prefetch_related("lines").iterator(chunk_size=500)

@@ -1,6 +1,6 @@
-"""List the words that shops use for an order's state, normalised.
+"""List the normalised words that shops use for an order's state.
 
-Sent, cancelled, paid back, not paid, or never sent by parcel.
+States are sent, cancelled, refunded, not paid, and never sent by parcel.
 """
 
 from shipping_portal.importing.headings import split_words
@@ -44,7 +44,7 @@ _COLLECTED_STATES = _all_mean(
     "awaiting pickup, ready for pickup, ready for collection, pickup, pick up, picked up, collect,"
     "to be collected, collected by customer",
 )
-# A column that asks, such as “Shipped?”: a tick in it means what the word would.
+# Columns that ask, such as “Shipped?”. A tick in one means what the word would.
 QUESTIONS = {
     asked: reason
     for reason, words in (
@@ -60,8 +60,8 @@ SHIPMENT_STATES = split_words(
     "fulfillment status, fulfilment status, shipping status, shipment status, delivery status"
 )
 _ORDER_STATES = split_words("order status, status, order state, current state")
-# What the values of a column mean, by its name. Pending means unpaid, but a pending shipment is
-# still to be made.
+# What the values of a column mean, by its name. Pending means unpaid, but a pending shipment is yet
+# to be sent.
 WORDS = (
     {name: dict.fromkeys(_TICKED, reason) for name, reason in QUESTIONS.items()}
     | dict.fromkeys(_PAID, dict.fromkeys(NO, UNPAID))
@@ -72,8 +72,8 @@ WORDS = (
     | {"quantity to ship": {"0": SHIPPED}}
 )
 STATES = WORDS.keys() - {"quantity to ship", *_PAID}
-COMPLETED = ("completed", "complete")  # paid in full, if another column says what was sent
-# Words for an order that is still to be sent.
+COMPLETED = ("completed", "complete")  # paid in full, if another column shows what was sent
+# Words for an order yet to be sent.
 STILL_TO_SEND = split_words(
     "paid, new, processing, unfulfilled, not fulfilled, unshipped, not shipped, not yet shipped,"
     "not sent, not dispatched, to be shipped, awaiting fulfillment, in progress,"
@@ -102,8 +102,8 @@ DAYS = (
     | _all_mean(SHIPPED, "date shipped, date sent, date posted")
 )
 NO_DAY = {"paid on date": UNPAID}
-# How an order reaches its buyer, if not by parcel: collected, brought by the seller, downloaded,
-# sent by others.
+# How an order reaches its buyer, if not by parcel: collected, delivered by the seller, downloaded,
+# or sent by others.
 _NOT_BY_PARCEL = split_words(
     "pickup, pick up, local pickup, local pick up, store pickup, in store pickup, in store pick up,"
     "pickup in store, pick up in store, collect in store, customer pickup, curbside,"
@@ -129,7 +129,7 @@ _SENT_BY_OTHERS = {
     "fulfilled by": ("amazon",),
     "fulfillment entity": ("walmart fulfilled", "walmart", "wfs"),
 }
-# At Square, delivery means by the seller.
+# At Square, delivery means delivery by the seller.
 NOT_BY_PARCEL = {
     **dict.fromkeys((*_TYPES, *METHODS), _NOT_BY_PARCEL),
     "fulfillment type": (*_NOT_BY_PARCEL, "delivery", "fulfillment by tiktok"),
@@ -139,7 +139,8 @@ IS_SENT = split_words(
     "lineitem requires shipping, requires shipping, needs shipping, is shippable,"
     " shippable,physical, is physical"
 )
-# How many pieces of an item were bought, and how many of them were paid back: none left, no parcel.
+# How many pieces of an item were bought, and how many of them were refunded. If none is left, there
+# is no parcel.
 QUANTITIES = split_words(
     "lineitem quantity, quantity, qty, item quantity, item qty, product quantity, product qty,"
     "quantity ordered, qty ordered, quantity refund"

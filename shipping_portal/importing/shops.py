@@ -1,4 +1,4 @@
-"""Recognise shops by their export's header, and read which orders are sent, cancelled or unpaid."""
+"""Recognise shops by their export's header, and see which orders are sent, cancelled or unpaid."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -58,7 +58,7 @@ _COLLECTED = (
     r"|click (?:and |n )?collect|collect (?:in|from) (?:store|shop)|local delivery|digital"
     r" (?:delivery|download|goods|products?)|email delivery|no shipping"
 )
-# Carriers collect too, and have points where buyers do.
+# Carriers collect too, and have collection points for buyers.
 _OF_CARRIER = (
     r"points?|stations?|lockers?|parcels?|post|postal|ups|usps|fedex|dhl|courier|carrier|driver"
     r"|relay|depot|scheduled?|door|express"
@@ -104,7 +104,7 @@ SHOPS = (
 
 @dataclass(frozen=True)
 class ShopColumns:
-    """The columns of one header that describe an order, by their places.
+    """The columns of a header that describe an order, by position.
 
     They are found once for all rows of a file.
     """
@@ -112,7 +112,7 @@ class ShopColumns:
     shop: str
     names: tuple[str, ...]
     delivery: tuple[int, ...]  # how an order reaches its buyer
-    states: tuple[int, ...]  # what happened to it
+    states: tuple[int, ...]  # its state
     sums: tuple[int, ...]
     refunds: tuple[int, ...]
     bought: tuple[int, ...]  # how many pieces
@@ -140,15 +140,15 @@ def read_columns(header: Sequence[str]) -> ShopColumns:
 
 
 def find_shop(header: Sequence[str]) -> str:
-    """Return the shop whose export has this header, or ""."""
+    """Return the shop whose exports have this header, or ""."""
     return read_columns(header).shop
 
 
 def why_left_out(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return why the shop wouldn't send this order, or "".
 
-    `rows` are the cells of all its rows. If only a further row says so, it applies to part of the
-    order.
+    `rows` holds the cells of all its rows. If only a further row says so, it applies to just part
+    of the order.
     """
     if not any(is_sent(header, row, rows[0]) for row in rows):
         return NO_PARCEL
@@ -157,13 +157,13 @@ def why_left_out(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     further = {text for row in rows[1:] for text in _reasons(columns, row)}
     if SHIPPED in further - first:
         first.add(PARTLY)
-    if _is_paid_back(columns, rows[0]):  # below zero; a further row like that is a discount
+    if _is_paid_back(columns, rows[0]):  # below zero; a further row below zero is a discount
         first.add(REFUNDED)
     return next((text for text in REASONS if text in first | further - {SHIPPED, UNPAID}), "")
 
 
 def is_sent(header: Sequence[str], cells: Sequence[str], head: Sequence[str]) -> bool:
-    """Return whether this row's item goes by parcel, as far as the shop says.
+    """Return whether this row's item goes by parcel, as far as the shop says so.
 
     The delivery method may be only on the order's first row, the `head`.
     """
@@ -185,25 +185,25 @@ def is_sent(header: Sequence[str], cells: Sequence[str], head: Sequence[str]) ->
 
 
 def is_unknown_state(name: str, text: str) -> bool:
-    """Return whether a status cell has an unknown word: it may mean that nothing is sent."""
+    """Return whether a status cell has an unknown word, which may mean that nothing is sent."""
     return name in STATES and text.removeprefix("wc ") not in {*STILL_TO_SEND, *WORDS[name]}
 
 
 def is_count_of_parcels(header: Sequence[str], name: str) -> bool:
-    """Return whether a quantity counts parcels: a carrier's template has a row for equal ones."""
+    """Return whether a quantity counts parcels: carriers' templates have a row for equal ones."""
     return name == "quantity" and find_shop(header) == "Australia Post"
 
 
 def is_a_sum(cells: Sequence[str]) -> bool:
-    """Return whether this row is the total below a table, by the first word that isn't a number."""
+    """Return whether this row is a total below a table, by the first word that isn't a number."""
     words = (text for text in map(normalise_name, cells) if re.search(r"[^\W\d]", text))
     return SUMS.fullmatch(next(words, "")) is not None
 
 
 def is_price_of_line(header: Sequence[str], place: int) -> bool:
-    """Return whether this column's price is for a whole line, like Amazon's.
+    """Return whether this column's price is for a whole line, as at Amazon.
 
-    Other shops give the price of one.
+    Other shops give the price of one piece.
     """
     return plain(header[place]) == "item price" and not _AMAZONS.isdisjoint(plain_names(header))
 
@@ -222,7 +222,7 @@ def total_of_line(header: Sequence[str], cells: Sequence[str]) -> str:
 def pieces_per_price(header: Sequence[str], cells: Sequence[str]) -> str:
     """Return how many pieces an Amazon price covers.
 
-    It covers those bought, though fewer may be left to send.
+    It covers all pieces bought, even if fewer are left to send.
     """
     return dict(zip(plain_names(header), cells, strict=False)).get("quantity purchased", "").strip()
 
@@ -257,7 +257,7 @@ def _reasons(columns: ShopColumns, cells: Sequence[str]) -> Iterator[str]:
 
 
 def _is_paid_back(columns: ShopColumns, cells: Sequence[str]) -> bool:
-    """Return whether everything was refunded, or the row itself is a refund."""
+    """Return whether everything was refunded or the row itself is a refund."""
     sums = [_number(cells[place]) for place in columns.sums if place < len(cells)]
     refunds = [abs(_number(cells[place])) for place in columns.refunds if place < len(cells)]
     paid = max(sums, default=Decimal(0))

@@ -1,8 +1,8 @@
 """Make a file's bookings due: each row exactly as its sender saw it when pressing Book.
 
-What to book is stored in each row here, so a later press, or another person's parcel, changes
-nothing. One sender's presses run one after the other: an order number in two files is booked once.
-Rows that look wrong stay until their sender confirms them: see outliers.py.
+Here each row stores what to book, so a later press or another person's parcel changes nothing. One
+sender's presses run one after the other, so an order number in two files is booked once. Rows that
+look wrong stay until their sender confirms them; see outliers.py.
 """
 
 import datetime as dt
@@ -25,12 +25,12 @@ State = ImportRow.State
 
 
 class MoreIsReady(Exception):
-    """Raised when rows became ready that the page didn't show. Nothing becomes due then."""
+    """Raised when rows that the page didn't show are ready. Then nothing becomes due."""
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What the page showed: the number of rows, priced up to this quote, and these doubts."""
+    """What the page showed: the number of rows, the newest quote, and the doubts."""
 
     rows: int
     newest: int
@@ -39,9 +39,9 @@ class Seen:
 
 @dataclass(frozen=True)
 class Press:
-    """One press of Book: who, when, by which rule, for which day, with which carrier account.
+    """One press of Book: by whom, when, by which rule, for which day, with which carrier account.
 
-    `last` is “same as last time”; without `carrier` the rule chooses among all.
+    `last` is for “same as last time”; without `carrier` the rule chooses among all carriers.
     """
 
     rule: str
@@ -55,9 +55,9 @@ class Press:
 
 @transaction.atomic
 def begin(file: Import, press: Press) -> int:
-    """Make every ready row that looks right due; return how many. A second press finds none.
+    """Make every ready row due unless it looks wrong; return how many. A second press finds none.
 
-    Raises MoreIsReady, and nothing is due then.
+    Raises MoreIsReady, in which case nothing becomes due.
     """
     end_if_restored()
     Sender.locked(file.sender_id)
@@ -86,7 +86,7 @@ def begin(file: Import, press: Press) -> int:
 
 
 def ready(file: Import, seen: Seen | None = None, carrier: int | None = None) -> list[Ready]:
-    """Return the rows that can be booked, in the file's order: with this carrier, if one is given.
+    """Return the rows that can be booked, in file order, with this carrier if one is given.
 
     A rechecked row has a newer quote.
     """
@@ -111,9 +111,9 @@ def ready(file: Import, seen: Seen | None = None, carrier: int | None = None) ->
 def _by_offer(
     press: Press, chosen: list[Choice], own: Mapping[int, dt.date]
 ) -> Iterator[tuple[str, dt.date | None, list[int]]]:
-    """Yield product, pickup day and the quotes to book with them; no product if none is offered.
+    """Yield product, pickup day and the quotes to book with them; no product if there is no offer.
 
-    A row's own day, by its quote, overrides the one for all rows.
+    A row's own day (`own`, by quote) overrides the day for all rows.
     """
     found: dict[tuple[str, dt.date | None], list[int]] = defaultdict(list)
     for choice in chosen:
@@ -125,7 +125,7 @@ def _by_offer(
 
 
 def _make_due(file: Import, press: Press, code: str, day: dt.date | None, quotes: list[int]) -> int:
-    """Make a row due by its quote and state: a row that was withdrawn stays as it is."""
+    """Make rows due by quote and state, so that a row withdrawn in between stays as it is."""
     return file.rows.filter(state__in=ImportRow.READY, quote__in=quotes).update(
         state=State.DUE,
         due_at=press.now,

@@ -1,15 +1,15 @@
-"""List what shops, spreadsheets and people call our fields, normalised.
+"""List the normalised names that shops, spreadsheets and people give our fields.
 
-The first name that a file has is used.
+The first name found in a file is used.
 
-A receiver's column may also say whose it is: “Ship to city”, “City (Shipping)”. Measures are
-without their units.
+A receiver's column may also say whose it is: “Ship to city”, “City (Shipping)”. Names of measures
+are without units.
 """
 
 from shipping_portal.importing.headings import split_words
 
 LAST_FIRST = "name last first"  # “Name (Last, First)”
-# A weight's blank name means a column that is only named by its unit, such as “kg”.
+# A blank name for a weight means a column named only by its unit, such as “kg”.
 TABLE = """
 receiver_name: name, full name, recipient name, recipient, receiver, contact name, customer name,
     attention to, attn, attention, first name, firstname, given name, given names, buyer name,
@@ -94,7 +94,7 @@ item_1_hs_code: tariff code, harmonized code
 def _read_table(text: str) -> dict[str, tuple[str, ...]]:
     """Return the names by our field.
 
-    A line that begins with a space continues the line above it.
+    A line that begins with a space continues the line above.
     """
     lines = (line.partition(": ") for line in text.replace("\n    ", " ").strip().splitlines())
     return {name: split_words(words) for name, _, words in lines}

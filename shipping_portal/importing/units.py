@@ -15,7 +15,8 @@ Table = Mapping[str, Decimal]  # units of one kind, by the size of one
 WEIGHT = "weight"
 WEIGHT_UNIT, SIZE_UNIT = "weight_unit", "size_unit"  # chosen for all rows, or given by a column
 WEIGHTS: Table = KILOGRAMS
-# Parcels aren't entered or sent in mm or m: a file's measures are converted when its row is read.
+# Parcels aren't entered or sent in mm or m, so a file's measures are converted when its rows are
+# read.
 LENGTHS: Table = {
     "mm": Decimal("0.1"),
     "cm": CENTIMETRES["cm"],
@@ -24,9 +25,9 @@ LENGTHS: Table = {
 }
 TABLES = {WEIGHT_UNIT: WEIGHTS, SIZE_UNIT: LENGTHS}
 MEASURES = {WEIGHT: WEIGHT_UNIT} | dict.fromkeys(SIZES, SIZE_UNIT)
-DIMENSIONS = "dimensions"  # a column that has all three sides in a cell
+DIMENSIONS = "dimensions"  # a column with all three sides in one cell
 KINDS = {**MEASURES, DIMENSIONS: SIZE_UNIT}
-# The codes of three letters are those of electronic trade.
+# The three-letter codes are those of electronic trade (UN/ECE).
 NAMES = {
     "kg": "kg kgs kilo kilos kilogram kilograms kgm",
     "g": "g gr gm gms gram grams grm",
@@ -38,7 +39,7 @@ NAMES = {
     "in": "in inch inches",
 }
 UNIT_OF = {name: unit for unit, names in NAMES.items() for name in names.split()}
-# only one such mark, at the end: several are quotation marks
+# only one of these marks, at the end: several are quotation marks
 INCHES = re.compile(r"""([^"″”]*)(?:["″”]|'')(\W*)""")
 TRAILING = re.compile(r"^([0-9]{1,9}\.[0-9]{3})0{1,9}$", re.ASCII)
 COMMA = re.compile(r"^([0-9]{1,9}),([0-9]{1,6})(?![0-9.,])", re.ASCII)
@@ -54,7 +55,7 @@ SIDE = (
 )
 OF_LETTER = dict(zip("LWH", SIZES, strict=True))
 BLANK = r"(?:\s++|(?<=\s))"
-# The same sign twice: “30,5 x 20” has two sides, and “1,200 x 80” has too.
+# The same sign must occur twice: “30,5 x 20” has two sides, and so does “1,200 x 80”.
 THREE_SIDES = re.compile(
     rf"\(?{SIDE}(?:\s*+([X×*/,;]|BY)\s*+|{BLANK}){SIDE}(?(5)\s*+\5\s*+|{BLANK}){SIDE}\)?",
     re.IGNORECASE,
@@ -62,11 +63,11 @@ THREE_SIDES = re.compile(
 PLACES = Decimal("0.001")  # as many as the parcel form takes
 LONGEST = 12
 READ_AS = "read_as_"  # prefix of a kind of unit among the constants: overrides the columns' names
-UNSAID = "(unit?)"  # is in no table, so that the form rejects the measure
+UNSAID = "(unit?)"  # in no table, so that the form rejects the measure
 
 
 def unit_in_text(text: str, table: Collection[str]) -> str:
-    """Return the only unit of this table in the words, such as mm in “Length (mm)”, or else ""."""
+    """Return the only unit from this table in a text, such as mm in “Length (mm)”, or ""."""
     found = {unit for unit in map(UNIT_OF.get, _normalised_words(text)) if unit in table}
     return str(found.pop()) if len(found) == 1 else ""
 
@@ -81,7 +82,7 @@ def convert(text: str, unit: str, wanted: str, table: Table) -> str:
 
     A unit in the cell overrides the column's.
 
-    Other text stays as typed, with its unit, for the form to reject.
+    Other text stays as typed, with its unit, so that the form rejects it.
     """
     number, unit = _read(text, unit, table)
     if not unit:
@@ -118,7 +119,7 @@ def _named_sides(found: re.Match[str]) -> Sequence[str]:
 
 
 def with_dot(text: str) -> str:
-    """Return the number with a dot for its decimal comma, which sheets with semicolons have."""
+    """Return the number with a dot instead of a decimal comma, used in sheets with semicolons."""
     return COMMA.sub(r"\1.\2", text)
 
 
@@ -129,7 +130,7 @@ def with_unit(text: str, unit: str) -> str:
 
 
 def add_measures(texts: Sequence[str], times: Sequence[Decimal], table: Table) -> str:
-    """Return the sum, each times its count, in the first unit, or "" if one is invalid."""
+    """Return the sum in the first unit, each measure times its count, or "" if one is invalid."""
     read = [_read(text, "", table) for text in texts]
     if not all(_is_measure(number, unit, table) for number, unit in read):
         return ""
@@ -164,7 +165,7 @@ def of_cell(name: str, row: ImportRow, file: Import) -> str:
     in_row = unit_in_text(unit, TABLES[kind]) or unit
     contradicts = by_name and in_row and in_row != by_name
     if contradicts or (kind in file.columns and not (by_name or in_row)):
-        return UNSAID  # two units, or none although other rows have one: nothing is guessed
+        return UNSAID  # two units, or none although other rows have one: we don't guess
     return by_name or in_row or _chosen_unit(kind, file)
 
 

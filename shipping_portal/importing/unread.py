@@ -1,7 +1,7 @@
-"""Check columns that no field reads: rows with text in them wait, unless the column is listed here.
+"""Check columns that no field reads. Rows with text in them wait, unless the column is listed here.
 
-Every filled cell is read, ignored by rule, or makes its row wait: an unknown name is no reason to
-drop the values below it.
+Every filled cell is read, ignored by a rule, or makes its row wait: an unknown column name is no
+reason to drop the values below it.
 """
 
 import re
@@ -21,8 +21,8 @@ from shipping_portal.importing.shop_words import KNOWN_COLUMNS, NOTHING
 SEEN = "unread"  # a key in a row's corrections: its sender says that nothing in it matters
 KEY = "unread:"  # a key in a row's problems, before the place of the column
 
-# What doesn't matter for a parcel: whole names, normalised, one pattern per line. How an order was
-# sold, paid, taxed, advertised and found; who made it; the shop's internal data.
+# Columns that don't matter for a parcel, as whole normalised names, one pattern per line: how an
+# order was sold, paid, taxed, advertised and found; who made it; the shop's internal data.
 OF_NO_MATTER = r"""
 (?:.* )?(?:id|ids|sku|skus|asin|upc|ean|gtin|isbn|barcode|mpn|url|link|image|photo|tags?|risk level|guid|uuid)
 (?:.* )?(?:tax|taxes|gst|vat|hst|pst|fee|fees|discounts?|coupon|refund|refunded|subtotal|total|totals)
@@ -113,7 +113,7 @@ OTHER_PARTY = re.compile(
     r"|tax identifier).*"
     r"|(?:.*) (billing|bill to|buyer|sender|invoice)"
 )
-# What only matters abroad, and what the row already has.
+# Columns that only matter abroad, and columns whose values the row already has.
 ABROAD = re.compile(
     r"\b(?:customs|tariff|hs|hts|harmoni[sz]ed|origin|made"
     r" in|commodity|eori|ioss|incoterms?|dut(?:y|ies)|ddp|dap|value"
@@ -133,9 +133,9 @@ CONTACT = {
 WEIGHTY_VALUE = re.compile(r"\b(?:insur|declared|cover\b|cod\b|cash on delivery)")
 ZERO = re.compile(r"\W*+0*+(?:[.,]0++)?+\W*+", re.ASCII)
 KNOWN = KNOWN_COLUMNS | {normalise_name(REASON)}
-# before what a cell repeats
+# before the text that a cell repeats
 LABELS = {"phone", "tel", "telephone", "mobile", "email", "name", "address"}
-# What WooCommerce adds to an order itself.
+# What WooCommerce itself adds to an order.
 OF_THE_SHOP = re.compile(r"order status changed from (?:\w+ ){1,3}to \w+(?: \w+)?")
 COUNT = re.compile(
     r"(?:(?:number|no|qty|quantity|count|total)(?: of)?"
@@ -151,12 +151,12 @@ def is_irrelevant(name: str) -> bool:
 
 
 def listed(file: Import, asked: Mapping[int, int]) -> list[str]:
-    """Return the filled columns that don't matter, by name: neither read nor waited for."""
+    """Return the filled columns that are neither read nor waited for, going by their names."""
     return [file.header[at] for at in file.filled if at not in _read(file) and at not in asked]
 
 
 def waiting(rows: Iterable[ImportRow]) -> Counter[int]:
-    """Return how many of these rows wait for each column, by its place."""
+    """Return how many of these rows wait for each column, by its position."""
     return Counter(
         int(key.removeprefix(KEY)) for row in rows for key in row.problems if key.startswith(KEY)
     )
@@ -165,7 +165,7 @@ def waiting(rows: Iterable[ImportRow]) -> Counter[int]:
 def find_unread(
     rows: Iterable[ImportRow], file: Import, values: Mapping[str, Any], *, for_customs: bool
 ) -> dict[str, list[str]]:
-    """Return what no field reads in the rows of one parcel, by column."""
+    """Return by column what no field reads in the rows of one parcel."""
     found: dict[str, list[str]] = {}
     for row in rows:
         for place, cell in _unread(row, file, values, for_customs=for_customs):
@@ -177,7 +177,7 @@ def find_unread(
 def _unread(
     row: ImportRow, file: Import, values: Mapping[str, Any], *, for_customs: bool
 ) -> Iterator[tuple[int, str]]:
-    """Yield the place and text of every filled cell that matters."""
+    """Yield the position and text of every filled cell that matters."""
     cells = [
         (*column, cell)
         for column in _columns_that_matter(row, file)
@@ -202,7 +202,7 @@ def _unread(
 
 
 def _words_of(values: Mapping[str, Any]) -> set[str]:
-    """Return the words of everything that is read, with the names of country and state."""
+    """Return the words of everything that is read, and of the country's and state's names."""
     country, state = str(values.get("receiver_country", "")), str(values.get("receiver_state", ""))
     texts = (
         *values.values(),
@@ -213,7 +213,7 @@ def _words_of(values: Mapping[str, Any]) -> set[str]:
 
 
 def _columns_that_matter(row: ImportRow, file: Import) -> tuple[tuple[int, str, bool], ...]:
-    """Return the columns that may say what no field holds: place, name, whether it is read."""
+    """Return the columns that may have extra information: position, name, whether it is read."""
     read = _read(file)
     if any(row.cell(file.columns.get(side)).strip() for side in units.SIZES):
         # the sides have separate columns
@@ -233,20 +233,20 @@ def _find_columns(
         for place, name in enumerate(names)
         if name not in passed
         and not _is_of_another(name, street)
-        and not (name == "delivery date" and "ship by" in names)  # a promise by the shop
+        and not (name == "delivery date" and "ship by" in names)  # a promise made by the shop
         and (place in read or not is_irrelevant(name))
     )
 
 
 def _says_more(name: str, text: str, header: list[str]) -> bool:
-    """Return whether a column that is read says more: an unknown status, or several parcels."""
+    """Return whether a column that is read says more: an unknown status or several parcels."""
     return shops.is_unknown_state(name, text) or (
         shops.is_count_of_parcels(header, name) and text != "1"
     )
 
 
 def _is_repeated(text: str, words: Collection[str]) -> bool:
-    """Return whether a cell repeats what is read elsewhere; a short number may be coincidence."""
+    """Return whether a cell repeats what is read elsewhere. A short number may be coincidence."""
     return (
         bool(text)
         and set(text.split()) - LABELS <= set(words)
@@ -255,7 +255,7 @@ def _is_repeated(text: str, words: Collection[str]) -> bool:
 
 
 def _is_filled(cell: str, text: str) -> bool:
-    """Return whether a cell says anything: zero, “no” and a dash don't; ★ does.
+    """Return whether a cell says anything. Zero, “no” and a dash don't; ★ does.
 
     `text` is the cell once normalised.
     """
@@ -265,7 +265,7 @@ def _is_filled(cell: str, text: str) -> bool:
 
 
 def _is_for_customs(name: str) -> bool:
-    """Return whether a column of this name only matters for parcels that leave the country."""
+    """Return whether a column with this name only matters for parcels that leave the country."""
     return ABROAD.search(name) is not None and WEIGHTY_VALUE.search(name) is None
 
 

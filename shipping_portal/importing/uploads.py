@@ -1,4 +1,4 @@
-"""Accept a file: store its rows as typed, and match known columns at once."""
+"""Accept a file: store its rows as typed, and match known columns straight away."""
 
 import datetime as dt
 
@@ -15,9 +15,9 @@ HOUR = dt.timedelta(hours=1)
 
 
 class TooManyFiles(Exception):
-    """Raised when this person has uploaded the most files allowed in an hour: `most`.
+    """Raised when this person has uploaded the `most` files allowed in an hour.
 
-    The next one is free at `free_at`.
+    The next upload is possible at `free_at`.
     """
 
     def __init__(self, most: int, free_at: dt.datetime) -> None:
@@ -26,10 +26,10 @@ class TooManyFiles(Exception):
 
 
 def count_try(sender: Sender, by: User, now: dt.datetime) -> None:
-    """Count one more file of this person before any of it is read. Raises TooManyFiles."""
+    """Count one more file from this person before reading any of it. Raises TooManyFiles."""
     tries, most = ImportTry.objects.filter(made_by=by), settings.IMPORTS_AN_HOUR
     with transaction.atomic():
-        # simultaneous uploads count one after the other
+        # simultaneous uploads are counted one after the other
         Sender.locked(sender.pk)
         tries.filter(at__lte=now - HOUR).delete()
         if tries.count() < most:
@@ -66,9 +66,9 @@ def store_upload(sheet: Sheet, *, name: str, sender: Sender, by: User, now: dt.d
 
 
 def _matched(file: Import) -> tuple[dict[str, int], dict[str, str]] | None:
-    """Return columns and constants that need no question.
+    """Return columns and constants that needn't be asked about.
 
-    They were matched before, or the file is a shop's complete export.
+    Either they were matched before, or the file is a shop's complete export.
     """
     if notes.is_a_guess(file):
         return None
@@ -84,7 +84,7 @@ def _matched(file: Import) -> tuple[dict[str, int], dict[str, str]] | None:
 
 
 def find_same_file(sheet: Sheet, sender: Sender) -> Import | None:
-    """Return the import of the same file that has the most bookings, or else the newest."""
+    """Return the import of the same file with the most bookings, or otherwise the newest."""
     same = progress.with_counts(Import.objects.filter(sender=sender, sha256=sheet.sha256))
     return same.order_by("-booked_rows", "-created_at").first()
 

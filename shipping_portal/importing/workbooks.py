@@ -1,8 +1,8 @@
 """Read Excel workbooks: the first sheet that isn't empty, each cell as people see it.
 
-Each part is read once, by expat's handlers: a library that builds objects of all cells takes
-several times as long, and doesn't report hidden rows. Limits count across all sheets, before
-anything is read.
+Each part is read once, by expat handlers: a library that builds objects for all cells takes several
+times as long, and doesn't report hidden rows. Limits apply to all sheets together, before anything
+is read.
 """
 
 import datetime as dt
@@ -23,14 +23,14 @@ from shipping_portal.importing.units import UNIT_OF
 Attributes = dict[str, str]  # of an XML element
 
 SIGNATURE = b"PK\x03\x04"
-ENTRY = b"PK\x01\x02"  # begins each file's entry in a ZIP's directory
+ENTRY = b"PK\x01\x02"  # begins each file's entry in a ZIP directory
 MOST_FILES = 1_000
 MOST_UNPACKED = 20 * 1024 * 1024
-# 2,000 rows of 70 columns have 282,000, and two more for each separate text
+# 2,000 rows of 70 columns take 282,000, and two more for each separate text
 MOST_ELEMENTS = 450_000
 MOST_ATTRIBUTES = 1_000_000  # these have 430,000
-MOST_FORMATS = 1_000  # number formats; Excel takes 250 of one's own
-# A text that is stored once may be shown in every cell.
+MOST_FORMATS = 1_000  # number formats; Excel takes 250 custom ones
+# A text stored once may be shown in every cell.
 MOST_SHOWN = 8_000_000  # characters; 2,000 rows of 70 columns have two million
 MOST_SHEETS = 5  # sheets read to find the first that isn't empty
 LONGEST_NUMBER = 10**15
@@ -42,7 +42,7 @@ OF_A_CODE = set("0 ()-")  # a number format of digits only, such as 00000 or 000
 YES = {"1", "true"}
 PREFIX = re.compile(rb"(?:\xef\xbb\xbf)?\s*+(?:<\?[^>]*+>\s*+)?<(\w{1,20}:)")
 FILLED = re.compile(rb"<(?:\w{1,20}:)?[vt][ >]")  # a cell's value
-# How workbooks write a line end within a text, and an underscore before what looks like one.
+# How workbooks write a line end within a text, and an underscore before text that looks like one.
 ESCAPED = re.compile("_x(0009|000[Aa]|000[Dd]|005[Ff])_")
 # The parts of a number format: a text, a currency, a colour, a space, the digits.
 PART_OF_FORMAT = re.compile(
@@ -68,24 +68,24 @@ DAMAGED = (
 
 
 class BadWorkbook(Exception):
-    """Raised when the workbook can't be read. The sentence is for its sender."""
+    """Raised when the workbook can't be read. The message is for its sender."""
 
 
 @dataclass
 class Table:
-    """One sheet: its lines that aren't empty, each with its number and its cells by column.
+    """One sheet: its lines that aren't empty, each with its number and cells by column.
 
-    `hidden` are the numbers of rows hidden by a filter, a closed group or by hand.
+    `hidden` has the numbers of rows hidden by a filter, a collapsed group or by hand.
     """
 
     lines: list[tuple[int, dict[int, str]]] = field(default_factory=list)
     hidden: set[int] = field(default_factory=set)
     # the last of each run by its first
     hidden_columns: dict[int, int] = field(default_factory=dict)
-    other_sheets: int = 0  # further visible ones that aren't empty
+    other_sheets: int = 0  # other visible sheets that aren't empty
 
     def rows(self) -> Iterator[tuple[int, list[str]]]:
-        """Yield number and cells of the header and below; other lines are padded to its length."""
+        """Yield number and cells of each line from the header on, padded to the header's length."""
         seen = (at for at, (number, _) in enumerate(self.lines) if number not in self.hidden)
         width = 0
         # A hidden line above the header isn't an order.
@@ -99,9 +99,9 @@ class Table:
 
 
 def read(data: bytes, widest: int, most: int) -> Table:
-    """Return the first sheet with any lines, at most `most` of them, `widest` + 1 cells each.
+    """Return the first sheet with any lines: at most `most` lines of `widest` + 1 cells each.
 
-    Formulas have the values stored with the workbook. Raises BadWorkbook.
+    Formulas have the values stored in the workbook. Raises BadWorkbook.
     """
     try:
         if data.count(ENTRY) > MOST_FILES:
@@ -111,12 +111,12 @@ def read(data: bytes, widest: int, most: int) -> Table:
     except BadWorkbook:
         raise
     except Exception as error:
-        # A damaged workbook breaks in a dozen ways.
+        # A damaged workbook can fail in a dozen ways.
         raise BadWorkbook(DAMAGED) from error
 
 
 class Form(NamedTuple):
-    """A number format: a digits-only code, DAY, or "" for all others; the texts around it."""
+    """A number format: a digits-only code, DAY, or "" for all others, with the text around it."""
 
     code: str = ""
     before: str = ""
@@ -128,13 +128,13 @@ class _Enough(Exception):
 
 
 class _Parts:
-    """The files in a workbook, and how much of an import's limits is left."""
+    """The files in a workbook, and how much of an import's limits remains."""
 
     def __init__(self, archive: zipfile.ZipFile) -> None:
         self.archive, self.names = archive, set(archive.namelist())
         self.elements, self.attributes = MOST_ELEMENTS, MOST_ATTRIBUTES
         self.bytes = MOST_UNPACKED  # a workbook may list one sheet several times
-        # zipfile reads no more of a file than the directory's size, whatever is packed behind it.
+        # zipfile reads no more of a file than the size in the directory, whatever else is packed.
         if sum(member.file_size for member in archive.infolist()) > MOST_UNPACKED:
             raise BadWorkbook(TOO_MUCH)
 
@@ -145,17 +145,17 @@ class _Parts:
         end: Any = None,
         text: Any = None,
     ) -> None:
-        """Parse one file with expat's handlers `start`, `end` and `text`."""
+        """Parse one file with the expat handlers `start`, `end` and `text`."""
         xml = self.archive.read(name)
         self.elements -= xml.count(b"<") - xml.count(b"</")
         self.attributes -= xml.count(b"=")
         self.bytes -= len(xml)
         if min(self.elements, self.attributes, self.bytes) < 0:
             raise BadWorkbook(TOO_MUCH)
-        # without namespaces: a long one would be copied for each element
+        # without namespaces, because a long one would be copied for each element
         parser = expat.ParserCreate()
         parser.buffer_text = True
-        # a document type isn't allowed, so there are no entities
+        # document types aren't allowed, so there are no entities
         parser.StartDoctypeDeclHandler = _refuse
         parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = (
             start,
@@ -165,7 +165,7 @@ class _Parts:
         parser.Parse(_unprefixed(xml), True)
 
     def related(self, name: str) -> dict[str, tuple[str, str]]:
-        """Return the kind and name of each part that a part refers to, by id."""
+        """Return by id the kind and name of each part that a part refers to."""
         folder, file = posixpath.split(name)
         found: dict[str, tuple[str, str]] = {}
 
@@ -218,7 +218,7 @@ def _first_filled(parts: _Parts, widest: int, most: int) -> Table:
         with suppress(_Enough):
             parts.walk(name, sheet.start, sheet.end, sheet.text)
         if sheet.table.lines:
-            # Each once, however often the workbook lists it.
+            # Each sheet once, however often the workbook lists it.
             others = set(sheets[sheets.index(name) :]) - {name}
             sheet.table.other_sheets = sum(
                 1 for other in others if FILLED.search(parts.archive.read(other))
@@ -260,13 +260,13 @@ def _unescaped(text: str) -> str:
 
 
 def _shorten(text: str) -> str:
-    """Return a text that is too long for a cell just long enough to be refused."""
+    """Shorten a text that is too long for a cell so that it is just long enough to be refused."""
     return text if len(text) <= LONGEST_CELL else text.strip()[: LONGEST_CELL + 1]
 
 
 def _formats(parts: _Parts, name: str) -> list[Form]:
     """Return each cell style's number format."""
-    from openpyxl.styles import numbers  # noqa: PLC0415  (5 MB of every process, for who sends one)
+    from openpyxl.styles import numbers  # noqa: PLC0415  (5 MB per process, and few files need it)
 
     codes, found, is_of_cells = dict(numbers.BUILTIN_FORMATS), [], False
 
@@ -296,10 +296,10 @@ def _plain(code: str, is_day: Callable[[str], bool]) -> Form:
 
 
 def _with_texts(code: str) -> Form:
-    """Return a format of digits with the texts around them that say something.
+    """Return a format of digits, with any meaningful text around them.
 
-    Those are a unit or a currency, and what is before the digits of a number such as “INV-”000.
-    Formats that calculate say nothing: percentages, fractions, thousands.
+    This is a unit, a currency, or the beginning of a number such as “INV-”000. Formats that
+    calculate don't count: percentages, fractions, thousands.
     """
     texts, digits = ["", ""], ""
     for text, escaped, currency, nothing, some, other in PART_OF_FORMAT.findall(
@@ -328,7 +328,7 @@ def _with_texts(code: str) -> Form:
 
 
 class _Sheet:
-    """Collects one sheet's cells from expat, ignoring everything between its lines."""
+    """Collects a sheet's cells from expat, ignoring everything between its lines."""
 
     def __init__(
         self, strings: list[str], formats: list[Form], widest: int, most: int, *, is_1904: bool
@@ -372,7 +372,7 @@ class _Sheet:
         self.reads = tag in ("v", "t") and not self.spoken
 
     def hide(self, first: int, last: int) -> None:
-        """Store a run of hidden columns, if an import could read its first one."""
+        """Store a run of hidden columns if an import could reach its first one."""
         if 0 < first <= self.widest:
             runs = self.table.hidden_columns
             runs[first] = max(last, runs.get(first, 0))
@@ -401,7 +401,7 @@ class _Sheet:
     def shown(self, text: str) -> str:
         """Return what a person sees.
 
-        Numbers aren't rounded: hidden digits of a weight still cost money.
+        Numbers aren't rounded, because hidden digits of a weight still cost money.
         """
         if self.kind == "s":
             return self.strings[int(text)]

@@ -1,8 +1,8 @@
 from django.apps import AppConfig
 from django.utils.module_loading import autodiscover_modules
 
-# The modules, in whichever of our apps has them, whose functions are jobs, periodic tasks, erasers
-# or retention terms.
+# Modules, in those of our apps that have them, whose functions are jobs, periodic tasks, erasers or
+# retention terms.
 MODULES = (
     "alerts.alerting",
     "quoting.awaiting_prices",

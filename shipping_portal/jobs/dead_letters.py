@@ -1,4 +1,4 @@
-"""Store dead letters: rows that failed five times in a row, until a person retries them."""
+"""Store dead letters: rows that failed five times in a row and wait for a person to retry them."""
 
 import datetime as dt
 
@@ -17,7 +17,7 @@ def model_of(letter: DeadLetter) -> type[Job] | None:
 
 @transaction.atomic
 def try_again(letter: DeadLetter, *, now: dt.datetime) -> None:
-    """Make the row's job due again, with no failures counted. Raises Refused."""
+    """Make the row's job due again, and reset its count of failures. Raises Refused."""
     model = model_of(letter)
     mine, _ = DeadLetter.objects.filter(pk=letter.pk).delete()
     if not mine or model is None:

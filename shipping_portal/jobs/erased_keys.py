@@ -1,7 +1,7 @@
 """Store the keys of everything erased on purpose in ERASED_FILE, outside the database's backup.
 
-One line each, such as `2026-11-24T21:40:00Z order 17`. It contains no names, and only grows.
-`after_restore` reads it.
+There is one line per key, such as `2026-11-24T21:40:00Z order 17`. The file contains no names and
+only grows. `after_restore` reads it.
 """
 
 import datetime as dt
@@ -21,8 +21,8 @@ class NoErasedFile(Exception):
 def write_down(chosen: Chosen, *, at: dt.datetime) -> None:
     """Append these keys and sync to disk, as the last step of the transaction that erases them.
 
-    If the transaction fails, they are still erased after a restore, as requested. Raises
-    NoErasedFile.
+    If the transaction fails, the keys are still erased after a restore, as somebody requested.
+    Raises NoErasedFile.
     """
     if not settings.ERASED_FILE:
         return
@@ -34,7 +34,7 @@ def write_down(chosen: Chosen, *, at: dt.datetime) -> None:
         with path.open("ab+") as file:
             file.seek(max(file.tell() - 1, 0))
             if file.read() not in {b"", b"\n"}:
-                # otherwise two lines would become one, and half a key somebody else's
+                # otherwise two lines would become one, and half a key could be somebody else's
                 lines = f" (cut off)\n{lines}"
             file.write(lines.encode())
             file.flush()

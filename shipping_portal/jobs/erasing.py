@@ -1,4 +1,4 @@
-"""Erase personal data: `erase` is the one entry point to all data about somebody.
+"""Erase personal data: `erase` is the only entry point for all data about somebody.
 
 What it does is defined by rows of the table in personal_data.py or, where more than one statement
 is needed, by functions:
@@ -6,8 +6,8 @@ is needed, by functions:
     @eraser("order", "label files")
     def erase_labels(orders: Keys) -> int: ...
 
-A kind is something that a person is found by: an order, a receiver of an address book, a draft, a
-quote, a row of an import, a member, a sender. Actions of operators, retention terms and
+A kind is something by which a person is found: an order, an address book's receiver, a draft, a
+quote, a row of an import, a member, a sender. Operators' actions, retention terms and
 `after_restore` all call `erase`, so none can forget a part.
 """
 
@@ -26,7 +26,7 @@ from shipping_portal.jobs.personal_data import ERASED, HELD, ErasingRule
 Keys = Collection[int]
 Chosen = Mapping[str, Keys]  # by kind
 Eraser = Callable[[Keys], int]
-Reasons = Iterator[tuple[int, str]]  # keys that can't be erased now, each with why
+Reasons = Iterator[tuple[int, str]]  # keys that can't be erased now, each with the reason
 Objection = Callable[[Keys], Reasons]
 _ERASERS: list[tuple[str, str, Eraser]] = []
 _OBJECTIONS: defaultdict[str, list[Objection]] = defaultdict(list)
@@ -36,7 +36,7 @@ BATCH = 100
 
 
 def eraser(kind: str, what: str) -> Callable[[Eraser], Eraser]:
-    """Register a repeatable function that erases `what` of these keys and returns how much."""
+    """Register a repeatable function that erases the `what` of these keys and returns a count."""
 
     def register(erase: Eraser) -> Eraser:
         _ERASERS.append((kind, what, erase))
@@ -59,7 +59,7 @@ def _erase_by(rule: ErasingRule, model: str, keys: Keys) -> int:
 
 
 def objection(kind: str) -> Callable[[Objection], Objection]:
-    """Register a function that yields keys that can't be erased now, with a reason and an end."""
+    """Register a function that yields keys that can't be erased now, with why and until when."""
 
     def register(object_to: Objection) -> Objection:
         _OBJECTIONS[kind].append(object_to)
@@ -70,10 +70,10 @@ def objection(kind: str) -> Callable[[Objection], Objection]:
 
 @transaction.atomic
 def erase(chosen: Chosen) -> Counter[str]:
-    """Erase all data of these keys; return counts by type. The caller has checked objections.
+    """Erase all data for these keys; return counts by type. The caller has checked for objections.
 
-    The table's rules run first, then the functions, the last registered first: those of higher apps
-    still find their rows by what those of lower apps erase.
+    The table's rules run first, then the functions in reverse order of registration: higher apps'
+    functions find their rows by data that lower apps' functions erase.
     """
     done: Counter[str] = Counter()
     for held in HELD:
@@ -88,7 +88,7 @@ def erase(chosen: Chosen) -> Counter[str]:
 
 @transaction.atomic
 def preview(chosen: Chosen) -> Counter[str]:
-    """Return what `erase` would do, by doing it in a transaction that is rolled back."""
+    """Return what `erase` would do, by running it in a transaction that is rolled back."""
     done = erase(chosen)
     transaction.set_rollback(True)
     return done

@@ -2,8 +2,8 @@
 
     operations = [AddJobFlag("order", "has_job", models.GeneratedField(…))]
 
-The trigger also sees what an older release writes, so both can run side by side. On other databases
-it is a generated column.
+The trigger also covers what an older release writes, so both can run side by side. On other
+databases it is a generated column.
 """
 
 from typing import Any
@@ -21,7 +21,7 @@ TRIGGER = """
 CREATE TRIGGER has_job_while_due BEFORE INSERT OR UPDATE ON %(table)s FOR EACH ROW
 WHEN (NEW.has_job <> (NEW.due_at IS NOT NULL)) EXECUTE FUNCTION %(function)s()
 """
-# Leaves room for newer versions of a row on the same page.
+# This leaves room for newer versions of a row on the same page.
 ROOM = "ALTER TABLE %(table)s SET (fillfactor = 70)"
 UNDO = (
     "ALTER TABLE %(table)s RESET (fillfactor)",
@@ -29,7 +29,7 @@ UNDO = (
     "DROP FUNCTION %(function)s()",
     "ALTER TABLE %(table)s DROP COLUMN has_job",
 )
-# The trigger does the rest.
+# The trigger handles the rest.
 TOUCH = "UPDATE %(table)s SET due_at = due_at WHERE due_at IS NOT NULL AND NOT has_job"
 
 
@@ -52,13 +52,13 @@ class AddJobFlag(AddField):
 
 
 class FlagOldRows(Operation):
-    """Set the flag of rows that had a job before the flag existed, while others write."""
+    """Set the flag on rows that had a job before the flag existed, while others write."""
 
     def __init__(self, model_name: str) -> None:
         self.model_name = model_name
 
     def state_forwards(self, app_label: str, state: Any) -> None:
-        """Change nothing: only rows change."""
+        """Do nothing: only rows change."""
 
     def database_forwards(
         self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any
@@ -69,7 +69,7 @@ class FlagOldRows(Operation):
     def database_backwards(
         self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any
     ) -> None:
-        """Change nothing: the column is removed."""
+        """Do nothing: the column is removed."""
 
 
 def _run(schema_editor: Any, state: Any, app_label: str, model: str, *statements: str) -> None:

@@ -1,4 +1,4 @@
-"""A job's columns, and the only ways in which a worker changes them."""
+"""A job's columns, and the only ways for a worker to change them."""
 
 import datetime as dt
 import random
@@ -19,7 +19,7 @@ MOST_TRIES = 30_000  # the column is a small integer
 
 
 def lease_time() -> dt.timedelta:
-    """Return how long a worker may hold a row without renewing, and a message's lifetime."""
+    """Return how long a worker may hold a row without renewing, and how long a message lives."""
     return dt.timedelta(seconds=settings.LEASE_SECONDS)
 
 
@@ -41,10 +41,10 @@ def due_index(name: str) -> models.Index:
 class Job(models.Model):
     """A job's columns, inherited by the row that the job is about, so both are committed together.
 
-    `due_at` is the not-before, lease and retry time in one; if it is empty, there is no job.
-    `tries` counts attempts that ended normally but have to be repeated. `failures` counts
-    consecutive attempts that raised or crashed their process: each is stored before it begins, if
-    it needs a lease. After PARK_AFTER of them the row is a dead letter, until a person retries it.
+    `due_at` serves as not-before, lease and retry time; if it is empty, there is no job. `tries`
+    counts attempts that ended normally but must be repeated. `failures` counts consecutive attempts
+    that raised or crashed their process. If a job needs a lease, each attempt is stored before it
+    begins. After PARK_AFTER of them the row is a dead letter, until a person retries it.
 
     Every change below is a compare-and-swap on what this worker last saw: it returns False, and
     writes nothing, if the lease has ended and another worker or a person has changed the row.
@@ -58,9 +58,9 @@ class Job(models.Model):
 
     JOB: ClassVar[tuple[str, ...]] = ("due_at", "tries", "failures", "last_error", "parked_at")
     FENCE: ClassVar[tuple[str, ...]] = ()  # columns that must be unchanged, besides `due_at`
-    # Finds rows that have a job by an index without `due_at`.
+    # Finds rows with a job by an index that doesn't include `due_at`.
     WITH_JOB: ClassVar[dict[str, Any]] = {}
-    # Changes whenever the row gets a different job.
+    # This changes whenever the row gets a different job.
     NOTHING_WENT_WRONG: ClassVar[dict[str, Any]] = {
         "failures": 0,
         "last_error": "",
@@ -68,7 +68,7 @@ class Job(models.Model):
     }
     AFRESH: ClassVar[dict[str, Any]] = {"tries": 0, **NOTHING_WENT_WRONG}
 
-    _held: frozenset[dt.datetime | None] = frozenset()  # every `due_at` that this worker wrote
+    _held: frozenset[dt.datetime | None] = frozenset()  # every `due_at` written by this worker
 
     class Meta:
         abstract = True
@@ -80,7 +80,7 @@ class Job(models.Model):
         )
 
     def hold(self) -> bool:
-        """Work on the row as it was read, without a lease."""
+        """Work on the row as read, without a lease."""
         self._held |= {self.due_at}
         return True
 
@@ -95,25 +95,25 @@ class Job(models.Model):
         return self.change(**{"due_at": None, **self.NOTHING_WENT_WRONG} | changes)
 
     def retry(self, at: dt.datetime, **changes: Any) -> bool:
-        """Repeat the job from `at` on: this attempt ended normally, but without a result."""
+        """Repeat the job at or after `at`: this attempt ended normally but without a result."""
         tries = min(self.tries + 1, MOST_TRIES)
         return self.change(**{"due_at": at, **self.NOTHING_WENT_WRONG, "tries": tries} | changes)
 
     def postpone(self, at: dt.datetime, **changes: Any) -> bool:
-        """Do the job from `at` on: nothing was attempted, because it was too early."""
+        """Run the job at or after `at`: nothing was attempted, because it was too early."""
         return self.change(**{"due_at": at, **self.NOTHING_WENT_WRONG} | changes)
 
     def try_later(self, now: dt.datetime, seconds: float | None = None) -> bool:
-        """Make the same job due after this many seconds, or after a back-off.
+        """Make the same job due again after this many seconds, or after a back-off.
 
-        The seconds are what the carrier asked for.
+        The seconds are what the carrier requested.
         """
         return self.retry(
             now + (backoff(self.tries) if seconds is None else dt.timedelta(seconds=seconds))
         )
 
     def fail(self, error: Exception, *, failures: int) -> bool:
-        """Rest the row after an attempt that raised.
+        """Back off after an attempt that raised.
 
         The error's type and place are stored, not its text.
 
@@ -134,11 +134,11 @@ class Job(models.Model):
         )
 
     def give_up(self) -> bool:
-        """Park the row: nobody works on it until a person retries it (see dead_letters)."""
+        """Park the row: no worker takes it until a person retries it (see dead_letters)."""
         return self.change(parked_at=timezone.now())
 
     def change(self, added: models.Model | None = None, /, **changes: Any) -> bool:
-        """Write `changes`, and an `added` row, if this one is as this worker last saw it."""
+        """Write `changes` and an `added` row, if this row is as this worker last saw it."""
         seen = {name: getattr(self, name) for name in ("due_at", *self.FENCE)}
         if not update_row(self, seen, changes, added):
             return False
@@ -149,10 +149,10 @@ class Job(models.Model):
 
 
 class WideJob(Job):
-    """A job on a wide row with many indexes, none of which holds a column of the job.
+    """A job on a wide row with many indexes, none of which includes one of the job's columns.
 
-    So PostgreSQL writes a claim, a new lease or a later time to the row without touching an index.
-    The index of rows with a job holds `has_job`, which changes when a job begins or ends.
+    So PostgreSQL writes a claim, a new lease or a later time without touching an index. The index
+    of rows with a job uses `has_job`, which changes when a job begins or ends.
     """
 
     has_job = models.GeneratedField(

@@ -1,11 +1,10 @@
 """List the personal data that the portal holds in one table.
 
-It says what is held, why, who sees it, for how long, and how it ends.
+It says what is held, why, who sees it, for how long, and how it is erased.
 
-`erasing.erase` carries out its `rules`, and docs/security/data.md is made from it. Data whose
-erasing takes more than one statement has an `@eraser` in its app's `erasing.py`. A test fails
-for a column that may hold personal data and is neither in this table nor named as something
-else.
+`erasing.erase` applies its `rules`, and docs/security/data.md is generated from it. Data whose
+erasing takes more than one statement has an `@eraser` in its app's `erasing.py`. A test fails for
+any column that may hold personal data and is neither in this table nor listed as something else.
 """
 
 from dataclasses import dataclass
@@ -13,16 +12,16 @@ from dataclasses import dataclass
 from shipping_portal.jobs import retention
 
 PHOTOS_AT_ONCE = 5  # models whose rows are read before they are deleted
-ERASED = "Erased"  # replaces words that a page or a rule needs
+ERASED = "Erased"  # replaces text that a page or a rule needs
 
 
 @dataclass(frozen=True)
 class ErasingRule:
-    """How a model's rows are erased with one kind of thing, whose key the lookup `by` leads to.
+    """How a model's rows are erased along with one kind of thing; the lookup `by` leads to its key.
 
-    Without `overwrites`, the rows are deleted; otherwise these columns are set to ERASED. `what`
-    names the rows in the count that an operator sees. Rows whose column `unless_empty` is empty
-    stay as they are, and so do rows of an order if the rule is for rows `without_order`.
+    Without `overwrites` the rows are deleted; otherwise these columns are set to ERASED. `what`
+    names the rows in the counts that an operator sees. Rows with an empty `unless_empty` column
+    stay as they are, as do an order's rows if the rule is `without_order`.
     """
 
     kind: str
@@ -39,7 +38,7 @@ class PersonalData:
     """The personal data of one model.
 
     `until` names a setting in days, if there is one; `term` is the retention term
-    (jobs/retention.py) that applies it. `stays` says what is left afterwards.
+    (jobs/retention.py) that applies it. `stays` says what remains afterwards.
     """
 
     model: str
@@ -58,8 +57,8 @@ BOOKKEEPERS = "owner, bookkeeper, operators"
 WITH_RECEIVER, WITH_ACCOUNT = "with the receiver", "with the account"
 BODY = "length and SHA-256"
 
-# The rules run from top to bottom, before every `@eraser`: imports' files go before the quotes that
-# they use.
+# The rules run from top to bottom, before every `@eraser`: imports' files are erased before the
+# quotes that they use.
 HELD = (
     PersonalData(
         "staff.Note",

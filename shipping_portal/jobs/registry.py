@@ -28,13 +28,16 @@ from shipping_portal.http.database_outage import database_answers
 from shipping_portal.jobs.models import PARK_AFTER, DeadLetter, Job
 
 logger = logging.getLogger(__name__)
-# Longer than any queue of calls. Waiting messages are in a worker's memory.
+# Longer than any queue of calls. Waiting messages are held in a worker's memory.
 SOON = dt.timedelta(seconds=10)
 BATCH = 50
 
 
 class NotYet(Exception):
-    """Raised by a job that hasn't begun: it is due again `at` that time. No attempt is counted."""
+    """Raised by a job that can't begin yet: it is due again `at` that time.
+
+    No attempt is counted.
+    """
 
     def __init__(self, at: dt.datetime) -> None:
         super().__init__(f"not before {at}")
@@ -42,7 +45,7 @@ class NotYet(Exception):
 
 
 _KINDS: dict[str, "JobKind"] = {}
-# The jobs that this worker does next; there is none outside of a worker's task.
+# The jobs that this worker does next; None outside a worker's task.
 _NEXT: ContextVar[list[tuple[str, int]] | None] = ContextVar("next", default=None)
 
 
@@ -51,10 +54,10 @@ class JobKind:
     """One type of job.
 
     `queue` has the rows that may have this job, whenever they are due. `lane` leads from a row to
-    its sender ("" if there is none): lanes take turns. `order` is the priority in the sweep: the
-    most urgent comes first. The sweep does a job itself after sending it to the workers `patience`
-    times without success. A round of the sweep sends `batch` rows. A job of one short transaction
-    that ends with `Job.finish` needs no lease (`is_leased`): a second worker changes nothing.
+    its sender ("" if there is none): lanes take turns. `order` is the priority in the sweep, the
+    most urgent first. The sweep runs a job itself after sending it to the workers `patience` times
+    without success. Each round of the sweep sends `batch` rows. A job of one short transaction that
+    ends with `Job.finish` needs no lease (`is_leased`): a second worker changes nothing.
     """
 
     name: str
@@ -80,7 +83,7 @@ class JobKind:
         return PlannedSelect(due.filter(pk=Given("pk", BigIntegerField())).order_by("pk")[:1])
 
     def __call__(self, pk: int) -> None:
-        """Do one row's job, if it is due. This may run twice, late, or never."""
+        """Do one row's job if it is due. This may run twice, late, or never."""
         row = self._due_row.first(now=timezone.now(), pk=pk)
         if row is None:
             return
@@ -95,7 +98,7 @@ class JobKind:
             except NotYet as later:
                 # This doesn't count as an attempt, and earlier ones still count.
                 is_postponed = row.postpone(later.at, failures=failures)
-                # The sweep would find it some seconds later, and slots would be wasted until then.
+                # The sweep would find it only seconds later, and slots would be wasted until then.
                 if is_postponed and later.at - timezone.now() < SOON:
                     publish_task(self.task, row.pk, later.at)
             except Exception as error:
@@ -108,7 +111,7 @@ class JobKind:
         rows = [(self.name, pk)]
         token = _NEXT.set(rows)
         try:
-            for name, row in rows:  # it grows
+            for name, row in rows:  # the list grows while it is read
                 _KINDS[name](row)
         finally:
             _NEXT.reset(token)
@@ -138,7 +141,7 @@ def job(
     is_leased: bool = True,
     batch: int = BATCH,
 ) -> Callable[[Callable[[Any], None]], JobKind]:
-    """Register the decorated function as one type's job: its task, and its place in the sweep."""
+    """Register the decorated function as a job type, with its task and its place in the sweep."""
 
     if name in _KINDS:
         raise ValueError(f"there is a job {name!r} already")
@@ -171,9 +174,9 @@ def enqueue(name: str, *rows: int) -> None:
 
 
 def enqueue_next(name: str, row: int) -> None:
-    """Let this worker do a due row's job right after its own, which saves a message.
+    """Make this worker do a due row's job right after its own, which saves a message.
 
-    Outside of a worker, notify the workers. The sweep finds the row if this process ends before.
+    Outside a worker, this notifies the workers. The sweep finds the row if this process ends first.
     """
     rows = _NEXT.get()
     if rows is None:
@@ -202,7 +205,7 @@ Do = TypeVar("Do", bound=Callable[[dt.datetime], object])
 def chore(name: str, *, every: float = 0) -> Callable[[Do], Do]:
     """Register a check to run every few seconds, or in each round.
 
-    It may run in several processes.
+    It may run in several processes at the same time.
     """
 
     def register(do: Do) -> Do:

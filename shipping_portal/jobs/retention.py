@@ -1,4 +1,4 @@
-"""Delete rows past the retention periods that each app registers, as part of the sweep."""
+"""Delete rows past their retention periods, which each app registers, as part of the sweep."""
 
 import datetime as dt
 from collections import Counter
@@ -14,7 +14,7 @@ _TERMS: dict[str, Purge] = {}
 
 
 def term(name: str) -> Callable[[Purge], Purge]:
-    """Register a function that deletes rows past their period and returns their number."""
+    """Register a function that deletes rows past their period and returns how many."""
 
     def register(purge: Purge) -> Purge:
         _TERMS[name] = purge
@@ -25,12 +25,12 @@ def term(name: str) -> Callable[[Purge], Purge]:
 
 @chore("retention", every=3600)
 def purge(now: dt.datetime) -> Counter[str]:
-    """Delete everything past its period, in small transactions. Safe to stop and repeat."""
+    """Delete everything past its period in small transactions. This is safe to stop and repeat."""
     return Counter({name: over(now) for name, over in _TERMS.items()})
 
 
 def delete(rows: QuerySet, at_once: int = BATCH) -> int:
-    """Delete these rows in batches, so that nobody waits long for a lock; return how many."""
+    """Delete these rows in batches, so that nobody waits long for a lock. Return how many."""
     deleted = 0
     while ids := list(rows.order_by("pk").values_list("pk", flat=True)[:at_once]):
         rows.model._default_manager.filter(pk__in=ids).delete()

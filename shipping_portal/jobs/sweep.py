@@ -1,7 +1,7 @@
 """Find due rows, send them to the workers, and process those that no worker takes.
 
-This is a plain process, not a Celery task, so that a lost, duplicate or late message, or having no
-broker at all, changes nothing.
+This is a plain process, not a Celery task, so that a lost, duplicate or late message, or even a
+missing broker, makes no difference.
 """
 
 import datetime as dt
@@ -29,15 +29,15 @@ from shipping_portal.jobs.models import lease_time
 from shipping_portal.jobs.registry import JobKind, all_chores, all_kinds
 
 logger = logging.getLogger(__name__)
-# after this long no further row of a type is begun here, so that none starves the rest
+# after this long, no further row of a type is started here, so that no type starves the rest
 OWN_WORK_SECONDS = 10.0
 FORGET_AFTER = 20  # leases
-HANGS_AFTER = 600.0  # seconds in one type or task; the longest is a purge
+HANGS_AFTER = 600.0  # seconds per type or task; the longest is a purge
 
 
 @dataclass(frozen=True)
 class Handed:
-    """A row that was sent to the workers `times` times in a row without being taken.
+    """A row sent to the workers `times` times in a row without being taken.
 
     While its `due_at` is unchanged, its message lives until `until`, and the sweep doesn't send
     another.
@@ -50,9 +50,9 @@ class Handed:
 
 @dataclass
 class Sweep:
-    """One sweeping process. Its memory only saves work: losing that costs a few messages.
+    """One sweeping process. Its memory only saves work: losing it costs a few messages.
 
-    `before` is called at each round, and may end the process.
+    `before` is called before each round, and may end the process.
     """
 
     stop: Event = field(default_factory=Event)
@@ -77,7 +77,7 @@ class Sweep:
         return time.monotonic() - self.looked_at < max(HANGS_AFTER, 10 * settings.SWEEP_SECONDS)
 
     def once_or_log(self) -> Counter[str]:
-        """Run a round and its periodic tasks. Only a database that is down ends it early."""
+        """Run a round and its periodic tasks. Only a database outage ends it early."""
         done: Counter[str] = Counter()
         self.looked_at = time.monotonic()
         try:
@@ -101,7 +101,8 @@ class Sweep:
     def _sweep(self, kind: JobKind, counts: Counter[str]) -> None:
         """Send each row to the workers.
 
-        Process rows that they missed, or all without a broker, while there is time.
+        As long as there is time, process rows that the workers missed, or all rows if there is no
+        broker.
         """
         self.looked_at = time.monotonic()
         own_work_ends = self.looked_at + OWN_WORK_SECONDS
@@ -120,7 +121,7 @@ class Sweep:
                 counts[f"{kind.name} {self._work(kind, pk)}"] += 1
 
     def _times_missed(self, kind: JobKind, pk: int, due_at: dt.datetime) -> int:
-        """Return how often the workers missed this row, due before it was sent to them."""
+        """Return how often the workers missed this row since it became due at this time."""
         before = self.handed.get((kind.name, pk))
         return before.times if before and before.due_at == due_at else 0
 
@@ -158,9 +159,9 @@ class Sweep:
 
 @contextmanager
 def log_failures(what: str, row: int | None = None) -> Iterator[None]:
-    """Log an error in the block, then continue: one broken row or step mustn't stop the rest.
+    """Log an error raised in the block and continue: one broken row or step mustn't stop the rest.
 
-    Raises only if the database itself doesn't answer: a lock, a deadlock or a time limit concerns
+    It raises only if the database itself doesn't answer: a lock, a deadlock or a timeout concerns
     one row.
     """
     try:
@@ -176,7 +177,7 @@ def due_rows(
 ) -> dict[int, dt.datetime]:
     """Return a batch of due rows with `due_at`, oldest first, alternating between lanes.
 
-    `without` has rows to skip while their due time is unchanged.
+    `without` has rows to skip as long as their due time is unchanged.
     """
     if without:
         skipped = {"pk__in": without.keys(), "due_at__in": set(without.values())}

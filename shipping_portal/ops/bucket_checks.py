@@ -1,4 +1,4 @@
-"""Check the bucket for label files, if LABEL_BUCKET names one."""
+"""Check the bucket for label files if LABEL_BUCKET names one."""
 
 import uuid
 from collections.abc import Iterable, Iterator
@@ -89,7 +89,7 @@ def check_bucket_is_named(**options: Any) -> Iterator[CheckMessage]:
 
 @register(Tags.security, deploy=True)
 def check_bucket_answers(**options: Any) -> Iterator[CheckMessage]:
-    """Write, read and delete a file of our own."""
+    """Check that we can write, read and delete a file."""
     if not settings.LABEL_BUCKET or any(find_spec(name) is None for name in PACKAGES):
         return
     key = f"{settings.LABEL_BUCKET_PREFIX}-check/{uuid.uuid4()}"

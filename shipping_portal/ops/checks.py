@@ -47,7 +47,7 @@ def _check_address(configured: CarrierSettings) -> Iterator[CheckMessage]:
 
 @register("carrier")
 def check_accounts_apart(**options: Any) -> Iterable[CheckMessage]:
-    """Refuse two accounts with one secret: a secret in an address's path has no user name."""
+    """Refuse two accounts with the same secret: a secret in a path comes without a user name."""
     for one, other in combinations(carrier_settings.all_settings(), 2):
         if one.fingerprint == other.fingerprint:
             yield Error(
@@ -125,7 +125,7 @@ def _list_with(name: str) -> str:
 
 
 def is_bundle(path: str) -> bool:
-    """Return whether a file has trustworthy certificates: an authority's, or a server's own."""
+    """Return whether a file has certificates to trust: an authority's, or a server's own."""
     try:
         return ssl.create_default_context(cafile=path).cert_store_stats()["x509"] > 0
     except OSError:  # ssl.SSLError is one
@@ -145,7 +145,7 @@ def _check_bundle(configured: CarrierSettings) -> Iterator[CheckMessage]:
 
 
 def _check_partner(configured: CarrierSettings) -> Iterator[CheckMessage]:
-    """Refuse a missing partner_id, which goes with every call (§4)."""
+    """Refuse a missing partner_id, which every call needs (§4)."""
     if not (configured.partner_id or is_demo_or_test()):
         yield Error(
             f"{configured.prefix}_PARTNER_ID is empty.",
@@ -188,7 +188,7 @@ def _check_contract(configured: CarrierSettings) -> Iterator[CheckMessage]:
 def _check_reference(configured: CarrierSettings) -> Iterator[CheckMessage]:
     """Refuse interface §2.2's placeholder for the reference.
 
-    Every paid booking would be unclear.
+    With it, the outcome of every paid booking would be unclear.
     """
     # reported by _check_contract and _check_client
     with suppress(ContractError, ImportError, TypeError):

@@ -1,6 +1,6 @@
-"""Check an installation for people: each unsafe setting is an error that says what to do.
+"""Check an installation for real users: each unsafe setting is an error that says what to do.
 
-`check --deploy` lists them all. A few can be accepted, by their ids in `ACCEPTED_RISKS`.
+`check --deploy` lists them all. A few can be accepted by listing their ids in `ACCEPTED_RISKS`.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -15,7 +15,7 @@ from django.core.checks import CheckMessage, Error, Tags, Warning, register
 from shipping_portal.carrier import outgoing
 from shipping_portal.carrier.hosts import is_loopback
 
-FEWEST_CHARACTERS = 8  # different characters in a secret
+FEWEST_CHARACTERS = 8  # distinct characters in a secret
 SHORTEST_KEY = 32
 ACCEPTABLE = {
     "portal.E025": "no proxy in front, because this process ends TLS itself",
@@ -29,7 +29,7 @@ ACCEPTABLE = {
 
 @dataclass(frozen=True)
 class Rule:
-    """One thing that must not be true: its id, a test for it, what is wrong and what to do."""
+    """A condition that must not hold: its id, a test for it, what is wrong and what to do."""
 
     id: str
     is_broken: Callable[[], bool]
@@ -54,17 +54,17 @@ def broken_rules(rules: Iterable[Rule]) -> Iterator[CheckMessage]:
 
 
 def is_demo_or_test() -> bool:
-    """Return whether this is the demo or a test run, which need no real carrier or people."""
+    """Return whether this is the demo or a test run, which have no real carrier or users."""
     return settings.DEMO or settings.TESTING
 
 
 def is_weak(secret: str) -> bool:
-    """Return whether a secret is too short, or so uniform that somebody must have typed it."""
+    """Return whether a secret is too short, or so uniform that somebody probably typed it."""
     return len(secret) < SHORTEST_KEY or len(set(secret)) < FEWEST_CHARACTERS
 
 
 def _is_elsewhere(host: str | None) -> bool:
-    """Return whether a host is on a network shared with others: a single label is on our own."""
+    """Return whether a host is on a network shared with others. A one-word name is on our own."""
     return bool(host) and "." in str(host) and not is_loopback(str(host))
 
 
@@ -193,7 +193,7 @@ def check_installation(**options: Any) -> Iterable[CheckMessage]:
 
 @register(Tags.security, deploy=True)
 def check_receivers_of_alerts(**options: Any) -> Iterable[CheckMessage]:
-    """Refuse an address that no alert would ever be sent to, resolving its name now."""
+    """Refuse an address to which no alert could ever be sent, resolving its name now."""
     if is_demo_or_test():
         return
     for name in ("ALERT_WEBHOOK_URL", "HEARTBEAT_URL"):
@@ -286,7 +286,7 @@ def check_encryption_keys_fit(**options: Any) -> Iterator[CheckMessage]:
         )
 
 
-QUOTES_NOBODY = {  # the values that count, starting with the one to set
+QUOTES_NOBODY = {  # the values that count, with the one to set first
     "log_min_messages": "log fatal panic",
     "log_min_error_statement": "panic",
     "log_error_verbosity": "terse",
@@ -299,7 +299,7 @@ QUOTES_NOBODY = {  # the values that count, starting with the one to set
 
 @register(Tags.database, deploy=True)
 def check_database_log(**options: Any) -> Iterator[CheckMessage]:
-    """Check whether the server's log quotes statements and rows: nothing erases those names."""
+    """Check whether the server's log quotes statements and rows: nothing erases names in it."""
     from django.db import connection  # noqa: PLC0415
 
     if not options.get("databases") or connection.vendor != "postgresql":
@@ -328,7 +328,7 @@ def check_database_log(**options: Any) -> Iterator[CheckMessage]:
 
 @register(Tags.database, deploy=True)
 def check_database_role(**options: Any) -> Iterator[CheckMessage]:
-    """List the portal role's excess rights: an attacker could use them."""
+    """List the portal role's excess rights, which an attacker could use."""
     from shipping_portal.db import roles  # noqa: PLC0415  (it speaks to the database)
 
     if options.get("databases") and (rights := roles.too_many()):

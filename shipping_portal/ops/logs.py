@@ -1,4 +1,4 @@
-"""Log one JSON object a line on standard error, without secrets, links or personal addresses.
+"""Log one JSON object per line to standard error, without secrets, links or personal addresses.
 
 JSON escapes line breaks and terminal codes, so nothing a stranger typed can forge or colour a line.
 """
@@ -15,9 +15,9 @@ from orders.calling import carrier_settings
 from shipping_portal import request_ids
 
 CUT = "[cut]"
-# Celery's lines for each task's start and end; our lines say what it did.
+# Celery's lines for each task's start and end. Our own lines say what it did.
 EACH_TASK = ("celery.worker.strategy", "celery.app.trace")
-SHORTEST_SECRET = 8  # shorter values would cut ordinary words out of every line
+SHORTEST_SECRET = 8  # shorter values would remove ordinary words from log lines
 RULES = [
     (re.compile(r"(authorization\W{1,6}(?:basic|bearer)?\s*)[\w+/=.~-]+", re.I), rf"\1{CUT}"),
     (
@@ -36,7 +36,7 @@ RULES = [
         ),
         rf"\1{CUT}",
     ),
-    # In an address, and as the login's ?next= spells it.
+    # In an address, or encoded in the login's ?next=.
     (
         re.compile(
             r"((?:/|%2F)(?:follow|invitation|unsubscribe)(?:/|%2F))(?:(?!%2F)[^/\s\"?&])+", re.I
@@ -75,7 +75,7 @@ RULES = [
 ]
 
 
-# What every rule needs, in small letters; most lines have none of it.
+# One of these, in lower case, is in every text a rule matches. Most lines have none of them.
 MARKS = (  # noqa: SIM905  (thirty strings are harder to read)
     "authoriz|token|sig|key|secret|password|portal_|://|eyj|?|@|%40|/webhooks/|/accounts/|follow"
     "|invitat|unsubscr|detail:|context:|line |for type|out of range|malformed|for enum|at or near"
@@ -86,9 +86,9 @@ MARKS = (  # noqa: SIM905  (thirty strings are harder to read)
 def without_tracebacks_of_refusals(
     logger: Any, name: str, event: MutableMapping[str, Any]
 ) -> MutableMapping[str, Any]:
-    """Log a refused request as one line.
+    """Log a refused request in one line.
 
-    Django writes a traceback, and an error for a wrong Host.
+    Django would write a traceback, and an error for a wrong Host.
     """
     if 400 <= getattr(event.get("_record"), "status_code", 500) < 500:
         event.pop("exc_info", None)
@@ -99,7 +99,7 @@ def without_tracebacks_of_refusals(
 def with_the_request_id(
     logger: Any, name: str, event: MutableMapping[str, Any]
 ) -> MutableMapping[str, Any]:
-    """Replace Django's request object, which would be logged with its query, with its id."""
+    """Replace Django's request object with its id: it would be logged with its query."""
     if not isinstance(event.get("request", ""), str):
         event["request"] = request_ids.current_request()
     return event
@@ -118,7 +118,7 @@ STAMPS: list[Any] = [
 def logging_config(level: str) -> dict[str, Any]:
     """Return the configuration that sends every logger through one formatter.
 
-    The web server's is one of them.
+    The web server's logger is one of them.
     """
     line = {"handlers": ["line"], "propagate": False}
     through = {"handlers": [], "propagate": True}

@@ -1,4 +1,4 @@
-"""Serve a process's own `/metrics`, such as its carrier calls, and `/livez` at METRICS_PORT.
+"""Serve a process's own `/metrics`, such as its carrier calls, and `/livez` on METRICS_PORT.
 
 Each worker, sweeper and web server is a separate target. There is no authentication, so it listens
 on 127.0.0.1 unless METRICS_HOST says otherwise.
@@ -17,13 +17,13 @@ from prometheus_client import REGISTRY, CollectorRegistry, make_wsgi_app
 from prometheus_client.exposition import ThreadingWSGIServer
 from prometheus_client.multiprocess import MultiProcessCollector
 
-SHARED = "PROMETHEUS_MULTIPROC_DIR"  # the folder where one gunicorn's processes count together
+SHARED = "PROMETHEUS_MULTIPROC_DIR"  # the folder in which one gunicorn's processes count together
 CONSUMER_SILENT = 120.0  # seconds; a worker's consumer beats every two
 PLAIN = [("Content-Type", "text/plain; charset=utf-8")]
 
 
 class Server(ThreadingWSGIServer):
-    """A server that all processes of one gunicorn run: any of them reports the sum."""
+    """A server run by all processes of one gunicorn: each reports the sum."""
 
     allow_reuse_port = SHARED in os.environ
 
@@ -34,11 +34,14 @@ class Handler(WSGIRequestHandler):
     timeout = 10
 
     def log_message(self, *args: Any) -> None:
-        """Write nothing."""
+        """Write nothing: scrapes needn't be logged."""
 
 
 def serve_metrics(is_alive: Callable[[], bool]) -> Server | None:
-    """Listen in a thread, if METRICS_PORT is set; `/livez` answers 503 once it isn't alive."""
+    """Listen in a thread if METRICS_PORT is set.
+
+    `/livez` answers 503 once the process isn't alive.
+    """
     if not settings.METRICS_PORT:
         return None
     registry = CollectorRegistry() if SHARED in os.environ else REGISTRY
@@ -61,7 +64,7 @@ def serve_metrics(is_alive: Callable[[], bool]) -> Server | None:
 
 
 class Consumer:
-    """When this worker's consumer last beat; without a broker it doesn't."""
+    """When this worker's consumer last showed activity; without a broker it doesn't."""
 
     beat_at = time.monotonic()
 

@@ -1,4 +1,4 @@
-"""Refuse to start with sign-on half configured: people would get roles that aren't theirs."""
+"""Refuse to start with sign-on half configured: people could get the wrong roles."""
 
 from collections.abc import Callable, Iterable, Mapping
 

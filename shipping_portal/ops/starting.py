@@ -1,7 +1,8 @@
-"""Start web, worker and sweeper: refuse a restored database, and freeze what is loaded.
+"""Start web, worker and sweeper: refuse a restored database, and freeze what is loaded in memory.
 
-A restore may also happen while they run: then they end before anything is paid for
-(docs/decisions/0014). `manage.py` itself isn't refused: after_restore is one of its commands.
+A restore may also happen while they run. Then they end before anything is paid for
+(docs/decisions/0014). `manage.py` itself isn't refused, because after_restore is one of its
+commands.
 """
 
 import gc
@@ -20,8 +21,8 @@ from shipping_portal.http.database_outage import database_answers
 
 logger = logging.getLogger(__name__)
 _begun = False
-_exit = os._exit  # SystemExit would end one thread
-REFUSED = 3  # with this exit code, gunicorn doesn't replace the worker that refused
+_exit = os._exit  # SystemExit would end only one thread
+REFUSED = 3  # with this exit code, gunicorn doesn't replace the worker
 AFTER_RESTORE = "python manage.py after_restore --backup-at TIME"
 REFUSAL = (
     "This database was restored from a backup: {why}. Run `{command}` with the time of the backup"
@@ -30,7 +31,7 @@ REFUSAL = (
 
 
 def refuse_a_restored_database() -> None:
-    """Return if the database is the one last in use; otherwise say what to run, and exit."""
+    """Return if the database is the one last used; otherwise say what to run, and exit."""
     from orders.restoring import marks  # noqa: PLC0415  (models load after this module)
 
     while True:
@@ -52,9 +53,9 @@ def refuse_a_restored_database() -> None:
 
 
 def end_if_restored() -> None:
-    """End this process if its database was restored since it started, before money is spent.
+    """End this process before money is spent, if its database was restored after it started.
 
-    It ends at once, from any thread: other threads' work belongs to the database that is gone. A
+    It ends immediately, from any thread: other threads' work belongs to the replaced database. A
     transaction in progress is rolled back. This only concerns processes that have begun work:
     `manage.py` always works.
     """
@@ -85,9 +86,9 @@ def _print_now(sentence: str) -> None:
 
 
 def begin_work() -> None:
-    """Begin work on a database in use, and exclude everything loaded from garbage collection.
+    """Begin work, unless the database was restored, and keep what is loaded out of collections.
 
-    A tenth of a worker's time went into collections that found nothing in it.
+    Collections that found nothing in it took a tenth of a worker's time.
     """
     global _begun
     refuse_a_restored_database()

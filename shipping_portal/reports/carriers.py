@@ -18,7 +18,7 @@ NOTHING = "No charge was posted in these weeks."
 
 
 def carrier_section(user: User, sender: Sender, span: Span) -> Section | None:
-    """Return what each carrier charged in these weeks, by currency; None with one carrier."""
+    """Return each carrier's charges in these weeks, by currency; None if there is one carrier."""
     titles = gateway.carrier_titles()
     if not titles:
         return None
@@ -38,7 +38,7 @@ def carrier_section(user: User, sender: Sender, span: Span) -> Section | None:
 
 
 def _chart(named: dict[tuple[str, str], Sums], currency: str) -> Chart:
-    """Return a bar for each carrier, of its total."""
+    """Return a bar for each carrier's total."""
     totals = {name: its.net for (name, one), its in named.items() if one == currency}
     most = max(*totals.values(), Decimal(1))
     lines = []

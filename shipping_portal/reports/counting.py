@@ -1,8 +1,8 @@
-"""Count a sender's days in a job: reports add up days, and never read a history.
+"""Count a sender's days in a job, so that reports add up days and never read a history.
 
-Days are never added to. The last fourteen days are recounted whenever something in them may have
-changed, and all days once a day or after a report is posted. So the effect of a late scan on an
-older day shows the next day.
+A day's figures are never incremented. The last fourteen days are recounted whenever something in
+them may have changed; all days are recounted daily and after a report is posted. So a late scan's
+effect on an older day shows the next day.
 """
 
 import datetime as dt
@@ -24,17 +24,17 @@ from tracking.scanning.projecting import PAST_ALLOWED
 
 LATELY = dt.timedelta(days=14)
 A_DAY = dt.timedelta(days=1)
-AT_ONCE = dt.timedelta(days=28)  # days counted in one go
+AT_ONCE = dt.timedelta(days=28)  # days counted in one query
 LOOKS_EVERY = 300  # seconds
 OVERLAP = dt.timedelta(seconds=2 * LOOKS_EVERY)
-# so that many senders at once don't delay other jobs
+# so that many senders together don't delay other jobs
 IN_A_TURN, A_TURN = 100, dt.timedelta(seconds=10)
 DAILY = 100  # senders fully recounted each time: 28,800 a day
 
 
 @job("count", queue=Counting.objects.select_related("sender"), lane="sender", order=200)
 def count_due_days(counting: Counting) -> None:
-    """Count the last days of a sender, or all of them if due, some weeks at once."""
+    """Count a sender's last days, or all of them if due, several weeks at a time."""
     sender, now, last = counting.sender, timezone.now(), counting.all_counted_at
     today = sender.day_of(now)
     is_in_full = last is None or last <= now - A_DAY or counting.zone != sender.zone
@@ -51,13 +51,13 @@ def count_due_days(counting: Counting) -> None:
 
 
 def schedule_days(sender: Sender, at: dt.datetime) -> None:
-    """Schedule a full recount of a sender's days, whatever was counted before."""
+    """Schedule a full recount of a sender's days, regardless of earlier counts."""
     afresh = {"due_at": at, "all_counted_at": None, **Counting.AFRESH}
     Counting.objects.update_or_create(sender=sender, defaults=afresh)
 
 
 def _first_day(sender: Sender, today: dt.date) -> dt.date:
-    """Return the first day of the reports' period that may have something to count."""
+    """Return the first day in the reports' period that may have something to count."""
     farthest = today - dt.timedelta(weeks=2 * max(CHOICES))
     booked = Order.objects.filter(sender=sender).aggregate(Min("booked_at"))["booked_at__min"]
     first = (booked - PAST_ALLOWED).astimezone(sender.tzinfo).date() if booked else today
@@ -72,7 +72,7 @@ def _in_parts(first: dt.date, last: dt.date, sender: Sender) -> Iterator[Days]:
 
 @chore("days to count", every=LOOKS_EVERY)
 def mark_days_to_count(now: dt.datetime) -> None:
-    """Schedule senders with changes since the last time, and those due for a full recount."""
+    """Schedule senders with changes since their last count, and those due for a full recount."""
     Counting.objects.bulk_create(
         [Counting(sender=sender) for sender in Sender.objects.filter(counting=None)],
         ignore_conflicts=True,

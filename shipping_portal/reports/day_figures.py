@@ -1,4 +1,4 @@
-"""Store a sender's daily figures, counted from parcels and added up by the reports."""
+"""Store a sender's daily figures, which are counted from parcels and added up by the reports."""
 
 import datetime as dt
 from collections import Counter, defaultdict
@@ -18,16 +18,16 @@ from shipping_portal.reports.spans import Days, Span
 
 @dataclass
 class Figures:
-    """One day's figures, or several days': numbers of parcels."""
+    """The figures of one or several days, as numbers of parcels."""
 
     delivered: dict[str, Times] = field(default_factory=dict)  # by place
     promises: Counter[str] = field(default_factory=Counter)  # delivered parcels, by outcome
     pickups: Counter[str] = field(default_factory=Counter)  # by outcome
     sizes: Counts = field(default_factory=dict)  # booked parcels
-    returns: int = 0  # parcels that arrived back, and count nowhere else here
+    returns: int = 0  # parcels that arrived back; they count nowhere else here
 
     def add(self, day: "Figures", *, is_over: bool = True) -> None:
-        """Add another day; its pickups only if it is over."""
+        """Add another day, with its pickups only if the day is over."""
         for place, times in day.delivered.items():
             self.delivered[place] = delivery.added_up(self.delivered.get(place, []), times)
         self.promises.update(day.promises)
@@ -39,7 +39,7 @@ class Figures:
             self.sizes[name] = so_far + parcels, of_them + charged
 
     def took(self, place: str, tenths: int) -> None:
-        """Count a parcel that took this many tenths of a day to a place."""
+        """Count a parcel that took this many tenths of a day to get to a place."""
         times = self.delivered.setdefault(place, [])
         times += [0] * (tenths + 1 - len(times))
         times[tenths] += 1
@@ -67,7 +67,7 @@ class Found:
 
 
 def read_days(user: User, sender: Sender, span: Span) -> Found:
-    """Add up the days of both periods. One query, however many parcels there are."""
+    """Add up the days of both periods, in one query however many parcels there are."""
     mine = DayFigures.objects.for_user(user).filter(
         sender=sender, day__gte=span.before.first, day__lte=span.last
     )

@@ -41,8 +41,8 @@ Times = list[int]  # parcels by transit time: at position n, those that took n t
 class Spread:
     """The 10th, 50th and 90th percentile, in days with one digit.
 
-    Percentiles are linear: of n values in order, p percent is at position (n − 1) · p / 100 counted
-    from 0, and interpolated between two neighbours. That is `statistics.quantiles(…,
+    Percentiles are linear: of n sorted values, percentile p is at position (n − 1) · p / 100,
+    counted from 0, interpolated between two neighbours. That is `statistics.quantiles(…,
     method="inclusive")`.
     """
 
@@ -108,7 +108,7 @@ def tenths_of_days(one: Delivered) -> int | None:
 
 
 def place_of(one: Delivered, sender: Sender) -> str:
-    """Return the state at home, the country abroad."""
+    """Return the state for a place at home, the country for one abroad."""
     if one.country != sender.country:
         return COUNTRIES.get(one.country, one.country)
     code = state_code(one.country, one.state)

@@ -7,7 +7,8 @@ from typing import Any
 from shipping_portal.accounts.formatting import local_word, money
 from shipping_portal.accounts.models import Sender
 
-# with fewer parcels, shares and medians aren't shown: one odd parcel would be a fifth or more
+# with fewer parcels, shares and medians aren't shown: one odd parcel would be a fifth or more of
+# them
 FEWEST = 5
 TOO_FEW = "Not enough parcels"
 NOTHING_BEFORE = "No earlier data to compare."
@@ -36,9 +37,9 @@ class Cell:
 
 @dataclass(frozen=True)
 class Mark:
-    """A chart's shape from `start` on, both in percent of its width, or of a plot's height.
+    """A chart's shape: its start and length, in percent of the chart's width or a plot's height.
 
-    It shows the table's cell under `column`. Without a length it is a dot.
+    It shows the table cell under `column`. Without a length it is a dot.
     """
 
     start: float
@@ -76,9 +77,9 @@ class Key:
 
 @dataclass(frozen=True)
 class PlotBar:
-    """One upright bar: positions in percent, the words under and above it.
+    """One upright bar: positions in percent, and the words under and above it.
 
-    Some words are only for phones.
+    Some of the words are only for phones.
     """
 
     line: ChartLine
@@ -94,7 +95,7 @@ class PlotBar:
 
 @dataclass(frozen=True)
 class Chart:
-    """Rows of bars; or, with `bars`, a plot of upright ones.
+    """Rows of bars or, with `bars`, a plot of upright bars.
 
     `group` separates two charts of one section.
     """
@@ -130,7 +131,7 @@ class Section:
     charts: list[Chart]
 
     def in_words_of(self, sender: Sender) -> "Section":
-        """Use the sender's own word for a parcel."""
+        """Use the word for a parcel in the sender's country."""
         word = local_word("parcel", sender.country)
 
         def worded(text: str) -> str:
@@ -141,7 +142,7 @@ class Section:
 
     @property
     def columns(self) -> list[tuple[str, bool]]:
-        """Return the headings, and whether their columns are numbers."""
+        """Return the headings, with whether their columns hold numbers."""
         return [
             (head, any(row[place].is_number for row in self.rows))
             for place, head in enumerate(self.heads)
@@ -149,7 +150,7 @@ class Section:
 
     @property
     def labelled(self) -> list[list[tuple[bool, Cell]]]:
-        """Return the rows, each cell with whether its column is numbers."""
+        """Return the rows, with whether each cell's column holds numbers."""
         return [
             [(is_number, cell) for (_, is_number), cell in zip(self.columns, row, strict=True)]
             for row in self.rows
@@ -162,12 +163,12 @@ def parcels_in_words(count: int, sender: Sender) -> str:
 
 
 def share_in_words(part: int, whole: int) -> str:
-    """Return `85%`, or if there are too few parcels, the counts: `3 of 4`."""
+    """Return `85%` or, for too few parcels, the counts: `3 of 4`."""
     return whole_percent(part, whole) if whole >= FEWEST else f"{part:,} of {whole:,}"
 
 
 def whole_percent(part: int, whole: int) -> str:
-    """Return `22%`; never 0% unless there are none, or 100% unless it is all of them."""
+    """Return `22%`. It is 0% only for none, and 100% only for all."""
     near = round(100 * part / whole)
     return f"{min(max(near, 1), 99) if 0 < part < whole else near}%"
 

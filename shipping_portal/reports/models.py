@@ -1,4 +1,4 @@
-"""Each sender's daily figures, counted from parcels, so that no page reads them one by one."""
+"""Each sender's daily figures, counted from parcels, so that no page reads parcels one by one."""
 
 from django.db import models
 
@@ -25,7 +25,7 @@ class Counting(Job):
 
 
 class DayFigures(models.Model):
-    """A day in a sender's zone with deliveries, planned pickups, or bookings charged since.
+    """A day in a sender's zone with deliveries, planned pickups, or bookings charged later.
 
     `figures` is `day_figures.Figures` as JSON.
     """

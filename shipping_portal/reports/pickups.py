@@ -27,9 +27,9 @@ TONES = {MISSED: "fbad", FUTILE: "f2"}
 
 
 def pickup_outcome(one: Planned, days: Days) -> str:
-    """Return the outcome.
+    """Return a pickup's outcome.
 
-    Futile takes precedence over missed; any scan shows that somebody has the parcel.
+    A futile pickup takes precedence over a missed one. Any scan shows that somebody has the parcel.
     """
     if one.scans.is_futile:
         return FUTILE

@@ -1,4 +1,4 @@
-"""Report punctuality: the delivery day against the days expected at the booking."""
+"""Report punctuality: delivery days compared with the days expected at booking."""
 
 from collections import Counter
 
@@ -25,7 +25,7 @@ TONES = {LATE: "fbad", NO_DATE: "f3"}
 def promise_outcome(one: Delivered) -> str:
     """Return whether a delivered parcel was early, on time or late.
 
-    Early is before the first day.
+    Early means before the first expected day.
     """
     if one.eta_to is None:
         return NO_DATE

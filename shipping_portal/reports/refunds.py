@@ -28,7 +28,7 @@ from tracking.scanning import vocabulary
 WEEKS = 26  # how far back the list looks
 SILENT_DAYS = 10  # business days without a scan, after which a parcel may be lost
 LATE_DAYS = 3  # business days after the carrier's last day, for a parcel that hasn't arrived
-NEAR = 2 * PAGE  # parcels looked up for a page
+NEAR = 2 * PAGE  # parcels read for a page
 MOST = 1000  # parcels on the way that are checked one by one
 UNDER_WAY = (
     Progress.COLLECTED,
@@ -53,7 +53,7 @@ RULES = {
 class Claim:
     """Why a parcel may qualify: a name of RULES and a sentence.
 
-    `is_passed_on`: the operator has it already.
+    `is_passed_on`: the operator already has it.
     """
 
     order: Order
@@ -165,7 +165,8 @@ class Claims:
         """Return lost or damaged parcels, and moving ones that are late or haven't been scanned."""
         long_ago = self.scope.now - dt.timedelta(days=SILENT_DAYS)
         reported = Q(progress__in=REPORTED, progress_at__gte=self.since)
-        # Nothing was scanned after it last moved; the index has that time, and leaves few parcels.
+        # Nothing was scanned after the time it last moved. That time is indexed and leaves few
+        # parcels.
         silent = Q(progress_at__lt=long_ago, parcel__last_scan_at__lt=long_ago)
         moved = Q(
             progress__in=UNDER_WAY,
@@ -193,7 +194,7 @@ class Claims:
         return None
 
     def _is_past(self, order: Order, day: dt.date, count: int) -> bool:
-        """Return whether this many business days at its origin have passed since that day."""
+        """Return whether this many business days at the origin have passed since that day."""
         where = (order.pickup["country"], order.pickup["state"])
         return self.scope.today > places.business_days(*where, after=day, count=count)[-1]
 

@@ -17,7 +17,7 @@ from tracking.models import Parcel, TrackingEvent, happened_at
 from tracking.scanning import vocabulary
 
 MOVED = {*Progress} - {*STILL_AT_SENDER}
-# from a booking without a day to the next business day, and more
+# from a booking without a day to the next business day, with some margin
 LONGEST_TO_A_PICKUP = dt.timedelta(days=10)
 
 
@@ -85,7 +85,7 @@ class Shipments:
         A parcel may be both. A return isn't picked up from the sender.
         """
         mine = Order.objects.filter(sender=sender, status=Status.BOOKED).annotate(day=DAY)
-        # Pickups without a known day are found by their booking.
+        # Pickups without a known day are found by booking time.
         known = Q(day__gte=days.first, day__lte=days.last)
         booked = Q(booked_at__gte=days.start - LONGEST_TO_A_PICKUP, booked_at__lt=days.end)
         orders = mine.filter(

@@ -33,7 +33,7 @@ NOTE = (
 )
 
 
-# by size: parcels charged, and those of them with a size charge
+# by size: charged parcels, and how many of them had a size charge
 Counts = dict[str, tuple[int, int]]
 
 
@@ -63,7 +63,7 @@ def size_section(now: Counts, before: Counts, span: Span) -> Section:
 
 
 def counts_by_day(sender: Sender, days: Days) -> dict[dt.date, Counts]:
-    """Count bookings of these days charged since.
+    """Count bookings of these days that were charged later.
 
     An order counts once, however many lines it has.
     """

@@ -57,5 +57,5 @@ class Span(Days):
 
 
 def weeks_asked(text: str) -> int:
-    """Return the weeks in an address, or the default if they can't be chosen."""
+    """Return the number of weeks in the query, or the default if it isn't on offer."""
     return next((weeks for weeks in CHOICES if str(weeks) == text), USUAL)

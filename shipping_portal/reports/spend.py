@@ -63,7 +63,7 @@ class Sums:
 
 @dataclass(frozen=True)
 class Spend:
-    """One currency: bars from its first line on, and the weeks before.
+    """One currency: bars from its first line on, and the weeks before for comparison.
 
     For a year, a bar is four weeks.
     """
@@ -117,7 +117,7 @@ def _without_leading_gaps(bars: dict[dt.date, Sums], span: Span) -> dict[dt.date
 def spend_section(
     found: list[Spend], sender: Sender, span: Span, pending: list[dict[str, Any]]
 ) -> Section:
-    """Return one chart for each currency, and the part that is `pending` (see pending_refunds)."""
+    """Return a chart for each currency, and the `pending` part (see pending_refunds)."""
     charts, rows, remarks = [], [], []
     for spend in found:
         weeks = {_bar_name(bar, sender, span): sums for bar, sums in spend.bars.items()}
@@ -163,7 +163,7 @@ def spend_row(name: str, currency: str, sums: Sums) -> list[Cell]:
 
 
 def _write_remark(spend: Spend, span: Span) -> str:
-    """Return what the total includes, and its comparison with the weeks before."""
+    """Return what the total includes, and how it compares with the weeks before."""
     currency, net, last = spend.currency, spend.total.net, spend.before.net
     back = -spend.total.parts[BACK]
     parts = (

@@ -1,4 +1,4 @@
-"""Show figures with a line of their weeks or days: above the reports, and on Today."""
+"""Show figures with a spark line of weeks or days, above the reports and on Today."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from shipping_portal.reports.figures import FEWEST, whole_percent
 from shipping_portal.reports.sizes import Counts, parcels_and_charged
 from shipping_portal.reports.spend import SIZE, Spend, Sums, round_money
 
-WIDTH, LOW, HIGH = 72, 28.0, 4.0  # size of the spark line, in its own units
+WIDTH, LOW, HIGH = 72, 28.0, 4.0  # size of the spark line in its own units
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def report_tiles(
 ) -> list[Tile]:
     """Return the tiles that have a figure. `kept` is (on time, promised) by week.
 
-    Two currencies are never added up, so the larger one is shown.
+    Currencies are never added up, so the one with the larger amount is shown.
     """
     spend = max(found, key=lambda spend: spend.total.net, default=None)
     money = list(_money_tiles(spend, sizes)) if spend and spend.bars else []
@@ -105,7 +105,7 @@ def _one_in(parcels: int, hit: int) -> str:
 
 
 def compare_amounts(now: Decimal, before: Decimal, currency: str) -> tuple[str, str, str]:
-    """Return the change from before, its tone, and the rest; blank if there is no change."""
+    """Return the change, its tone and the rest of the sentence; blank if there is no change."""
     difference = now.quantize(Decimal("0.01")) - before.quantize(Decimal("0.01"))
     if before <= 0 or not difference:
         return "", "", ""

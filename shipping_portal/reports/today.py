@@ -1,6 +1,6 @@
-"""Show Today: what needs the sender, what is in progress, pickups, and what is on the way.
+"""Show Today: parcels that need the sender, are in progress, await pickup, or are on the way.
 
-Each is a view of the parcels list.
+Each group is a view of the list of parcels.
 """
 
 import datetime as dt
@@ -59,11 +59,11 @@ from shipping_portal.reports.tiles import Tile, compare_amounts
 
 Row = dict[str, Any]  # a line of a template's table
 
-MOST = 5  # lines of one kind of trouble, and parcels due; the rest is one press away
+MOST = 5  # lines per kind of trouble, and due parcels; the rest are one press away
 NAMED = 3  # parcels named in a line
 MISSED_TWICE = ". Missed twice, so this may qualify for a refund; we've passed it to support"
 MOST_ROWS = 90  # read for the lines
-DAYS = 14  # of the line beside what was delivered
+DAYS = 14  # of the line next to the number delivered
 # Worst first.
 NEEDS_YOU = (
     "not-booked",
@@ -73,7 +73,7 @@ NEEDS_YOU = (
     "used-after-cancelling",
 )
 HANDLED = ("driver-didnt-come", "checking", "refund-asked")
-# named by each parcel's status, not by the view
+# named after each parcel's status, not the view
 BY_STATUS = ("not-booked", "delivery-problem", "checking")
 ON_THE_WAY = ("on-the-way", "due-today", "late")
 LANES = {
@@ -99,7 +99,7 @@ ADVICE = {
     "driver-didnt-come": "The label stays on. Don't cancel.",
     "refund-asked": "The money is pending. Don't use {labels}.",
 }
-# One query returns each view's first rows; a parcel in two views is shown in the first.
+# One query returns each view's first rows. A parcel in two views is shown in the first one.
 APART = (
     "used-after-cancelling",
     "not-booked",
@@ -111,15 +111,15 @@ APART = (
 )
 
 
-DUE = "due"  # today, or before
+DUE = "due"  # today or earlier
 DROP_OFFS = "drop_offs_to_print"
 
 
 @dataclass
 class NeedsLine:
-    """Parcels of a view that wait for the same reason: how many, and the newest few.
+    """Parcels in a view that wait for the same reason: how many, and the newest few.
 
-    "12 more" names none.
+    A line such as "12 more" names none.
     """
 
     slug: str
@@ -137,7 +137,7 @@ class NeedsLine:
 
     @property
     def advice(self) -> str:
-        """What to do, or not to do, about these parcels; only of a line that names some."""
+        """What to do or not to do about these parcels, if the line names any."""
         it = self.count == 1
         return ADVICE.get(self.slug, "").format(
             it="it" if it else "them",
@@ -153,9 +153,9 @@ class NeedsLine:
 @audience(EVERY_MEMBER)
 @require_GET
 def today(request: MemberRequest) -> HttpResponse:
-    """Show the first page of a member's day, with the same queries however much there is to do.
+    """Show Today, with the same number of queries however much there is to do.
 
-    With `seen`, answer 204 while nothing is different since then.
+    With `seen`, answer 204 if nothing has changed since then.
     """
     scope = SenderScope.of(request.user, request.sender, timezone.now())
     counts, sums = _count_views(scope), _week_sums(request, scope)
@@ -194,13 +194,13 @@ def today(request: MemberRequest) -> HttpResponse:
 
 
 def _count_views(scope: SenderScope) -> dict[str, int]:
-    """Return how many parcels each view has, and how many rows to fix, in one query.
+    """Return how many parcels each view has and how many rows need fixing, in one query.
 
     All except delivered are counted from the index of open orders.
     """
     slugs = (printing.TO_PRINT, *NEEDS_YOU, *HANDLED[1:], *ON_THE_WAY, *LANES)
     by_view: dict[str, Any] = {slug: Count("pk", filter=VIEWS[slug].where(scope)) for slug in slugs}
-    # The cheap half first: the other looks for a label.
+    # The cheap condition comes first, because the other one looks for a label.
     unprinted = Q(first_mile="drop-off") & VIEWS[printing.TO_PRINT].where(scope)
     by_view |= {"open": Count("pk"), DROP_OFFS: Count("pk", filter=unprinted)}
     found = count_together(
@@ -219,7 +219,7 @@ def _week_sums(request: MemberRequest, scope: SenderScope) -> list[WeekSum]:
 
 
 def _week_spend(sums: list[WeekSum], scope: SenderScope) -> dict[str, Any] | None:
-    """Return this or last week's charges beside the weeks before."""
+    """Return this or last week's charges next to the weeks before."""
     rows = [(row.week, row.currency, row.amount) for row in sums if not row.kind]
     if not rows or rows[0][0] < week_of(scope.today) - dt.timedelta(weeks=1) or rows[0][2] <= 0:
         return None
@@ -248,7 +248,7 @@ def _days(scope: SenderScope) -> tuple[list[dict[str, Any]], Tile]:
     )
     kept = scope.sender.day_figures.filter(day__gte=since).values("day")
     over = kept.annotate(count=none, printed=none, promises=F("figures__promises"))
-    # `over` is first: Django reads all rows as it reads the first part's.
+    # `over` comes first, because Django reads all rows in the way it reads the first part's.
     rows: list[Any] = list(over.union(coming, all=True).order_by("day"))
     found = {row["day"]: row["promises"] for row in rows}
     days: list[Counter[str]] = [
@@ -272,7 +272,7 @@ def _view_lines(
     counts: dict[str, int],
     first: list[tuple[Order, str, int, int]],
 ) -> dict[str, list[NeedsLine]]:
-    """Return each view's parcels grouped by reason, most frequent first, then how many more."""
+    """Return each view's parcels by reason, most frequent first, then how many more there are."""
     found: dict[tuple[str, str, str], NeedsLine] = {}
     for order, slug, place, alike in first:
         row = _parcel_row(request, order, scope.now)
@@ -301,9 +301,9 @@ def _view_lines(
 def _first_rows(scope: SenderScope) -> list[tuple[Order, str, int, int]]:
     """Return the newest few of each view and reason, with view, position and group size.
 
-    The newest of all come first, and before them the few that are due or late.
+    The few that are due or late come first, then the newest.
     """
-    due = _due_orders(scope).values("pk")[:MOST]  # a part of a union can't be cut
+    due = _due_orders(scope).values("pk")[:MOST]  # part of a union can't be limited
     no_place = (Value(DUE), Value(0), Value(0))
     every = _numbered_orders(scope).values_list("pk", "group", "place", "alike")
     every = every.union(Order.objects.filter(pk__in=due).values_list("pk", *no_place), all=True)
@@ -313,10 +313,13 @@ def _first_rows(scope: SenderScope) -> list[tuple[Order, str, int, int]]:
 
 
 def _numbered_orders(scope: SenderScope) -> QuerySet[Any]:
-    """Return the newest few orders of each view and reason. The index has all but the reasons."""
+    """Return the newest few orders of each view and reason.
+
+    The index has everything but the reasons.
+    """
     conditions = {slug: VIEWS[slug].where(scope) for slug in APART}
     wheres = [When(condition, then=Value(slug)) for slug, condition in conditions.items()]
-    # Asked for by key, so that only the rows with a reason to show are read.
+    # Filtered by key, so that only rows whose reason is shown are read.
     text = Order.objects.filter(pk=OuterRef("pk")).values(text=KT("problem__text"))
     same = [F("group"), F("status"), F("progress"), F("is_return"), F("said")]
     found = scope.orders.filter(OPEN, functools.reduce(Q.__or__, conditions.values())).order_by()
@@ -350,7 +353,7 @@ def _due_parcels(request: MemberRequest, scope: SenderScope, orders: Iterable[Or
 
 
 def _parcel_row(request: MemberRequest, order: Order, now: dt.datetime) -> Row:
-    # One row of the database for all of them.
+    # They share one instance of the row.
     order.sender = request.sender
     return {
         "order": order,
@@ -361,7 +364,7 @@ def _parcel_row(request: MemberRequest, order: Order, now: dt.datetime) -> Row:
 
 
 def _next_driver(order: Order, now: dt.datetime) -> str:
-    """Return what goes behind the name of a parcel whose driver didn't come."""
+    """Return the text after the name of a parcel whose driver didn't come."""
     refund = MISSED_TWICE if order.missed_twice(now) else ""
     return (
         f": another driver is booked for {next_driver_day(order, order.progress_at, now)}{refund}"

@@ -1,4 +1,4 @@
-"""Show the reports, each table as a file, and the parcels that may qualify for a refund."""
+"""Show the reports, their tables as files, and the parcels that may qualify for a refund."""
 
 from collections.abc import Iterator
 

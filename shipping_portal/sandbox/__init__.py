@@ -1,5 +1,5 @@
 """The sandbox carrier: its own process that books, labels, scans and bills parcels over real HTTP.
 
-It is a second party, not a mock: it imports nothing from the rest of the project and has its own
-reading of the interface, so that an agreement between it and the portal's client means something.
+It is an independent party, not a mock: it imports nothing from the rest of the project and has its
+own reading of the interface, so agreement between it and the portal's client means something.
 """

@@ -38,7 +38,7 @@ def _options() -> argparse.ArgumentParser:
     )
     parser.add_argument("--contract", type=Path, help="a contract file (TOML)")
     parser.add_argument("--account", default="demo-account")
-    # These two are secrets; in the environment they appear in no list of processes.
+    # These two are secrets, which in the environment don't appear in process lists.
     parser.add_argument("--key", default=os.environ.get("SANDBOX_KEY", "demo-key"))
     parser.add_argument(
         "--replays",

@@ -66,7 +66,7 @@ class Sandbox:
             body=request.body.decode("utf-8", "replace")[:65536], bytes_read=len(request.body)
         )
         if request.is_cut:
-            # Nobody waits for a reply, and a cut body may read like a whole order.
+            # Nobody is waiting for a reply, and a truncated body may look like a whole order.
             raise HangUp
         page = public.answer(request, self.depot)
         if page:
@@ -105,7 +105,7 @@ class Sandbox:
     def _trouble_of(self, name: str, request: Request, facts: dict[str, str]) -> Fault | None:
         fault = self.troubles.pick(name, **facts)
         if fault is None and name == "label" and request.method == "GET":
-            # here the link gives the file at once
+            # here the link returns the file directly
             return self.troubles.pick("file", only=CONTENT_VERBS, **facts)
         return fault
 
@@ -184,7 +184,7 @@ def make_app(config: Config) -> Sandbox:
 
 
 def _operations(named: dict[str, Operation]) -> list[tuple[str, Operation]]:
-    """Return the contract's and our own operations: those with a query first, open paths last."""
+    """Return the contract's operations and our own: those with a query first, open paths last."""
     found = dict(named)
     if "subscribe" in found:
         on = found["subscribe"]

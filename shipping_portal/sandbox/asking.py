@@ -30,7 +30,7 @@ class Problems:
         self.messages: dict[str, list[str]] = {}
 
     def add(self, name: str, message: str) -> None:
-        """Say ``message`` about ``name`` once."""
+        """Add ``message`` to ``name``, once."""
         said = self.messages.setdefault(name, [])
         if message not in said:
             said.append(message)
@@ -69,7 +69,7 @@ class Item:
 
 @dataclass
 class Asked:
-    """A parcel to quote or book. Kilograms, centimetres, the sender's currency."""
+    """A parcel to quote or book, in kilograms, centimetres and the sender's currency."""
 
     sender: Party
     receiver: Party
@@ -170,7 +170,7 @@ def _find_countries(asked: Asked, problems: Problems, name: Any) -> None:
 
 
 class _Reader:
-    """Reads typed members; errors are added to the problems under their name."""
+    """Reads typed fields. Errors are added to the problems by name."""
 
     def __init__(self, problems: Problems, *, numbers: str, name: Any) -> None:
         self.problems, self.numbers, self.name = problems, numbers, name

@@ -86,7 +86,7 @@ def cancel_entry(line: dict[str, Any], parcel: Parcel, contract: Contract) -> En
 
 
 def charge_entry(line: dict[str, Any], parcel: Parcel, contract: Contract) -> Entry:
-    """Return an adjustment or another refund, with the measures."""
+    """Return an adjustment or some other refund, with the measures."""
     kind = line["kind"]
     row = _row(KINDS[kind] or line["words"], parcel, contract) | {
         "Price": line["amount"],
@@ -122,7 +122,7 @@ def totals(entries: Iterable[Entry]) -> dict[str, Decimal]:
 
 
 def as_csv(entries: Iterable[Entry], sums: dict[str, Decimal]) -> str:
-    """Return the file: a row for each entry, and a total for each currency at its end."""
+    """Return the file: a row for each entry, and at the end a total for each currency."""
     text = io.StringIO()
     writer = csv.DictWriter(text, COLUMNS, restval="", lineterminator="\r\n")
     writer.writeheader()

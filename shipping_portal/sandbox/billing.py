@@ -1,4 +1,4 @@
-"""Write the weekly billing report from the ledger's effects since the last one, and record it."""
+"""Write and record the weekly billing report of the ledger's effects since the last one."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -51,9 +51,9 @@ def write_report(depot: Depot) -> Path:
 
 
 class Cycle:
-    """One billing cycle. `fresh` are orders billed for the first time, `invoiced` those before.
+    """One billing cycle. `fresh` holds orders billed for the first time, `invoiced` earlier ones.
 
-    An order cancelled before it was billed leaves no row, or both rows if the setting
+    An order cancelled before it was billed has no row, or both rows if the setting
     `bills_cancelled` is on. If its label was used anyway, it is billed as if it had never been
     cancelled.
     """

@@ -128,7 +128,7 @@ def values(text: str) -> list[int]:
 
 
 def modules(text: str) -> str:
-    """Return bars and spaces one module wide each, 1 for a bar, without the quiet zones."""
+    """Return the bars (1) and spaces, module by module, without the quiet zones."""
     pattern = ""
     for value in values(text):
         for place, width in enumerate(WIDTHS[value]):

@@ -19,12 +19,12 @@ def _utc_now() -> datetime:
 class Config:
     """Start-up options. ``speed`` 0 keeps parcels in place; at 1 one is delivered in two minutes.
 
-    ``fd`` is a socket that already listens, instead of host and port.
-    ``driver_after``: the seconds a parcel waits for its driver, or to be dropped off.
-    ``number_ids`` sends order ids, and references of digits only, as JSON numbers.
+    ``fd`` is a socket that is already listening, used instead of host and port.
+    ``driver_after``: how many seconds a parcel waits for its driver, or to be dropped off.
+    With ``number_ids``, order ids and all-digit references are sent as JSON numbers.
     Without ``syncs_ledger`` the ledger outlives the process, but not the machine.
-    With ``certificate`` and ``key_file`` (PEM) it speaks TLS. An untrusted certificate is a
-    separate fault.
+    With ``certificate`` and ``key_file`` (PEM) it speaks TLS. An untrusted certificate is a fault
+    of its own.
     """
 
     state: Path
@@ -54,7 +54,7 @@ class Config:
 
 @dataclass
 class Settings:
-    """What POST /_sandbox/settings may change while the carrier runs."""
+    """The settings that POST /_sandbox/settings may change while the carrier runs."""
 
     replays: bool
     replay_window_seconds: float = 72 * 3600.0

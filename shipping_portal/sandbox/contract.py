@@ -1,4 +1,4 @@
-"""Read a contract file on its own: the points the interface document leaves open."""
+"""Read a contract file independently: the points that the interface document leaves open."""
 
 import tomllib
 from collections.abc import Mapping
@@ -241,13 +241,13 @@ DEFAULTS: dict[str, Any] = {
 
 
 class ContractError(ValueError):
-    """Raised for a contract file this carrier won't start with; the sentence names the key."""
+    """Raised for a contract file that this carrier won't start with; the message names the key."""
 
 
 class Contract(Mapping[str, Any]):
     """Every open point of the interface by key, e.g. ``contract["sender_suburb"]``."""
 
-    number_ids = False  # order ids, and references of digits only, are JSON numbers
+    number_ids = False  # order ids and all-digit references are JSON numbers
 
     def __init__(self, overrides: Mapping[str, Any] | None = None) -> None:
         self._points = dict(DEFAULTS)
@@ -287,7 +287,7 @@ class Contract(Mapping[str, Any]):
         return int(name) if is_number else name
 
     def code(self, own: str) -> str:
-        """Return a product's code with the contract's endings and word for prepaid duties."""
+        """Return a product's code with the contract's suffixes and its word for prepaid duties."""
         for suffix, key in (("-PICKUP", "pickup_suffix"), ("-DROPOFF", "dropoff_suffix")):
             if own.endswith(suffix) and self[key]:
                 own = own.removesuffix(suffix) + self[key]

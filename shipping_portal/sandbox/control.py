@@ -51,7 +51,7 @@ class Control:
         }
 
     def answer(self, request: Request) -> Reply:
-        """Read, write or clear; an invalid body is a 400 that says why."""
+        """Read, write or clear; an invalid body gets a 400 that says why."""
         if request.is_local and (request.method, request.path) == ("DELETE", "/_sandbox/requests"):
             self.depot.requests.clear()
             return json_reply(200, {})
@@ -104,11 +104,11 @@ class Control:
         self.journeys.start(parcel)
 
     def driver(self, *, missed: bool = False) -> dict[str, int]:
-        """Collect all waiting parcels, or make their pickup fail; return how many."""
+        """Collect all waiting parcels or make their pickup fail; return how many."""
         return self._take(missed=missed, is_pickup=True)
 
     def drop_off(self) -> dict[str, int]:
-        """Hand in all parcels to be dropped off; return how many."""
+        """Hand in all parcels waiting to be dropped off; return how many."""
         return self._take(missed=False, is_pickup=False)
 
     def _take(self, *, missed: bool, is_pickup: bool) -> dict[str, int]:
@@ -119,7 +119,7 @@ class Control:
         return {"parcels": len(waiting)}
 
     def prices(self, percent: float) -> None:
-        """Raise all base prices by a percentage; 0 is the list price."""
+        """Raise all base prices by a percentage; 0 restores the list prices."""
         self.depot.raised_percent = float(percent)
 
     def withdraw(self, code: str) -> None:

@@ -13,9 +13,9 @@ def answer_control(
     reads: Mapping[str, Callable[[], Any]],
     writes: Mapping[str, Callable[..., Any]],
 ) -> Reply:
-    """Read or write what the path names; an invalid body is a 400 that says why.
+    """Read or write what the path names; an invalid body gets a 400 that says why.
 
-    What is read is a Reply, or a value to send as JSON.
+    Reading returns a Reply, or a value to send as JSON.
     """
     if not request.is_local:
         raise not_found()

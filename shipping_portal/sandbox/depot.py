@@ -72,7 +72,7 @@ class Depot:
         )
 
     def record(self, effect: str, **facts: Any) -> None:
-        """Write one effect to the ledger and into memory.
+        """Write one effect to the ledger and to memory.
 
         ``t`` is the real time, ``at`` the carrier's.
         """
@@ -83,7 +83,7 @@ class Depot:
             self._apply(line)
 
     def new_reference(self) -> str:
-        """Return a reference of the contract's shape, never used before in this depot."""
+        """Return a reference of the contract's shape that is new in this depot."""
         while True:
             reference = reference_of(self.contract["reference_shape"])
             if reference not in self.parcels:
@@ -96,7 +96,8 @@ class Depot:
     def book(self, parcel: Parcel, *, key: str, sha256: str, reply: Reply | None) -> Parcel:
         """Commit a booking and return its parcel.
 
-        ``reply`` is in the same line, so that the key's reply survives a crash right afterwards.
+        ``reply`` is on the same ledger line, so that the key's reply survives a crash right
+        afterwards.
         """
         answer = {"status": reply.status, "body": reply.body.decode()} if reply else None
         names = self.names(parcel)
@@ -118,7 +119,7 @@ class Depot:
         self.record("cancelled", **self.names(parcel), by=by, after=trouble[-1] if trouble else "")
 
     def ask_refund(self, parcel: Parcel) -> None:
-        """Note the request to cancel. The carrier decides later."""
+        """Record the request to cancel. The carrier decides later."""
         self.record("refund_asked", **self.names(parcel))
 
     def refuse_refund(self, parcel: Parcel) -> None:
@@ -186,7 +187,7 @@ class Depot:
         )
 
     def release(self, key: str) -> None:
-        """Release the key of a request that broke down before a reply."""
+        """Release the key of a request that failed before its reply."""
         with self.lock:
             if key in self._answers and self._answers[key].reply is None:
                 del self._answers[key]
@@ -197,7 +198,7 @@ class Depot:
     def hears(self, parcel: Parcel) -> bool:
         """Return whether the listener gets this parcel's scans.
 
-        Own ones, and subscribed foreign ones.
+        It gets scans of our own parcels and of subscribed foreign ones.
         """
         return not parcel.is_foreign or parcel.reference in self.subscribed
 
@@ -261,7 +262,7 @@ class Depot:
 
 
 def reference_of(shape: str) -> str:
-    """Return a reference of that shape.
+    """Return a reference of this shape.
 
     Up to seven letters or digits where their number may vary.
     """
@@ -276,7 +277,7 @@ def reference_of(shape: str) -> str:
 
 
 def sha256_of(body: bytes) -> str:
-    """Return the digest a ledger line carries for a request body."""
+    """Return the digest of a request body for its ledger line."""
     return hashlib.sha256(body).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""Share what every part of the interface needs: finding the parcel, reading the body, its facts."""
+"""Share what every part of the interface needs: finding parcels, reading bodies, facts to match."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from shipping_portal.sandbox.wire import NotJson, not_found, unprocessable
 class Endpoints:
     """Serves some operations of the interface.
 
-    Each public method takes a request and gives a reply.
+    Each public method takes a request and returns a reply.
     """
 
     def __init__(self, depot: Depot, journeys: Journeys) -> None:

@@ -1,4 +1,4 @@
-"""Script a booked parcel's scans, with a place and time each, for the demo."""
+"""Script a booked parcel's scans for the demo, each with a place and time."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -74,18 +74,18 @@ LEAVES = (
     "collected",
     "pickup_missed",
     "pickup_futile",
-)  # the parcel leaves the sender, or should have
+)  # the parcel leaves the sender, or should leave
 PREFIXES = {f"SIM-{name.upper()}": name for name in JOURNEYS}
 
 
 def chosen_journey(customer_reference: str, default: str) -> str:
-    """Return the script chosen by a customer reference such as SIM-MISSED or SIM-LOST."""
+    """Return the script that a customer reference such as SIM-MISSED or SIM-LOST chooses."""
     matches = [prefix for prefix in PREFIXES if customer_reference.upper().startswith(prefix)]
     return PREFIXES[max(matches, key=len)] if matches else default
 
 
 def step_after(parcel: Parcel, journey: str) -> int:
-    """Return where a parcel with scans joins another script."""
+    """Return where a parcel that has scans joins another script."""
     seen = {(scan.progress, scan.description) for scan in parcel.scans}
     done = [
         place
@@ -96,7 +96,7 @@ def step_after(parcel: Parcel, journey: str) -> int:
 
 
 def _goes_on(parcel: Parcel, step: int) -> bool:
-    """Return whether it continues: a cancelled parcel stops, or waits for its label's use."""
+    """Return whether a parcel goes on: a cancelled one stops, or waits until its label is used."""
     if parcel.journey == "used-after-cancel":
         return step == 0 or parcel.cancelled_at is not None
     return parcel.cancelled_at is None
@@ -105,7 +105,7 @@ def _goes_on(parcel: Parcel, step: int) -> bool:
 class Journeys:
     """Moves parcels along.
 
-    At speed 0 nothing moves; after a restart a parcel continues where it was.
+    At speed 0 nothing moves. After a restart, a parcel continues where it was.
     """
 
     def __init__(self, depot: Depot, timeline: Timeline, courier: Courier) -> None:
@@ -118,7 +118,7 @@ class Journeys:
                 self.start(parcel)
 
     def start(self, parcel: Parcel) -> None:
-        """Plan the parcel's next scan, if it has one and time runs."""
+        """Plan the parcel's next scan, if there is one and time is running."""
         speed = self.depot.settings.speed
         steps = JOURNEYS[parcel.journey]
         number = parcel.journey_step
@@ -129,7 +129,7 @@ class Journeys:
         self.timeline.after(max(gap / speed, least), self._take(parcel, parcel.journey, number))
 
     def take(self, parcel: Parcel, *, missed: bool = False) -> None:
-        """Collect a parcel now, by driver or drop-off; or let the driver miss it."""
+        """Collect a parcel now, by driver or drop-off, or let the driver miss it."""
         journey = "missed" if missed else "normal"
         number = next(
             place for place, step in enumerate(JOURNEYS[journey]) if step.progress in LEAVES
@@ -179,7 +179,7 @@ class Journeys:
             description=description,
             location=location,
         )
-        # Once: a script may bring a scan that a fault had brought before.
+        # Only once: a script may repeat a scan that a fault has already sent.
         is_first_use = not parcel.is_moving and progress in ("collected", "dropped_off")
         self.depot.scan(parcel, scan, step=step)
         if parcel.cancelled_at is not None and is_first_use:
@@ -191,7 +191,7 @@ class Journeys:
         return scan
 
     def place(self, parcel: Parcel, side: str) -> dict[str, str | None] | None:
-        """Return the scan's location: an end of the trip, or only nulls on the road."""
+        """Return the scan's location: an end of the trip, or only nulls in between."""
         if side == "nowhere":
             return dict.fromkeys(("suburb", "state", "postcode", "country"))
         contract = self.depot.contract

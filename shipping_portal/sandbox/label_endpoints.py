@@ -1,4 +1,4 @@
-"""Serve labels: a link with credentials leads to a file without, for a minute."""
+"""Serve labels: a link that needs credentials leads to a file that doesn't, for a minute."""
 
 from shipping_portal.sandbox import replies, signing
 from shipping_portal.sandbox.endpoints import Endpoints
@@ -10,10 +10,10 @@ from shipping_portal.sandbox.wire import Refused, Reply, not_found
 
 
 class LabelEndpoints(Endpoints):
-    """The only place a label leaves the carrier."""
+    """The only endpoints from which a label leaves the carrier."""
 
     def label(self, request: Request, order_id: str, reference: str) -> Reply:
-        """Return a label link: HEAD leads to a file link valid for a minute, GET gives the file."""
+        """Return a label: HEAD leads to a file link valid for a minute, GET returns the file."""
         parcel, size = self._label(order_id, reference)
         astray = request.suffers("redirect-elsewhere")
         if astray:

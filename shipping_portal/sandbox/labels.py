@@ -1,4 +1,4 @@
-"""Draw this carrier's labels: A4, Letter and 4 by 6 inches, made once per order and stored."""
+"""Draw this carrier's labels in A4, Letter and 4 by 6 inches, once per order, and store them."""
 
 import os
 from pathlib import Path
@@ -84,7 +84,7 @@ def _draw_party(page: Page, x: float, y: float, title: str, party: Party, size: 
         party.instructions,
     ]
     page.text(x, y, 7, title)
-    longest = int(LABEL_WIDTH / size / 0.6)  # what fits the width in Helvetica, capitals aside
+    longest = int(LABEL_WIDTH / size / 0.6)  # what fits the width in Helvetica, unless in capitals
     for line in filter(None, lines):
         y -= size + 2
         page.text(x, y, size, line[:longest], bold=line in (party.name, town))

@@ -1,4 +1,4 @@
-"""Record every effect in an append-only file: one JSON line each, on disk before any reply."""
+"""Record every effect in an append-only file, as a JSON line that is on disk before any reply."""
 
 import json
 import os
@@ -41,7 +41,7 @@ class Ledger:
         self._file.close()
 
     def _drop_torn_line(self) -> None:
-        """Remove the half line of a process killed while writing: nobody has seen its effect."""
+        """Remove the partial line of a process killed while writing: nobody has seen its effect."""
         if not self.path.exists():
             return
         raw = self.path.read_bytes()

@@ -1,4 +1,4 @@
-"""Measure parcels: a seeded share of those on their way is larger and heavier than declared."""
+"""Measure parcels: a seeded share of those on the way are larger and heavier than declared."""
 
 import random
 from decimal import Decimal
@@ -8,12 +8,12 @@ from shipping_portal.sandbox.depot import Depot
 from shipping_portal.sandbox.parcels import Parcel
 
 CENT = Decimal("0.01")
-# By how many per cent a parcel is heavier and larger than declared. Never smaller, never equal.
+# By what percentage a parcel is heavier and larger than declared. It is never smaller or equal.
 FOUND = ((12, 0), (18, 0), (25, 10), (40, 0), (0, 15), (0, 22), (0, 30), (15, 35), (8, 20))
 
 
 def charge_sizes(depot: Depot) -> None:
-    """Charge that share of the parcels an under-declared adjustment, once, after the first scan."""
+    """Charge that share of parcels an under-declared adjustment, once, after the first scan."""
     share = depot.settings.size_charge_share
     if not share:
         return
@@ -31,7 +31,7 @@ def charge_sizes(depot: Depot) -> None:
 
 
 def charge_size(depot: Depot, parcel: Parcel, heavier: int, larger: int) -> None:
-    """Charge a parcel by the larger of its two excesses, in per cent of its price."""
+    """Charge a parcel the larger of its two excesses, as a percentage of its price."""
     weight = declared_weight(parcel, depot.contract) * (100 + heavier) / 100
     volume = declared_volume(parcel, depot.contract) * (100 + larger) / 100
     amount = max(Decimal(parcel.quote["gross"]) * max(heavier, larger) / 100, CENT)

@@ -1,6 +1,6 @@
-"""Carry out faults: half replies, hang-ups, wrong bodies.
+"""Carry out faults: partial replies, hang-ups, wrong bodies.
 
-``proceed`` is the honest operation with its effect.
+``proceed`` is the correct operation with its effect.
 """
 
 import gzip
@@ -71,7 +71,7 @@ def _status(
 
 
 def _retry_after(fault: Fault, always: tuple[int, ...], code: int = 0) -> list[tuple[str, str]]:
-    """Return the argument if any, else 1 second if the header is usual; "" leaves it out."""
+    """Return the argument if there is one, or 1 second if the header is usual; "" leaves it out."""
     if fault.arg is None:
         return [("Retry-After", "1")] if code in always else []
     return [("Retry-After", str(fault.arg))] if fault.arg != "" else []
@@ -247,7 +247,7 @@ def _drip(request: Request, raw: bytes, pause: float) -> None:
 
 
 def _wait_for_client(request: Request, seconds: float) -> None:
-    """Keep the connection open until the client gives up, the time ends or the server stops."""
+    """Keep the connection open until the client gives up, time runs out or the server stops."""
     until = time.monotonic() + seconds
     request.socket.settimeout(0.1)
     while time.monotonic() < until and not request.stopping.is_set():

@@ -23,7 +23,7 @@ class OrderEndpoints(Endpoints):
     """Books an order once, whatever happens to the reply."""
 
     def book(self, request: Request) -> Reply:
-        """POST /orders. With replays on, a key and its body are answered once and for all."""
+        """POST /orders. With replays on, a key and its body always get the same answer."""
         body = self.body(request)
         header = self.contract["idempotency_header"].lower()
         key = request.headers.get(header, "").strip() if header else ""
@@ -132,7 +132,7 @@ class OrderEndpoints(Endpoints):
         return fault.number(3) if fault else self.depot.settings.labels_pending_seconds
 
     def _called_off(self, parcel: Parcel, request: Request, kept_key: str) -> Reply:
-        """Cancel what was just booked; when asked again, say the same."""
+        """Cancel what was just booked. If asked again, give the same answer."""
         self.depot.cancel(parcel, by="carrier")
         reply = json_reply(201, self._order_document(parcel, request))
         if kept_key:
@@ -140,7 +140,7 @@ class OrderEndpoints(Endpoints):
         return reply
 
     def _someone_elses(self, request: Request) -> Reply:
-        """Return the newest other order as if it were this one: the worst possible confusion."""
+        """Return the newest other order as if it were this one, the worst possible mix-up."""
         orders = list(self.depot.by_id.values())
         if not orders:
             return Reply(500, b"500 Internal Server Error\n", "text/plain")

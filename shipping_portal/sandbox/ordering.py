@@ -1,4 +1,4 @@
-"""Check an order: interface 2.1, 3 and 7, and the family's rules where it is silent."""
+"""Check an order by interface 2.1, 3 and 7, and by the family's rules where that is silent."""
 
 import re
 import unicodedata
@@ -23,7 +23,8 @@ POSTCODES = {
 }
 # generic addresses (section 2.1)
 NOBODYS = ("support", "help", "info", "noreply", "no-reply", "orders")
-NOT_ASKED = {("postcode", country) for country in ("HK", "AE", "FJ")}  # they have none
+# these countries have no postcodes
+NOT_ASKED = {("postcode", country) for country in ("HK", "AE", "FJ")}
 LONGEST = {"name": 255, "company": 255, "line1": 255, "line2": 255, "instructions": 200}
 
 
@@ -34,7 +35,7 @@ def check_places(
     contract: Contract,
     prefix: str = "",
 ) -> None:
-    """Check both ends: their letters, which a label must be able to show, and their place.
+    """Check both ends: their text, which must be printable on a label, and their place.
 
     Suburb and postcode must be given, well formed and a published pair.
     """
@@ -63,7 +64,7 @@ def check_places(
 def is_printable(letter: str) -> bool:
     """Return whether a label can show it.
 
-    That is a Latin letter, ASCII, a punctuation mark or space, or one of a few signs.
+    Printable are Latin letters, ASCII, punctuation marks, spaces and a few signs.
     """
     kind = unicodedata.category(letter)
     if kind[0] == "L":
@@ -79,7 +80,7 @@ def check_order(
     withdrawn: Collection[str],
     contract: Contract,
 ) -> Product | None:
-    """Check the rest; return the product if it can be sold, after noting the problems."""
+    """Check the rest and record the problems; return the product if it can be sold."""
     for side in ("sender", "receiver"):
         _check_party(side, getattr(asked, side), problems, contract)
     if not asked.receiver.email:
@@ -107,7 +108,7 @@ def check_order(
 def pickup_day(asked: Asked, product: Product, now: datetime) -> date | None:
     """Return a checked order's pickup date, by default the next business day.
 
-    None for a drop-off.
+    It is None for a drop-off.
     """
     if not product.is_pickup:
         return None
@@ -117,7 +118,7 @@ def pickup_day(asked: Asked, product: Product, now: datetime) -> date | None:
 
 
 def messages_in(shape: str, problems: Problems, contract: Contract) -> Any:
-    """Return the problems as ``messages``: flat map, nested lists, one string, or mixed."""
+    """Return the problems as ``messages``: a flat map, nested lists, one string, or a mixture."""
     if shape == "string":
         return "; ".join(
             f"{name} {text}" for name, texts in problems.messages.items() for text in texts

@@ -48,7 +48,7 @@ class Scan:
 class Parcel:
     """A parcel at the carrier. ``quote`` is the booked price as JSON with decimals as text.
 
-    Instants are seconds since the epoch.
+    Times are seconds since the epoch.
     """
 
     reference: str
@@ -65,7 +65,7 @@ class Parcel:
     expires_at: float = 0.0
     pickup_date: str | None = None
     cancelled_at: float | None = None
-    # Of a carrier whose cancellations are requests: "asked", then "refused" or cancelled.
+    # For a carrier whose cancellations are requests: "asked", then "refused" or cancelled.
     refund: str = ""
     journey: str = "normal"
     journey_step: int = 0
@@ -92,7 +92,7 @@ class Parcel:
         return next((scan for scan in self.scans if scan.progress in progress), None)
 
     def state(self, *, now: float, words: dict[str, str]) -> str:
-        """Return the state: cancelled, unless the label was used; else by the last telling scan."""
+        """Return the state: cancelled unless the label was used, else by the last telling scan."""
         if self.cancelled_at is not None and not self.is_moving:
             return words["cancelled"]
         if self.refund and words[self.refund]:

@@ -25,7 +25,7 @@ def dig(document: Any, path: str, default: Any = None) -> Any:
 
 
 def plant(document: dict[str, Any], path: str, value: Any) -> None:
-    """Put ``value`` at ``path``, making the objects in between. The empty path is left out."""
+    """Put ``value`` at ``path``, creating objects in between. The empty path is skipped."""
     if not path:
         return
     *steps, last = path.split(".")
@@ -38,7 +38,7 @@ def plant(document: dict[str, Any], path: str, value: Any) -> None:
 
 
 def uproot(document: dict[str, Any], path: str) -> None:
-    """Take the member at ``path`` away, if it is there."""
+    """Remove the field at ``path`` if it exists."""
     parent, _, last = path.rpartition(".")
     holder = dig(document, parent) if parent else document
     if isinstance(holder, dict):
@@ -47,7 +47,7 @@ def uproot(document: dict[str, Any], path: str) -> None:
 
 @dataclass(frozen=True)
 class Operation:
-    """One call of the interface: how a request for it is recognised."""
+    """One operation of the interface, and how its requests are recognised."""
 
     method: str
     path: re.Pattern[str]
@@ -55,7 +55,7 @@ class Operation:
 
     @classmethod
     def parse(cls, text: str) -> "Operation":
-        """Read an operation. Raises ValueError with a sentence if ``text`` is not one."""
+        """Read an operation. Raises ValueError with a message if ``text`` isn't one."""
         shape = _SHAPE.match(text)
         if not shape or set(_PLACE.findall(text)) - {"id", "reference"}:
             raise ValueError(f'"{text}" is not written as METHOD /path/{{id}}?name={{reference}}.')

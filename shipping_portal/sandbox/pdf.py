@@ -1,4 +1,4 @@
-"""One-page PDF files from text and filled rectangles (ISO 32000-1), byte for byte repeatable."""
+"""One-page PDF files of text and filled rectangles (ISO 32000-1), repeatable byte for byte."""
 
 
 class Page:
@@ -18,7 +18,7 @@ class Page:
         self._marks.append(f"{x:.3f} {y:.3f} {width:.3f} {height:.3f} re f")
 
     def file(self, title: str) -> bytes:
-        """Return the whole file. No date and no random id, so equal pages give equal bytes."""
+        """Return the whole file. It has no date or random id, so equal pages give equal bytes."""
         content = "\n".join(self._marks).encode("cp1252")
         fonts = "/F1 5 0 R /F2 6 0 R"
         objects = [

@@ -1,6 +1,6 @@
-"""Where this carrier goes.
+"""The places that this carrier serves.
 
-Country names, the published suburb lists, and the time zones of senders.
+This has country names, the published suburb lists, and senders' time zones.
 """
 
 import csv
@@ -122,7 +122,7 @@ class Locality(NamedTuple):
 def country_code(text: str) -> str:
     """Return the two-letter code for a code or a name.
 
-    "" for a country this carrier doesn't know.
+    It is "" for a country that this carrier doesn't know.
     """
     code = text.strip().upper()
     return code if code in COUNTRIES else _CODES.get(text.strip().casefold(), "")
@@ -154,7 +154,7 @@ def _of_the_united_states() -> Iterator[Locality]:
         yield from _delivered(zipcodes.filter_by(zip_code_type="STANDARD", active=True))
 
 
-# The package finds one code in its own compact form. All of them as Python objects take 140 MB.
+# The package looks up single codes in a compact form. As Python objects, all codes take 140 MB.
 @lru_cache(maxsize=1000)
 def _at_zip_code(code: str) -> tuple[Locality, ...]:
     is_code = len(code) == 5 and code.isascii() and code.isdigit()
@@ -163,7 +163,7 @@ def _at_zip_code(code: str) -> tuple[Locality, ...]:
 
 
 def _delivered(codes: list[dict[str, Any]]) -> Iterator[Locality]:
-    """Yield those with letter delivery. No driver goes to islands as far as Guam."""
+    """Yield those with letter delivery. No driver goes to islands as remote as Guam."""
     for code in codes:
         is_standard = code["zip_code_type"] == "STANDARD" and code["active"]
         if is_standard and code["state"] not in ("GU", "VI"):
@@ -191,7 +191,7 @@ def at_postcode(country: str, postcode: str) -> tuple[Locality, ...]:
 def is_pair(country: str, suburb: str, postcode: str) -> bool:
     """Return whether the suburb and postcode are published as a pair.
 
-    Letter case and spacing don't count.
+    Case and spacing don't matter.
     """
     return _normalised(suburb) in {
         _normalised(place.suburb) for place in at_postcode(country, postcode)

@@ -9,7 +9,7 @@ from typing import Protocol
 
 
 class Running(Protocol):
-    """A server that listens."""
+    """A listening server."""
 
     @property
     def url(self) -> str: ...
@@ -29,7 +29,7 @@ def common_options(prog: str, description: str, port: int) -> argparse.ArgumentP
     parser.add_argument(
         "--state", type=Path, required=True, help="directory of the ledger and what it makes"
     )
-    # It holds a secret; in the environment it appears in no list of processes.
+    # It holds a secret, which in the environment doesn't appear in process lists.
     parser.add_argument(
         "--listener",
         default=os.environ.get("SANDBOX_LISTENER", ""),
@@ -60,7 +60,10 @@ def run_until_stopped(running: Running, parent: int | None) -> None:
 
 
 def is_alive(pid: int, *, is_ours: bool) -> bool:
-    """Return whether the parent lives; an unreaped dead process still answers to its number."""
+    """Return whether the parent is alive.
+
+    A dead process that wasn't reaped still has its number.
+    """
     if is_ours and os.getppid() != pid:
         return False
     try:

@@ -36,7 +36,7 @@ def answer(request: Request, depot: Depot) -> Reply | None:
 def authorised_link(parcel: Parcel, depot: Depot, *, base_url: str) -> str:
     """Return the sender's link to the Authorised Tracking Page.
 
-    It is good for the contract's link_seconds.
+    It is valid for the contract's link_seconds.
     """
     contract, now = depot.contract, int(depot.now().timestamp())
     claims = {
@@ -98,7 +98,7 @@ def _public_page(request: Request, depot: Depot) -> Reply:
 
 
 def _dashboard(depot: Depot) -> Reply:
-    """Return the newest orders, with the ids by which the interface knows them."""
+    """Return the newest orders, with the ids that the interface uses for them."""
     now, words = depot.now().timestamp(), depot.contract.cancel_words
     newest = sorted(depot.by_id.values(), key=lambda parcel: parcel.created_at, reverse=True)[
         :SHOWN

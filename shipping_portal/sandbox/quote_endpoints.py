@@ -14,7 +14,7 @@ from shipping_portal.sandbox.wire import Reply, json_reply, unprocessable
 
 
 class QuoteEndpoints(Endpoints):
-    """Prices for a parcel that is not booked yet."""
+    """Returns prices for a parcel that isn't booked yet."""
 
     def quote(self, request: Request) -> Reply:
         """GET /products: duties unpaid only."""

@@ -1,4 +1,4 @@
-"""Price products: what this carrier sells, on which lane, for how much and by when (2.3, 2.4)."""
+"""Price products: what this carrier sells on each lane, for how much and by when (2.3, 2.4)."""
 
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -117,7 +117,7 @@ EXPORT_DUTIES_PAID = _product("STANDARD-DDP-PICKUP", "33.00", "11.40", (6, 12))
 def products_for(asked: Asked, contract: Contract) -> tuple[Product, ...]:
     """Return what can be sold for this parcel.
 
-    Nothing when the lane is not served or the parcel is too heavy.
+    There is nothing if the lane isn't served or the parcel is too heavy.
     """
     origin = asked.sender.country
     if asked.weight is not None and asked.weight > max_weight(asked):
@@ -138,7 +138,7 @@ def has_full_codes(asked: Asked, contract: Contract) -> bool:
 
 
 def max_weight(asked: Asked) -> Decimal:
-    """Return how many kilograms this carrier takes on the lane; 0 where it does not go."""
+    """Return how many kilograms this carrier takes on a lane; 0 if it doesn't go there."""
     table = MAX_EXPORT_WEIGHT if asked.is_international else MAX_WEIGHT
     return table.get(asked.sender.country, Decimal())
 
@@ -166,7 +166,7 @@ def quote_for(
 ) -> Quote:
     """Return the price and delivery dates of ``product`` for this parcel.
 
-    ``now`` is an aware instant.
+    ``now`` is an aware time.
     """
     origin = asked.sender.country
     send = send_date or first_send_date(asked, product, now)
@@ -203,7 +203,7 @@ def quote_for(
 def first_send_date(asked: Asked, product: Product, now: datetime) -> date:
     """Return what a blank pickup date means.
 
-    The next business day in the sender's zone; today for a drop-off.
+    It is the next business day in the sender's zone, or today for a drop-off.
     """
     today = now.astimezone(
         zone_of(asked.sender.country, asked.sender.state, asked.sender.postcode)

@@ -13,7 +13,7 @@ from shipping_portal.sandbox.places import COUNTRIES, country_code
 
 
 def quote_facts(quote: quoting.Quote, asked: Asked) -> dict[str, Any]:
-    """Return a quote as plain JSON with decimals as text, the form the ledger keeps."""
+    """Return a quote as plain JSON with decimals as text, as the ledger stores it."""
     product = quote.product
     return {
         "code": product.code,
@@ -128,7 +128,7 @@ def tracking_document(
 
 
 def status_document(parcel: Parcel) -> dict[str, str]:
-    """Return the parcel's status for people; times in the mixed forms this family writes."""
+    """Return the parcel's status for people, with times in the mixed formats of this family."""
     if parcel.cancelled_at is not None and not parcel.is_moving:
         return {"description": "Cancelled", "last_changed_at": _spaced(parcel.cancelled_at)}
     if not parcel.scans:
@@ -142,7 +142,7 @@ def status_document(parcel: Parcel) -> dict[str, str]:
 
 
 def event_document(parcel: Parcel, scan: Scan, contract: Contract) -> dict[str, Any]:
-    """Return one tracking event as section 2.2 has it: the webhook's payload."""
+    """Return one tracking event as in section 2.2: the webhook's payload."""
     event: dict[str, Any] = {}
     plant(event, contract["event_reference"], contract.value_of(parcel.reference))
     plant(event, contract["event_id"], scan.event_id)
@@ -160,7 +160,7 @@ def event_document(parcel: Parcel, scan: Scan, contract: Contract) -> dict[str, 
 def label_entries(
     parcel: Parcel, contract: Contract, *, base_url: str, now: datetime
 ) -> list[dict[str, Any]] | None:
-    """Return the label links; None while the labels are still being made."""
+    """Return the label links, or None while the labels are being made."""
     if now.timestamp() < parcel.labels_due_at:
         return None
     entries = []
@@ -249,7 +249,7 @@ def _plant_booked_price(
 def _plant_gross_net_tax(
     document: dict[str, Any], path: str, facts: dict[str, Any], currency: str
 ) -> None:
-    """Put the price at its path. If the path names the gross amount, add net and tax beside it."""
+    """Put the price at its path. If the path is the gross amount's, add net and tax next to it."""
     for ours in ("gross", "net", "tax"):
         if ours == "gross" or ".gross." in path:
             _plant_money(document, path.replace(".gross.", f".{ours}."), facts[ours], currency)

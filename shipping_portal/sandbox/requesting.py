@@ -67,7 +67,7 @@ class Request:
 
     @property
     def is_cut(self) -> bool:
-        """Return whether less of the body came than was announced."""
+        """Return whether less of the body arrived than announced."""
         return len(self.body) < int(self.environ.get("CONTENT_LENGTH") or 0)
 
     @property
@@ -89,13 +89,13 @@ class Request:
 
     @property
     def stopping(self) -> threading.Event:
-        """Return the event set when the server stops: no sleep outlasts it."""
+        """Return the event that is set when the server stops, so that no sleep outlasts it."""
         return self.environ.get("sandbox.stopping") or threading.Event()
 
     def json(self) -> Any:
         """Return the body as JSON; None for an empty one.
 
-        Raises ValueError when it is not JSON, NaN included.
+        Raises ValueError if it isn't JSON; NaN isn't JSON either.
         """
         if not self.body:
             return None

@@ -1,4 +1,4 @@
-"""Serve HTTP: a thread and a connection per request, with access to the socket."""
+"""Serve HTTP with a thread and a connection per request, and access to the socket."""
 
 import contextlib
 import socket
@@ -34,7 +34,7 @@ class App(Protocol):
 
 
 class Place(Protocol):
-    """Where a carrier listens, and how."""
+    """The address on which a carrier listens, and how it does."""
 
     host: str
     port: int
@@ -52,7 +52,7 @@ class _Handler(ServerHandler):
     headers: Headers
 
     def run(self, application: Any) -> None:
-        """Run like the standard library's, but end the connection without a byte on HangUp."""
+        """Run as the standard library does, but on HangUp close without sending a byte."""
         try:
             self.setup_environ()
             self.result = application(self.environ, self.start_response)
@@ -103,7 +103,7 @@ class _RequestHandler(WSGIRequestHandler):
 
 
 class Server(socketserver.ThreadingMixIn, WSGIServer):
-    """Threads are daemons: a hanging fault must not keep a stopped server alive."""
+    """A server with daemon threads: a hanging fault must not keep a stopped server alive."""
 
     daemon_threads = True
     block_on_close = False
@@ -116,7 +116,7 @@ class Server(socketserver.ThreadingMixIn, WSGIServer):
         self.set_app(app)
 
     def server_bind(self) -> None:
-        """Bind without resolving the host's name; a socket that was passed in is bound already."""
+        """Bind without resolving the host's name; a socket that was passed in is already bound."""
         if self.fd is None:
             socketserver.TCPServer.server_bind(self)
         else:
@@ -132,7 +132,7 @@ class Server(socketserver.ThreadingMixIn, WSGIServer):
     def speak_tls(self, certificate: Path, key_file: Path | None) -> None:
         """Use TLS from now on, with the handshake in its thread.
 
-        A slow client must stop no other.
+        A slow client must not hold up others.
         """
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate, key_file)
@@ -141,8 +141,8 @@ class Server(socketserver.ThreadingMixIn, WSGIServer):
         )
 
     def shutdown(self) -> None:
-        """Stop at once: unless the socket can be read, the loop looks only now and then."""
-        if self.fd is None:  # otherwise another process listens with this socket, too
+        """Stop immediately: the loop checks only now and then unless the socket is readable."""
+        if self.fd is None:  # otherwise another process is listening on this socket too
             with contextlib.suppress(OSError):  # not every system allows it
                 self.socket.shutdown(socket.SHUT_RDWR)
         super().shutdown()
@@ -163,7 +163,7 @@ class Server(socketserver.ThreadingMixIn, WSGIServer):
         return self.sandbox.troubles.pick("connection", only=("refuse",)) is None
 
     def shutdown_request(self, request: Any) -> None:
-        """Close; for a reset, without the usual polite end before it."""
+        """Close; for a reset, do it without the usual orderly shutdown."""
         linger = request.getsockopt(socket.SOL_SOCKET, socket.SO_LINGER, 8)
         if struct.unpack("ii", linger)[0]:
             self.close_request(request)
@@ -171,7 +171,7 @@ class Server(socketserver.ThreadingMixIn, WSGIServer):
             super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Print errors, except a client that went away."""
+        """Print errors, except those of clients that went away."""
         if not isinstance(sys.exc_info()[1], ConnectionError | TimeoutError | ssl.SSLError):
             super().handle_error(request, client_address)
 

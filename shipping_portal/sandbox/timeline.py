@@ -54,6 +54,6 @@ class Timeline:
 def _reported(work: Callable[[], None]) -> None:
     try:
         work()
-    # A broken piece of work must be seen, and must not end the pool.
+    # Failed work must be reported, and must not end the pool.
     except Exception:  # noqa: BLE001
         traceback.print_exc(file=sys.stderr)

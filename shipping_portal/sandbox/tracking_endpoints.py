@@ -12,7 +12,7 @@ from shipping_portal.sandbox.wire import Refused, Reply, json_reply, not_found, 
 
 
 class TrackingEndpoints(Endpoints):
-    """Reports what happened to a parcel."""
+    """Reports a parcel's scans."""
 
     def track(self, request: Request, reference: str) -> Reply:
         """GET /tracking."""

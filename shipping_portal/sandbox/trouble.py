@@ -1,4 +1,4 @@
-"""Decide which request gets which fault: the next ones, or a seeded share of all."""
+"""Decide which requests get which fault: the next ones, or a seeded share of all."""
 
 import random
 import threading
@@ -70,7 +70,7 @@ WEBHOOK_VERBS = (
     "old-secret",
 )
 CONNECTION_VERBS = ("refuse", "slow-tls")
-# Faults inside an operation, not in its reply: the operation itself checks for them.
+# Faults inside an operation rather than in its reply: the operation itself checks for them.
 ENDPOINT_VERBS = (
     *LABEL_VERBS,
     "before-response",
@@ -96,7 +96,7 @@ OPERATIONS = (
     "any",
 )
 
-# The same fault under the operation during which it really happens.
+# The same fault, listed under the operation in which it really happens.
 _HAPPENS_IN = {
     ("webhook", "before-response"): "book",
     ("webhook", "after-cancel"): "cancel",

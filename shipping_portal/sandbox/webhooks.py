@@ -28,7 +28,7 @@ class Courier:
         self._held: list[Callable[[], None]] = []
 
     def announce(self, parcel: Parcel, scan: Scan, *, at_once: bool = False) -> None:
-        """Send ``scan`` to the listener, if there is one and a foreign parcel is subscribed to."""
+        """Send ``scan`` to the listener, if any; for a foreign parcel, only if subscribed."""
         if not self.depot.listener or not self.depot.hears(parcel):
             return
         event = event_document(parcel, scan, self.depot.contract)

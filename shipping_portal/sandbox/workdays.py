@@ -1,4 +1,4 @@
-"""Count business days: no weekends, and no national holidays on which nobody drives."""
+"""Count business days: no weekends, and no national holidays on which drivers are off."""
 
 from datetime import date, timedelta
 

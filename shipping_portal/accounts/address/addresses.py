@@ -1,4 +1,4 @@
-"""Check names and address lines on every form: a label must hold them, the carrier accept them."""
+"""Check names and address lines on every form: they must fit a label and suit the carrier."""
 
 import re
 import unicodedata
@@ -14,15 +14,16 @@ from shipping_portal.accounts.address.text import normalise_name, normalise_text
 
 LINE_ADVISED = 40  # interface §8: at most 40 characters recommended
 LINE_LONGEST = 255
-LONGEST_CODE = 3  # longest code of a state or country; anything longer is its name
+LONGEST_CODE = 3  # the longest state or country code; anything longer is a name
 FAR_TOO_LONG = 10 * LINE_LONGEST
 HIDDEN = re.compile(r"[\x00-\x1f\x7f]")
 HIDDEN_SENTENCE = "Use plain text on one line, without hidden characters."
 REPEATS = "Leave out “{words}” here. It's printed from the {word} field."
 UNPRINTABLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
-LETTERS_BY_USE = set("ªºʻʼ")  # not called Latin in Unicode, yet part of Latin addresses
+# used in Latin addresses, although Unicode doesn't class them as Latin
+LETTERS_BY_USE = set("ªºʻʼ")
 SIGNS_BY_USE = set("°№€£")
-# Words that begin a street's name in French and Spanish: `Rue Sherbrooke`, `Camino Del Mar`.
+# Words that begin street names in French and Spanish: `Rue Sherbrooke`, `Camino Del Mar`.
 STREET_FIRST = word_set(
     "rue ruelle avenue av ave boulevard boul bd blvd chemin ch place route rte rang montee cote "
     "allee impasse quai cours promenade croissant terrasse via calle camino avenida avda paseo "
@@ -33,7 +34,7 @@ STREET_LAST = word_set(
     "street st road rd avenue ave av drive dr lane ln court ct parade pde highway hwy crescent "
     "cres close terrace tce boulevard blvd grove parkway pkwy"
 )
-PARTS = re.compile("([,;/])")  # with the signs between them
+PARTS = re.compile("([,;/])")  # with the punctuation between them
 NUMBER_FIRST = word_set("apt bag box highway hwy level lot ph shop ste suite unit")
 # A number after these isn't the postcode.
 NUMBERED = NUMBER_FIRST | word_set(
@@ -47,7 +48,7 @@ DIRECTIONS = word_set("n s e w north south east west old upper lower")
 def clean_line(text: str, *, longest: int = LINE_LONGEST) -> str:
     """Return one line of Latin text with tidy spaces.
 
-    Raises ValidationError with a sentence for the person who typed it.
+    Raises ValidationError with a message for the person who typed it.
     """
     # Checked before the characters are examined one by one.
     if len(text) > FAR_TOO_LONG:
@@ -73,7 +74,7 @@ def clean_line(text: str, *, longest: int = LINE_LONGEST) -> str:
 
 
 def is_long(line: str) -> bool:
-    """Return whether it is longer than interface §8 recommends.
+    """Return whether a line is longer than interface §8 recommends.
 
     The end may not fit on the label.
     """
@@ -88,10 +89,10 @@ def same_name(a: str, b: str) -> bool:
 def repeats_place(line: str, suburb: str, postcode: str, state: str, country: str) -> str:
     """Return the words of an address line that repeat its place, or "".
 
-    Words count at the end of a part of the line, so `1 Fitzroy Street` in Fitzroy and `12 Broadway`
-    in Broadway pass while `1 Smith Street, Fitzroy VIC 3065` doesn't. The suburb beside its state
-    or postcode counts anywhere. A state or country alone must be a separate part, or follow a whole
-    street: `12 Oak Ct` in Connecticut is a court.
+    Words count only at the end of a part of the line, so `1 Fitzroy Street` in Fitzroy and `12
+    Broadway` in Broadway pass while `1 Smith Street, Fitzroy VIC 3065` doesn't. The suburb beside
+    its state or postcode counts anywhere. A state or country alone must be a separate part, or
+    follow a whole street: `12 Oak Ct` in Connecticut is a court.
     """
     parts = [part.split() for part in PARTS.split(line)[::2]]
     found = (words[_repeated_words(words, suburb, postcode, state, country)] for words in parts)
@@ -132,7 +133,7 @@ class LineField(forms.CharField):
 
 
 class OnceOnly(forms.Form):
-    """Require one value per control, on one line. Values are read as their sender sees them.
+    """Require one value per control, on one line. Values are read as people see them.
 
     A value sent twice or with hidden characters is rejected, never guessed.
     """
@@ -141,13 +142,13 @@ class OnceOnly(forms.Form):
         super().__init__(None if data is None else with_normalised(data, data), *args, **options)
 
     def _clean_fields(self) -> None:
-        super()._clean_fields()  # type: ignore[misc]  # Django's own seam, absent from its stubs
+        super()._clean_fields()  # type: ignore[misc]  # Django's hook; its stubs lack it
         if not hasattr(self.data, "getlist"):
             return
         for name in self.fields:
             fault = _find_fault(self.data.getlist(name))
             if fault:
-                self.errors.pop(name, None)  # other errors follow from it
+                self.errors.pop(name, None)  # it causes the other errors
                 self.add_error(name, fault)
 
 
@@ -166,11 +167,11 @@ def _is_printable(c: str) -> bool:
 
 
 def _plain_latin(line: str) -> str:
-    """Return the line in plain Latin letters: “Ｄａｎｇ” is “Dang”. "" if it has another script."""
+    """Return the line in plain Latin letters, as `Dang` for “Ｄａｎｇ”; "" for another script."""
     letters = [c for c in unicodedata.normalize("NFKD", line) if not unicodedata.combining(c)]
     strange = [c for c in line if not _is_printable(c)]
     if not all(c.isalnum() or unicodedata.combining(c) for c in strange):
-        return ""  # “TM” isn't another way to write “™”
+        return ""  # “TM” isn't an alternative spelling of “™”
     return (
         "".join(letters)
         if any(c.isalnum() for c in letters) and all(map(_is_printable, letters))
@@ -189,7 +190,7 @@ def _place_phrases(
 def _repeated_words(
     words: list[str], suburb: str, postcode: str, state: str, country: str
 ) -> slice:
-    """Return which words of a part only name the place: at its end, or as a pair anywhere."""
+    """Return the words of a part that only name the place: at its end, or anywhere as a pair."""
     phrases = _place_phrases(suburb, postcode, state, country)
     anchors = _place_phrases(suburb, postcode)
     plain = [word if word[0] == "#" else normalise_name(word) for word in words]
@@ -231,6 +232,6 @@ def _belongs_to_street(before: list[str], tail: tuple[str, ...]) -> bool:
 
 
 def _ends_in_house_number(before: list[str]) -> bool:
-    """Return whether it ends in a number that isn't a unit number: `Suite 4 100`, not `Suite 4`."""
+    """Return whether text ends in a house number, not a unit number: `Unit 4 100`, not `Unit 4`."""
     number = before[-1][:1].isdigit()
     return number and (len(before) == 1 or before[-2] not in NUMBER_FIRST)

@@ -7,7 +7,7 @@ from importlib import resources
 
 from shipping_portal.accounts.address.text import normalise_name, word_set
 
-# Names to use where the time zone database abbreviates, or names no address uses.
+# Used where the time zone database abbreviates a name or has one that no address uses.
 PLAIN_NAMES = {
     "AS": "American Samoa",
     "CD": "Congo, Democratic Republic",
@@ -47,7 +47,7 @@ def country_names() -> dict[str, str]:
 def country_choices(first: Sequence[str], *, only: Collection[str] = ()) -> list[tuple[str, str]]:
     """Return codes and names to choose from, those in `first` before the others.
 
-    `only` limits them.
+    `only` limits the choice to these.
     """
     order = [*first, *(code for code in country_names() if code not in first)]
     return [(code, country_name(code)) for code in order if not only or code in only]
@@ -90,7 +90,8 @@ def at_home(origin: str, country: str, state: str) -> tuple[str, str]:
     return origin, state if state_code(origin, state) in STATES[origin] else own
 
 
-# A line for each state or province: its country and code, the zone of most of it, and its name.
+# A line for each state or province: its country and code, the time zone of most of it, and its
+# name.
 TABLE_OF_STATES = """
 AU ACT Australia/Sydney             Australian Capital Territory
 AU NSW Australia/Sydney             New South Wales
@@ -255,7 +256,7 @@ COUNTRY_NAMES = {
     ),
     "VN": ("Viet Nam",),
 }
-# Countries that another country's post calls its states, by ISO code.
+# Countries that another country's postal service treats as its states, by ISO code.
 TERRITORIES = {
     "AU": {"CC": "WA", "CX": "WA", "NF": "NSW"},
     "US": {"AS": "AS", "GU": "GU", "MP": "MP", "PR": "PR", "VI": "VI"},
@@ -280,7 +281,7 @@ WASHINGTON = {"washington dc": "DC", "washington d c": "DC", "d c": "DC", "virgi
 
 @lru_cache(maxsize=1)
 def _states_by_name() -> dict[str, dict[str, str]]:
-    """Return each country's states by their normalised names."""
+    """Return each country's state codes by normalised name."""
     found = {}
     for country, states in STATES.items():
         short = dict(pair.split(":") for pair in SHORTENED[country].split())

@@ -20,11 +20,11 @@ COLUMNS = ("country", "suburb", "state", "postcode")
 LONGEST = {"suburb": 80, "state": 40, "postcode": 12}
 BATCH = 2000
 Place = tuple[str, str, str]  # suburb, state, postcode, as published
-Places = dict[Place, Place]  # keyed by the same with a normalised suburb
+Places = dict[Place, Place]  # keyed by the same three, with a normalised suburb
 
 
 class UnreadableList(Exception):
-    """Raised when the file can't be imported, with the line and the reason. Nothing has changed."""
+    """Raised with the line and the reason when a file can't be imported. Nothing has changed."""
 
 
 @dataclass(frozen=True)
@@ -150,12 +150,12 @@ def _read_place(row: dict[str, Any], line: int) -> tuple[str, str, Place]:
     return country, normalised, place
 
 
-MUCH = 0.05  # removing this much of a list at once looks like a truncated file
+MUCH = 0.05  # a list that loses this much in one import suggests a truncated file
 
 
 @dataclass(frozen=True)
 class ListPreview:
-    """What one country's new list would change. `stranded` are pickup addresses no longer on it."""
+    """What a country's new list would change. `stranded` counts pickup addresses not on it."""
 
     change: Imported
     stranded: list[PickupAddress]
@@ -177,7 +177,7 @@ def preview_import(content: bytes, *, source: str, by: Any, at: dt.datetime) -> 
 
 @transaction.atomic
 def reactivate_list(chosen: LocalityList, *, by: Any, reason: str, now: dt.datetime) -> None:
-    """Use an earlier list again. Raises Refused."""
+    """Make an earlier list active again. Raises Refused."""
     active = LocalityList.objects.select_for_update().filter(country=chosen.country, is_active=True)
     if active.filter(pk=chosen.pk).exists():
         raise Refused("This list is in use already.")

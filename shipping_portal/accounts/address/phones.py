@@ -1,4 +1,4 @@
-"""Read phone numbers by country: local with area code, or international with a plus."""
+"""Read phone numbers by country: local with an area code, or international with a plus."""
 
 import re
 import unicodedata
@@ -20,10 +20,10 @@ EXTENSION = re.compile(
 
 
 def clean_phone(text: str, country: str) -> str:
-    """Return the number as its country writes it, or with a plus if it is from elsewhere.
+    """Return the number in its country's format, or with a plus if it is from elsewhere.
 
-    Blank stays blank. `extension_of` reads its extension. Raises ValidationError. The carrier takes
-    no Australian 13, 1300 and 1800 numbers.
+    Blank stays blank. `extension_of` reads its extension. Raises ValidationError. The carrier
+    doesn't accept Australian 13, 1300 and 1800 numbers.
     """
     typed = normalise_text(text).strip()
     if not typed:
@@ -58,7 +58,8 @@ def across_borders(phone: str, country: str) -> str:
 def phone_spellings(typed: str) -> set[str]:
     """Return the forms in which a number may be stored: the local one, and that with a plus.
 
-    `0491570156`, `+61491570156` and `0491 570 156` are one number. Other text gives nothing.
+    `0491570156`, `+61491570156` and `0491 570 156` are one number. For other text the result is
+    empty.
     """
     forms = (PhoneNumberFormat.NATIONAL, PhoneNumberFormat.INTERNATIONAL)
     numbers = list(_read_in(("AU", "CA", "US"), typed))
@@ -82,18 +83,18 @@ def _read_in(countries: Iterable[str], typed: str) -> Iterator[phonenumbers.Phon
 
 def _parse_number(typed: str, country: str) -> phonenumbers.PhoneNumber:
     if len(typed) <= LONGEST:
-        # In Japan digits are often typed in full width, and Arabic has its own.
+        # Digits are often typed in full width in Japan, and Arabic has its own digits.
         plain = phonenumbers.normalize_digits_only(
             unicodedata.normalize("NFKC", typed), keep_non_digits=True
         )
-        # Abroad 00 is written for the plus; no country's code begins with 0.
+        # Many countries write 00 instead of the plus. No country code begins with 0.
         spellings = plain, re.sub("^00", "+", plain), re.sub(r"^\+(?=0)", "", plain)
         for spelled in spellings:
             with suppress(NumberParseException):
                 number = phonenumbers.parse(EXTENSION.sub(" ext ", spelled), country)
-                # By the numbering plan, not only by length: a mobile number short of a digit is as
-                # long as a local one. The plan includes numbers reserved for fiction, such as US
-                # 555-01xx; the carrier takes them.
+                # This checks the numbering plan, not only the length: a mobile number with a digit
+                # missing is as long as a local one. The plan includes numbers reserved for fiction,
+                # such as US 555-01xx; the carrier takes them.
                 if phonenumbers.is_valid_number(number):
                     return number
     raise ValidationError(

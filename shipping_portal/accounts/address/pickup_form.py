@@ -1,4 +1,4 @@
-"""Edit where parcels start: the pickup address and the sender's email (interface §2.1)."""
+"""Edit where parcels are picked up: the address and the sender's email (interface §2.1)."""
 
 import datetime as dt
 from typing import Any
@@ -23,7 +23,7 @@ from shipping_portal.accounts.formatting import local_word
 from shipping_portal.accounts.models import Audit, Locality, PickupAddress, Sender
 from shipping_portal.refused import Refused
 
-Cleaned = dict[str, Any]  # the form's values, as far as they are valid
+Cleaned = dict[str, Any]  # the form's valid values
 
 STORED = (
     "name",
@@ -129,7 +129,7 @@ class PickupAddressForm(OnceOnly):
         return clean_phone(self.cleaned_data["phone"], self.sender.country)
 
     def clean_instructions(self) -> str:
-        """Add the phone's extension, once. Rejects instructions that leave no room for it."""
+        """Add the phone's extension once. Reject instructions that leave no room for it."""
         text: str = self.cleaned_data["instructions"]
         words = f"phone ext. {self.extension}"
         if not self.extension or text.endswith(words):
@@ -156,7 +156,7 @@ class PickupAddressForm(OnceOnly):
         return data
 
     def _check_pair(self, data: Cleaned) -> None:
-        """Store the published spelling; for an unlisted pair, suggest what it may have meant."""
+        """Store the published spelling; for an unlisted pair, suggest what was meant."""
         chosen = places.active_places(self.sender.country).filter(pk=data.get("place") or 0).first()
         if chosen is None and not {"suburb", "postcode"} <= data.keys():
             return
@@ -206,7 +206,7 @@ class PickupAddressForm(OnceOnly):
 
     @property
     def long_lines(self) -> list[str]:
-        """Return sentences about saved lines whose end may not fit on the label."""
+        """Return warnings about saved lines that may be cut off on the label."""
         return [
             f"“{line}” has {len(line)} of {LINE_ADVISED} characters. The end may not fit on the"
             " label."
@@ -252,7 +252,7 @@ def _typed_values(address: PickupAddress) -> dict[str, Any]:
 
 @transaction.atomic
 def make_default(address: PickupAddress, *, by: Any, at: dt.datetime) -> None:
-    """Make new parcels start here. The account gets this place's time zone."""
+    """Make this the default pickup address. The account gets its time zone."""
     sender = address.sender
     Sender.locked(sender.pk)
     sender.pickup_addresses.exclude(pk=address.pk).update(is_default=False)
@@ -263,7 +263,7 @@ def make_default(address: PickupAddress, *, by: Any, at: dt.datetime) -> None:
 
 @transaction.atomic
 def delete_address(address: PickupAddress, *, by: Any, at: dt.datetime) -> None:
-    """Remove an address; the oldest other one replaces a default. Raises Refused."""
+    """Delete an address; the oldest remaining one replaces a default. Raises Refused."""
     sender = address.sender
     Sender.locked(sender.pk)
     heir = sender.pickup_addresses.exclude(pk=address.pk).order_by("-is_default", "pk").first()

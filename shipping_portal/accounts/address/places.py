@@ -30,7 +30,7 @@ LOST_APOSTROPHE = re.compile(r"\b([dlo]) ?(?=\w{2})")
 NEAR = 4
 MOST_ALIKE = 2000
 LONGEST_SEARCH = 80
-# the last letter of all before the surrogates, which no database accepts
+# the last character before the surrogates, which no database accepts
 LAST_LETTERS = "\ud7ff\U0010ffff"
 
 
@@ -38,9 +38,10 @@ LAST_LETTERS = "\ud7ff\U0010ffff"
 class Pair:
     """What the published list says about a typed pair.
 
-    `place` is the published spelling if the pair is on the list; else `near` are pairs it may have
-    meant. `is_unlisted`: no list is active for the country, so we can't tell. `other_state` is a
-    typed state that isn't the place's. One of the two is wrong; `near` holds candidates.
+    `place` is the published spelling if the pair is on the list; otherwise `near` holds pairs that
+    may have been meant. `is_unlisted`: the country has no active list, so we can't tell.
+    `other_state` is a typed state that isn't the place's. One of the two is wrong; `near` holds
+    candidates.
     """
 
     place: Locality | None = None
@@ -79,13 +80,13 @@ def postal_code(country: str, text: str) -> str:
 
 def active_places(country: str) -> QuerySet[Locality]:
     """Return the pairs of the country's active list, or none."""
-    # A value instead of a join: an index that starts with the list then yields its pairs in order.
+    # A value, not a join: then an index that starts with the list yields its pairs in order.
     loaded = LocalityList.objects.filter(country=country, is_active=True)
     return Locality.objects.filter(list=Subquery(loaded.values("pk")))
 
 
 def demo_places_note(country: str) -> str:
-    """Return how many places a demo knows, to add to a rejection; "" outside a demo."""
+    """Return a note for rejections on how few places the demo knows; "" outside the demo."""
     return (
         f" This demo knows only {active_places(country).count():,} places in this country."
         if settings.DEMO
@@ -94,7 +95,7 @@ def demo_places_note(country: str) -> str:
 
 
 def check_pair(country: str, suburb: str, postcode: str, state: str = "") -> Pair:
-    """Check a pair against the carrier's list. The state only chooses between equal pairs."""
+    """Check a pair against the carrier's list. The state only decides between identical pairs."""
     code, listed = postal_code(country, postcode), active_places(country)
     for name, its in _suburb_readings(country, suburb, state):
         found = list(
@@ -128,7 +129,7 @@ def _suburb_readings(country: str, suburb: str, state: str) -> Iterator[tuple[st
 
 
 def _other_state(country: str, typed: str, place: Locality) -> str:
-    """Return the typed state if it isn't the place's, in this country or another; else ""."""
+    """Return the typed state if it isn't the place's, in this country or another; otherwise ""."""
     code = state_code(country, typed)
     if code in STATES.get(country, {}):
         return code if code != place.state else ""
@@ -153,11 +154,12 @@ def suggest_places(country: str, text: str, limit: int = 8) -> list[Locality]:
 
 
 def _begin_with(country: str, suburb: str, digits: list[str]) -> QuerySet[Locality]:
-    """Return the pairs that begin with the suburb and the postcode's digits; without both, none."""
+    """Return the pairs that begin with the suburb and the postcode, or none if both are blank."""
     wanted = Q()
     if digits:
         start = postal_code(country, "".join(digits))
-        is_split = country == "CA" and 3 < len(start) < 6  # people type K1P5…; K1P 5M7 is published
+        # people type K1P5…, but the list has K1P 5M7
+        is_split = country == "CA" and 3 < len(start) < 6
         wanted &= begins_with("postcode", f"{start[:3]} {start[3:]}" if is_split else start)
     if suburb:
         spellings = sorted(suburb_spellings(suburb))
@@ -169,13 +171,13 @@ def _begin_with(country: str, suburb: str, digits: list[str]) -> QuerySet[Locali
 
 
 def aliases_of(words: Collection[str]) -> list[LocalityAlias]:
-    """Return the aliases of these words."""
+    """Return the aliases for these words."""
     capitals = [word.upper() for word in words]
     return list(LocalityAlias.objects.filter(Q(word__in=capitals) | Q(stands_for__in=capitals)))
 
 
 def suburb_spellings(text: str, known: Collection[LocalityAlias] | None = None) -> set[str]:
-    """Return the normalised text and its spellings by alias: `mt eliza` is also `mount eliza`.
+    """Return the normalised text and its alias spellings: `mt eliza` is also `mount eliza`.
 
     `known` holds the aliases of its words, for callers with many texts.
     """
@@ -191,7 +193,7 @@ def suburb_spellings(text: str, known: Collection[LocalityAlias] | None = None) 
 
 
 def _with_apostrophe(text: str) -> Iterator[str]:
-    """Yield spellings with a space, or nothing, for an apostrophe: “O Fallon” is “OFallon”."""
+    """Yield spellings with a space or nothing instead of an apostrophe: “O Fallon” is “OFallon”."""
     for start in LOST_APOSTROPHE.finditer(text):
         gap = "" if start[0].endswith(" ") else " "
         yield f"{text[: start.start()]}{start[1]}{gap}{text[start.end() :]}"
@@ -207,12 +209,12 @@ def zone_of(country: str, state: str, postcode: str = "") -> str:
 
 
 def day_at(pickup: Party, at: dt.datetime) -> dt.date:
-    """Return the date where the parcel starts, which the carrier plans pickups by (§8)."""
+    """Return the date at the pickup address, by which the carrier plans pickups (§8)."""
     return at.astimezone(_zone_at(pickup)).date()
 
 
 def start_of(day: dt.date, pickup: Party) -> dt.datetime:
-    """Return when a day begins where the parcel starts."""
+    """Return when a day begins at the pickup address."""
     return dt.datetime.combine(day, dt.time(), _zone_at(pickup))
 
 
@@ -221,7 +223,7 @@ def _zone_at(pickup: Party) -> ZoneInfo:
 
 
 def is_day_reached(day: dt.date | None, pickup: Party, now: dt.datetime) -> bool:
-    """Return whether a pickup day is today or earlier where the parcel starts.
+    """Return whether a pickup day is today or earlier at the pickup address.
 
     Either is too late.
     """
@@ -237,18 +239,18 @@ def business_days(country: str, state: str, *, after: dt.date, count: int) -> li
     )
 
 
-# Cached, because reports ask for every parcel without a day.
+# Cached, because reports call this for every parcel without a day.
 @functools.lru_cache(maxsize=4096)
 def next_business_day(country: str, state: str, *, after: dt.date) -> dt.date:
-    """Return what a blank pickup date means to the carrier (interface §2.1)."""
+    """Return the day that the carrier takes a blank pickup date to mean (interface §2.1)."""
     return business_days(country, state, after=after, count=1)[0]
 
 
 @functools.lru_cache(maxsize=128)
 def _holidays_around(country: str, state: str, year: int) -> Collection[dt.date]:
-    """Return the holidays of three years, computed at once.
+    """Return three years of holidays, computed in advance.
 
-    The library's own set fills itself, which isn't thread-safe.
+    The library fills its own set lazily, which isn't thread-safe.
     """
     years = range(year - 1, year + 3)
     try:
@@ -262,7 +264,7 @@ def _near_places(
 ) -> tuple[Locality, ...]:
     """Return the same suburb elsewhere, then places with the same postcode or a similar name.
 
-    The typed state comes first, then the nearest postcode or the closest name.
+    Places in the typed state come first, then the nearest postcode or the closest name.
     """
     wanted = normalise_name(suburb[:LONGEST_SEARCH])
     same_name = _same_name(listed, suburb, code, state)
@@ -299,9 +301,9 @@ def _nearest_first(code: str, state: str) -> Callable[[Locality], tuple[bool, fl
 
 
 def begins_with(field: str, start: str) -> Q:
-    """Express `start…` as a range of the index. The last possible letter has no upper bound.
+    """Express `start…` as an index range. The last possible character has no upper bound.
 
-    The plain comparison stays too, because collations sort spaces differently.
+    The plain comparison is kept too, because collations sort spaces differently.
     """
     begins = Q(**{f"{field}__startswith": start})
     if start[-1] in LAST_LETTERS:

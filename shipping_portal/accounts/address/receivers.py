@@ -29,14 +29,14 @@ from shipping_portal.db.planned_statements import Given, PlannedUpdate
 from shipping_portal.refused import Refused
 
 LONGEST_KEY = 120
-MOST_STREETS = 1000  # how many of a sender's receivers are searched by street
+MOST_STREETS = 1000  # the most receivers of a sender searched by street
 FEWEST_LETTERS = 2  # characters typed before anybody is suggested
-MOST_WORDS = 6  # words in a search; more than a name and a place have
+MOST_WORDS = 6  # words in a search: more than any name and place need
 CONTACTS = ("email", "phone", "instructions")
 WHO_AND_WHERE = ("name", "company", "line1", "line2", "suburb", "postcode", "country")
 
 
-# Counts one more use of a receiver who has these contact details already, or was added by hand.
+# Count one more use of a receiver who already has these contact details or was added by hand.
 USE = PlannedUpdate(
     Receiver.objects.filter(
         Q(is_saved=True) | Q(**{name: Given(name, CharField()) for name in CONTACTS}),
@@ -49,9 +49,9 @@ USE = PlannedUpdate(
 
 
 def receiver_fingerprint(party: Party) -> str:
-    """Return the same hash for the same person and place, in any case.
+    """Return a hash of the person and place, ignoring case.
 
-    Contact details may change.
+    Contact details aren't part of it, because they may change.
     """
     return hashlib.sha256(
         json.dumps([normalise_name(getattr(party, part)) for part in WHO_AND_WHERE]).encode()
@@ -61,7 +61,7 @@ def receiver_fingerprint(party: Party) -> str:
 def keys_of(party: Party) -> set[str]:
     """Return a receiver's normalised search words.
 
-    Name, company, and whole email, phone, postcode.
+    These are the words of name and company, and the whole email, phone number and postcode.
     """
     words = normalise_name(f"{party.name} {party.company}").split()
     digits = "".join(c for c in party.phone if c.isdigit())
@@ -75,7 +75,7 @@ def store_receiver(receiver: Receiver, party: Party, **values: Any) -> None:
         setattr(receiver, name, value)
     receiver.fingerprint = receiver_fingerprint(party)
     with transaction.atomic():
-        # Not left to the database's constraint: its log would quote the receiver.
+        # We don't rely on the database's constraint, because its log would quote the receiver.
         Sender.locked(receiver.sender_id)
         same = Receiver.objects.filter(sender=receiver.sender_id, fingerprint=receiver.fingerprint)
         if same.exclude(pk=receiver.pk).exists():
@@ -114,7 +114,7 @@ def count_use(sender: Sender, party: Party, *, at: dt.datetime) -> None:
 def correct_receiver(sender: Sender, before: Party, after: Party) -> None:
     """Replace a wrong receiver with the corrected one, so that the address book has them once.
 
-    A row used by other parcels was right for them, and one added by hand is another person: these
+    A row that other parcels use was right for them, and one added by hand is another person: both
     stay.
     """
     wrong = sender.receivers.filter(fingerprint=receiver_fingerprint(before), uses__lte=1).first()
@@ -133,9 +133,9 @@ def correct_receiver(sender: Sender, before: Party, after: Party) -> None:
 
 
 def suggest_receivers(sender: Sender, text: str, *, limit: int = 8) -> list[Receiver]:
-    """Return receivers that the first letters may mean: saved ones first, then the most used.
+    """Return receivers that match the first letters: saved ones first, then the most used.
 
-    If no name, number or email begins that way, search the streets.
+    If no name, number or email begins with them, search the streets.
     """
     if len(normalise_name(text)) < FEWEST_LETTERS:
         return []
@@ -162,7 +162,7 @@ def _write_keys(receiver: Receiver, party: Party) -> None:
 
 
 def match_receivers(receivers: QuerySet[Receiver], text: str) -> QuerySet[Receiver]:
-    """Return receivers with a key that begins with each word. A spaced number is one word."""
+    """Return receivers with a key that begins with each word. A number with spaces is one word."""
     text = normalise_text(text)
     is_phone = not any(c.isalpha() for c in text)
     words = [text] if is_phone else text.lower().split()[:MOST_WORDS]
@@ -180,9 +180,9 @@ def match_receivers(receivers: QuerySet[Receiver], text: str) -> QuerySet[Receiv
     return receivers
 
 
-MOST_SETS = 50  # of duplicates, shown at once
+MOST_SETS = 50  # of duplicates, shown on one page
 BATCH = 2000
-MOST_COMPARED = 20_000  # rows of one sender that are searched for duplicates
+MOST_COMPARED = 20_000  # a sender's rows that are searched for duplicates
 
 
 def list_receivers(
@@ -201,9 +201,9 @@ def groups_of(sender: Sender) -> list[str]:
 
 
 def find_duplicates(sender: Sender) -> list[list[Receiver]]:
-    """Return sets with the same name, postcode and country, the one to keep first.
+    """Return groups with the same name, postcode and country, each with the one to keep first.
 
-    Most used, then newest.
+    That is the most used one, then the newest.
     """
     seen: dict[tuple[str, str, str], list[int]] = {}
     rows = sender.receivers.order_by("-uses", "-pk")
@@ -217,7 +217,7 @@ def find_duplicates(sender: Sender) -> list[list[Receiver]]:
 
 @transaction.atomic
 def merge_receivers(kept: Receiver, others: Sequence[Receiver]) -> None:
-    """Merge receivers into one row and add up their uses. Parcels keep theirs as typed."""
+    """Merge receivers into one row and add up their uses. Parcels keep their receiver as typed."""
     rows = Receiver.objects.filter(
         sender=kept.sender_id, pk__in=[kept.pk, *(other.pk for other in others)]
     )
@@ -232,7 +232,8 @@ def merge_receivers(kept: Receiver, others: Sequence[Receiver]) -> None:
 def mark_off_list(country: str) -> int:
     """Flag every receiver whose pair the country's active list lacks; return how many.
 
-    A receiver that is on the list again loses the flag. Without an active list nobody is flagged.
+    A receiver whose pair is on the list again loses the flag. Without an active list nobody is
+    flagged.
     """
     active = Locality.objects.filter(list__country=country, list__is_active=True)
     pairs = set(active.values_list("normalised", "postcode"))

@@ -1,7 +1,7 @@
-"""Check a sender's email address (interface §2.1): real, working, read by a person.
+"""Check that a sender's email address is real, works and is read by a person (interface §2.1).
 
-Not a generic support, per-order or relay address. Shared mailboxes are allowed once somebody has
-confirmed, on record, that a person reads them.
+Generic support, per-order and relay addresses are rejected. Shared mailboxes are allowed once
+somebody has confirmed, on record, that a person reads them.
 """
 
 import re
@@ -35,7 +35,7 @@ RELAYS = word_set(
     "guerrillamail.com sharklasers.com yopmail.com temp-mail.org 10minutemail.com trashmail.com "
     "maildrop.cc dispostable.com getnada.com throwawaymail.com"
 )
-# In every country, with or without their own domain: marketplace.amazon.co.uk,
+# Domains in every country: marketplace.amazon.co.uk,
 # members.ebay.com.au.
 MARKETPLACES = re.compile(
     r"(?:^|(?<=\.))(?:marketplace\.(?:amazon|ebay)|members\.ebay)(?:\.[a-z]{2,3}){1,2}\Z"
@@ -72,7 +72,7 @@ SENTENCES: dict[Kind, str] = {
 
 @dataclass(frozen=True)
 class Verdict:
-    """What kind of address it is, unless it is a person's own, and the sentence to show."""
+    """What kind of address it is, and the message to show. A person's own has neither."""
 
     kind: Kind | None = None
 
@@ -87,7 +87,7 @@ class Verdict:
 
     @property
     def is_unusable(self) -> bool:
-        """Return whether an address can't even be used to log in.
+        """Return whether an address can't be used even to log in.
 
         Our mail would be lost or read by strangers.
         """
@@ -99,7 +99,7 @@ class Verdict:
 
 
 def judge_email(email: str) -> Verdict:
-    """Return the verdict on an address by its form alone. Verification is checked elsewhere."""
+    """Return the verdict on an address from its text alone. Verification is checked elsewhere."""
     local, _, domain = email.strip().lower().rpartition("@")
     name, _, tag = local.partition("+")
     plain = re.sub(r"[-_.]", "", name)

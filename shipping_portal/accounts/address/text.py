@@ -1,9 +1,9 @@
-"""Read text as people see it, and normalise it for comparing, before any other rule."""
+"""Read text as people see it, and normalise it for comparison, before any other rule applies."""
 
 import re
 import unicodedata
 
-# Characters Unicode calls default-ignorable, and annotation marks: direction marks, joiners,
+# Characters that Unicode calls default-ignorable, and annotation marks: direction marks, joiners,
 # fillers.
 INVISIBLE = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
@@ -37,12 +37,12 @@ def one_line(text: str) -> str:
 
 
 def normalise_name(text: str) -> str:
-    """Return a name for comparing: no case, accents, apostrophes, punctuation or double spaces."""
+    """Return a name to compare: no case, accents, apostrophes, punctuation or extra spaces."""
     decomposed = unicodedata.normalize("NFKD", APOSTROPHE.sub("", normalise_text(text)))
     plain = "".join(c for c in decomposed if not unicodedata.combining(c))
     return " ".join(re.sub(r"[^\w\s]|_", " ", plain.casefold().replace(".", "")).split())
 
 
 def word_set(text: str) -> frozenset[str]:
-    """Return the words of a list that is written as one text."""
+    """Return the set of words in a space-separated string."""
     return frozenset(text.split())

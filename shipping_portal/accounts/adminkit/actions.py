@@ -1,4 +1,4 @@
-"""Define admin actions: each change is a named action on one object, on a page that asks why."""
+"""Define admin actions: each is a named change to one object, made on a page that asks why."""
 
 import datetime as dt
 import re
@@ -26,7 +26,7 @@ SHORTEST_REASON = 10
 
 
 class ReasonForm(forms.Form):
-    """Asks what every action needs: the reason, kept in the audit log."""
+    """Asks for the reason that every action needs. The audit log keeps it."""
 
     reason = forms.CharField(
         label="Reason",
@@ -61,10 +61,10 @@ class AdminAction:
     """One named change.
 
     `do` is called with the object, and by keyword with `by` (the operator), `now` and the form's
-    answers. It raises one of `refusals`, with a text for the operator, if it no longer applies.
+    answers. It raises one of `refusals`, with a message for the operator, if it no longer applies.
     With an `audit` text the audit row is written here, in the same transaction: any words that `do`
     returned, then the reason. Without one, `do` writes it. `needs` is a name in permissions.py;
-    other groups see no button, and get 403 at the address.
+    other groups see no button, and get a 403 at its address.
     """
 
     name: str  # in the page's address
@@ -76,12 +76,12 @@ class AdminAction:
     applies: Callable[[Any], bool] = lambda thing: True
     form: type[forms.Form] = ReasonForm
     initial: Callable[[Any], dict[str, Any]] = lambda thing: {}
-    # a table of what changes, its heading row first
+    # a table of what changes; its first row is the heading
     preview: Callable[[Any], list[list[str]]] = lambda thing: []
     refusals: tuple[type[Exception], ...] = (Refused,)
 
     def run(self, thing: Any, answers: dict[str, Any], by: Any, now: dt.datetime) -> None:
-        """Do it and write its audit row. Raises one of `refusals`."""
+        """Run the action and write its audit row. Raises one of `refusals`."""
         if self.audit:
             audited(self.audit, self.do, thing, by=by, now=now, **answers)
         else:
@@ -100,9 +100,9 @@ def audited(
 ) -> None:
     """Act on an object and write the audit row in one transaction.
 
-    The row has what `do` returns, then the reason.
+    The row holds what `do` returns, then the reason.
     """
-    subject = subject_of(thing)  # before it may be deleted
+    subject = subject_of(thing)  # taken now, because `do` may delete the object
     words = do(thing, by=by, now=now, **answers)
     reason = f"{words}: {answers['reason']}" if words else answers["reason"]
     Audit.write(action, subject, by=by, sender=_sender_of(thing), reason=reason, at=now)
@@ -115,7 +115,7 @@ def _sender_of(thing: Any) -> Sender | None:
 
 
 class ActionsAdmin(ReadOnlyAdmin):
-    """Shows facts, with a button for each action that applies, and the page behind it."""
+    """Show facts, a button for each action that applies, and the page behind each button."""
 
     admin_actions: tuple[AdminAction, ...] = ()
 
@@ -130,7 +130,7 @@ class ActionsAdmin(ReadOnlyAdmin):
     def open_actions(self, request: HttpRequest, thing: Any) -> list[tuple[str, str]]:
         """Return the label and address of each action and page that is permitted now.
 
-        An action leads back to the list from which its page was opened.
+        An action returns to the list from which its page was opened.
         """
         url, kept = f"admin:{self._url_name()}", self.get_preserved_filters(request)
         actions = [
@@ -144,7 +144,7 @@ class ActionsAdmin(ReadOnlyAdmin):
         return [*before, *actions, *(button for button in pages if button not in before)]
 
     def action_view(self, request: HttpRequest, pk: int, name: str) -> HttpResponse:
-        """Show one action's page: what it does, its reason, and whether it applies now."""
+        """Show one action's page: what it does, whether it applies now, and its form."""
         action = next((action for action in self.admin_actions if action.name == name), None)
         thing = self.get_object(request, str(pk))
         if action is None or thing is None:

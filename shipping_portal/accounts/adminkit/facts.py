@@ -1,4 +1,4 @@
-"""Define read-only admin pages, the pages beside them, and how bytes, JSON and links show."""
+"""Define read-only admin pages, the pages beside them, and how bytes, JSON and links are shown."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -23,23 +23,23 @@ from shipping_portal.accounts.adminkit import permissions
 from shipping_portal.accounts.adminkit.queues import Wait, age_column, summary
 from shipping_portal.db.keyset import MOST_COUNTED, count_rows
 
-Context = dict[str, Any]  # what a page's template is given
+Context = dict[str, Any]  # the context of a page's template
 
 PAGE = 50
 MOST_TYPED = 200  # each word searched for is a condition, and a database refuses a thousand
 # Parameters that Django's column and date filters write into an address.
 OF_A_FILTER = {"exact", "isnull", "isempty", "gte", "lt"}
-TYPED_BY_HAND = (OverflowError, ValueError, DataError)  # what a filter in an address may raise
+TYPED_BY_HAND = (OverflowError, ValueError, DataError)  # what a bad filter in an address may raise
 
 
 @dataclass(frozen=True)
 class AdminPage:
-    """A page of a model beside its list and its facts, such as admin:orders_order_resolve.
+    """An extra admin page of a model, such as admin:orders_order_resolve.
 
     `view` is called with the request, with the row (unless the page is of the whole list), and
     with the context that every page of the site needs. `needs` is a name of permissions.py; an
-    operator without it gets 403. Without `needs`, the view itself decides. A page with a `label`
-    has a button while it `applies` to the row.
+    operator without it gets a 403. Without `needs`, the view itself decides. A page with a `label`
+    has a button as long as it `applies` to the row.
     """
 
     name: str
@@ -47,12 +47,12 @@ class AdminPage:
     needs: str = ""
     label: str = ""
     is_of_list: bool = False
-    is_first: bool = False  # its button comes before those of the actions
+    is_first: bool = False  # its button is placed before those of the actions
     applies: Callable[[Any], bool] = lambda thing: True
 
 
 class OnlyReads:
-    """Let nobody add, change or delete here, not even a superuser.
+    """Let nobody, not even a superuser, add, change or delete rows here.
 
     Changes are actions with a reason (actions.py).
 
@@ -80,12 +80,12 @@ class OnlyReads:
 class FirstThousand(Paginator):
     """Page through the first thousand rows: counting a million takes seconds.
 
-    Search or filter for the rest.
+    Operators search or filter for the rest.
     """
 
     @cached_property
     def found(self) -> int:
-        """Return how many rows there are; one more than a thousand means any more."""
+        """Return how many rows there are; 1,001 means more than a thousand."""
         rows: Any = self.object_list
         return count_rows(rows)
 
@@ -101,9 +101,9 @@ class FirstThousand(Paginator):
 class ReadOnlyAdmin(OnlyReads, admin.ModelAdmin):
     """A read-only list and page, newest first by primary key.
 
-    Of large tables it shows at most a thousand rows.
+    It shows at most a thousand rows of a large table.
 
-    `waits` has the address's parameter and the queues by value: a queue's list shows its response
+    `waits` holds the query parameter and its queues by value. A queue's list shows its response
     time and ages.
     """
 
@@ -118,13 +118,13 @@ class ReadOnlyAdmin(OnlyReads, admin.ModelAdmin):
     actions: Any = None
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-        """Answer 400 for an address typed by hand, such as a year that no calendar has."""
+        """Answer 400 for a bad address typed by hand, such as a year that no calendar has."""
         try:
             title = capfirst(self.opts.verbose_name_plural)
             found = {"title": title, "acts": self.list_buttons(request)}
             page = super().changelist_view(request, {**found, **(extra_context or {})})
             wait, shown = self.wait_of(request), getattr(page, "context_data", None) or {}
-            # An action answers with its own page.
+            # An action returns its own page.
             if wait and "cl" in shown:
                 shown["queue"] = summary(wait, shown["cl"].queryset, shown["cl"].result_count)
         except TYPED_BY_HAND as error:
@@ -208,11 +208,11 @@ class ReadOnlyAdmin(OnlyReads, admin.ModelAdmin):
         return super().change_view(request, object_id, form_url, {**shown, **(extra_context or {})})
 
     def thing_context(self, request: HttpRequest, thing: Any) -> Context:
-        """Return what the page of one row shows beside its columns."""
+        """Return what the page of one row shows besides its columns."""
         return {"acts": self.open_actions(request, thing), "notice": self.notice(thing)}
 
     def notice(self, thing: Any) -> str:
-        """Return what an operator must know first on the page, usually nothing."""
+        """Return what an operator must know first about the row, usually nothing."""
         return ""
 
     def open_actions(self, request: HttpRequest, thing: Any) -> list[tuple[str, str]]:
@@ -255,7 +255,7 @@ class ReadOnlyAdmin(OnlyReads, admin.ModelAdmin):
     def page_view(
         self, page: AdminPage, request: HttpRequest, pk: int | None = None
     ) -> HttpResponseBase:
-        """Answer one of our own pages. Raises Http404 if its row doesn't exist."""
+        """Serve one of our own pages. Raises Http404 if its row doesn't exist."""
         if page.needs:
             permissions.require_permission(request.user, page.needs)
         context = self.page_context(request)
@@ -267,7 +267,7 @@ class ReadOnlyAdmin(OnlyReads, admin.ModelAdmin):
         return page.view(request, thing, context)
 
     def page_context(self, request: HttpRequest, **more: Any) -> Context:
-        """Return the context of a page that is neither Django's list nor its form."""
+        """Return the context of a page that is neither Django's list nor Django's form."""
         return {
             **self.admin_site.each_context(request),
             "opts": self.opts,

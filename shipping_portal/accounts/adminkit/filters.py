@@ -1,4 +1,4 @@
-"""Define the admin lists' filters: a table of values, each with words and a rule."""
+"""Define filters for admin lists: a table of values, each with a label and a rule."""
 
 import datetime as dt
 from collections.abc import Callable, Mapping
@@ -15,22 +15,22 @@ Rule = Q | Callable[[dt.datetime], Q]
 
 
 def now_of(rule: Rule, now: dt.datetime) -> Q:
-    """Return a rule's condition now."""
+    """Return a rule's condition as of now."""
     return rule if isinstance(rule, Q) else rule(now)
 
 
 class TypedFilter(admin.SimpleListFilter):
-    """A filter with a typed or linked value: listing all values would be too long."""
+    """A filter whose value is typed or comes from a link: there are too many values to list."""
 
     template, asks, input_type = "admin/typed_filter.html", "", "text"
     refusal, is_refused = "", False
 
     def rule(self, value: str) -> Q:
-        """Return the value's rule. Raises ValueError if it has none."""
+        """Return the rule for the value. Raises ValueError if there is none."""
         raise ValueError
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Return the value's rows, or none for an invalid value, with the reason at the field."""
+        """Return the rows for the value, or none and a message at the field if it is invalid."""
         if not self.value():
             return queryset
         try:
@@ -46,7 +46,7 @@ class TypedFilter(admin.SimpleListFilter):
         return True
 
     def choices(self, changelist: Any) -> Any:
-        """Return the question, and the rest of the address for the form to keep."""
+        """Return the label, and the other query parameters for the form to keep."""
         name = str(self.parameter_name)
         kept = {
             other: value for other, value in changelist.params.items() if other not in {name, "p"}
@@ -63,7 +63,7 @@ class TypedFilter(admin.SimpleListFilter):
 
 
 class SenderFilter(TypedFilter):
-    """The rows of one sender, by A-number."""
+    """Filter by a sender's A-number."""
 
     title, parameter_name, asks = "sender", "sender", "A-number"
     refusal = "Enter an A-number, like A-1007."
@@ -97,7 +97,7 @@ def on_day(column: str) -> Callable[[dt.date], Q]:
 
     def rule(day: dt.date) -> Q:
         zone = timezone.get_default_timezone()
-        # If the clocks go back at the end of a day, its last hour comes twice.
+        # If the clocks go back at the end of a day, its last hour occurs twice.
         times = (dt.time.min, dt.time.max.replace(fold=1))
         try:
             first, last = (
@@ -113,10 +113,10 @@ def on_day(column: str) -> Callable[[dt.date], Q]:
 def choices(
     title: str, parameter: str, options: Mapping[str, tuple[str, Rule]]
 ) -> type[admin.SimpleListFilter]:
-    """Return a filter class; `options` maps the address's value to words and a rule.
+    """Return a filter class; `options` maps each value in the address to a label and a rule.
 
-    A rule that depends on the time or the database is a function of now. An unknown value filters
-    nothing.
+    A rule that depends on the time or the database is a function of now. An unknown value has no
+    effect.
     """
 
     class Choices(admin.SimpleListFilter):

@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 SUPPORT, BILLING, OPS_LEAD, READ_ONLY = GROUPS = ("Support", "Billing", "Ops lead", "Read-only")
 
-# Actions, and who may do them. A superuser may do everything; users without a group nothing.
+# Actions, and who may take them. A superuser may do everything; a user without a group, nothing.
 ACTS: dict[str, set[str]] = {
     "resolve": {SUPPORT, OPS_LEAD},  # decide an unclear booking or cancellation
     "reveal": {SUPPORT, OPS_LEAD},  # read masked personal data
@@ -31,22 +31,22 @@ ACTS: dict[str, set[str]] = {
     # a sender's own pages, read only, masked without "reveal"
     "see_as": {SUPPORT, BILLING, OPS_LEAD},
     "imports": {SUPPORT, OPS_LEAD},  # for one sender: pause, resume, check again
-    "people": {SUPPORT, OPS_LEAD},  # people of a sender: off, on, logged out
+    "people": {SUPPORT, OPS_LEAD},  # a sender's people: turn logins off or on, log them out
     # and reinstate; approve and decline a new account
     "suspend": {SUPPORT, BILLING, OPS_LEAD},
-    "erase": {OPS_LEAD},  # a person, or a closed account; irreversible
+    "erase": {OPS_LEAD},  # erase a person or a closed account; irreversible
     "limits": {OPS_LEAD},  # how much a sender may do
     # work held after a restore: release it, leave it out, close the gap
     "restore": {OPS_LEAD},
-    "pause": {OPS_LEAD},  # the carrier, for everybody
+    "pause": {OPS_LEAD},  # the carrier, for all senders
     "reword": {OPS_LEAD},  # what the carrier's words mean
     "api": {OPS_LEAD},  # a partner's tokens
     "localities": {OPS_LEAD},  # suburb lists and aliases
     # the carrier's reports, credits, and answers to disputes
     "billing": {BILLING, OPS_LEAD},
-    "operators": {OPS_LEAD},  # operators and their groups
+    "operators": {OPS_LEAD},  # manage operators and their groups
 }
-# Every group sees every admin page but these.
+# Every group sees every admin page except these.
 HIDDEN: dict[str, set[str]] = {
     BILLING: {"accounts.user", "orders.bookingattempt", "orders.carriercall"}
 }

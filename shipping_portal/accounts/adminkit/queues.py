@@ -1,7 +1,7 @@
 """Define queues: a rule, a count, the age of the oldest row, and the next step.
 
-A rule is written once, as a row of a table (`Wait`): the first page counts by it and the list
-filters by it, so a count and its list always agree.
+Each rule is written once, as a row of a table (`Wait`). The first page counts by it and the list
+filters by it, so a count always agrees with its list.
 """
 
 import datetime as dt
@@ -22,7 +22,8 @@ from django.utils.timesince import timesince
 from shipping_portal.accounts.adminkit.filters import Rule, choices, now_of
 from shipping_portal.db.keyset import MOST_COUNTED
 
-NOW, AT_ONCE = dt.timedelta(0), dt.timedelta(minutes=15)  # NOW alerts as soon as there is one row
+# NOW sends an alert as soon as there is one row
+NOW, AT_ONCE = dt.timedelta(0), dt.timedelta(minutes=15)
 DAY, WEEK = dt.timedelta(days=1), dt.timedelta(days=7)
 
 
@@ -30,7 +31,7 @@ DAY, WEEK = dt.timedelta(days=1), dt.timedelta(days=7)
 class Wait:
     """One row of a table of queues. Without a `next_step` it only filters the list.
 
-    `since` is the column its age counts from, `term` how soon a person should act.
+    `since` is the column from which ages are counted; `term` is how soon a person should act.
     """
 
     title: str
@@ -41,7 +42,7 @@ class Wait:
 
     @property
     def within(self) -> str:
-        """Return how soon it should be done: "within 2 h"."""
+        """Return the response time in words: "within 2 h"."""
         return response_time_words(self.term)
 
 
@@ -64,12 +65,12 @@ class Queue:
 
     @property
     def within(self) -> str:
-        """Return how soon it should be done: "within 2 h"."""
+        """Return the response time in words: "within 2 h"."""
         return response_time_words(self.term)
 
 
 def response_time_words(term: dt.timedelta) -> str:
-    """Return a response time in words: "now", "within 15 min", "within 2 h", "within a day"."""
+    """Return a response time in words, such as "now", "within 15 min" or "within a day"."""
     if term >= DAY:
         return {DAY: "within a day", WEEK: "within a week"}.get(term, f"within {term.days} days")
     if term == NOW:
@@ -79,7 +80,7 @@ def response_time_words(term: dt.timedelta) -> str:
 
 
 def urgency(since: dt.datetime | None, term: dt.timedelta, now: dt.datetime) -> str:
-    """Return "overdue" from the response time on, "late" from an eighth of it, or else "new"."""
+    """Return "overdue" after the response time, "late" after an eighth of it, otherwise "new"."""
     if since is None:
         return ""
     waited = now - since
@@ -91,7 +92,7 @@ def urgency(since: dt.datetime | None, term: dt.timedelta, now: dt.datetime) -> 
 def age_words(since: dt.datetime | None, term: dt.timedelta, now: dt.datetime) -> tuple[str, str]:
     """Return a tone and words for a wait: "bad" and "3 hours, overdue".
 
-    If the response time is hours, late is as urgent as overdue.
+    If the response time is in hours, late is as urgent as overdue.
     """
     tone, word = "on", "new"
     waits = urgency(since, term, now)
@@ -106,7 +107,7 @@ def age_words(since: dt.datetime | None, term: dt.timedelta, now: dt.datetime) -
 
 
 def age_column(wait: Wait, now: dt.datetime) -> Callable[[Any], SafeString | str]:
-    """Return a list column of how long each row has waited, worded like the first page."""
+    """Return a list column that shows how long each row has waited, worded as on the first page."""
     path = wait.since.split("__")
 
     @admin.display(description="waits", ordering=wait.since)
@@ -131,13 +132,14 @@ def summary(wait: Wait, rows: QuerySet[Any], count: int) -> dict[str, Any]:
 def counted(
     rows: QuerySet[Any], waits: Mapping[str, Wait], now: dt.datetime, *, query: str = "?needs={}"
 ) -> list[Queue]:
-    """Count one model's rows by several rules, in one query over what any of them matches.
+    """Count a model's rows by several rules, in one query over the rows that match any of them.
 
-    A single rule is counted up to a thousand and one, and the oldest is taken from these.
+    For a single rule, at most 1,001 rows are counted, and the oldest is one of these.
     """
     shown = {name: wait for name, wait in waits.items() if wait.next_step}
     rules = [now_of(wait.rule, now) for wait in shown.values()]
-    # A single rule is the whole filter: as a condition of each sum it would be built three times.
+    # A single rule is the whole filter. As a condition of each aggregate it would be built three
+    # times.
     only = rules if len(rules) > 1 else [None]
     sums: dict[str, Any] = {f"n{at}": Count("pk", filter=rule) for at, rule in enumerate(only)}
     for at, (wait, rule) in enumerate(zip(shown.values(), only, strict=True)):
@@ -151,9 +153,9 @@ def counted(
 
 
 class OneRule(NamedTuple):
-    """A queue of a model with one rule: its rows, its name, the rule and its list's address.
+    """A queue with one rule of a model: its rows, its name, the rule and the address of its list.
 
-    `keys` returns the keys of its rows, already cut; without it they are found by the rule.
+    `keys` returns the rows' keys, already limited; without it the rule finds them.
     """
 
     rows: QuerySet[Any]
@@ -166,12 +168,12 @@ class OneRule(NamedTuple):
 def one_rule_queues(
     rows: QuerySet[Any], waits: Mapping[str, Wait], *, query: str = "?needs={}"
 ) -> list[OneRule]:
-    """Return a table's queues, to be counted with others."""
+    """Return a table's queues, to be counted together with others."""
     return [OneRule(rows, name, wait, query) for name, wait in waits.items() if wait.next_step]
 
 
 def counted_together(every: Sequence[OneRule], now: dt.datetime) -> list[Queue]:
-    """Count queues of different models in one query, each up to a thousand and one."""
+    """Count queues of different models in one query, each up to 1,001 rows."""
     parts = [_waiting_times(one, at, now) for at, one in enumerate(every)]
     times: list[list[dt.datetime | None]] = [[] for _ in every]
     for at, since in parts[0].union(*parts[1:], all=True):
@@ -191,7 +193,7 @@ def counted_together(every: Sequence[OneRule], now: dt.datetime) -> list[Queue]:
 
 
 def _waiting_times(one: OneRule, at: int, now: dt.datetime) -> QuerySet[Any, Any]:
-    """Return this queue's place and each row's time. SQLite can't limit one part of a union."""
+    """Return this queue's index with each row's time. SQLite can't limit one part of a union."""
     if one.keys:
         found = one.keys(now)
     else:

@@ -30,7 +30,7 @@ from shipping_portal.accounts.login import (
 )
 from shipping_portal.accounts.models import Membership, PickupAddress, Role
 
-BEGUN_WITH = "begun_with"  # session key: which password began the login
+BEGUN_WITH = "begun_with"  # session key: the password the login began with
 
 
 def _proof_of_password(user: Any) -> str:
@@ -40,7 +40,7 @@ def _proof_of_password(user: Any) -> str:
 def landing_page(user: Any) -> str:
     """Return the first page after a login.
 
-    It is the admin for operators, and set-up until there is a pickup address.
+    Operators land in the admin. Members land in set-up until there is a pickup address.
     """
     if user.is_staff:
         return resolve_url("admin:index")
@@ -72,7 +72,7 @@ class PortalAccountAdapter(DefaultAccountAdapter):
         return landing_page(request.user)
 
     def get_logout_redirect_url(self, request: HttpRequest) -> str:
-        """After a login by sign-on, go on to the issuer, to be logged out there too."""
+        """After a sign-on, continue to the issuer to log out there too."""
         if proofs.is_signed_on(request):
             return resolve_url("sign_on_leaving")
         return resolve_url("home" if settings.LOCAL_PASSWORDS else "sign_on_ended")
@@ -100,7 +100,7 @@ class PortalAccountAdapter(DefaultAccountAdapter):
 
     @transaction.atomic
     def confirm_email(self, request: HttpRequest, email_address: EmailAddress) -> bool:
-        """Confirm the address, then announce a new account to operators.
+        """Confirm the address, then tell operators about a new account.
 
         Until then, anyone could have typed it.
         """
@@ -110,7 +110,7 @@ class PortalAccountAdapter(DefaultAccountAdapter):
         return is_confirmed
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
-        """Send a mail with links to SITE_URL: allauth builds them from the request's Host."""
+        """Send an email with links to SITE_URL: allauth builds them from the request's Host."""
         ours = {
             name: urljoin(
                 settings.SITE_URL, urlsplit(value)._replace(scheme="", netloc="").geturl()
@@ -123,19 +123,19 @@ class PortalAccountAdapter(DefaultAccountAdapter):
     def is_safe_url(self, url: str) -> bool:
         """Accept only paths of the portal.
 
-        Other text would become part of one and end up in the log.
+        Other text would become part of a path and end up in the log.
         """
         return bool(url) and url.startswith("/") and bool(super().is_safe_url(url))
 
     def can_delete_email(self, email_address: EmailAddress) -> bool:
-        """Refuse to remove an address that labels show, until another one replaces it."""
+        """Refuse to delete an address that labels use, until another one replaces it."""
         in_use = PickupAddress.objects.filter(
             email=email_address.email, sender__memberships__user=email_address.user_id
         )
         return super().can_delete_email(email_address) and not in_use.exists()
 
     def pre_login(self, request: HttpRequest, user: Any, **details: Any) -> HttpResponse | None:
-        """Refuse the demo's people outside the demo: their passwords are public."""
+        """Refuse the demo's logins outside the demo: their passwords are public."""
         if demo.is_of_the_demo(user) and not settings.DEMO:
             return self.respond_user_inactive(request, user)
         request.session[BEGUN_WITH] = _proof_of_password(user)
@@ -144,7 +144,8 @@ class PortalAccountAdapter(DefaultAccountAdapter):
     def login(self, request: HttpRequest, user: Any) -> None:
         """Log in and start the login's time limit (sessions.py).
 
-        Refuse if the password has changed since the login began, which the second factor may delay.
+        Refuse if the password has changed since the login began. The second factor may take a
+        while.
         """
         begun_with = request.session.pop(BEGUN_WITH, None)
         if begun_with is not None and not constant_time_compare(
@@ -167,7 +168,7 @@ class PortalAccountAdapter(DefaultAccountAdapter):
         return response
 
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
-        """Refuse a password where passwords are off, or too soon after other tries (guesses.py)."""
+        """Refuse a password if passwords are off, or if others came just before (guesses.py)."""
         if not settings.LOCAL_PASSWORDS:
             raise self.validation_error("no_passwords")
         email = credentials.get("email", "")
@@ -190,7 +191,7 @@ class PortalAccountAdapter(DefaultAccountAdapter):
     def get_client_ip(self, request: HttpRequest) -> str:
         """Return the address that our outermost proxy saw.
 
-        Anything further left is only the client's claim.
+        Anything further left in the header is only the client's claim.
         """
         hops = [
             hop.strip()
@@ -203,7 +204,7 @@ class PortalAccountAdapter(DefaultAccountAdapter):
     def add_message(
         self, request: HttpRequest, level: int, message_template: str = "", *args: Any, **kw: Any
     ) -> None:
-        """Suppress the message that somebody logged in; show all others."""
+        """Suppress the “logged in” message; show all others."""
         if message_template != "account/messages/logged_in.txt":
             super().add_message(request, level, message_template, *args, **kw)
 

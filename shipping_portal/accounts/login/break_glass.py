@@ -1,4 +1,4 @@
-"""Let a superuser log in by a link from the server itself, where passwords aren't used.
+"""Let a superuser log in by a link made on the server, if passwords aren't used.
 
 The link works for ten minutes, and until its first login is complete. A second factor is still
 asked for.

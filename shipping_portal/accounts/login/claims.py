@@ -13,15 +13,15 @@ Claims = Mapping[str, Any]  # what the issuer says about a person
 
 LONGEST = 120  # of a business's external id, and of names
 LONGEST_EMAIL = 254
-MOST = 200  # words of one claim; some issuers list every group of a company
+MOST = 200  # values of one claim; some issuers list every group of a company
 STRONGEST_FIRST = (Role.OWNER, Role.SHIPPER, Role.BOOKKEEPER, Role.VIEWER)
 
 
 @dataclass(frozen=True)
 class PersonClaims:
-    """Who signs on, in our terms. A text is empty if the issuer didn't give it.
+    """The person signing on, in our terms. A text is empty if the issuer didn't send it.
 
-    `email` is in lower case, if it is in plain letters. `is_verified` says whether it proves
+    `email` is in lower case if its letters are all ASCII. `is_verified` is whether it proves
     anything.
     """
 
@@ -51,13 +51,13 @@ def read_claims(given: Claims) -> PersonClaims:
 
 
 def _email_of(given: Claims) -> str:
-    """Return the email. A letter that isn't plain isn't changed: K (Kelvin) would become k."""
+    """Return the email. Non-ASCII letters are left alone: K (Kelvin) would become k."""
     email = _first(given, "email")
     return email.lower() if email.isascii() else email
 
 
 def _is_verified(given: Claims) -> bool:
-    """Return whether the email is the person's. Some issuers send the word "true"."""
+    """Return whether the issuer verified the email. Some issuers send the string "true"."""
     stated = given.get("email_verified")
     if stated is None:
         return bool(settings.SSO_TRUSTS_EMAILS)
@@ -83,7 +83,7 @@ def _has_second_factor(given: Claims) -> bool:
 
 
 def _single_word(given: Claims, name: str) -> str:
-    """Return the claim's word if it has just one; several can't name one business."""
+    """Return the claim's value if it has exactly one: several can't name one business."""
     words = _short_texts(given, name)
     return words[0] if len(words) == 1 else ""
 
@@ -104,5 +104,5 @@ def _short_texts(given: Claims, name: str) -> list[str]:
 
 
 def _find(given: Claims, name: str) -> Any:
-    """Return the value at a name or a path: Keycloak's roles are in realm_access.roles."""
+    """Return the value at a name or path: Keycloak's roles are in realm_access.roles."""
     return given[name] if name and name in given else value_at(given, name)

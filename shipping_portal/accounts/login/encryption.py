@@ -1,4 +1,4 @@
-"""Encrypt second factors and secrets of webhooks in the database with keys that aren't in it.
+"""Encrypt second factors and webhook secrets in the database with keys that aren't in it.
 
 `ENCRYPTION_KEYS` lists the keys, newest first: the newest encrypts, and all of them decrypt. To
 change the key, put a new one in front, run `manage.py rotate_encryption`, and remove the old one.
@@ -16,7 +16,7 @@ from django.db import transaction
 
 from shipping_portal.accounts.models import WebhookEndpoint
 
-SECRETS = ("secret", "seed")  # keys of an authenticator's data, as allauth names them
+SECRETS = ("secret", "seed")  # keys in an authenticator's data, as allauth names them
 
 
 def encrypt(text: str) -> str:
@@ -75,7 +75,7 @@ def _encrypted_names(row: Authenticator) -> list[str]:
 
 
 def _encryption_keys() -> MultiFernet:
-    """Return the keys; any sufficiently random text makes one."""
+    """Return the keys. Any sufficiently random text can serve as one."""
     return MultiFernet(
         [
             Fernet(base64.urlsafe_b64encode(hashlib.sha256(key.encode()).digest()))

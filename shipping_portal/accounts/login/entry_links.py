@@ -1,7 +1,7 @@
 """Log a person in from the partner's own pages by a link that works once, within a minute.
 
-The partner's server asks for it, and the person's browser follows it. It logs in that person alone
-and leads to the page it was made for. Operators can't log in this way, and a second factor that the
+The partner's server asks for it, and the person's browser follows it. It logs in only that person
+and opens the page it was made for. Operators can't log in this way, and a second factor that the
 person has set up here is requested as at any login.
 """
 
@@ -17,11 +17,12 @@ from shipping_portal.jobs.retention import delete, term
 from shipping_portal.refused import Refused
 
 LONGEST = dt.timedelta(seconds=60)
-KEPT = dt.timedelta(days=1)  # kept this long after its end, to say why it no longer works
+# kept this long after it ends, so the page can say why it no longer works
+KEPT = dt.timedelta(days=1)
 
 
 def create_link(user: User, purpose: EntryLink.Purpose, path: str, *, now: dt.datetime) -> str:
-    """Return a link for this person to a page of ours. Only its caller ever sees the token."""
+    """Return a link for this person to one of our pages. Only the caller ever sees its token."""
     is_member = Membership.objects.filter(user=user).exists()
     if not (user.is_active and is_member) or user.is_staff or user.is_superuser:
         raise Refused("Only an active member of a sender's team can be handed over.")
@@ -40,13 +41,13 @@ def create_link(user: User, purpose: EntryLink.Purpose, path: str, *, now: dt.da
 
 
 def find_link(token: str, *, now: dt.datetime) -> EntryLink | None:
-    """Return the link of this token while it can be used."""
+    """Return the link with this token if it can still be used."""
     usable = EntryLink.objects.filter(used_at=None, created_at__lte=now, expires_at__gt=now)
     return usable.select_related("user").filter(token_hash=token_hash(token)).first()
 
 
 def use_link(link: EntryLink, *, now: dt.datetime) -> bool:
-    """Use up the link. Of two browsers at once, one gets True."""
+    """Use up the link. If two browsers try at the same time, only one gets True."""
     unused = EntryLink.objects.filter(pk=link.pk, used_at=None, expires_at__gt=now)
     return unused.update(used_at=now) == 1
 

@@ -34,11 +34,11 @@ NEEDED = {
     "no_dangerous_goods": "The carrier doesn't take dangerous goods. Tick this to open an account.",
 }
 DJANGOS = forms.Field.default_error_messages["required"]
-LONGEST_PASSWORD = 4096  # longer ones are rejected before any hashing
+LONGEST_PASSWORD = 4096  # longer passwords are rejected before any hashing
 
 
 class Plain(forms.Form):
-    """A form without placeholders: they disappear during typing, while a label stays."""
+    """A form without placeholders: they disappear as people type, while a label stays."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -103,7 +103,7 @@ class SignUpForm(Plain, account_forms.SignupForm):
         self.fields["business"].widget.attrs["autocomplete"] = "organization"
 
     def clean(self) -> dict[str, Any]:
-        """Check the password against name and business too, which are in the same form."""
+        """Check the password against the name and the business too, which are on the same form."""
         typed: dict[str, Any] = super().clean() or self.cleaned_data
         if "password1" in typed:
             person = User(email=typed.get("email", ""), name=typed.get("name", ""))
@@ -120,12 +120,12 @@ class SignUpForm(Plain, account_forms.SignupForm):
         return settings.SIGN_UP == "approve"
 
     def try_save(self, request: HttpRequest) -> tuple[User | None, HttpResponse | None]:
-        """Take as long for a known address as for a new one, whose password is hashed."""
+        """Take as long for a known address as for a new one, for which a password is hashed."""
         if self.account_already_exists:
             make_password(self.cleaned_data["password1"])
         try:
             return super().try_save(request)
-        except IntegrityError:  # another request with this address was faster
+        except IntegrityError:  # another request with this address came first
             self.account_already_exists = True
             return super().try_save(request)
 

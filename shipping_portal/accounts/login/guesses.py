@@ -1,8 +1,7 @@
-"""Slow down the guessing of passwords, and of addresses that open a page by themselves.
+"""Slow down guessing of passwords and of secret page addresses.
 
-Each try takes one slot of every count below, and the right password gives its slots back. A slot
-is a row of the cache that only one request can add, so tries made at once are counted one by
-one.
+Each attempt takes one slot from every count below, and the right password returns its slots. A slot
+is a cache row that only one request can add, so simultaneous attempts are counted separately.
 """
 
 import ipaddress
@@ -15,10 +14,10 @@ MINUTE = 60
 
 
 def take_slots(email: str, address: str, *, is_known: bool) -> list[str]:
-    """Return the slots that a try takes, or an empty list if it comes too soon after others.
+    """Return the slots that an attempt takes, or an empty list if it comes too soon after others.
 
-    `is_known`: whether somebody has logged in to this account with this browser. Then tries from
-    other addresses don't count, so nobody can lock somebody else out.
+    `is_known`: whether somebody has logged in to this account with this browser. If so, attempts
+    from elsewhere don't count, so nobody can lock somebody else out.
     """
     slots: list[str] = []
     for key, most, seconds in _counts_of(email.lower(), _network_of(address), is_known=is_known):
@@ -35,14 +34,14 @@ def give_back(slots: Iterable[str]) -> None:
 
 
 def forget_guesses(email: str, address: str) -> None:
-    """Forget the guesses at an account whose owner has proven to read its email."""
+    """Forget the guesses at an account once its owner has proved access to its email."""
     _, *of_the_account = _counts_of(email.lower(), _network_of(address), is_known=False)
     for key, most, _ in of_the_account:
         give_back(_slot_names(key, most))
 
 
 def may_guess(what: str, address: str) -> bool:
-    """Return whether a network may still guess addresses of this kind this minute."""
+    """Return whether a network may still try addresses of this kind this minute."""
     slots = _slot_names(*_guesses_of(what, address))
     return len(cache.get_many(slots)) < len(slots)
 
@@ -52,12 +51,12 @@ def count_guess(what: str, address: str) -> None:
 
 
 def _guesses_of(what: str, address: str) -> tuple[str, int]:
-    """Return what to count, and how many wrong guesses a minute to answer."""
+    """Return what to count, and how many wrong guesses to allow per minute."""
     return f"{what} address {_network_of(address)}", 60
 
 
 def _counts_of(email: str, network: str, *, is_known: bool) -> Iterator[tuple[str, int, int]]:
-    """Yield what to count, how many tries to allow, and in how many seconds."""
+    """Yield what to count, how many attempts to allow, and in how many seconds."""
     yield f"address {network}", 60, MINUTE
     yield f"account {email} address {network}", 5, 5 * MINUTE
     if not is_known:
@@ -71,7 +70,7 @@ def _free_slot(key: str, most: int, seconds: int) -> str | None:
 
 
 def _slot_names(key: str, most: int) -> list[str]:
-    """Return the names of a count's slots; the cache's table holds no address."""
+    """Return the names of a count's slots, hashed: the cache table must hold no address."""
     name = salted_hmac("guess", key).hexdigest()[:32]
     return [f"guess:{name}:{number}" for number in range(most)]
 
@@ -79,7 +78,7 @@ def _slot_names(key: str, most: int) -> list[str]:
 def _network_of(address: str) -> str:
     """Return the address, or the /64 of an IPv6 one: one household has that many addresses.
 
-    Anything that isn't an address counts as it is: a server behind a Unix socket names none, and
+    Anything that isn't an address is used as it is: a server behind a Unix socket has none, and
     some proxies add a port.
     """
     try:

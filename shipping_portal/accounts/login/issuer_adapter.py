@@ -1,4 +1,4 @@
-"""Give allauth the one issuer from the settings, and end each login on our own pages."""
+"""Give allauth the one issuer from the settings, and finish each login on our own pages."""
 
 from typing import Any, NoReturn
 
@@ -12,12 +12,12 @@ from shipping_portal.accounts.login import openid, signing_on
 
 
 class OneIssuerAdapter(DefaultSocialAccountAdapter):
-    """allauth's hooks: which issuers there are, and what follows a login at one."""
+    """allauth's hooks: which issuers there are, and what happens after a login at one."""
 
     def list_apps(
         self, request: HttpRequest, provider: str | None = None, client_id: str | None = None
     ) -> list[SocialApp]:
-        """Return the one from the settings; rows of the table are ignored."""
+        """Return the issuer from the settings; the table's rows are ignored."""
         if not openid.is_on():
             return []
         client, secret = settings.SSO_CLIENT_ID, settings.SSO_CLIENT_SECRET

@@ -13,7 +13,7 @@ from django.utils.crypto import salted_hmac
 
 SALT = "known browser"
 SECONDS = 180 * 24 * 3600
-MOST = 8  # people sharing a packing bench
+MOST = 8  # people who share a packing bench
 
 
 def is_known(request: HttpRequest, email: str) -> bool:
@@ -45,5 +45,5 @@ def _read_names(request: HttpRequest) -> list[str]:
 
 
 def _account_name(email: str) -> str:
-    """Return a name for an account; the cookie reveals no address."""
+    """Return a hashed name for an account: the cookie must reveal no address."""
     return salted_hmac(SALT, email.lower()).hexdigest()[:20]

@@ -1,8 +1,8 @@
-"""Speak OpenID Connect with the one issuer of the settings, over the guarded connection.
+"""Speak OpenID Connect to the one issuer in the settings, over the guarded connection.
 
-State, PKCE and the exchange of the code are allauth's. Added here: a nonce, the ID token's
-signature, and limits of time and size. Of what the issuer sends, only a digest of the person's
-identity is kept; no token is stored or logged.
+allauth handles state, PKCE and the code exchange. This module adds a nonce, the ID token's
+signature check, and limits on time and size. All that is kept from the issuer is a digest of the
+person's identity; no token is stored or logged.
 """
 
 import base64
@@ -34,11 +34,11 @@ from shipping_portal.carrier.hosts import (
 )
 from shipping_portal.carrier.values import load_json
 
-Document = dict[str, Any]  # the JSON of the issuer's answer, or claims
+Document = dict[str, Any]  # the JSON of an issuer's answer, or claims
 
 PROVIDER = "sso"
 WELL_KNOWN = "/.well-known/openid-configuration"
-SECONDS = 8.0  # for each of up to four requests of a login
+SECONDS = 8.0  # for each of a login's requests, up to four
 LARGEST_REPLY = 256 * 1024
 NEEDED = ("issuer", "authorization_endpoint", "token_endpoint", "jwks_uri")
 USED = (*NEEDED[1:], "userinfo_endpoint", "end_session_endpoint")
@@ -67,8 +67,8 @@ REQUIRED = ["iss", "sub", "aud", "exp", "iat"]
 LEEWAY = 60  # seconds between the issuer's clock and ours
 # how long a discovery document, or its absence, is cached
 KEPT_SECONDS, FAILED_SECONDS = 300.0, 5.0
-LONGEST_NEXT = 500  # limits these, as a visitor's session is a cookie
-MOST_STATES = 3  # the most logins begun in one browser, in several tabs
+LONGEST_NEXT = 500  # limited, because a visitor's session is a cookie
+MOST_STATES = 3  # the most logins begun in one browser, in separate tabs
 
 
 class IssuerAway(OAuth2Error):
@@ -76,7 +76,7 @@ class IssuerAway(OAuth2Error):
 
 
 class NotProven(OAuth2Error):
-    """Raised when an answer doesn't prove who the person is."""
+    """Raised when an answer doesn't prove the person's identity."""
 
 
 # -- What the issuer says about itself -----------------------------------------------------------
@@ -87,12 +87,12 @@ def is_on() -> bool:
 
 
 def issuer() -> str:
-    """Return the issuer, whether the setting names it or its discovery document."""
+    """Return the issuer's address; the setting may hold it or its discovery document's."""
     return settings.SSO_ISSUER.removesuffix(WELL_KNOWN).rstrip("/")
 
 
 def issuer_name() -> str:
-    """Return what people call it."""
+    """Return the issuer's name for people."""
     return settings.SSO_NAME or "your company"
 
 
@@ -100,7 +100,7 @@ _known: dict[str, tuple[float, Document | None]] = {}
 
 
 def discover() -> Document:
-    """Return the issuer's own description, at most five minutes old. Raises IssuerAway."""
+    """Return the issuer's discovery document, at most five minutes old. Raises IssuerAway."""
     good_until, found = _known.get(issuer(), (0.0, None))
     if time.monotonic() >= good_until:
         try:
@@ -119,7 +119,7 @@ def forget_discovery() -> None:
 
 
 def _check_document(found: Document) -> Document:
-    """Return the document if it is this issuer's, with addresses that hide what we send."""
+    """Return the document if it is this issuer's and its addresses hide what we send."""
     if any(not isinstance(found.get(name), str) for name in NEEDED):
         raise IssuerAway("its discovery document lacks an address")
     if found["issuer"].rstrip("/") != issuer():
@@ -140,12 +140,12 @@ def is_usable_address(url: object) -> bool:
 
 
 def page_address(name: str, wanted: str | None) -> str:
-    """Return the address of one of our pages that leads to the issuer, and on to a wanted page."""
+    """Return our page that leads to the issuer and then on to the requested page."""
     return reverse(name) + (f"?{urlencode({'next': wanted})}" if wanted else "")
 
 
 def logout_address() -> str:
-    """Return where the issuer logs the person out too, or "" if it can't. Raises IssuerAway."""
+    """Return the issuer's logout address, or "" if it has none. Raises IssuerAway."""
     end = discover().get("end_session_endpoint")
     if not end:
         return ""
@@ -180,13 +180,13 @@ class Answer:
 
 
 class GuardedSession:
-    """What allauth calls instead of a `requests.Session`: one attempt, no redirect followed."""
+    """What allauth uses instead of a `requests.Session`: one attempt, no redirects followed."""
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Do nothing: no connection is kept."""
+        """Do nothing, because no connection is kept."""
 
     def request(
         self,
@@ -237,7 +237,7 @@ def _fetch_json(url: str, headers: dict[str, str] | None = None) -> Document:
 
 
 def read_id_token(token: object) -> Document:
-    """Return a token's claims, once its signature, issuer, audience and times are checked."""
+    """Return a token's claims after checking its signature, issuer, audience and times."""
     keys = _fetch_json(discover()["jwks_uri"])
     try:
         claims: Document = jwt.decode(
@@ -254,14 +254,14 @@ def read_id_token(token: object) -> Document:
     is_for_several = isinstance(claims["aud"], list) and len(claims["aud"]) > 1
     if is_for_several and claims.get("azp") != settings.SSO_CLIENT_ID:
         raise NotProven("the ID token is for another party")
-    # An issuer that leaves it blank would make one person of all.
+    # If an issuer leaves it blank, everybody would be one person.
     if not (claims["sub"].strip() and claims["sub"].isprintable()):
         raise NotProven("the ID token is about nobody")
     return claims
 
 
 def _key_for(header: Document, keys: Document) -> jwt.PyJWK:
-    """Return the issuer's key for a token. Keys needn't name an algorithm, and may encrypt only."""
+    """Return the issuer's key for a token. Keys needn't name an algorithm; some only encrypt."""
     algorithm = header["alg"]
     fitting = [
         key
@@ -284,7 +284,7 @@ def _read_userinfo(token: str, subject: str) -> Document:
 
 
 def join_claims(signed: Document, fetched: Document) -> Document:
-    """Return both. Signed values win; a fetched email vouches for no other one."""
+    """Merge the claims. Signed values win; a fetched email doesn't verify a different one."""
     is_other = "email" in signed and fetched.get("email", signed["email"]) != signed["email"]
     if is_other and fetched.get("email_verified") in (True, "true"):
         fetched = {**fetched, "email_verified": None}
@@ -292,7 +292,7 @@ def join_claims(signed: Document, fetched: Document) -> Document:
 
 
 def account_id(claims: Document) -> str:
-    """Return a digest of issuer and subject: another issuer's subject is another person."""
+    """Return a digest of issuer and subject: the same subject elsewhere is another person."""
     return hashlib.sha256(f"{claims['iss']}\n{claims['sub']}".encode()).hexdigest()
 
 
@@ -305,7 +305,7 @@ class SignOn(SocialLogin):
         self.claims = claims
 
     def check_nonce(self) -> None:
-        """Raise NotProven unless this browser began the login that the token is for."""
+        """Raise NotProven unless this browser started the login that the token is for."""
         expected = self.state.get("nonce")
         if not expected or self.claims.get("nonce") != expected:
             raise NotProven("the nonce is another one")
@@ -326,7 +326,7 @@ class OpenIdExchange(OAuth2Adapter):
 
     @property
     def basic_auth(self) -> bool:
-        """Return whether the secret goes into a header. It does by default in the standard."""
+        """Return whether the secret is sent in a header, which is the standard's default."""
         ways = discover().get("token_endpoint_auth_methods_supported")
         return not (isinstance(ways, list) and "client_secret_post" in ways)
 
@@ -342,14 +342,14 @@ class OpenIdExchange(OAuth2Adapter):
     def complete_login(
         self, request: HttpRequest, app: SocialApp, token: Any, **kwargs: Any
     ) -> SocialLogin:
-        """Return the login, with what the token and the user information say."""
+        """Return the login with the claims of the token and the user information."""
         claims = read_id_token(kwargs["response"].get("id_token"))
         fetched = _read_userinfo(token.token, claims["sub"])
         return SignOn(join_claims(claims, fetched), self.get_provider())
 
 
 class OpenId(OAuth2Provider):
-    """The issuer of the settings. PKCE is always on."""
+    """The issuer in the settings. PKCE is always on."""
 
     id, name = PROVIDER, "OpenID Connect"
     oauth2_adapter_class = OpenIdExchange
@@ -361,7 +361,7 @@ class OpenId(OAuth2Provider):
     def begin(
         self, request: HttpRequest, next_url: str | None, *, again: float | None = None
     ) -> HttpResponse:
-        """Redirect to the issuer. `again` asks a person who is already logged in once more."""
+        """Redirect to the issuer. With `again`, it asks even a person who is logged in."""
         states = request.session.get("socialaccount_states") or {}
         for old in sorted(states, key=lambda key: states[key][1])[: 1 - MOST_STATES]:
             del states[old]

@@ -1,4 +1,4 @@
-"""Reject passwords that only look long, and stolen ones."""
+"""Reject stolen passwords, and passwords that only look long."""
 
 import hashlib
 import re
@@ -13,13 +13,13 @@ from django.core.exceptions import ValidationError
 OUR_WORDS = {"shippingportal", "shipping", "portal", "parcel", "parcels", "carrier", "label"}
 AROUND = "0123456789 .,-_!?#*+"
 LETTERS_AS_DIGITS = str.maketrans("0134578@$!|", "oleastbasil")
-FEWEST_LETTERS = 5  # different ones in all, and letters beside words that anybody would try first
+FEWEST_LETTERS = 5  # distinct ones in all, and letters besides words that anybody would try first
 SHORTEST_WORD = 3
 STAFF_LENGTH = 15
 
 
 class DressedUpWordValidator(CommonPasswordValidator):
-    """Reject `password1234567`, `shippingportal2026`, `p0rtal p0rtal`, `123456789012` and the like.
+    """Reject `password1234567`, `shippingportal2026`, `p0rtal p0rtal`, `123456789012` and so on.
 
     The words are common ones, the portal's own, and those of the person, their address and their
     business.
@@ -61,7 +61,7 @@ def _repeated_part(text: str) -> str:
 
 
 def _is_made_of(text: str, words: list[str]) -> bool:
-    """Return whether these words leave too little of it to make guessing hard."""
+    """Return whether too little is left without these words to make guessing hard."""
     left = text
     for word in words:
         left = left.replace(word, "")
@@ -69,7 +69,7 @@ def _is_made_of(text: str, words: list[str]) -> bool:
 
 
 def _words_near(user: Any) -> set[str]:
-    """Return the words of the portal, its address, the person, their email and their business."""
+    """Return words from the portal, its address, the person, their email and their business."""
     membership = getattr(user, "membership", None) if getattr(user, "pk", None) else None
     business = membership.sender.name if membership else getattr(user, "business", "")
     named = [settings.BRAND_NAME, urlsplit(settings.SITE_URL).hostname or "", business]
@@ -85,7 +85,7 @@ def _words_near(user: Any) -> set[str]:
 class StaffLengthValidator:
     """Require three more characters from operators than from senders.
 
-    They can open every account.
+    Operators can open every account.
     """
 
     def validate(self, password: str, user: Any = None) -> None:
@@ -100,7 +100,7 @@ class StaffLengthValidator:
 
 
 class StolenPasswordValidator:
-    """Reject passwords in the file that `STOLEN_PASSWORDS_FILE` names, if any.
+    """Reject passwords listed in the file that `STOLEN_PASSWORDS_FILE` names, if any.
 
     Its lines are sorted and begin with the upper-case SHA-1 of a password, as Have I Been Pwned
     publishes them.
@@ -122,9 +122,9 @@ class StolenPasswordValidator:
 
 
 def _is_listed(file: Path, wanted: bytes) -> bool:
-    """Return whether a line of the file begins with this, by bisection.
+    """Return whether a line of the file begins with this, by binary search.
 
-    The published file has 40 gigabytes.
+    The published file is 40 GB.
     """
     with file.open("rb") as lines:
         low, high = 0, file.stat().st_size
@@ -132,7 +132,7 @@ def _is_listed(file: Path, wanted: bytes) -> bool:
             middle = (low + high) // 2
             lines.seek(max(middle - 1, 0))
             if middle:
-                # Skip to the end of the line in the middle.
+                # The middle may be inside a line: skip to that line's end.
                 lines.readline()
             line = lines.readline()
             if not line or line[:40] >= wanted:

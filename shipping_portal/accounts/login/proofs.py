@@ -1,4 +1,4 @@
-"""Remember in a session what the issuer has proven about this login."""
+"""Remember in the session what the issuer has proved about this login."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,11 +7,11 @@ from allauth.mfa.stages import AuthenticateStage
 from django.conf import settings
 from django.http import HttpRequest
 
-MARK = "signed_on"  # the session key, and the fact's name among a login's details
+MARK = "signed_on"  # the session key, and the name of this fact in a login's details
 
 
 def mark_session(request: HttpRequest, details: Mapping[str, Any] | None) -> None:
-    """Remember how this login was proven; a login by password clears earlier proof."""
+    """Remember how this login was proved; a login by password clears earlier proof."""
     request.session.pop(MARK, None)
     if details and MARK in details:
         request.session[MARK] = details[MARK]

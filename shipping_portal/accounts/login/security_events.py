@@ -1,7 +1,7 @@
-"""Record security events: one log line and one audit row each, by the account concerned.
+"""Record security events: one log line each, and one audit row in the account concerned.
 
 allauth's signals are received only here. An unknown address is recorded as a keyed hash: the same
-address gives the same hash, and the log reveals no list of addresses.
+address always gives the same hash, and the log reveals no addresses.
 """
 
 import datetime as dt
@@ -23,8 +23,7 @@ from shipping_portal.accounts.models import Audit, User
 from shipping_portal.accounts.models.audit import subject_of
 
 logger = structlog.get_logger("security")
-# Events that anybody can cause at will: the log has each of them, the audit log one every ten
-# minutes.
+# Events that anybody can cause at will: the log has each one, the audit log one every ten minutes.
 ENDLESS = {
     "log-in failed",
     "log-in slowed down",
@@ -65,7 +64,7 @@ def _is_recorded(event: str, person: User) -> bool:
     return event in ENDLESS and rows.exists()
 
 
-# Events recorded by their name alone.
+# Events recorded under their name only.
 NAMED = {
     account.user_logged_in: "logged in",
     user_logged_out: "logged out",
@@ -85,7 +84,7 @@ NAMED = {
 def _record_by_name(
     signal: Signal, request: HttpRequest, user: User | None, authenticator: Any = None, **more: Any
 ) -> None:
-    """Record what happened, with which second factor. A logout without a user isn't recorded."""
+    """Record what happened and the second factor used. A logout without a user isn't recorded."""
     if user is not None:
         detail = authenticator.get_type_display() if authenticator else ""
         record_event(NAMED[signal], request, user=user, detail=detail)
@@ -100,7 +99,7 @@ def forget_guesses(request: HttpRequest, user: User, **more: Any) -> None:
 def email_removed(
     request: HttpRequest, user: User, email_address: EmailAddress, **more: Any
 ) -> None:
-    """Notify the removed address too: an attacker may read the one that stays."""
+    """Notify the removed address too: an attacker may control the remaining one."""
     record_event("log-in address removed", request, user=user)
     if email_address.verified:
         words = {"deleted_email": email_address.email}
@@ -111,6 +110,6 @@ def email_removed(
 
 @receiver(mfa.authenticator_used)
 def recovery_code_used(request: HttpRequest, user: User, authenticator: Any, **more: Any) -> None:
-    """Report the use of a recovery code. An app's code is part of each login, which is recorded."""
+    """Report the use of a recovery code. App codes are recorded with each login."""
     if authenticator.type == authenticator.Type.RECOVERY_CODES:
         record_event("recovery code used", request, user=user)

@@ -1,10 +1,10 @@
-"""Let an operator see a sender's own pages: with a reason, for half an hour, read-only.
+"""Let an operator view a sender's own pages, read-only, for half an hour and with a reason.
 
-The operator stays logged in as themselves, so logs and audit name them. `lent_membership` gives
-them a membership that is never stored, and `refuse_all_but_reading` runs before every sender's
-page: pages that aren't in PAGES are closed, so they can't reach a label, signed link, file or
-one-time key. Without permission to reveal personal data they see it masked, like a bookkeeper.
-Viewing ends with the login, or with the permission.
+The operator stays logged in as themselves, so the logs and the audit name them. `lent_membership`
+gives them a membership that is never stored, and `refuse_all_but_reading` runs before every
+sender's page. Pages that aren't in PAGES are closed, so operators can't reach a label, signed link,
+file or one-time key. Without permission to reveal personal data, they see it masked, as a
+bookkeeper does. Viewing ends when the login or the permission does.
 """
 
 import datetime as dt
@@ -40,7 +40,7 @@ class OnlyLooking(PermissionDenied):
 
 
 def begin_seeing_as(request: Any, sender: Sender, *, reason: str, now: dt.datetime) -> None:
-    """Begin to see this sender's pages."""
+    """Begin viewing this sender's pages."""
     Audit.write("seen as the sender", sender, by=request.user, sender=sender, reason=reason, at=now)
     request.session[KEY] = {"sender": sender.pk, "until": (now + TERM).isoformat()}
 
@@ -74,7 +74,7 @@ def _may_see_as(user: Any, is_operator: Callable[[Any], bool]) -> bool:
 
 
 def refuse_all_but_reading(request: Any) -> None:
-    """Raise OnlyLooking for anything but reading PAGES, while an operator is viewing."""
+    """Raise OnlyLooking for anything except reading PAGES while an operator is viewing."""
     if getattr(request.user, "sees_as", None) is None:
         return
     if request.method not in {"GET", "HEAD"} or request.resolver_match.url_name not in PAGES:

@@ -24,8 +24,8 @@ VISITOR = "visitor:"
 WAITING = "account_reauthentication_state"
 OLD_BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
 COOKIES = re.compile(r'"HTTP_COOKIE": "(?:[^"\\\\]|\\\\.)*", ')
-# Different from the rows' salt: otherwise a row's content, read from a copy of the database, would
-# be a valid cookie.
+# This differs from the rows' salt: otherwise a row's content, read from a copy of the database,
+# would be a valid cookie.
 SALT = "shipping_portal.accounts.visitor"
 
 LIVE = PlannedSelect(
@@ -36,15 +36,16 @@ LIVE = PlannedSelect(
 
 
 def key_digest(key: str | None) -> str:
-    """Return the value that finds a row, so that a copy of the database opens no session."""
+    """Return a digest to look up a session by, so that a copy of the database opens none."""
     return hashlib.sha256((key or "").encode()).hexdigest()[:40]  # as long as the column
 
 
 class SessionStore(InDatabase):
     """Find database sessions by the digest of their key; visitors' pages write no row.
 
-    A visitor's session key is its whole content, signed. Django changes the key at login, and then
-    it becomes a row. It only holds what its owner may see: the CSRF token, the step of a login.
+    A visitor's session key is the session's whole content, signed. Django changes the key at login,
+    and the session becomes a row. It holds only what its owner may see: the CSRF token, the step of
+    a login.
     """
 
     @classmethod
@@ -67,7 +68,10 @@ class SessionStore(InDatabase):
         return content
 
     def save(self, *, must_create: bool = False) -> None:  # type: ignore[override]
-        """Answer 503 while the database is down: Django would say that the session was deleted."""
+        """Answer 503 while the database is down.
+
+        Django would claim that the session was deleted.
+        """
         content = self._get_session(no_load=must_create)  # type: ignore[attr-defined]
         if SESSION_KEY not in content:
             self._save_as_visitor(content)
@@ -106,14 +110,14 @@ class SessionStore(InDatabase):
     def _save_as_visitor(self, content: Content) -> None:
         """Use the content as the key.
 
-        An earlier row stays until it is deleted, as after a logout.
+        An earlier row stays until it is deleted, for example after a logout.
         """
         packed = signing.dumps(content, salt=SALT, serializer=JSONSerializer, compress=True)
         self._session_key = VISITOR + packed
 
 
 def _with_own_backend(content: Content) -> Content:
-    """Return the content of a login; one from before 0.13.0 names allauth's backend."""
+    """Return a login's content with our backend; before 0.13.0 it named allauth's."""
     if content.get(BACKEND_SESSION_KEY) == OLD_BACKEND:
         content[BACKEND_SESSION_KEY] = settings.AUTHENTICATION_BACKENDS[0]
     return content

@@ -1,4 +1,4 @@
-"""Limit how long a login lasts, counted on the server: a copied cookie ends with it.
+"""Limit how long a login lasts, on the server: a copied cookie expires with it.
 
 Senders: 12 hours, or 30 days if they asked to stay logged in. Operators: 8 hours, 60 minutes when
 idle.
@@ -41,7 +41,7 @@ class Live:
 def end_old_sessions(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
-    """Log out expired sessions before any page sees the request (middleware)."""
+    """Log out expired sessions before the request reaches a page (middleware)."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         if request.user.is_authenticated and _is_over(request, time.time()):
@@ -54,14 +54,14 @@ def end_old_sessions(
 
 
 def end_all(user: Any) -> int:
-    """Log this person out everywhere, and return from how many places."""
+    """Log this person out everywhere; return the number of places."""
     return _end_sessions(_sessions_of(user))
 
 
 def live_sessions(user: Any, *, this_key: str | None) -> list[Live]:
-    """Return where this person is logged in, this place first, then the newest.
+    """Return where this person is logged in: this place first, then the newest.
 
-    At most a hundred.
+    There are at most a hundred.
     """
     found, here = [], key_digest(this_key)
     for row in _sessions_of(user).order_by("-expire_date")[:MOST_SHOWN]:
@@ -79,7 +79,7 @@ def live_sessions(user: Any, *, this_key: str | None) -> list[Live]:
 
 
 def end_session(user: Any, name: str, *, this_key: str | None) -> int:
-    """Log this person out of the place with this name, unless it is this one; return how many."""
+    """Log this person out of the named place, unless it is this one; return how many ended."""
     if len(name) != NAME_LENGTH:
         return 0
     return _end_sessions(
@@ -88,12 +88,12 @@ def end_session(user: Any, name: str, *, this_key: str | None) -> int:
 
 
 def end_others(user: Any, *, this_key: str | None) -> int:
-    """Log this person out everywhere but here, and return from how many places."""
+    """Log this person out everywhere but here; return the number of places."""
     return _end_sessions(_sessions_of(user).exclude(pk=key_digest(this_key)))
 
 
 def device_name(user_agent: str) -> str:
-    """Return a browser's kind of device: enough to tell one's own phone from a stranger's."""
+    """Return a browser's kind of device, enough to tell your own phone from a stranger's."""
     if re.search("iPad|Tablet", user_agent) or (
         "Android" in user_agent and "Mobile" not in user_agent
     ):

@@ -1,6 +1,6 @@
-"""Show a new secret once, after a redirect: a reload makes no other one.
+"""Show a new secret once, after a redirect, so that a reload doesn't make another one.
 
-Until then it is in the session, encrypted, because a copy of the database must open nothing.
+Until then it is in the session, encrypted, so that a copy of the database is useless.
 """
 
 from contextlib import suppress
@@ -11,7 +11,7 @@ from django.shortcuts import redirect, resolve_url
 
 from shipping_portal.accounts.login.encryption import decrypt, encrypt
 
-WAITING = "shown_once"  # in the session: the address of the page that shows it, and the secret
+WAITING = "shown_once"  # session key: the address of the page that shows the secret, and the secret
 
 
 def show_once(request: HttpRequest, secret: str, page: str, *args: object) -> HttpResponse:
@@ -27,7 +27,7 @@ def take_secret(request: HttpRequest) -> str:
     if address != request.path:
         return ""
     del request.session[WAITING]
-    # After a change of keys nobody can read it any more: its owner makes another one.
+    # After the keys have changed nobody can read it any more; its owner makes another one.
     with suppress(InvalidToken):
         return decrypt(secret)
     return ""

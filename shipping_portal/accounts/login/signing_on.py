@@ -1,8 +1,8 @@
-"""Let in a person whom the issuer vouches for: find or make them, and follow its claims.
+"""Log in a person the issuer vouches for: find or create their account, and apply its claims.
 
-The first sign-on makes the person, or links the local account with the same address if both sides
-have verified it. Role and groups follow the claims at each sign-on. The business doesn't: only an
-operator moves a person, and only an invitation brings back one whom an owner removed.
+The first sign-on creates the person, or links the local account with the same address if both sides
+have verified it. Roles and groups are updated from the claims at each sign-on. The business isn't:
+only an operator moves a person, and only an invitation brings back somebody an owner removed.
 """
 
 import datetime as dt
@@ -49,7 +49,7 @@ logger = structlog.get_logger("security")
 
 
 class LoginRefused(Exception):
-    """Raised when a proven person may not log in. `reason` is for the log, the text for them."""
+    """Raised when a verified person may not log in. `reason` is for the log, the text for them."""
 
     def __init__(self, reason: str, text: str, person: User | None = None) -> None:
         super().__init__(text)
@@ -58,7 +58,7 @@ class LoginRefused(Exception):
 
 @dataclass(frozen=True)
 class Failure:
-    """A sign-on that failed: what its page says, and its status."""
+    """A failed sign-on: what its page says, and its status."""
 
     title: str
     text: str
@@ -82,7 +82,7 @@ STALE = Failure(
 
 
 def finish(request: HttpRequest, sign_on: SignOn) -> HttpResponse:
-    """Log in the person of a proven sign-on, or say why not."""
+    """Log in the person of a verified sign-on, or show why not."""
     claims = read_claims(sign_on.claims)
     if sign_on.state.get("again"):
         return _finish_again(request, sign_on)
@@ -108,7 +108,7 @@ def finish(request: HttpRequest, sign_on: SignOn) -> HttpResponse:
 
 
 def fail(request: HttpRequest, *, error: Any, exception: Exception | None) -> HttpResponse:
-    """Show that the sign-on failed. Our log has the kind of error, never an answer."""
+    """Show that the sign-on failed. Our log has the type of error, never the issuer's answer."""
     failure = AWAY if isinstance(exception, IssuerAway) else STALE
     if error == AuthError.CANCELLED:
         failure = CANCELLED
@@ -120,7 +120,7 @@ def fail(request: HttpRequest, *, error: Any, exception: Exception | None) -> Ht
 
 
 def _finish_again(request: HttpRequest, sign_on: SignOn) -> HttpResponse:
-    """Note that the person has just proven who they are, and return to what asked for it."""
+    """Record that the person has just proved who they are, and return to the page that asked."""
     began, proven_at = sign_on.state["again"], sign_on.claims.get("auth_time")
     is_fresh = isinstance(proven_at, int | float) and proven_at >= began - LEEWAY
     user = request.user
@@ -144,13 +144,13 @@ def _finish_again(request: HttpRequest, sign_on: SignOn) -> HttpResponse:
 
 
 def _follow(account: SocialAccount, claims: PersonClaims, *, now: dt.datetime) -> User:
-    """Return the person after their claims were followed. Raises LoginRefused."""
+    """Return the person after applying their claims. Raises LoginRefused."""
     for _ in range(2):
         try:
             with transaction.atomic():
                 return _person_of(_known_account(account.uid) or account, claims, now=now)
         except IntegrityError:
-            # Another tab made them at the same instant; the second round finds them.
+            # Another tab created them at the same instant; the second attempt finds them.
             account = SocialAccount(provider=PROVIDER, uid=account.uid)
     raise LoginRefused("race", "Two logins ran at once. Try again.")
 
@@ -169,7 +169,7 @@ def _person_of(account: SocialAccount, claims: PersonClaims, *, now: dt.datetime
     local = _local_account(claims, account.uid)
     person = local or _new_person(claims)
     if person.is_active:
-        # A local account without a business was removed from it; the claim doesn't bring it back.
+        # A local account without a business was removed from one; the claim doesn't undo that.
         _follow_claims(person, claims, now=now, is_new=local is None)
     account.user = person
     account.save()
@@ -188,7 +188,7 @@ def _local_account(claims: PersonClaims, uid: str) -> User | None:
             f"{_name()} hasn't confirmed that {claims.email} is yours. Confirm it there, then log"
             " in again.",
         )
-    # Changed to capitals or small letters it may be somebody else's: K (Kelvin) is k, and ı is I.
+    # With its case changed it may be somebody else's: K (Kelvin) is k, and ı is I.
     if not claims.email.isascii():
         raise LoginRefused(
             "unusable email",
@@ -224,8 +224,8 @@ def _new_person(claims: PersonClaims) -> User:
             get_adapter().clean_email(claims.email)
     except ValidationError as error:
         raise LoginRefused("unusable email", " ".join(error.messages)) from None
-    # A password that nobody knows: without one, allauth doesn't ask people to prove themselves
-    # again before they change an account.
+    # Set a password that nobody knows: without one, allauth doesn't ask people to prove who they
+    # are again before they change an account.
     person = User.objects.create_user(claims.email, secrets.token_urlsafe(48), name=claims.name)
     EmailAddress.objects.create(user=person, email=claims.email, verified=True, primary=True)
     return person
@@ -241,7 +241,7 @@ def _sender_of(person: User) -> Sender | None:
     return member.sender if member else None
 
 
-# -- What the claims make of them ----------------------------------------------------------------
+# -- Applying the claims ------------------------------------------------------------------------
 
 
 def _follow_claims(
@@ -269,7 +269,7 @@ def _follow_claims(
 def _set_groups(
     person: User, claims: PersonClaims, member: Membership | None, *, now: dt.datetime
 ) -> None:
-    """Make somebody an operator, change their groups, or end that, as the claim says now."""
+    """Make somebody an operator, change their groups, or remove them, as the claim says now."""
     if claims.groups and member is not None:
         raise LoginRefused(
             "operator and member", "Who ships for a sender can't work here too.", person
@@ -281,7 +281,8 @@ def _set_groups(
     if before == claims.groups and person.is_staff == bool(claims.groups):
         return
     if not person.is_staff:
-        person.set_password(secrets.token_urlsafe(48))  # the old one may be too short for operators
+        # the old password may be too short for operators
+        person.set_password(secrets.token_urlsafe(48))
     person.groups.set(groups)
     person.is_staff = bool(claims.groups)
     person.save(update_fields=["is_staff", "password"])
@@ -291,7 +292,7 @@ def _set_groups(
 
 
 def _join(person: User, claims: PersonClaims, *, now: dt.datetime) -> None:
-    """Bring a new person into the business of their claim, or leave them to an invitation."""
+    """Add a new person to the business in their claim, or leave that to an invitation."""
     if not settings.SSO_BUSINESS_CLAIM:
         return
     is_invited = Invitation.objects.good(now).filter(email__iexact=claims.email).exists()
@@ -312,7 +313,7 @@ def _join(person: User, claims: PersonClaims, *, now: dt.datetime) -> None:
 
 
 def _open_business(person: User, claims: PersonClaims, *, now: dt.datetime) -> None:
-    """Open the account of a business that is new here, for its owner."""
+    """Open an account for a business that is new here."""
     if not settings.SSO_OPENS_BUSINESSES:
         raise LoginRefused("unknown business", "Your business isn't set up here yet.")
     if claims.role != Role.OWNER:

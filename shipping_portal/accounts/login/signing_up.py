@@ -1,12 +1,12 @@
-"""Open a new account, then have an operator approve it, as SIGN_UP says.
+"""Open new accounts, and have an operator approve them, as SIGN_UP says.
 
-open         who signs up books at once
-first_limit  a few parcels at once, the rest once it is approved (orders/booking/limits.py)
-approve      parcels may be prepared and priced, none booked, until it is approved
-invited      nobody signs up
+open         new accounts book right away
+first_limit  a few parcels right away, more once approved (orders/booking/limits.py)
+approve      parcels may be prepared and priced, but not booked, until approved
+invited      nobody can sign up
 
-People who join an account by invitation (accounts/teams/team.py) don't open one, so that works in
-every mode.
+People who join an account by invitation (accounts/teams/team.py) don't open one, so invitations
+work in every mode.
 """
 
 import datetime as dt
@@ -47,8 +47,8 @@ def open_account(
 ) -> Sender:
     """Open a business account owned by this person, in the transaction that creates the person.
 
-    The pickup address refines the zone later. An owner who signs on (`external_id`) has filled in
-    no form, so they are asked about dangerous goods before anything else.
+    The pickup address refines the time zone later. An owner who signs on (`external_id`) hasn't
+    filled in a form, so they are asked about dangerous goods before anything else.
     """
     approved = now if settings.SIGN_UP == "open" else None
     sender = Sender.objects.create(
@@ -68,7 +68,7 @@ def open_account(
 
 @transaction.atomic
 def acknowledge_dangerous_goods(sender: Sender, *, by: User, now: dt.datetime) -> None:
-    """Record the promise not to send any (interface §1), once."""
+    """Record the promise not to send dangerous goods (interface §1), once."""
     unpromised = Sender.objects.filter(pk=sender.pk, dangerous_goods_acknowledged_at=None)
     if unpromised.update(dangerous_goods_acknowledged_at=now):
         Audit.write("dangerous goods acknowledged", sender, by=by, sender=sender, at=now)
@@ -88,7 +88,7 @@ def announce_account(user: User, *, now: dt.datetime) -> None:
 
 @transaction.atomic
 def approve_account(sender: Sender, *, by: User, reason: str, now: dt.datetime) -> None:
-    """Lift an account's first limit, and notify its people. Raises Refused."""
+    """Approve an account: lift its first limit and notify its people. Raises Refused."""
     if not Sender.objects.filter(pk=sender.pk, approved_at=None, suspended_at=None).update(
         approved_at=now
     ):

@@ -1,1 +1,1 @@
-"""Notifications and the mails that carry them."""
+"""Notifications and the emails that carry them."""

@@ -1,4 +1,4 @@
-"""Send notifications as email: one per person and batch_key, with one link into the portal."""
+"""Send notifications by email: one per person and batch_key, with one link to the portal."""
 
 import datetime as dt
 from collections.abc import Collection, Sequence
@@ -56,13 +56,13 @@ def send_due_mail(first: Notification) -> None:
 
 
 def wait_after(tries: int) -> dt.timedelta:
-    """Return how long to leave the mail server alone after so many earlier attempts."""
+    """Return how long to wait before the next attempt, after this many attempts."""
     return min(dt.timedelta(minutes=2 ** min(tries, 10)), LONGEST_WAIT)
 
 
 @transaction.atomic
 def _gather_notifications(first: Notification) -> list[Notification]:
-    """Claim all notifications of this email under one lease; none if another worker has it.
+    """Claim all notifications of this email under one lease; none if another worker has them.
 
     Rows that another worker has claimed but not yet gathered are taken too; that worker then finds
     none.
@@ -88,7 +88,7 @@ def _make_mail(user: User, rows: Sequence[Notification]) -> EmailMessage:
     if len(rows) > MOST_LINES:
         lines.append(f"- and {len(rows) - MOST_LINES} more")
     subject = KINDS[rows[0].kind].subject_of(len(rows), rows[0].batch_key)
-    is_of_a_day = rows[0].batch_key == When.DAILY  # it may hold deliveries and returns
+    is_of_a_day = rows[0].batch_key == When.DAILY  # one email may hold both deliveries and returns
     return EmailMessage(
         subject=subject if len(kinds) == 1 and not is_of_a_day else "Your parcels",
         body=TEXT.format(lines="\n".join(lines), link=settings.SITE_URL + path, stop=stop),
@@ -101,7 +101,7 @@ def _make_mail(user: User, rows: Sequence[Notification]) -> EmailMessage:
 
 
 def token_for(user: User, kinds: Collection[str]) -> str:
-    """Return a token for one person and one email's kinds, which only turns those off."""
+    """Return a token that can only turn off these kinds of email for this person."""
     return signing.dumps([user.pk, *sorted(kinds)], salt=SALT)
 
 

@@ -20,7 +20,7 @@ from shipping_portal.accounts.models import (
     User,
 )
 
-# events this close together leave as one email
+# events this close together are sent as one email
 GATHER = dt.timedelta(seconds=120 * settings.TIME_SCALE)
 DIGEST_HOUR = 7
 MONDAY = 0
@@ -34,11 +34,12 @@ class When(models.TextChoices):
 
     @property
     def word(self) -> str:
-        """Return the kind's first words, as the heading of a narrow column."""
+        """Return the first words of the choice, as the heading of a narrow column."""
         return {When.DAILY: "Daily", When.WEEKLY: "Weekly"}.get(self, str(self.label))
 
 
-RESOLVED, COMING_BACK = "resolved", "coming back"  # batch keys that the kind's subject doesn't fit
+# batch keys for which the kind's subject is wrong
+RESOLVED, COMING_BACK = "resolved", "coming back"
 SUBJECTS_OF_BATCHES = {
     RESOLVED: ("Good news about a booking", "Good news about {} bookings"),
     COMING_BACK: ("A return is on its way back", "{} returns are on their way back"),
@@ -47,9 +48,9 @@ SUBJECTS_OF_BATCHES = {
 
 @dataclass(frozen=True)
 class NotificationKind:
-    """`subject` is the email's. An `is_vital` kind reaches owners even if everybody turned it off.
+    """`subject` is the email's. Owners get an `is_vital` kind even if everybody turned it off.
 
-    Only members with one of `roles` get it, or learn that it exists.
+    Only members with one of `roles` get it or see it in their settings.
     """
 
     title: str
@@ -141,8 +142,8 @@ KINDS = {
 class Event:
     """An event to notify somebody of. `dedupe_key` is permanent; one `batch_key` is one email.
 
-    `only` names the one person it is for; without it, it is for everybody of the sender who wants
-    it.
+    `only` names the one person it is for. Without it, it is for every member of the sender who
+    wants it.
     """
 
     sender: Sender
@@ -156,7 +157,7 @@ class Event:
 
 
 def notify(*events: Event, now: dt.datetime) -> None:
-    """Queue each event for members who want it, belonged then, and haven't been notified yet."""
+    """Queue each event for members who want it, were members then, and weren't notified yet."""
     members = _members_by_sender({event.sender.pk for event in events})
     Notification.objects.bulk_create(
         (
@@ -181,14 +182,14 @@ def notify(*events: Event, now: dt.datetime) -> None:
 
 
 def retract_events(about: str) -> None:
-    """Delete unsent notifications of this event, and of those below it, that are no longer true."""
+    """Delete unsent notifications of this event and those below it: they are no longer true."""
     # With a colon, because "charge:1" must not withdraw "charge:12".
     named = Q(dedupe_key=about) | Q(dedupe_key__startswith=f"{about}:")
     Notification.objects.filter(named, due_at__isnull=False).delete()
 
 
 def known_events(names: Collection[str], senders: Collection[int]) -> set[str]:
-    """Return which of these events any member of these senders has a notification of."""
+    """Return which of these events some member of these senders has a notification for."""
     # Search through the members, because the index is (user, dedupe_key).
     theirs = Notification.objects.filter(user__membership__sender__in=senders, dedupe_key__in=names)
     return set(theirs.values_list("dedupe_key", flat=True))
@@ -200,9 +201,9 @@ def kinds_for(role: str) -> dict[str, NotificationKind]:
 
 
 def choices_of(user: User) -> dict[str, str]:
-    """Return this person's choices by kind, as far as the role allows.
+    """Return this person's choices by kind, for the kinds that their role may get.
 
-    Their own, else the default.
+    It is their own choice, otherwise the default.
     """
     chosen = dict(NotificationChoice.objects.filter(user=user).values_list("kind", "when"))
     return {name: chosen.get(name, str(kind.default)) for name, kind in KINDS.items()}
@@ -219,7 +220,7 @@ def choose_when(user: User, kind: str, when: str, *, now: dt.datetime) -> None:
 
 
 def still_wanted(rows: Iterable[Notification], user: User) -> list[Notification]:
-    """Return the ones this person may still read; they may have left, or turned a kind off.
+    """Return what this person should still get: they may have left, or turned a kind off.
 
     Nothing goes to an unconfirmed address: it may be a stranger's.
     """
@@ -232,7 +233,7 @@ def still_wanted(rows: Iterable[Notification], user: User) -> list[Notification]
     off = set(
         NotificationChoice.objects.filter(user=user, when=When.OFF).values_list("kind", flat=True)
     )
-    # Once queued, a vital one is sent to an owner whatever they chose: perhaps nobody else was
+    # Once queued, a vital one is sent to an owner whatever they chose, in case nobody else was
     # notified.
     off -= {name for name, kind in KINDS.items() if kind.is_vital}
     return [
@@ -243,9 +244,9 @@ def still_wanted(rows: Iterable[Notification], user: User) -> list[Notification]
 
 
 def _batch_key(event: Event, when: str) -> str:
-    """Return the key of what leaves as one email: all of a day.
+    """Return the key of notifications sent as one email: all those of a day.
 
-    For weekly emails it is one per kind, because each kind has its own page.
+    Weekly emails have one key per kind, because each kind has its own page.
     """
     if when == When.DAILY:
         return str(when)

@@ -10,7 +10,7 @@ from shipping_portal.accounts.models.users import User
 
 
 class ApiToken(models.Model):
-    """One token. Only its SHA-256 is stored, and its first letters (`start`) to recognise it.
+    """One token. Only its SHA-256 is stored, with its first letters (`start`) to recognise it by.
 
     A member's token acts as `user` in the account `sender`, with the role they have at that moment.
     A partner's has neither: each call names the member (docs/decisions/0043).
@@ -27,7 +27,7 @@ class ApiToken(models.Model):
     made_by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
     made_at = models.DateTimeField()
     ends_at = models.DateTimeField()
-    used_at = models.DateTimeField("last used", null=True, blank=True)  # to within a minute
+    used_at = models.DateTimeField("last used", null=True, blank=True)  # accurate to a minute
     revoked_at = models.DateTimeField(null=True, blank=True)
 
     objects = OwnedQuerySet.as_manager()

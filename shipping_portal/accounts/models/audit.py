@@ -13,12 +13,12 @@ from shipping_portal.db.planned_statements import insert_row
 class Audit(models.Model):
     """One action of a person, or of the portal if there is no actor. Never changed or deleted.
 
-    Protected by this model, the admin and a database trigger. It never contains a link, a secret or
-    a body.
+    This model, the admin and a database trigger protect it. It never contains a link, a secret or a
+    body.
     """
 
     class AppendOnly(Exception):
-        """Raised when somebody tries to change history."""
+        """Raised when code tries to change or delete a row."""
 
     at = models.DateTimeField()
     actor = models.ForeignKey(

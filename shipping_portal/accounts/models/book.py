@@ -14,12 +14,12 @@ LAST_USED = Coalesce("used_at", "created_at")
 class Receiver(models.Model):
     """Somebody who gets parcels: added by hand (`is_saved`), or remembered from a booking.
 
-    `fingerprint` is name and address, so that a receiver is one row however often they are sent to.
-    `is_off_list` says that a newer list of localities lacks the suburb and postcode.
+    `fingerprint` covers name and address, so that each receiver is one row, however many parcels
+    they get. `is_off_list` says that a newer list of localities lacks the suburb and postcode.
     """
 
     uuid = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
-    # No index of its own: a constraint's index starts with this column.
+    # It needs no index of its own, because a constraint's index starts with this column.
     sender = models.ForeignKey(
         Sender, on_delete=models.CASCADE, related_name="receivers", db_index=False
     )
@@ -65,7 +65,7 @@ class Receiver(models.Model):
 
 
 class ReceiverKey(models.Model):
-    """One normalised word that finds a receiver: of name, company, email, phone or postcode."""
+    """One normalised word to find a receiver by, from name, company, email, phone or postcode."""
 
     receiver = models.ForeignKey(Receiver, on_delete=models.CASCADE, related_name="keys")
     sender = models.ForeignKey(Sender, on_delete=models.CASCADE, related_name="+", db_index=False)

@@ -30,7 +30,7 @@ class LocalityList(models.Model):
 
 
 class Locality(models.Model):
-    """A pair that the carrier serves, as published; `normalised` is for comparing."""
+    """A pair that the carrier serves, as published; `normalised` is for comparison."""
 
     list = models.ForeignKey(LocalityList, on_delete=models.CASCADE, related_name="localities")
     country = models.CharField(max_length=2)

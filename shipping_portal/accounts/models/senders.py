@@ -18,7 +18,7 @@ from shipping_portal.db.planned_statements import Given, PlannedSelect
 from shipping_portal.refused import Refused
 
 FIRST_NUMBER = 1000  # of the A-numbers senders quote
-# By SIGN_UP: the parcels, and the money in its own currency, that a new account may book until
+# By SIGN_UP: how many parcels a new account may book, and for how much in its own currency, until
 # approved.
 UNTIL_APPROVED: dict[str, tuple[int | None, Decimal | None]] = {
     "open": (None, None),
@@ -44,7 +44,7 @@ class Role(models.TextChoices):
 class Sender(models.Model):
     """A business account. A suspended sender can read but not book.
 
-    Labels stay open while suspended, unless the operator also stopped dispatch.
+    Its labels stay available while it is suspended, unless the operator also stopped dispatch.
     """
 
     class Country(models.TextChoices):
@@ -81,14 +81,14 @@ class Sender(models.Model):
         choices=ServiceRule.choices,
         default=ServiceRule.CHEAPEST,
     )
-    # the carrier's name, if two take new orders; "" takes whichever fits the rule
+    # the carrier's name, if two take new orders; "" lets the rule choose
     default_carrier = models.CharField(max_length=60, blank=True, default="", db_default="")
     default_size = models.ForeignKey(
         "accounts.ParcelSize", on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
     )
     prints_at_once = models.BooleanField("open the print window automatically", default=False)
     needs_second_factor = models.BooleanField("require two-step verification", default=False)
-    # whether any webhook endpoint is on: without one, an event costs no query
+    # whether any webhook endpoint is on: if none is, an event costs no query
     has_webhooks = models.BooleanField(default=False, db_default=False)
     # business days offered; interface §8
     pickup_days_ahead = models.PositiveSmallIntegerField(default=3)
@@ -96,19 +96,19 @@ class Sender(models.Model):
     # `country`'s currency.
     bookings_a_day = models.PositiveIntegerField(default=2000)
     money_a_day = money_field(null=True, blank=True, default=Decimal(25_000))
-    unbilled_limit = money_field(null=True, blank=True)  # booked and on no posted bill yet
+    unbilled_limit = money_field(null=True, blank=True)  # booked, and not on a posted bill yet
     quotes_a_minute = models.PositiveIntegerField(default=60)
     own_bookings_a_day = models.PositiveIntegerField(null=True, blank=True)
     own_money_a_day = money_field(null=True, blank=True)
-    # The counters for these limits, written only by orders/booking/limits.py. Two of them are for
-    # the day `counted_on`.
+    # Counters for these limits, written only by orders/booking/limits.py. Two of them count the day
+    # `counted_on`.
     counted_on = models.DateField(null=True, blank=True)
     booked_today = models.IntegerField(default=0)
     spent_today = money_field(default=Decimal(0))
     unbilled = money_field(default=Decimal(0))
     minute_began_at = models.DateTimeField(null=True, blank=True)
     quotes_this_minute = models.PositiveIntegerField(default=0)
-    # Since it was opened: counted against the first limit until `approved_at`.
+    # Counted from the opening of the account against the first limit, until `approved_at`.
     booked_in_all = models.IntegerField(default=0)
     spent_in_all = money_field(default=Decimal(0))
     approved_at = models.DateTimeField(null=True, blank=True)
@@ -117,10 +117,10 @@ class Sender(models.Model):
     suspension = models.CharField(max_length=16, choices=Suspension.choices, blank=True)
     suspension_text = models.TextField("text shown to the sender", blank=True)
     suspension_note = models.TextField("internal note", blank=True)
-    # labels not collected yet are closed
+    # labels of parcels not collected yet are unavailable
     dispatch_stopped_at = models.DateTimeField(null=True, blank=True)
     closed_at = models.DateTimeField(null=True, blank=True)
-    erased_at = models.DateTimeField(null=True, blank=True)  # and all its people with it
+    erased_at = models.DateTimeField(null=True, blank=True)  # with all its people
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -179,7 +179,7 @@ class Sender(models.Model):
 
     @staticmethod
     def pk_of(number: str) -> int | None:
-        """Return the key of the sender with this number, "A-1042" in any case, or None."""
+        """Return the key of the sender with this number ("A-1042", in any case), or None."""
         found = re.fullmatch(r"A-([0-9]{4,9})", number.strip(), re.IGNORECASE)
         return int(found[1]) - FIRST_NUMBER if found else None
 
@@ -188,17 +188,17 @@ class Sender(models.Model):
         return ZoneInfo(self.zone)
 
     def day_of(self, at: dt.datetime) -> dt.date:
-        """Return the day it is where the sender is."""
+        """Return the sender's local date."""
         return at.astimezone(self.tzinfo).date()
 
     @property
     def currency(self) -> str:
-        """Return the currency of its limits. Another currency counts with the same number."""
+        """Return the currency of its limits. Amounts in other currencies count at face value."""
         return CURRENCIES.get(self.country, "")
 
     @property
     def first_parcels(self) -> int | None:
-        """Return how many parcels it may book until it is approved, or None for no limit."""
+        """Return how many parcels the account may book until it is approved; None is no limit."""
         return None if self.approved_at else UNTIL_APPROVED[settings.SIGN_UP][0]
 
     @property
@@ -216,7 +216,7 @@ class Sender(models.Model):
         return self.suspended_at is not None
 
     def pickup_address(self) -> "PickupAddress | None":
-        """Return the default one, else the oldest, or None."""
+        """Return the default pickup address, otherwise the oldest, or None."""
         address: PickupAddress | None = _default_address().first(sender=self.pk)
         if address:
             address.sender = self
@@ -286,23 +286,26 @@ class Membership(models.Model):
 
 
 def belongs_to(user: Any, path: str = "sender") -> models.Q:
-    """Match rows of the account this person works for, or sees as an operator.
+    """Match rows of the account this person works for or views as an operator.
 
-    accounts/login/seeing_as.py has the second case. `path` leads from a row to its sender.
+    For the second case see accounts/login/seeing_as.py. `path` leads from a row to its sender.
     """
     seen = getattr(user, "sees_as", None)
     return models.Q(**{path: seen}) if seen else models.Q(**{f"{path}__memberships__user": user})
 
 
 class OwnedQuerySet(models.QuerySet[Row]):
-    """Rows of senders. Senders' pages start with for_user: other people's rows don't exist."""
+    """Rows of senders.
+
+    Senders' pages start with for_user, for which other people's rows don't exist.
+    """
 
     def for_user(self, user: Any) -> Self:
         return self.filter(belongs_to(user))
 
 
 class PickupAddress(models.Model):
-    """Where parcels start, with a working address the carrier writes to (interface §2.1)."""
+    """Where parcels start, with a working email address for the carrier (interface §2.1)."""
 
     sender = models.ForeignKey(Sender, on_delete=models.CASCADE, related_name="pickup_addresses")
     name = models.CharField("contact name", max_length=120)

@@ -14,7 +14,7 @@ from shipping_portal.jobs.models import Job, due_index
 
 class InvitationQuerySet(models.QuerySet["Invitation"]):
     def good(self, now: dt.datetime) -> Self:
-        """Return open invitations by somebody who is still an owner and can log in."""
+        """Return open invitations from somebody who is still an owner and can log in."""
         inviter = Membership.objects.filter(
             user=OuterRef("invited_by"),
             sender=OuterRef("sender"),
@@ -62,7 +62,7 @@ class NotificationChoice(models.Model):
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="notification_choices")
     kind = models.CharField(max_length=30)
     when = models.CharField(max_length=10)
-    # for a kind that was off; earlier events aren't notified
+    # for a kind that was off: earlier events send no notification
     on_since = models.DateTimeField(null=True, blank=True)
 
     class Meta:
@@ -73,11 +73,11 @@ class NotificationChoice(models.Model):
 
 
 class Notification(Job):
-    """One notification for one person. Due rows with one `batch_key` leave as one email.
+    """One notification for one person. Due rows with the same `batch_key` are sent as one email.
 
-    `dedupe_key` names the event, so that nobody is notified of it twice; `path` is the one page of
-    the portal it links to. A notification never contains a signed link, a label or the carrier's
-    own words.
+    `dedupe_key` names the event, so that nobody is notified of it twice. `path` is the portal page
+    that it links to. A notification never contains a signed link, a label or the carrier's own
+    words.
     """
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="notifications")

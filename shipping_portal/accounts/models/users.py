@@ -22,9 +22,9 @@ class UserManager(BaseUserManager["User"]):
         return user
 
     def create_superuser(self, email: str, password: str | None = None, **fields: Any) -> "User":
-        """Create the first operator, who can log in before email works.
+        """Create the first operator, who can log in before email is set up.
 
-        This trusts the command line.
+        The address counts as verified: this trusts the command line.
 
         Raises ValidationError for a password too short for an operator; `createsuperuser` says so.
         """
@@ -62,7 +62,8 @@ class User(AbstractBaseUser, PermissionsMixin):
         editable=False,
     )
     date_joined = models.DateTimeField(auto_now_add=True)
-    # Until when, at most, two of their pages may wait for the carrier (orders/calling/waiting.py).
+    # Until when, at the latest, up to two of their pages wait for the carrier
+    # (orders/calling/waiting.py).
     waits_until = models.DateTimeField(null=True, editable=False)
     waits_also_until = models.DateTimeField(null=True, editable=False)
 
@@ -93,9 +94,9 @@ class User(AbstractBaseUser, PermissionsMixin):
 
 
 class Session(AbstractBaseSession):
-    """A login: Django's session with its owner in a column, for an index to find it by.
+    """A login: Django's session, with its owner in a column so that an index finds it.
 
-    No foreign key: sessions are written often, by everybody, and must not wait for a user's row.
+    The owner is no foreign key: sessions are written often and must not wait for a user's row.
     """
 
     whose = models.BigIntegerField(db_index=True)

@@ -1,4 +1,4 @@
-"""Webhooks out: where a business wants its events sent, and each event until it is delivered."""
+"""Outgoing webhooks: where a business wants its events sent, and each event until delivery."""
 
 import datetime as dt
 import uuid
@@ -25,8 +25,8 @@ class WebhookEndpoint(models.Model):
     """One address that gets a business's events, signed with a secret that only both sides know.
 
     Secrets are encrypted. Until `old_secret_ends_at` both secrets sign. While an endpoint is paused
-    its events wait. If it has `off_why`, the portal switched it off, and no further events are
-    written for it.
+    its events wait. If it has an `off_why`, the portal has switched it off and writes no further
+    events for it.
     """
 
     sender = models.ForeignKey(Sender, on_delete=models.CASCADE, related_name="webhook_endpoints")
@@ -39,9 +39,9 @@ class WebhookEndpoint(models.Model):
     made_at = models.DateTimeField()
     paused_at = models.DateTimeField(null=True, blank=True)
     off_why = models.CharField("switched off because", max_length=200, blank=True)
-    # One worker at a time sends to it.
+    # Only one worker at a time sends to it.
     busy_until = models.DateTimeField(null=True, blank=True)
-    # Since its last success: the time of the first failure, how many there were, and until when
+    # Since its last success: when the first failure was, how many there were, and until when
     # nothing is sent.
     failing_since = models.DateTimeField(null=True, blank=True)
     failures = models.PositiveIntegerField(default=0)
@@ -57,7 +57,7 @@ class WebhookEndpoint(models.Model):
 
     @property
     def secret_version(self) -> str:
-        """Return a text that changes with the secret and doesn't tell it."""
+        """Return a text that changes with the secret without revealing it."""
         return self.old_secret_ends_at.isoformat() if self.old_secret_ends_at else ""
 
     def state(self, now: dt.datetime) -> str:
@@ -68,11 +68,11 @@ class WebhookEndpoint(models.Model):
 
 
 class WebhookEvent(Job):
-    """One event for one endpoint, with the exact body, written in the transaction that causes it.
+    """One event for one endpoint, with its exact body, written in the transaction that causes it.
 
     Events with the same `about` are delivered in the order of their numbers. A waiting one without
     `due_at` waits for its endpoint to be resumed. `uuid` is the message's id: a repeated event
-    keeps it, and two endpoints get the same.
+    keeps it, and two endpoints get the same one.
     """
 
     class State(models.TextChoices):
@@ -90,7 +90,7 @@ class WebhookEvent(Job):
     happened_at = models.DateTimeField()
     state = models.CharField(max_length=9, choices=State.choices, default=State.WAITING)
     reply_status = models.PositiveSmallIntegerField("reply", null=True, blank=True)
-    # Why it failed, or the reply: text from a stranger.
+    # Why it failed, or the reply. This text comes from a stranger.
     reply = models.CharField("words of the reply", max_length=500, blank=True)
     done_at = models.DateTimeField(null=True, blank=True)
 

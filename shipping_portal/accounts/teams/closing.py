@@ -1,4 +1,4 @@
-"""Close an account with nothing open. It can't book, and is erased after a retention period."""
+"""Close an account that has nothing open. It can't book, and is erased after a retention period."""
 
 import datetime as dt
 
@@ -22,7 +22,7 @@ def closing_obstacles(sender: Sender) -> list[str]:
 
 @transaction.atomic
 def close_account(sender: Sender, *, by: User, reason: str = "", now: dt.datetime) -> None:
-    """Close an account by a permanent suspension, which Reinstate undoes until it is erased.
+    """Close an account by suspending it. Until it is erased, Reinstate undoes that.
 
     Raises Refused.
     """

@@ -1,4 +1,4 @@
-"""Change people who log in, other operators included, on behalf of an operator."""
+"""Change people's logins on behalf of an operator, including other operators' logins."""
 
 import datetime as dt
 
@@ -39,7 +39,7 @@ def set_active(person: User, *, is_active: bool, by: User, reason: str, now: dt.
 
 
 def log_out(person: User, *, by: User, reason: str, now: dt.datetime) -> None:
-    """Log a person out everywhere, at once. They may log in again."""
+    """Log a person out everywhere, immediately. They may log in again."""
     _refuse_beyond_reach(person, by)
     with transaction.atomic():
         count = sessions.end_all(person)
@@ -119,7 +119,7 @@ def why_no_groups(person: User) -> str:
 
 
 def _refuse_beyond_reach(person: User, by: User) -> None:
-    """Limit Support to senders' people: it could otherwise lock out more senior operators."""
+    """Limit Support to senders' people. Otherwise it could lock out more senior operators."""
     if person.is_superuser and not by.is_superuser:
         raise Refused("Only a superuser changes a superuser's account.")
     if person.is_staff and not permissions.may(by, "operators"):

@@ -1,6 +1,6 @@
-"""Manage an account's members: invited by an owner, added on acceptance, removed at once.
+"""Manage an account's members: an owner invites them, they join on acceptance, and can be removed.
 
-Each change has one entry point here and leaves an audit row. An account always keeps an owner.
+Each change has one entry point here and writes an audit row. An account always keeps an owner.
 """
 
 import datetime as dt
@@ -30,10 +30,11 @@ from shipping_portal.accounts.models import (
 from shipping_portal.refused import Refused
 
 GOOD_FOR = dt.timedelta(hours=72)
-SAME_PRESS = dt.timedelta(seconds=10)  # how long the same invitation counts as a second press
+# how long another invitation of the same address counts as a second press
+SAME_PRESS = dt.timedelta(seconds=10)
 MOST_OPEN = 20
-LONGEST_NAME = 50  # in an email sent in our name
-# the most emails of one account, including repeats and revoked ones: nobody is flooded in our name
+LONGEST_NAME = 50  # characters of an email that is sent in our name
+# the most emails per account, including repeats and revoked invitations: nobody gets flooded
 MOST_A_DAY = 50
 ELSEWHERE = "You already belong to another account. Ask us if you want to change it."
 MAIL = """{inviter} invites you to join {business} at {portal}, as {role}.
@@ -56,8 +57,8 @@ def invite_person(
 ) -> Invitation:
     """Send somebody a link.
 
-    It replaces an open invitation of the address, so that one link works. A second press sends
-    nothing; `replaces` is the key of one to send again even if it is that new.
+    It replaces an open invitation to the address, so that only one link works. A second press sends
+    nothing; `replaces` is the key of an invitation to send again even so.
     """
     token, email = secrets.token_urlsafe(32), email.strip().lower()
     with transaction.atomic():
@@ -115,13 +116,13 @@ def find_invitation(token: str) -> Invitation | None:
 
 
 def with_address(email: str) -> QuerySet[User]:
-    """Return the person with this address: their login address, or another verified one."""
+    """Return the person whose login address or other verified address this is."""
     verified = EmailAddress.objects.filter(email__iexact=email, verified=True)
     return User.objects.filter(Q(email__iexact=email) | Q(pk__in=verified.values("user")))
 
 
 def why_not_accepted(invitation: Invitation, user: User) -> str:
-    """Return why this person can't accept the invitation, in a sentence, or ""."""
+    """Return why this person can't accept the invitation, as a sentence, or ""."""
     if user not in with_address(invitation.email):
         return f"This invitation is for {invitation.email}. Log out, then open its link again."
     is_elsewhere = Membership.objects.filter(user=user).exists() or user.is_staff
@@ -147,12 +148,12 @@ def _new_member(invitation: Invitation, user: User) -> Membership:
                 sender=invitation.sender, user=user, role=invitation.role
             )
     except IntegrityError as error:
-        # They accepted another account at the same instant.
+        # They joined another account at the same instant.
         raise Refused(ELSEWHERE) from error
 
 
 def set_role(member: Membership, role: str, *, by: User | None, now: dt.datetime) -> None:
-    """Change a member's role. Without `by`, the issuer's claim at a sign-on did it."""
+    """Change a member's role. Without `by`, the issuer's claim at a sign-on changes it."""
     with _keeping_an_owner(member.sender):
         if not Membership.objects.filter(pk=member.pk).update(role=role):
             raise Refused(f"{member.user} is no longer in the team.")
@@ -164,7 +165,7 @@ def set_role(member: Membership, role: str, *, by: User | None, now: dt.datetime
 
 
 def remove_member(member: Membership, *, by: User, now: dt.datetime) -> None:
-    """Remove a person from the account, with their logins and tokens. What they booked stays."""
+    """Remove a person from the account, and end their logins and tokens. What they booked stays."""
     with _keeping_an_owner(member.sender):
         if not Membership.objects.filter(pk=member.pk).delete()[0]:
             raise Refused(f"{member.user} is no longer in the team.")
@@ -197,7 +198,7 @@ def token_hash(token: str) -> str:
 def _keeping_an_owner(sender: Sender) -> Iterator[None]:
     """Roll the change back unless an owner who can log in remains."""
     with transaction.atomic():
-        # Two owners may leave at once.
+        # Two owners may leave at the same time.
         Sender.locked(sender.pk)
         yield
         if not sender.memberships.filter(role=Role.OWNER, user__is_active=True).exists():

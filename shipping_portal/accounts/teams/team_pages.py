@@ -36,7 +36,7 @@ from shipping_portal.refused import Refused
 
 BACKEND = "shipping_portal.accounts.login.backend.MemberBackend"
 ACTIVITY, MOST_ACTIVITY = 10, 200  # lines on the page, and how many on request
-LOOKED_AT = 1000  # lines that decide which kinds are offered
+LOOKED_AT = 1000  # lines from which the kinds on offer are taken
 MAY = {
     Role.OWNER: "everything, and this page",
     Role.SHIPPER: "books, prints, cancels, imports and follows parcels",
@@ -90,7 +90,7 @@ class JoinForm(Plain):
 @require_get_or_post
 @reauthentication_required(allow_get=True)
 def team_page(request: MemberRequest) -> HttpResponse:
-    """Show members, invitations and recent changes; posting invites."""
+    """Show members, invitations and recent changes; a POST invites."""
     form = InviteForm(request.POST or None)
     if form.is_valid():
         chosen = form.cleaned_data
@@ -114,7 +114,7 @@ def team_page(request: MemberRequest) -> HttpResponse:
 
 
 def _activity(request: MemberRequest) -> dict[str, Any]:
-    """Return the newest lines of the audit: few, or with `activity` many, or of one kind."""
+    """Return the newest audit lines: a few, or with `activity` many, or those of one kind."""
     kind = request.GET.get("activity", "")
     mine = Audit.objects.filter(sender=request.sender).order_by("-pk")
     if not kind:
@@ -198,7 +198,10 @@ def second_factor_rule(request: MemberRequest) -> HttpResponse:
 @public
 @require_get_or_post
 def invitation(request: HttpRequest, token: str) -> HttpResponse:
-    """Show who invites the person to what. Only a button accepts: mail scanners follow links."""
+    """Show who invites the person to which account.
+
+    Only a button accepts, because mail scanners follow links.
+    """
     found = team.find_invitation(token)
     if found is None:
         raise Http404
@@ -219,7 +222,7 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
             user = _new_person(found.email, form.cleaned_data)
             team.accept_invitation(found, user, now=timezone.now())
     except (IntegrityError, Refused):
-        # A simultaneous request was faster, or the link has been revoked.
+        # A simultaneous request came first, or the link has been revoked.
         return redirect("invitation", token)
     login(request, user, backend=BACKEND)
     return redirect(landing_page(user))

@@ -31,8 +31,8 @@ for write in (money, money_in, plain, up_to_thousand, local_date, local_time, lo
     register.filter(write)
 register.simple_tag(openid.issuer_name)
 
-# Tone and icon of a status: colour is never the only difference, and words are always beside the
-# icon.
+# Tone and icon of a status. Colour is never the only difference, and the icon always has words
+# beside it.
 BADGES = {
     "draft": ("", "edit"),
     "booking": ("on", "clock"),
@@ -76,13 +76,13 @@ def word(context: Context, word: str, country: str = "", *, count: int = 1) -> s
 
 @register.filter
 def breakable(zone: str) -> SafeString:
-    """Let a zone's name go on in a new line after each slash, never inside a word."""
+    """Let a zone's name break after each slash, never inside a word."""
     return format_html_join(SafeString("/<wbr>"), "{}", ([part] for part in zone.split("/")))
 
 
 @register.simple_tag(takes_context=True)
 def when(context: Context, value: dt.datetime | None) -> SafeString | str:
-    """Return the time in the sender's zone, with the exact instant for machines."""
+    """Return the time in the sender's zone, with the exact instant in machine-readable form."""
     if value is None:
         return ""
     shown = local_moment(value, context.get("sender"))
@@ -91,7 +91,7 @@ def when(context: Context, value: dt.datetime | None) -> SafeString | str:
 
 @register.filter
 def status_chip(order: Any) -> SafeString:
-    """Return an order's status: its money until that is resolved, then where the parcel is."""
+    """Return an order's status: its booking until that is resolved, then where the parcel is."""
     if order.status == "booked" and order.progress:
         return chip(order.progress, order.get_progress_display())
     return chip(order.status, order.get_status_display())
@@ -106,9 +106,9 @@ def chip(state: str, words: str) -> SafeString:
 
 @register.simple_tag
 def icon(name: str, size: str = "") -> SafeString:
-    """Return a symbol of `icons.svg`; `s` is small.
+    """Return a symbol from `icons.svg`; `s` is small.
 
-    Use it beside a word or inside a labelled control.
+    Use it next to a word or inside a labelled control.
     """
     sign = static("icons.svg")
     return format_html(
@@ -118,13 +118,13 @@ def icon(name: str, size: str = "") -> SafeString:
 
 @register.filter
 def tone(level: str) -> str:
-    """Return the style name for a message's level."""
+    """Return the style for a message's level."""
     return {"success": "ok", "warning": "warn", "error": "bad"}.get(level, "")
 
 
 @register.filter
 def fixes(form: Any) -> list[tuple[str, str]]:
-    """Return each sentence once, with the id of the first control that has it."""
+    """Return each message once, with the id of the first control that has it."""
     found: dict[str, str] = {}
     for field in form:
         group = "_0" if field.use_fieldset else ""
@@ -143,7 +143,7 @@ def sign_on_only() -> bool:
 
 @register.simple_tag(takes_context=True)
 def sign_on_link(context: Context) -> str:
-    """Return the address that starts a sign-on and then leads where the person wanted, or ""."""
+    """Return the address that starts a sign-on and then opens the page the person wanted, or ""."""
     if not openid.is_on():
         return ""
     return openid.page_address("sign_on", context["request"].GET.get("next", ""))
@@ -171,7 +171,7 @@ def style_sheet(name: str) -> SafeString:
 
 @register.simple_tag
 def brand_colours() -> SafeString | str:
-    """Return the link to the partner's colours alone, if any, for the admin."""
+    """Return the link to just the partner's colours, if any, for the admin."""
     return style_sheet("brand_colours") if settings.BRAND_COLOUR else ""
 
 

@@ -26,7 +26,7 @@ from shipping_portal.http.forms import refusals_at, render_form
 @require_get_or_post
 @reauthentication_required(allow_get=True)
 def api_tokens(request: MemberRequest) -> HttpResponse:
-    """Show members their tokens, and owners everybody's; posting makes one for oneself."""
+    """Show members their own tokens, and owners everybody's. A POST makes one for yourself."""
     form = TokenForm(request.POST or None, role=request.membership.role)
     if form.is_valid():
         with refusals_at(form):

@@ -33,7 +33,7 @@ from shipping_portal.accounts.login.adapter import landing_page
 from shipping_portal.accounts.models import Sender
 from shipping_portal.http.forms import posted_data, render_form
 
-# its address changes with it
+# its address changes with its content
 KEPT_A_YEAR = cache_control(public=True, max_age=365 * 24 * 3600, immutable=True)
 
 
@@ -48,7 +48,7 @@ def home(request: HttpRequest) -> HttpResponse:
 @audience(BOOKERS)
 @require_GET
 def start(request: MemberRequest) -> HttpResponse:
-    """Show the first steps with what is done; they can be left and resumed at any time."""
+    """Show the first steps and which are done. They can be left and resumed at any time."""
     tasks = {
         "has_address": request.sender.pickup_address() is not None,
         "has_second_factor": access.has_second_factor(request.user),
@@ -86,7 +86,7 @@ def promise(request: MemberRequest) -> HttpResponse:
 @audience(EVERY_MEMBER)
 @require_GET
 def more(request: MemberRequest) -> HttpResponse:
-    """Show everything that has no entry in the navigation."""
+    """Show links to all pages that aren't in the navigation."""
     return render(request, "accounts/more.html")
 
 
@@ -115,7 +115,7 @@ def help_page(request: HttpRequest, page: str) -> HttpResponse:
 def favicon(request: HttpRequest) -> HttpResponse:
     """Redirect to the icon.
 
-    Browsers request this address if a page names none, such as a label's.
+    Browsers request this address for documents that name no icon, such as labels.
     """
     return redirect(static("icon.svg"))
 

@@ -1,4 +1,4 @@
-"""Manage where parcels are picked up: one address or several, one of them the default."""
+"""Manage pickup addresses: one or several, one of them the default."""
 
 from django.contrib import messages
 from django.http import HttpResponse
@@ -23,7 +23,7 @@ from shipping_portal.refused import Refused
 @audience(OWNERS)
 @require_get_or_post
 def pickup_address(request: MemberRequest) -> HttpResponse:
-    """Show the default address, or the first. Existing orders keep theirs."""
+    """Show the default address, or a form for the first one. Existing orders keep their address."""
     address = request.sender.pickup_address()
     return _form_page(request, address, then="settings" if address else "start")
 
@@ -69,7 +69,7 @@ def _address_of(request: MemberRequest, address: int) -> PickupAddress:
 
 
 def _first_guess(request: MemberRequest) -> dict[str, str]:
-    """Suggest the user as the contact of a new address; a name is printed once."""
+    """Suggest the user as the contact of a new address, unless the business has the same name."""
     name = request.user.name
     return {"name": name} | ({"company": ""} if same_name(name, request.sender.name) else {})
 

@@ -92,8 +92,8 @@ def booking_rules(request: MemberRequest) -> HttpResponse:
 @require_get_or_post
 @reauthentication_required(allow_get=True)
 def own_limits(request: MemberRequest) -> HttpResponse:
-    """Show the owner's own limits beside the operator's: the lower ones apply."""
-    # A copy, as the page shows the stored values beside the form.
+    """Show the owner's own limits next to the operator's. The lower ones apply."""
+    # A copy, because the page shows the stored values next to the form.
     return _settings_panel(request, "own_limits", "Limits", OwnLimitsForm, copy(request.sender))
 
 
@@ -143,7 +143,7 @@ def _settings_panel(
 ) -> HttpResponse:
     """Show one form.
 
-    A valid post is saved, audited if it concerns the account, and returns to Settings.
+    A valid POST is saved, audited if it concerns the account, and redirected to Settings.
     """
     form = form_class(posted_data(request), instance=instance)
     if form.is_valid():
@@ -161,7 +161,7 @@ def _settings_panel(
 @audience(EVERY_MEMBER)
 @require_get_or_post
 def security(request: MemberRequest) -> HttpResponse:
-    """Show the user's sessions; `end` ends one, `end_others` all but this one."""
+    """Show the user's sessions. `end` ends one; `end_others` ends all but this one."""
     this_key = request.session.session_key
     if request.method == "POST":
         if "end_others" in request.POST:
@@ -201,7 +201,7 @@ def notifications(request: MemberRequest) -> HttpResponse:
 
 
 @public
-@csrf_exempt  # A mail program presses this for the person, and only has the link.
+@csrf_exempt  # A mail program posts this for the person, and has only the link.
 @require_get_or_post
 def unsubscribe(request: HttpRequest, token: str) -> HttpResponse:
     """Show a button, because mail scanners follow links; POST turns off that email's kinds."""

@@ -1,4 +1,4 @@
-"""Show sign-on's pages: there and back, log-out, proving again, and the break-glass login."""
+"""Show the pages of sign-on: going and returning, logout, proving again, break-glass login."""
 
 import time
 from collections.abc import Callable
@@ -58,7 +58,7 @@ def _provider(request: HttpRequest) -> openid.OpenId:
 @require_GET
 @_when_on
 def sign_on(request: HttpRequest) -> HttpResponse:
-    """Go to the issuer. A link leads here: a form may not, since CSP follows its redirects."""
+    """Redirect to the issuer. A link leads here, not a form: CSP would check a form's redirects."""
     if request.user.is_authenticated:
         return redirect(get_next_redirect_url(request) or landing_page(request.user))
     return _begin(request)
@@ -67,7 +67,7 @@ def sign_on(request: HttpRequest) -> HttpResponse:
 @require_GET
 @_when_on
 def sign_on_again(request: HttpRequest) -> HttpResponse:
-    """Let the issuer ask who it is again, before an act that changes an account."""
+    """Let the issuer ask again who the person is, before they change an account."""
     if not proofs.is_signed_on(request):
         raise Http404
     return _begin(request, again=time.time())
@@ -130,7 +130,7 @@ def log_in(request: HttpRequest) -> HttpResponseBase:
 
 
 def prove_again(request: HttpRequest) -> HttpResponseBase:
-    """Let the issuer ask again if it logged the person in; ask for a password here."""
+    """Let the issuer ask again if it logged the person in; otherwise ask for a password."""
     if not proofs.is_signed_on(request):
         if settings.LOCAL_PASSWORDS or did_recently_reauthenticate(request):
             return allauth_views.reauthenticate(request)
@@ -190,7 +190,7 @@ def break_the_glass(request: HttpRequest, token: str) -> HttpResponse:
 @login_not_required
 @require_GET
 def enter(request: HttpRequest, token: str) -> HttpResponse:
-    """Log in the person of an entry link, once, and go to its page.
+    """Log in the person of an entry link, once, and redirect to its page.
 
     The redirect keeps the address out of the browser's history, and its header out of referrers.
     """

@@ -39,7 +39,7 @@ WAITS = "It waits until you resume the endpoint."
 @require_get_or_post
 @reauthentication_required(allow_get=True)
 def webhooks(request: MemberRequest) -> HttpResponse:
-    """Show a business's endpoints; posting adds one."""
+    """Show a business's endpoints. A POST adds one."""
     form, now = EndpointForm(request.POST or None), timezone.now()
     if form.is_valid():
         with refusals_at(form):
@@ -56,7 +56,7 @@ def webhooks(request: MemberRequest) -> HttpResponse:
 @audience(OWNERS)
 @require_get_or_post
 def webhook_endpoint(request: MemberRequest, endpoint: int) -> HttpResponse:
-    """Show one endpoint with its log; posting sends everything since some time again."""
+    """Show one endpoint with its log. A POST sends everything since a given time again."""
     found = _endpoint_of(request, endpoint)
     form = SinceForm(request.POST or None, sender=request.sender)
     if form.is_valid():
@@ -86,7 +86,7 @@ def rotate_webhook(request: MemberRequest, endpoint: int) -> HttpResponse:
 @require_POST
 @reauthentication_required
 def change_webhook(request: MemberRequest, endpoint: int) -> HttpResponse:
-    """Pause, resume or remove an endpoint, send a test, or repeat an event, by the button."""
+    """Pause, resume or remove an endpoint, send a test, or repeat an event, as the button says."""
     found, now = _endpoint_of(request, endpoint), timezone.now()
     pressed = next((name for name in DONE if name in request.POST), "")
     match pressed:

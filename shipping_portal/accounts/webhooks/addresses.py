@@ -1,7 +1,7 @@
-"""Decide where events may go: to the internet over https, by a name looked up on sending.
+"""Decide where events may go: over https to a name on the internet, looked up on sending.
 
-A person who may set an address must not reach what only the portal can. The connection checks every
-address that the name has, and uses one of them (`carrier/connection.py`).
+People who may set an address must not reach what only the portal can reach. The connection checks
+every address of the name and uses one of them (`carrier/connection.py`).
 """
 
 import socket
@@ -21,7 +21,7 @@ NOT_PUBLIC = "This address isn't on the internet."
 
 
 def why_refused(url: str) -> str:
-    """Return why nothing may be sent to an address, judging by how it is written, or ""."""
+    """Return why nothing may be sent to an address, judging by its text, or ""."""
     origin = Origin.of(url)
     if origin and _is_for_trials(origin):
         return ""
@@ -33,7 +33,7 @@ def why_refused(url: str) -> str:
 
 
 def _written_addresses(host: str) -> list[str]:
-    """Return the addresses that a host writes out, such as 127.1; none for a name."""
+    """Return the IP addresses that a host spells out, such as 127.1; none for a name."""
     try:
         found = socket.getaddrinfo(host, None, flags=socket.AI_NUMERICHOST)
     except (OSError, UnicodeError):
@@ -42,11 +42,11 @@ def _written_addresses(host: str) -> list[str]:
 
 
 def may_reach(url: str) -> Callable[[str], bool]:
-    """Return which addresses its name may have."""
+    """Return the rule for the IP addresses that its name may have."""
     origin = Origin.of(url)
     return is_loopback if origin and _is_for_trials(origin) else in_public
 
 
 def _is_for_trials(origin: Origin) -> bool:
-    """Return whether it is a receiver on this machine, which only a demo setting allows."""
+    """Return whether it is a test receiver on this machine, which only a demo setting allows."""
     return settings.WEBHOOK_OUT_LOOPBACK and origin.host == "127.0.0.1"

@@ -1,4 +1,4 @@
-"""Add, rotate, test and remove an endpoint, and repeat events."""
+"""Add, test and remove endpoints, rotate their secrets, and repeat events."""
 
 import datetime as dt
 from collections.abc import Collection

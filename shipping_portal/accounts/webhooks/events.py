@@ -20,7 +20,9 @@ Data = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Happened:
-    """What happened: a `type` such as `label.ready`, and what it is about, which sets its order.
+    """What happened: a `type` such as `label.ready`, and its subject.
+
+    Events keep their order per subject.
 
     `data` has ids, states and addresses of the API: no name, no contact, no signed link.
     """

@@ -16,7 +16,7 @@ A_TIME = "Enter a day and a time, like 2026-11-28 09:30."
 
 
 class EndpointForm(Plain):
-    """Where to send events, and which."""
+    """Asks where to send events, and which."""
 
     url = LineField(
         label="Address",
@@ -44,7 +44,7 @@ class EndpointForm(Plain):
 
 
 class SinceForm(Plain):
-    """The time to send events again from, in the sender's zone."""
+    """Asks from what time on to send events again, in the sender's zone."""
 
     since = forms.DateTimeField(
         label="Since",
@@ -60,5 +60,5 @@ class SinceForm(Plain):
         since: dt.datetime = self.cleaned_data["since"].replace(tzinfo=self.sender.tzinfo)
         if since > timezone.now():
             raise forms.ValidationError("Enter a time in the past.")
-        # Older events are deleted; and times in year 1 can't be converted to another zone.
+        # Older events are deleted, and times in year 1 can't be converted to another zone.
         return max(since, timezone.now() - dt.timedelta(days=366))

@@ -1,8 +1,8 @@
 """Deliver events: one worker at a time for each endpoint, in order, over one connection.
 
 A job's row is an event. The worker that gets it sends everything that is due at its endpoint, for a
-few seconds. A failure holds the whole endpoint for a time that doubles, so a dead one costs others
-nothing but rare tries.
+few seconds. A failure pauses the whole endpoint for a time that doubles, so a dead one costs others
+only a rare attempt.
 """
 
 import datetime as dt
@@ -32,17 +32,18 @@ from shipping_portal.jobs.models import backoff
 from shipping_portal.jobs.registry import NotYet, job
 
 State = WebhookEvent.State
-AT_ONCE = 4  # how many endpoints a process sends to at once: half of a worker's threads stay free
-TURN_SECONDS = 5.0  # seconds; then it is the next endpoint's turn
+# how many endpoints a process sends to at the same time: half of a worker's threads stay free
+AT_ONCE = 4
+TURN_SECONDS = 5.0  # seconds; then the next endpoint has its turn
 SECONDS = 10.0  # seconds for one event; three of them to connect
-LEASE = dt.timedelta(seconds=60)  # longer than a turn, one event and a slow name server
+LEASE = dt.timedelta(seconds=60)  # longer than a turn, one event and a slow name server together
 BATCH = 100
-PATIENCE = 12  # the sweep has other work: it sends only if no worker has taken it by then
+PATIENCE = 12  # the sweep sends an event itself only if no worker has taken it by then
 REPLY_BYTES, REPLY_WORDS = 4096, 500
 FIRST_WAIT, LONGEST_WAIT = 5.0, 3600.0  # seconds
-FEWEST_TRIES = 12  # in about two hours: an old event that is sent again isn't given up before
+FEWEST_TRIES = 12  # in about two hours; an old event that is sent again isn't given up earlier
 NO_WAIT = dt.timedelta(0)
-SOON = 1.5  # seconds until a free place is looked for again
+SOON = 1.5  # seconds until the next look for a free place
 _turns = threading.BoundedSemaphore(AT_ONCE)
 _others_wait = threading.Event()  # another endpoint found no free place
 
@@ -53,7 +54,7 @@ class Turn:
 
     delivered: defaultdict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
     failed: WebhookEvent | None = None
-    wait: dt.timedelta = NO_WAIT  # what the receiver asked for
+    wait: dt.timedelta = NO_WAIT  # the wait that the receiver asked for
 
     @property
     def went_well(self) -> bool:
@@ -83,7 +84,7 @@ def send_due_events(first: WebhookEvent) -> None:
 
 @contextmanager
 def _leased(first: WebhookEvent) -> Iterator[WebhookEndpoint | None]:
-    """Lease the endpoint; return None if another worker has it or nothing may be sent."""
+    """Lease the endpoint. Return None if another worker has it or nothing may be sent."""
     endpoint = _take(first)
     try:
         yield endpoint
@@ -101,7 +102,7 @@ def _take(first: WebhookEvent) -> WebhookEndpoint | None:
     if endpoint is None or (endpoint.busy_until and endpoint.busy_until > now):
         return None
     if endpoint.paused_at:
-        # Under the endpoint's lock, as when it is resumed.
+        # This holds the endpoint's lock, as resuming does.
         waiting_events(endpoint).update(due_at=None)
         return None
     endpoint.busy_until = now + LEASE
@@ -125,10 +126,10 @@ def _send_for_a_turn(endpoint: WebhookEndpoint) -> None:
 
 
 def _go_on_with(rest: WebhookEvent) -> None:
-    """Notify a worker of an endpoint's rest, after those that wait for a place."""
+    """Queue the rest of an endpoint's events, after the endpoints that wait for a place."""
     at = None
     if _others_wait.is_set():
-        # Otherwise a slow receiver would take its own place again before they look.
+        # Otherwise a slow receiver would take its own place again before others look.
         _others_wait.clear()
         at = timezone.now() + dt.timedelta(seconds=2 * SOON * settings.TIME_SCALE)
     publish_task(send_due_events.task, rest.pk, at)
@@ -178,7 +179,7 @@ def _send_batch(endpoint: WebhookEndpoint, batch: list[WebhookEvent], ends_at: f
 def _send(
     endpoint: WebhookEndpoint, event: WebhookEvent, keys: list[str]
 ) -> tuple[int | None, str, dt.timedelta]:
-    """POST an event once. Returns the reply's status, first words or why none came, and wait."""
+    """POST an event once. Return the reply's status, its first words or the error, and the wait."""
     headers = {
         "Content-Type": "application/json",
         "User-Agent": f"shipping-portal/{VERSION}",
@@ -210,7 +211,7 @@ def _first_words(body: bytes) -> str:
 
 
 def _record(endpoint: WebhookEndpoint, turn: Turn) -> None:
-    """Store what was delivered and what failed, with what the endpoint may do next."""
+    """Store what was delivered and what failed, and when the endpoint is called next."""
     now = timezone.now()
     done = {"state": State.DELIVERED, "done_at": now, "due_at": None, "reply": ""}
     for status, events in turn.delivered.items():
@@ -218,8 +219,8 @@ def _record(endpoint: WebhookEndpoint, turn: Turn) -> None:
             **done, reply_status=status, tries=F("tries") + 1
         )
     if turn.delivered and endpoint.failing_since:
-        # A test event doesn't wait; once it is accepted, neither do the others. Those that failed
-        # themselves have waits of their own.
+        # A test event doesn't wait. Once it is accepted, others don't either, except those that
+        # failed themselves.
         held = waiting_events(endpoint).filter(due_at__isnull=False, due_at=endpoint.held_until)
         held.filter(tries=0).update(due_at=now)
         endpoint.failing_since, endpoint.failures, endpoint.held_until = None, 0, None
@@ -234,7 +235,7 @@ def _record(endpoint: WebhookEndpoint, turn: Turn) -> None:
 def _hold(
     endpoint: WebhookEndpoint, failed: WebhookEvent, now: dt.datetime, wait: dt.timedelta
 ) -> None:
-    """Hold the endpoint for a while; after days give up the event, or switch the endpoint off.
+    """Pause the endpoint for a while; after days give up the event or switch the endpoint off.
 
     A receiver that asked for a longer `wait` is overloaded: calling it sooner would delay the rest.
     """

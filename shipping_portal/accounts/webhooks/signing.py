@@ -1,4 +1,4 @@
-"""Sign a message as Standard Webhooks 1.0 says, with every secret that is valid now."""
+"""Sign a message as in Standard Webhooks 1.0, with every secret that is valid now."""
 
 import base64
 import datetime as dt
@@ -17,7 +17,7 @@ def new_secret() -> str:
 
 
 def valid_secrets(endpoint: WebhookEndpoint, now: dt.datetime) -> list[str]:
-    """Return the secret, and the one before it until it ends. Raises InvalidToken."""
+    """Return the secret, and the previous one until it expires. Raises InvalidToken."""
     found = [decrypt(endpoint.secret)]
     if endpoint.old_secret_ends_at and endpoint.old_secret_ends_at > now:
         found.append(decrypt(endpoint.old_secret))
@@ -25,7 +25,7 @@ def valid_secrets(endpoint: WebhookEndpoint, now: dt.datetime) -> list[str]:
 
 
 def signed_headers(event: WebhookEvent, keys: list[str], now: dt.datetime) -> dict[str, str]:
-    """Return the three headers. The time is that of this try, so copies aren't good for long."""
+    """Return the three headers. They have the time of this attempt, so copies soon expire."""
     message, seconds = f"msg_{event.uuid.hex}", str(int(now.timestamp()))
     content = f"{message}.{seconds}.{event.body}".encode()
     return {

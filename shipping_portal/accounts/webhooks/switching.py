@@ -18,7 +18,7 @@ OFF = "We stopped sending events to your webhook endpoint: {why}. Check your pro
 def pause_endpoint(
     endpoint: WebhookEndpoint, *, by: Any, now: dt.datetime, reason: str = ""
 ) -> None:
-    """Let an endpoint's events wait. If it is paused already, nothing changes."""
+    """Make an endpoint's events wait. If it is already paused, nothing changes."""
     if _change(endpoint, paused_at__isnull=True, to={"paused_at": now}):
         write_audit("webhook endpoint paused", endpoint, by, now, reason)
 

@@ -1,4 +1,4 @@
-"""Show every line of the carrier's reports and of operators; lines are never edited."""
+"""Show every line, from the carrier's reports or by operators. Lines are never edited."""
 
 import datetime as dt
 from collections import defaultdict
@@ -31,7 +31,7 @@ WEEKS = 26
 
 
 class ToSenderForm(ReasonForm):
-    """A reason that is printed beside the money."""
+    """Asks for a reason, which is printed next to the amount."""
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
@@ -42,7 +42,7 @@ class ToSenderForm(ReasonForm):
 
 
 class OwnerForm(ReasonForm):
-    """A parcel, or a sender for a line without one."""
+    """Asks for a parcel, or for a sender if the line has no parcel."""
 
     owner = forms.CharField(
         label="Assign to",
@@ -52,7 +52,7 @@ class OwnerForm(ReasonForm):
     field_order = ["owner", "reason"]
 
     def clean_owner(self) -> tuple[Sender, Order | None]:
-        """Return the sender, and the order if one was named. Rejects what names neither."""
+        """Return the sender, and the order if one was named. Reject text that names neither."""
         typed = self.cleaned_data["owner"].strip()
         number = Sender.pk_of(typed)
         if number and (sender := Sender.objects.filter(pk=number).first()):
@@ -71,7 +71,7 @@ def _order(typed: str) -> Order | None:
 
 
 def assign(charge: Charge, *, owner: tuple[Sender, Order | None], **written: Any) -> str:
-    """Assign a line, together with the Extra Cover in the same price."""
+    """Assign a line, together with the Extra Cover that is in its price."""
     sender, order = owner
     parts = (
         Charge.objects.unmatched()
@@ -96,7 +96,7 @@ def _accept(charge: Charge, **written: Any) -> str:
 
 
 class WhichForm(ReasonForm):
-    """Asks which held lines of a report, and why."""
+    """Asks which held lines of a report to decide, and why."""
 
     which = forms.ChoiceField(
         choices=[
@@ -118,8 +118,9 @@ def decided(*, post: bool) -> Callable[..., str]:
         if isinstance(thing, BillingReport):
             held = Charge.objects.filter(HELD, report=thing)
             chosen = held.filter(Q(held=which) | Q(kind=which)) if which else held
-            lines = held.filter(line__in=chosen.values("line"))  # with the Extra Cover in a price
-        else:  # one that was left out may be counted after all
+            # with the Extra Cover in a line's price
+            lines = held.filter(line__in=chosen.values("line"))
+        else:  # a line that was left out may be counted after all
             lines = Charge.objects.exclude(held="").filter(report=thing.report_id, line=thing.line)
         found = posting.decide_lines(list(lines), post=post, now=now)
         if not found:
@@ -139,7 +140,7 @@ def _is_held(charge: Charge) -> bool:
 
 
 def _is_nobodys(charge: Charge) -> bool:
-    """Return whether a posted line has no owner, before it is matched again."""
+    """Return whether a posted line has no owner."""
     return charge.sender_id is None and charge.posted_at is not None
 
 
@@ -159,7 +160,7 @@ class WeekFilter(admin.SimpleListFilter):
         return [(week.isoformat(), f"{week:%-d %b %Y}") for week in reports.distinct()[:WEEKS]]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Charge]) -> QuerySet[Charge]:
-        """Filter by the week's reports, which have an index, plus the operators' few lines."""
+        """Filter by the week's reports, which are indexed, plus the operators' few lines."""
         if self.value() not in dict(self.lookup_choices):
             return queryset
         week = str(self.value())
@@ -168,7 +169,7 @@ class WeekFilter(admin.SimpleListFilter):
 
 
 class DisputeInline(ReadOnlyInline):
-    """What the sender said about the line, and the answer."""
+    """The sender's dispute of the line, and the answer."""
 
     model = Dispute
     fk_name = "charge"
@@ -176,7 +177,7 @@ class DisputeInline(ReadOnlyInline):
 
 
 class ChargeAdmin(ActionsAdmin):
-    """Lines of money: searched, filtered, assigned, credited or reversed. Staff registers it."""
+    """Search, filter, assign, credit and reverse lines. The staff app registers it."""
 
     linked = ("report__id__exact", "posted_at__gte")
     admin_actions = (
@@ -266,7 +267,7 @@ class ChargeAdmin(ActionsAdmin):
         ),
         "kind",
     ]
-    # This turns the search box on; get_search_results does the searching.
+    # This only turns the search box on.
     search_fields = ["reference"]
     search_help_text = "Full carrier reference"
     inlines = [DisputeInline]
@@ -298,7 +299,7 @@ class ChargeAdmin(ActionsAdmin):
     def search_rows(
         self, request: HttpRequest, rows: QuerySet[Charge], typed: str
     ) -> QuerySet[Charge]:
-        """Search by the referenced order, and among lines without an owner: both have an index."""
+        """Search by the referenced order and among lines without an owner: both are indexed."""
         theirs = Charge.objects.filter(
             order__in=with_reference(Order.objects.all(), typed).order_by().values("pk")
         )
@@ -307,10 +308,10 @@ class ChargeAdmin(ActionsAdmin):
 
     @admin.display(description="posted", ordering="posted_at")
     def posted(self, charge: Charge) -> str:
-        """Show from when the line counts."""
+        """Show when the line started to count."""
         return admin_time(charge.posted_at) if charge.posted_at else "–"
 
-    # What was decided about a line on hold, or why it isn't counted yet.
+    # The decision on a held line, or why it isn't counted yet.
     on_hold = column(
         "on hold", lambda it: it.get_decision_display() or it.get_held_display() or "–"
     )
@@ -330,12 +331,12 @@ class ChargeAdmin(ActionsAdmin):
 
     @admin.display(description="parcel", ordering="order")
     def parcel(self, charge: Charge) -> SafeString | str:
-        """Link to the order, or show a reference that no order has."""
+        """Link to the order, or show the reference if no order has it."""
         return link_to(charge.order) if charge.order else charge.reference or "–"
 
     @admin.display(description="report")
     def from_report(self, charge: Charge) -> SafeString | str:
-        """Link to the report the line came in, with its line of the file."""
+        """Link to the line's report, with its line number in the file."""
         if charge.report is None:
             return "None: added by an operator"
         return link_to(charge.report, f"{charge.report}, line {charge.line}")

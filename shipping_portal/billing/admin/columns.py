@@ -28,7 +28,7 @@ TRIED = 3
 
 
 class ColumnsForm(ReasonForm, forms.ModelForm):
-    """The header of each column we read, and the form of dates, refunds and cover."""
+    """Asks for the header of each column we read, and the format of dates, refunds and cover."""
 
     file = forms.FileField(
         required=False,
@@ -62,7 +62,7 @@ class ColumnsForm(ReasonForm, forms.ModelForm):
 
     @property
     def parts(self) -> list[tuple[str, list[Any]]]:
-        """Return heading and fields of each part of the page."""
+        """Return the heading and fields of each part of the page."""
         fields = list(self)
         columns = [field for field in fields if field.name.startswith("column_")]
         return [
@@ -79,7 +79,7 @@ class ColumnsForm(ReasonForm, forms.ModelForm):
 
 
 def columns_page(request: HttpRequest, profile: BillingProfile, context: Context) -> HttpResponse:
-    """Test the columns on the newest file, repeatedly; save them with a reason."""
+    """Test columns on the newest file, as often as needed; save them with a reason."""
     data = (request.POST, request.FILES) if request.method == "POST" else (None, None)
     form, tried = ColumnsForm(*data, instance=profile), None
     if "try" in request.POST:
@@ -108,7 +108,7 @@ def columns_page(request: HttpRequest, profile: BillingProfile, context: Context
 
 
 def _set(profile: BillingProfile, *, chosen: dict[str, Any], **answers: Any) -> None:
-    """Set the columns for future files, and for those read again."""
+    """Set the columns for future files and for files that are read again."""
     BillingProfile.objects.filter(pk=profile.pk).update(**chosen)
 
 
@@ -134,7 +134,7 @@ def _try_columns(profile: BillingProfile, form: ColumnsForm) -> dict[str, Any]:
 
 
 def _file_to_try(profile: BillingProfile, given: Any) -> tuple[str, bytes]:
-    """Return the chosen file, or else the account's newest."""
+    """Return the chosen file, otherwise the account's newest."""
     if given:
         return given.name, given.read(LARGEST)
     newest = (
@@ -147,7 +147,7 @@ def _file_to_try(profile: BillingProfile, given: Any) -> tuple[str, bytes]:
 
 @admin.register(BillingProfile)
 class BillingProfileAdmin(ReadOnlyAdmin):
-    """An account's billing profile; changed only with a reason."""
+    """Show an account's billing profile. It is changed only with a reason."""
 
     admin_pages = (AdminPage("columns", columns_page, needs="billing", label="Set columns"),)
     list_display = [

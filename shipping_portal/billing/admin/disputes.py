@@ -1,4 +1,4 @@
-"""Show senders' disputes beside their lines: open ones first, the longest waiting on top."""
+"""Show senders' disputes next to their lines: open ones first, the longest waiting at the top."""
 
 import datetime as dt
 from decimal import Decimal
@@ -36,7 +36,7 @@ FACTS = {
 
 
 class AnswerForm(forms.Form):
-    """The sender reads the text; it is the reason in the audit, too."""
+    """Asks for the answer that the sender reads, which is also the reason in the audit log."""
 
     verdict = forms.ChoiceField(
         label="Decision",
@@ -85,7 +85,7 @@ def _prefilled(dispute: Dispute) -> dict[str, Any]:
 
 
 def photo(request: HttpRequest, dispute: Dispute, context: Context) -> HttpResponse:
-    """Return the photo of a dispute to those who answer it."""
+    """Return a dispute's photo to the operators who answer it."""
     if dispute.photo is None:
         raise Http404
     Audit.write(

@@ -30,7 +30,7 @@ MOST_SHOWN = 200  # senders
 
 
 class TotalForm(ReasonForm):
-    """What the invoice says."""
+    """Asks for the invoice's total."""
 
     total = forms.DecimalField(max_digits=16, decimal_places=2)
     currency = forms.RegexField(r"^[A-Za-z]{3}$", label="Currency, like AUD")
@@ -42,7 +42,7 @@ class TotalForm(ReasonForm):
 
 
 def _ended_by(end: Callable[..., None]) -> Callable[..., str]:
-    """Return a function that posts or voids a report. It raises NotReady."""
+    """Return a function that posts or voids a report. That function may raise NotReady."""
 
     def do(report: BillingReport, *, by: User, now: dt.datetime, **written: Any) -> str:
         end(report, by=by, now=now)
@@ -58,7 +58,7 @@ def _read_again(report: BillingReport, *, now: dt.datetime, **written: Any) -> s
 
 
 def _state_total(report: BillingReport, *, total: Decimal, currency: str, **written: Any) -> str:
-    """Store a total of the invoice, beside those in other currencies."""
+    """Store a total from the invoice, next to those in other currencies."""
     stated = {name: Decimal(amount) for name, amount in report.stated.items()}
     if not posting.state_total(report, {**stated, currency: total}):
         raise Refused("You can only set a total on a report that is processed and not yet posted.")
@@ -75,7 +75,7 @@ def _reverse(report: BillingReport, *, by: User, now: dt.datetime, reason: str) 
 
 
 def _reversal(report: BillingReport) -> list[list[str]]:
-    """Return what reversing a report changes for each sender and in total, by currency."""
+    """Return what reversing a report would change for each sender and in total, by currency."""
     unreversed = report.lines.posted().filter(reversed_by=None).order_by()
     lines = {"lines": Count("pk"), "amount": Sum("amount")}
     by_sender: Any = unreversed.values("sender__name", "currency").annotate(**lines)
@@ -223,7 +223,7 @@ class BillingReportAdmin(ActionsAdmin):
     waits = ("needs", queues.REPORTS)
     list_filter = [needs(queues.REPORTS), "state"]
     related = ("account", "uploaded_by", "ended_by")
-    list_per_page = 20  # each has its lines counted
+    list_per_page = 20  # the lines of each are counted
     ordering = ["-week", "-pk"]
     search_fields = ["name"]
     exclude = ["profile", "problems"]

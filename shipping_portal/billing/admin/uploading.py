@@ -1,4 +1,4 @@
-"""Upload a billing report. Nothing counts before somebody has checked its totals and posted it."""
+"""Upload a billing report. Nothing counts until somebody has checked its totals and posted it."""
 
 from decimal import Decimal
 from typing import Any
@@ -23,7 +23,7 @@ from shipping_portal.billing.reports.fields import profile_of
 
 
 class ReportUploadForm(forms.Form):
-    """The carrier's file, unchanged."""
+    """Asks for the carrier's file, unchanged."""
 
     file = forms.FileField(
         help_text="The carrier's original CSV. It has no effect until you post it."
@@ -66,7 +66,7 @@ class ReportUploadForm(forms.Form):
 
     @property
     def stated(self) -> dict[str, Decimal]:
-        """Return the typed total, by currency."""
+        """Return the typed total by currency."""
         total = self.cleaned_data["total"]
         return {} if total is None else {self.cleaned_data["currency"].upper(): total}
 

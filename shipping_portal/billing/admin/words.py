@@ -1,4 +1,4 @@
-"""Map the terms of the carrier's reports. Undecided ones come first."""
+"""Map the terms in the carrier's reports. Undecided terms are listed first."""
 
 from collections.abc import Collection
 from typing import Any
@@ -16,7 +16,7 @@ from shipping_portal.billing.reports import checking
 
 
 class ChargeWordForm(ReasonForm):
-    """A term's meaning, and the reason for it."""
+    """Asks for a term's meaning, and the reason."""
 
     meaning = forms.ChoiceField(label="Meaning", choices=[("", "Choose"), *ChargeWord.MEANINGS])
     field_order = ["meaning", "reason"]
@@ -30,7 +30,7 @@ def _decide(word: ChargeWord, *, meaning: str, now: Any, **written: Any) -> str:
 
 @admin.register(ChargeWord)
 class ChargeWordAdmin(ActionsAdmin):
-    """Terms come from reports; operators map them, and nobody adds or deletes any."""
+    """Let operators map the terms found in reports. Nobody adds or deletes terms."""
 
     admin_actions = (
         AdminAction(
@@ -73,7 +73,7 @@ def undecided(report: BillingReport) -> list[ChargeWord]:
 
 
 def with_waiting(words: Collection[ChargeWord]) -> list[Any]:
-    """Return these terms with their `waiting` lines: unposted, without another kind. One query."""
+    """Return these terms with their `waiting` lines (unposted and without a kind), in one query."""
     keys = [word.pk for word in words]
     lines = Charge.objects.filter(term__in=keys, posted_at=None, kind=ChargeKind.UNKNOWN)
     return _with_waiting(words, lines)

@@ -12,7 +12,7 @@ LATE_AFTER = dt.timedelta(days=9)  # a week, and two days to write and send it
 
 
 def overdue_reports(now: dt.datetime) -> list[dt.datetime]:
-    """Return when the first parcel of each overdue report was booked, by account."""
+    """Return by account when the first parcel of each overdue report was booked."""
     return [since for account in gateway.all_accounts() if (since := _overdue_since(account, now))]
 
 

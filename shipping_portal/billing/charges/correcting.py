@@ -23,7 +23,7 @@ from shipping_portal.billing.reports import checking, posting
 from shipping_portal.refused import Refused
 
 State = BillingReport.State
-BATCH = 1000  # lines reversed by one statement
+BATCH = 1000  # lines reversed per SQL statement
 LINE_STAYS = "This charge has already been reversed, or can't be."
 REPORT_STAYS = "This report isn't posted, or one of its lines was reversed just now. Try again."
 
@@ -41,7 +41,7 @@ def credit_sender(
 ) -> Charge:
     """Give a sender an amount above 0 on this week's statement, once for each `token` of a form.
 
-    Raises ValueError for others' orders, and IntegrityError for a token that was used.
+    Raises ValueError for another sender's order, and IntegrityError for a used token.
     """
     if amount <= 0 or (order and order.sender_id != sender.pk):
         raise ValueError(f"{amount} for {sender}")
@@ -149,7 +149,7 @@ def _post_line(line: Charge) -> Charge:
 def _operator_line(
     sender: Sender, by: User, now: dt.datetime, reason: str, token: uuid.UUID | None = None
 ) -> dict[str, Any]:
-    """Return what all our own lines have; they are posted at once, in the sender's current week."""
+    """Return the values common to operators' lines: posted now, in the sender's current week."""
     day = sender.day_of(now)
     return {
         "sender": sender,

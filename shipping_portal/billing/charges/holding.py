@@ -1,16 +1,16 @@
-"""Find lines of a report that were posted before, and lines that an operator must decide.
+"""Find lines of a report that were posted before, and lines that an operator must decide on.
 
-The lines of one reference are compared, whatever file they came in and however it was written:
+Lines with the same reference are compared, whichever file they came in and however it was written:
 
 - A line equal to a known one is the same line: a second equal line is new only if just one is
   known.
-- An order is charged once, and once more each time its charge was refunded because it was
-  cancelled. Any further charge is “billed twice?”. So is a second Extra Cover.
+- An order may be charged once, and once more each time its charge was refunded because it was
+  cancelled. Any further charge is held as “billed twice?”, as is a second Extra Cover.
 - No more is refunded than was charged, and nothing while a charge of the same amount is on hold.
-  For a lost parcel the contents may be paid for, which is more.
+  For a lost parcel, the contents may be paid for, which is more.
 
-An operator's decisions stay. This runs when a report has been read, for its page, and again when it
-is posted, when no other report can be.
+An operator's decisions stay. This runs after a report has been read, for its page, and again while
+it is being posted, when no other report can be.
 """
 
 from collections import defaultdict
@@ -37,7 +37,7 @@ from shipping_portal.billing.models import (
 )
 from shipping_portal.billing.reports import kinds
 
-BATCH = 1000  # references compared, and lines marked, by one statement
+BATCH = 1000  # references compared, and lines marked, per SQL statement
 READ = (
     "report",
     "line",
@@ -59,7 +59,7 @@ READ = (
 
 @dataclass(eq=False)
 class ComparedLine:
-    """One line of a file, its price including the Extra Cover."""
+    """One line of a file, with a price that includes the Extra Cover."""
 
     parts: list[Charge]
     is_own: bool  # of the compared report
@@ -88,17 +88,20 @@ class ComparedLine:
 
 @dataclass
 class Group:
-    """The lines of one reference, other reports' first; `order` only if there are several."""
+    """The lines with one reference, other reports' first.
+
+    `order` is set only if there are several.
+    """
 
     name: str
     order: Order | None
     items: list[ComparedLine]
-    # Known, but not matched yet.
+    # Its order is known, but it isn't matched yet.
     spare: dict[object, list[ComparedLine]] = field(default_factory=lambda: defaultdict(list))
     days: set[object] = field(default_factory=set)
 
     def compare(self) -> None:
-        """Find repeats, and what goes on hold."""
+        """Find repeats, and lines to hold."""
         for item in self.items:
             if not item.is_own:
                 self.spare[item.amount, item.first.currency].append(item)
@@ -121,7 +124,7 @@ class Group:
         return [item for item in self.items if item.is_open]
 
     def _take(self, item: ComparedLine, *, by_key: bool = False) -> bool:
-        """Mark a line as a repeat of a known line, if there is one not repeated here already."""
+        """Mark a line as the repeat of a known line that no other line here repeats already."""
         alike = self.spare[item.amount, item.first.currency]
         for at, known in enumerate(alike):
             if known.first.key == item.first.key if by_key else self._is_alike(item, known):
@@ -131,9 +134,9 @@ class Group:
         return False
 
     def _may_bill_used_label(self, item: ComparedLine) -> bool:
-        """Return whether the line can be for a label used after cancelling.
+        """Return whether the line may be for a label used after cancelling.
 
-        That is billed by a line just like the first.
+        Such use is billed by a line just like the first.
         """
         is_used = self.order is not None and kinds.was_used(self.order, item.first.week)
         return item.first.kind in COSTS and is_used
@@ -141,7 +144,7 @@ class Group:
     def _is_alike(self, one: ComparedLine, other: ComparedLine) -> bool:
         """Return whether two lines agree wherever both have a value.
 
-        A column may be mapped in only one of them.
+        A column may be mapped for only one of them.
         """
         if one.has_number and other.has_number:
             return False
@@ -183,7 +186,7 @@ class Group:
         )
 
     def _hold_beyond(self, allowed: int, of: Collection[str]) -> None:
-        """Beyond the allowed number, leave out repeats and hold the rest, last ones first."""
+        """Leave out repeats beyond the allowed number and hold the rest, last ones first."""
         found = [item for item in self._counting_lines(of) if item.amount >= 0]
         excess = len(found) - allowed
         fresh = [item for item in reversed(found) if item.is_open and item.first.kind in of]
@@ -206,14 +209,14 @@ class Group:
 
 
 def _is_same_word(one: str, other: str) -> bool:
-    """Return whether one term is part of the other: “order invoiced”, “order invoiced / paid”."""
+    """Return whether one term contains the other: “order invoiced”, “order invoiced / paid”."""
     short, long = sorted((one.casefold().split(" / "), other.casefold().split(" / ")), key=len)
     rest = iter(long[1:])
     return short[0] == long[0] and all(part in rest for part in short[1:])
 
 
 def compare_lines(report: BillingReport) -> None:
-    """Mark a report's repeated lines, and those that an operator must decide."""
+    """Mark a report's repeated lines, and those that an operator must decide on."""
     changed: dict[tuple[bool, str], list[int]] = defaultdict(list)
     for group in _same_lines(report):
         group.compare()
@@ -250,7 +253,7 @@ def _same_lines(report: BillingReport) -> Iterator[Group]:
 
 
 def _known_references(report: BillingReport, names: Collection[str]) -> dict[str, list[Any]]:
-    """Return the lines that this account's other reports posted or hold, by reference."""
+    """Return by reference the lines that this account's other reports posted or hold."""
     found: dict[str, list[Any]] = defaultdict(list)
     posted = Charge.objects.filter(
         account=report.account_id, report__state=BillingReport.State.POSTED, is_repeat=False

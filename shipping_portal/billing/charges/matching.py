@@ -1,4 +1,7 @@
-"""Match lines to owners by carrier reference. Unmatched lines wait for an operator, unseen."""
+"""Match lines to owners by carrier reference.
+
+Unmatched lines wait for an operator; no sender sees them.
+"""
 
 import datetime as dt
 from collections.abc import Collection
@@ -48,7 +51,7 @@ def orders_of(account: int, references: Collection[str]) -> dict[str, Order]:
 def whole_references(account: int, references: Collection[str]) -> dict[str, str]:
     """Return numbers that a spreadsheet shortened (00123 becomes 123), with their full form.
 
-    Only if exactly one known number fits, of an order or an earlier line.
+    A number counts only if exactly one known number fits it, from an order or an earlier line.
     """
     spelled = {
         text: {text, *others}
@@ -73,9 +76,9 @@ def whole_references(account: int, references: Collection[str]) -> dict[str, str
 
 
 def orders_named(charges: Collection[Charge], sender: Sender) -> dict[int, Order]:
-    """Return by line the order it names: by its reference, else this sender's customer reference.
+    """Return each line's order, by its reference or else by this sender's customer reference.
 
-    A customer reference that several of the sender's parcels have matches none.
+    A customer reference shared by several of the sender's parcels matches none.
     """
     found: dict[int, Order] = {}
     for account in {charge.account_id for charge in charges}:
@@ -107,7 +110,7 @@ def _of_customer_references(account: int, lines: list[Charge], sender: Sender) -
 
 @cache
 def _with_an_order() -> PlannedSelect:
-    """Return the lines without an owner whose order is known: planned after apps have loaded."""
+    """Return lines without an owner whose order is known. It is planned after apps have loaded."""
     theirs = Order.objects.filter(
         account=OuterRef("account"), carrier_reference__upper=Upper(OuterRef("reference"))
     )
@@ -126,12 +129,12 @@ def match_late() -> int:
 
 @chore("charges")
 def look_for_owners(now: dt.datetime) -> None:
-    """Match charges that were posted before their owner was known."""
+    """Match charges that were posted before their owners were known."""
     match_late()
 
 
 def assign_charge(charge: Charge, *, sender: Sender, order: Order | None = None) -> None:
-    """Give a line to an owner.
+    """Assign a line to an owner.
 
     Raises Refused, and ValueError for another sender's order.
     """
@@ -142,7 +145,7 @@ def assign_charge(charge: Charge, *, sender: Sender, order: Order | None = None)
 
 
 def has_manual_changes(order: Order) -> bool:
-    """Return whether a person acted on a line matched by reference: then the lines stay."""
+    """Return whether a person acted on a line matched by reference. Then its lines stay."""
     touched = Q(disputes__isnull=False) | Q(reversed_by__isnull=False)
     return _by_reference(order).filter(touched).exists()
 
@@ -170,7 +173,7 @@ def _by_reference(order: Order) -> ChargeQuerySet:
 
 @transaction.atomic
 def _attach_charge(charge: Charge, sender: Sender, order: Order | None) -> bool:
-    # This is the case when an adoption is undone: the order lost its reference before, or the line
+    # This happens when an adoption is undone: the order has already lost its reference, or the line
     # is released with it.
     CarrierAccount.locked(charge.account_id)
     mine = Charge.objects.unmatched().filter(pk=charge.pk)
@@ -190,7 +193,7 @@ def _attach_charge(charge: Charge, sender: Sender, order: Order | None) -> bool:
 def _has_lost_reference(charge: Charge, order: Order | None) -> bool:
     """Return whether the line was matched by a reference that its order has lost.
 
-    A line that was assigned by hand needs none.
+    A line that was assigned by hand doesn't need one.
     """
     named = charge.reference.upper()
     if order is None or (order.carrier_reference or "").upper() != named:
@@ -201,7 +204,7 @@ def _has_lost_reference(charge: Charge, order: Order | None) -> bool:
 def _kind_of_refund(charge: Charge, order: Order | None) -> str:
     """Return a refund's kind.
 
-    Its amount never changes, but only its order shows which kind it is.
+    Its amount never changes, but only the order shows which kind it is.
     """
     if (
         order is None

@@ -1,4 +1,4 @@
-"""Compare the carrier's charges with expectations, as lists of recent orders for operators."""
+"""Compare the carrier's charges with what was expected: lists of recent orders for operators."""
 
 import datetime as dt
 from collections import defaultdict
@@ -18,9 +18,9 @@ from shipping_portal.billing.models import (
 
 LOOKS_BACK = dt.timedelta(days=90)
 ENOUGH_REPORTS = 2
-BATCH = 1000  # lines marked by one statement
+BATCH = 1000  # lines marked per SQL statement
 Weeks = dict[int, list[dt.date]]  # by account
-# What an order may cost: the carrier's price at booking, and never more than was agreed.
+# What an order may cost: the carrier's price at booking, but never more than agreed.
 EXPECTED = Least(Coalesce("order__charged_price", "order__price"), "order__price")
 POSTED = Charge.objects.filter(order=OuterRef("pk"), posted_at__isnull=False)
 COST = POSTED.filter(kind=ChargeKind.ORDER)
@@ -28,9 +28,9 @@ USED = POSTED.filter(kind=ChargeKind.UN_CANCELLATION)
 
 
 def charged_after_cancelling(now: dt.datetime) -> QuerySet[Order]:
-    """Return cancelled orders with a remaining un-cancellation charge.
+    """Return cancelled orders that still have an un-cancellation charge.
 
-    Inform the sender, or dispute.
+    The operator informs the sender or disputes the charge.
     """
     return _costing_orders(now).filter(Exists(USED), status=Status.CANCELLED)
 
@@ -45,9 +45,9 @@ def not_refunded(now: dt.datetime, weeks: Weeks | None = None) -> QuerySet[Order
 
 
 def charged_otherwise(now: dt.datetime) -> QuerySet[Order]:
-    """Return orders charged differently than agreed, until an operator accepts or corrects it.
+    """Return orders not charged as agreed, until an operator accepts or corrects that.
 
-    Before the bill this compares the booking's price, afterwards the bill's lines.
+    Before the bill arrives this compares the booking's price, afterwards the bill's lines.
     """
     billed = Charge.objects.posted().filter(is_unexpected=True).values("order")
     booked = Order.objects.filter(unagreed_price__isnull=False, status=Status.BOOKED)
@@ -58,11 +58,11 @@ def charged_otherwise(now: dt.datetime) -> QuerySet[Order]:
 
 
 def note_unexpected(lines: QuerySet[Charge]) -> None:
-    """Mark the posted charges that, with their cover, differ from what was agreed.
+    """Mark posted charges that, with their cover, differ from what was agreed.
 
-    Done once, here: comparing all orders of three months on every visit to the admin takes half a
-    second. The orders are found first and marked by key: PostgreSQL has no statistics of a new
-    report, and ran a subquery in the UPDATE again for each line (20,000 lines hit the statement
+    This is done once, because comparing three months of orders on every visit to the admin takes
+    half a second. Orders are found first and then marked by key: PostgreSQL has no statistics of a
+    new report, and repeated a subquery in the UPDATE for each line (20,000 lines hit the statement
     timeout).
     """
     odd, turned = _odd_orders(lines), defaultdict(list)
@@ -91,12 +91,12 @@ def _odd_orders(lines: QuerySet[Charge]) -> set[int]:
 
 
 def accept_price(line: Charge) -> bool:
-    """Accept this charge as correct. Return False if it was accepted before or not unexpected."""
+    """Accept this charge as correct. Return False if it isn't waiting for that."""
     return bool(Charge.objects.filter(pk=line.pk, is_unexpected=True).update(is_unexpected=False))
 
 
 def never_charged(now: dt.datetime, weeks: Weeks | None = None) -> QuerySet[Order]:
-    """Return booked orders without a charge after two reports of their week or later."""
+    """Return booked orders still without a charge after reports for two weeks from theirs on."""
     reported = _in_reported_week("booked_at", weeks)
     cost = COST.filter(report__state=BillingReport.State.POSTED)
     # an index has them: the few recent ones
@@ -104,7 +104,7 @@ def never_charged(now: dt.datetime, weeks: Weeks | None = None) -> QuerySet[Orde
 
 
 def shown_at() -> dict[str, Coalesce | Subquery]:
-    """Return from when an order is in each list, by the list's column of ages."""
+    """Return when an order entered each list, by the list's age column."""
     return {
         "used_charge_at": _posted_at(USED),
         "unrefunded_at": _second_report_at("cancelled_at"),
@@ -118,7 +118,7 @@ def _posted_at(lines: QuerySet[Charge]) -> Subquery:
 
 
 def _second_report_at(moment: str) -> Subquery:
-    """Return when the second reported week from this moment's own on was posted."""
+    """Return when the second reported week, counting from this moment's own, was posted."""
     later = BillingReport.objects.filter(
         account=OuterRef("account"),
         state=BillingReport.State.POSTED,
@@ -133,8 +133,8 @@ def _recent_orders(now: dt.datetime) -> QuerySet[Order]:
 
 
 def _costing_orders(now: dt.datetime) -> QuerySet[Order]:
-    """Return orders that still cost something in one currency, all lines together, to the cent."""
-    # Rounded, because SQLite adds as floating point.
+    """Return orders whose lines still add up to a cost in some currency, to the cent."""
+    # Rounded, because SQLite adds in floating point.
     sums = POSTED.order_by().values("currency").annotate(net=Round(Sum("amount"), 2))
     return _recent_orders(now).filter(Exists(sums.filter(net__gt=0)))
 
@@ -151,9 +151,9 @@ def reported_weeks() -> Weeks:
 
 
 def _in_reported_week(moment: str, weeks: Weeks | None) -> Q:
-    """Return whether this moment is in a reported week, with reports of two weeks since.
+    """Return whether reports had begun by this moment, and two weeks from it on are reported.
 
-    `weeks` are the reported ones, if they were read already.
+    `weeks` are the reported ones, if already read.
     """
     found = Q(pk__in=[])
     for account, known in (reported_weeks() if weeks is None else weeks).items():

@@ -1,7 +1,7 @@
-"""Store each week's totals per sender with the lines, so that pages never add up a history.
+"""Store each sender's weekly totals along with the lines, so that pages never add up a history.
 
-Code that changes a line recounts its week, in the same transaction and under the sender's row. The
-daily recount checks them all and corrects errors, which the admin shows.
+Code that changes a line recounts its week in the same transaction, holding the lock on the sender's
+row. A daily recount checks all totals and corrects wrong ones, which the admin shows.
 """
 
 import datetime as dt
@@ -20,11 +20,11 @@ from shipping_portal.jobs.registry import chore
 logger = structlog.get_logger(__name__)
 Week = tuple[int, dt.date]  # a sender's key and a Monday
 GROUP = ("sender", "week", "currency", "kind")
-SENDERS = 200  # checked by one statement
+SENDERS = 200  # checked per SQL statement
 
 
 def weeks_of(lines: QuerySet[Charge]) -> set[Week]:
-    """Return the weeks that these lines count in."""
+    """Return the weeks in which these lines count."""
     return set(
         lines.filter(sender__isnull=False).order_by().values_list("sender", "week").distinct()
     )

@@ -24,7 +24,7 @@ class AlreadyOpen(Exception):
 def open_all(
     charges: Collection[Charge], *, by: User, text: str, photo: bytes, now: dt.datetime
 ) -> int:
-    """Dispute several lines of one sender with one text and photo; return how many were new."""
+    """Dispute several lines of one sender with one text and photo; return how many are new."""
     if not charges:
         return 0
     kept = photos.keep_photo(photo, by.membership.sender) if photo else None

@@ -8,7 +8,7 @@ from shipping_portal.billing.disputes import photos
 
 
 class Words(forms.CharField):
-    """A field for lines of text without invisible characters."""
+    """A field for several lines of text, without invisible characters."""
 
     def to_python(self, value: Any) -> str:
         shown = "".join(c for c in str(value or "") if c.isprintable() or c == "\n")
@@ -16,9 +16,9 @@ class Words(forms.CharField):
 
 
 class DisputeForm(forms.Form):
-    """What looks wrong about some charges.
+    """Asks what looks wrong about some charges.
 
-    `content` has the photo's bytes once the form is valid.
+    `content` holds the photo's bytes once the form is valid.
     """
 
     text = Words(

@@ -12,7 +12,7 @@ MOST_BYTES = 2_000_000
 # HEIC is no longer accepted
 KINDS = {"jpg": "image/jpeg", "png": "image/png", "heic": "image/heic"}
 PNG = b"\x89PNG\r\n\x1a\n"
-# What a decoder needs: other chunks or segments may say where, when and by whom it was taken.
+# What a decoder needs. Other chunks or segments may tell where, when and by whom a photo was taken.
 CHUNKS = {
     b"IHDR",
     b"PLTE",
@@ -30,7 +30,7 @@ CHUNKS = {
 PICTURE_ENDS, SCAN_BEGINS, COMMENT = 0xD9, 0xDA, 0xFE
 NOTES = range(0xE1, 0xF0)  # these are APP1 to APP15
 COLOURS = {0xE2: b"ICC_PROFILE\0", 0xEE: b"Adobe"}
-NEXT_MARKER = re.compile(rb"\xff(?![\x00\xd0-\xd7\xff])")  # in a scan, these four are data
+NEXT_MARKER = re.compile(rb"\xff(?![\x00\xd0-\xd7\xff])")  # inside scan data these aren't markers
 
 
 class NotAPhoto(Exception):
@@ -38,7 +38,7 @@ class NotAPhoto(Exception):
 
 
 def strip_photo(content: bytes) -> tuple[str, bytes]:
-    """Return the kind in KINDS by content, not by name, and the picture alone. Raises NotAPhoto."""
+    """Return the kind (by content, not name) and the picture without metadata. Raises NotAPhoto."""
     if len(content) > MOST_BYTES:
         raise NotAPhoto(f"This photo is {len(content) / 1e6:.1f} MB. Send a copy of 2 MB or less.")
     try:
@@ -54,7 +54,7 @@ def strip_photo(content: bytes) -> tuple[str, bytes]:
 
 
 def _strip_jpeg(content: bytes) -> bytes:
-    """Copy the picture's segments; data after its end, such as a video, is left out."""
+    """Copy the picture's segments. Data after its end, such as a video, is left out."""
     kept, at = [content[:2]], 2
     while (marker := _read_marker(content, at)) != PICTURE_ENDS:
         end = at + 2 + int.from_bytes(content[at + 2 : at + 4])

@@ -20,7 +20,7 @@ from shipping_portal.billing.models.kinds import (
 )
 from shipping_portal.billing.models.reports import BillingReport, ChargeWord
 
-# A line's position in a statement: kinds in the order in which the interface names them.
+# A line's position in a statement: kinds in the interface's order.
 PLACE = Case(
     *(When(kind=kind, then=Value(place)) for place, kind in enumerate(ChargeKind.values)),
     default=Value(len(ChargeKind.values)),
@@ -46,7 +46,7 @@ class ChargeQuerySet(OwnedQuerySet["Charge"]):
         return self.filter(sender=None, is_repeat=False)
 
     def net(self) -> dict[str, Decimal]:
-        """Return what is due, by currency: the sum of the lines and nothing else."""
+        """Return the amount due by currency, which is just the sum of the lines."""
         sums = self.order_by().values("currency").annotate(net=Sum("amount"))
         return {row["currency"]: round_cents(row["net"]) for row in sums}
 
@@ -56,10 +56,10 @@ class Charge(models.Model):
 
     Amounts, weeks and words of posted lines never change; a reversing line corrects them. The owner
     (`sender`, `order`, and the `kind` of a refund, which depends on the order) is filled in once,
-    for a line without one.
+    if it wasn't known before.
 
-    `stated` is the amount as in the file. `key` identifies the carrier's line permanently, so that
-    it is posted once. Lines without a report are the operator's own, with their `reason`.
+    `stated` is the amount in the file. `key` identifies the carrier's line permanently, so that it
+    is posted only once. Lines without a report are the operator's own, with their `reason`.
     """
 
     class Decision(models.TextChoices):
@@ -72,20 +72,20 @@ class Charge(models.Model):
     report = models.ForeignKey(
         BillingReport, on_delete=models.PROTECT, null=True, blank=True, related_name="lines"
     )
-    line = models.PositiveIntegerField(default=0)  # line of the file; the header is line 1
+    line = models.PositiveIntegerField(default=0)  # line number in the file; the header is line 1
     part = models.PositiveSmallIntegerField(default=0)  # 1: the Extra Cover inside the line's price
     key = models.CharField(max_length=64)
-    is_repeat = models.BooleanField(default=False)  # posted before: shown, and left out
-    # Not posted before an operator decides; see holding.py.
+    is_repeat = models.BooleanField(default=False)  # posted before: shown, but left out
+    # Not posted until an operator decides; see holding.py.
     held = models.CharField(
         "on hold", max_length=8, choices=Hold.choices, blank=True, default="", db_default=""
     )
     decision = models.CharField(
         max_length=5, choices=Decision.choices, blank=True, default="", db_default=""
     )
-    # it isn't as booked; set when posted or matched
+    # it differs from the booking; set when posted or matched
     is_unexpected = models.BooleanField(default=False)
-    week = models.DateField()  # Monday of the billing week whose statement has it
+    week = models.DateField()  # Monday of the billing week of the statement that has it
     posted_at = models.DateTimeField(null=True, blank=True)
     reference = models.CharField(max_length=100, blank=True)
     customer_reference = models.CharField(max_length=255, blank=True)
@@ -103,7 +103,7 @@ class Charge(models.Model):
     stated = models.DecimalField(max_digits=16, decimal_places=2)
     amount = models.DecimalField(max_digits=16, decimal_places=2)
     currency = models.CharField(max_length=3)
-    day = models.DateField(null=True, blank=True)  # day of the refund, else of the order
+    day = models.DateField(null=True, blank=True)  # the refund's day, otherwise the order's
     declared_kg = models.DecimalField(max_digits=10, decimal_places=4, null=True, blank=True)
     declared_m3 = models.DecimalField(max_digits=12, decimal_places=6, null=True, blank=True)
     measured_kg = models.DecimalField(max_digits=10, decimal_places=4, null=True, blank=True)
@@ -173,9 +173,9 @@ class Charge(models.Model):
 
 
 class WeekSum(models.Model):
-    """A sender's posted lines in a week, by currency and kind; a row without a kind has the total.
+    """Totals of a sender's posted lines in a week, by currency and kind; without a kind, of all.
 
-    Recounted from the lines with every change (billing/charges/week_sums.py), so that no page
+    They are recounted with every change to a line (billing/charges/week_sums.py), so that no page
     adds up a history.
     """
 

@@ -11,12 +11,12 @@ from shipping_portal.billing.models.charges import Charge
 
 
 class DisputePhoto(models.Model):
-    """A photo sent with a dispute, byte for byte: downloaded, never displayed."""
+    """A photo sent with a dispute, without its metadata: downloaded, never displayed."""
 
     sender = models.ForeignKey(
         "accounts.Sender", on_delete=models.PROTECT, related_name="dispute_photos"
     )
-    kind = models.CharField(max_length=4)  # of shipping_portal.billing.photos
+    kind = models.CharField(max_length=4)  # see billing/disputes/photos.py
     sha256 = models.CharField(max_length=64)
     content = models.BinaryField()
 
@@ -50,7 +50,7 @@ class Dispute(models.Model):
     made_at = models.DateTimeField()
     text = models.TextField(max_length=2000)
     facts = models.JSONField(default=dict)
-    # The same for all lines that were disputed together.
+    # The same for all lines disputed together.
     photo = models.ForeignKey(
         DisputePhoto,
         on_delete=models.SET_NULL,

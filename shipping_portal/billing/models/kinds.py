@@ -1,4 +1,4 @@
-"""The kinds of lines, and the week that a line counts in."""
+"""The kinds of lines, and the week in which a line counts."""
 
 import datetime as dt
 from decimal import Decimal
@@ -30,21 +30,21 @@ class Hold(models.TextChoices):
     OVER_REFUNDED = "refund", "Refunded more than charged?"
 
 
-# an order is charged once for one of these, unless it was cancelled and used
+# an order is charged for one of these once, unless it was cancelled and its label used
 COSTS = (ChargeKind.ORDER, ChargeKind.UN_CANCELLATION)
 SIZE_CHARGES = (ChargeKind.UNDER_DECLARED, ChargeKind.OVERSIZE)
 CANCEL_REFUNDS = (ChargeKind.CANCEL_REFUND, ChargeKind.CANCEL_REFUND_LATER)
-STALE = ""  # the key of a line being read again: as a repeat it shows nothing about its order
+STALE = ""  # the key of a line being read again: as a repeat it says nothing about its order
 # for something that went wrong
 GIVEN_BACK = (ChargeKind.DELAY_REFUND, ChargeKind.LOSS_REFUND, ChargeKind.OTHER_REFUND)
 REFUNDS = (*CANCEL_REFUNDS, *GIVEN_BACK)
 
 
 def week_of(day: dt.date) -> dt.date:
-    """Return the Monday of its week."""
+    """Return the Monday of a day's week."""
     return day - dt.timedelta(days=day.weekday())
 
 
 def round_cents(amount: Decimal) -> Decimal:
-    """Round to the cent: SQLite adds as floating point, which leaves a fraction."""
+    """Round to the cent: SQLite adds in floating point, which leaves a fraction."""
     return round(amount, 2)

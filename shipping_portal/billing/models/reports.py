@@ -10,7 +10,7 @@ from shipping_portal.jobs.models import Job, due_index
 
 
 class BillingProfile(models.Model):
-    """How one account's report is written: interface §2.5 doesn't show its format.
+    """The format of one account's reports, which interface §2.5 doesn't show.
 
     `columns` maps our field (shipping_portal.billing.fields) to the header in the file.
     """
@@ -54,7 +54,7 @@ class BillingProfile(models.Model):
 
 
 class ChargeWord(models.Model):
-    """A report's term for a kind of line, and an operator's meaning for it; empty is undecided.
+    """A report's term for a kind of line, and the meaning an operator gave it; empty is undecided.
 
     `word` is the row's type, paid and reason columns, normalised and joined: "order invoiced /
     refunded".
@@ -77,13 +77,13 @@ class ChargeWord(models.Model):
 
 
 class BillingReport(Job):
-    """One file from the carrier. It counts when it is posted, and never changes afterwards.
+    """One file from the carrier. It counts once posted, and never changes afterwards.
 
-    A posted report may be reversed as a whole, by a reversing line for each of its lines; the file
-    can then be uploaded again.
+    A posted report may be reversed as a whole, with a reversing line for each of its lines. Then
+    the file can be uploaded again.
 
     So far, `read` of `rows` rows are stored as lines. `stated` is the total by currency, from the
-    file or the operator; `problems` are [line of the file, message].
+    file or the operator; `problems` holds pairs of line number and message.
     """
 
     FENCE = ("state", "read")
@@ -103,7 +103,7 @@ class BillingReport(Job):
     sha256 = models.CharField(max_length=64)
     week = models.DateField()  # its Monday
     state = models.CharField(max_length=8, choices=State.choices, default=State.READING)
-    profile = models.JSONField()  # the columns that it is read by
+    profile = models.JSONField()  # the columns it is read by
     rows = models.PositiveIntegerField(default=0)
     read = models.PositiveIntegerField(default=0)
     stated = models.JSONField(default=dict, blank=True)
@@ -137,7 +137,7 @@ class BillingReport(Job):
 
 
 class ReportFile(models.Model):
-    """The report byte for byte, in a separate table."""
+    """The report's bytes, in a separate table."""
 
     report = models.OneToOneField(BillingReport, on_delete=models.CASCADE, related_name="file")
     content = models.BinaryField()

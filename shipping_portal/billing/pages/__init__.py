@@ -1,1 +1,1 @@
-"""What senders see of bills: statements, lines and their reasons, size warnings."""
+"""What senders see of billing: statements, lines and their reasons, size warnings."""

@@ -1,6 +1,6 @@
 """Explain a line: its kind in plain words, and its reason in one sentence.
 
-The report's own text is the carrier's, so it is only quoted at the end.
+The report's own text comes from the carrier, so it is only quoted at the end.
 """
 
 from decimal import Decimal
@@ -13,7 +13,7 @@ from shipping_portal.accounts.models import Sender
 from shipping_portal.billing.models import Charge, ChargeKind
 from shipping_portal.billing.pages import statements
 
-# Singular and plural, as a statement counts them; the interface's name (§2.5) is below.
+# Singular and plural, for counts in a statement. The interface's names (§2.5) are below.
 NAMES = {
     ChargeKind.ORDER: ("Booking", "bookings"),
     ChargeKind.COVER: ("Extra Cover", "Extra Covers"),
@@ -54,7 +54,7 @@ BOTH = (True, True)  # weight and volume
 
 
 def page_of(charge: Charge) -> str:
-    """Return where a line is explained: its parcel's page, else its statement."""
+    """Return the page that explains a line: its parcel's page, otherwise its statement."""
     if charge.order:
         return f"{reverse('parcel', args=[charge.order.uuid])}#charges"
     return reverse("statement", args=[statements.week_name(charge.week)])
@@ -65,7 +65,7 @@ def kind_name(kind: str) -> str:
 
 
 def count_of_kind(kind: str, count: int) -> str:
-    """Return `1 booking` or `41 size charges`."""
+    """Return a count in words: `1 booking` or `41 size charges`."""
     one, several = NAMES[ChargeKind(kind)]
     return (
         f"{count:,} {several}"
@@ -80,7 +80,7 @@ def interface_name(kind: str) -> str:
 
 
 def line_reason(charge: Charge, sender: Sender) -> str:
-    """Return one sentence for the sender; for an operator's own line, the one they wrote."""
+    """Return one sentence for the sender; for an operator's line, the reason they wrote."""
     if charge.report_id is None:
         return _operator_reason(charge, sender)
     kind = ChargeKind(charge.kind)
@@ -105,7 +105,7 @@ def _operator_reason(charge: Charge, sender: Sender) -> str:
 def measured_sentence(charge: Charge, sender: Sender) -> str:
     """Return `You declared 1 kg. The carrier measured 1.6 kg.`, or "" if nothing was measured.
 
-    If both weight and size were measured, it names the one that was above the declared one.
+    If both weight and size were measured, it names whichever was above the declared value.
     """
     is_heavier = _is_more(charge.measured_kg, _declared_kg(charge))
     is_bigger = _is_more(charge.measured_m3, charge.declared_m3)
@@ -155,7 +155,7 @@ def _declared_kg(charge: Charge) -> Decimal | None:
 
 
 def _volume_words(m3: Decimal | None, sender: Sender) -> str:
-    """Format a volume as people picture it, not as a fraction of a cubic metre."""
+    """Format a volume in a unit people can picture, not as a fraction of a cubic metre."""
     if m3 is None:
         return ""
     return (

@@ -1,4 +1,4 @@
-"""Build rows of a statement and its spreadsheet with dispute states. No addresses or links."""
+"""Build the rows of a statement and its spreadsheet. They have no addresses or links."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ TONES = {**dict.fromkeys(statements.PRICES, "f1"), **dict.fromkeys(statements.AD
 def line_rows(
     lines: Iterable[Charge], sender: Sender, role: str, *, names_currency: bool
 ) -> list[Row]:
-    """Return a dictionary of words per line; `names_currency` if a page has several currencies.
+    """Return a dictionary of texts per line; `names_currency` is for pages with several currencies.
 
     `carrier` is blank unless two carriers take new orders.
     """
@@ -77,7 +77,7 @@ def _week_booked(order: Order | None, sender: Sender) -> str:
 
 
 def _booked_in(line: Charge, sender: Sender) -> str:
-    """Return the days of the week that the order was booked in, which dates its price."""
+    """Return the days of the week the order was booked in, to date its price."""
     booked = statements.week_named(_week_booked(line.order, sender))
     return (
         statements.week_words(booked, sender)
@@ -105,7 +105,7 @@ def dispute_state(line: Charge, sender: Sender) -> Row:
 
 
 def kind_groups(of: statements.Statement) -> list[Row]:
-    """Return a statement's parts, each kind as a bar: number of lines, total and width."""
+    """Return a statement's parts, each kind as a bar with its number of lines, total and width."""
     most = max((abs(row["amount"]) for row in of.groups), default=0) or 1
     return [
         {

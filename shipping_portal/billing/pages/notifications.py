@@ -1,6 +1,6 @@
 """Notify people about money: size charges, weekly statements, and answers to disputes.
 
-Each is written in the transaction that causes it.
+Each notification is written in the transaction that causes it.
 """
 
 import datetime as dt
@@ -20,7 +20,7 @@ from shipping_portal.billing.models import SIZE_CHARGES, BillingReport, Charge, 
 from shipping_portal.billing.pages.line_reasons import line_reason, page_of
 from shipping_portal.billing.pages.statements import SIZE, week_name, week_words
 
-POSTED_FOR = dt.timedelta(days=14)  # a line that finds its sender later isn't news
+POSTED_FOR = dt.timedelta(days=14)  # a line matched to its sender later than this isn't news
 LATE_REPORT = dt.timedelta(days=120)
 ADDED = "{amount} added to {reference}. {reason}"
 ANSWERED = "We've answered your question about {what}{money}. The answer is next to the charge."
@@ -37,7 +37,7 @@ def notify_posted(report: BillingReport, now: dt.datetime) -> None:
 
 
 def notify_counted(report: BillingReport, lines: QuerySet[Charge], now: dt.datetime) -> None:
-    """Notify of held lines that count now: they change a statement, or start one."""
+    """Notify of held lines that now count: they change a statement or start one."""
     if report.week >= (now - LATE_REPORT).date():
         sizes = [_size_charge_event(line, report, is_alone=True) for line in _size_charges(lines)]
         outbox.notify(*sizes, *statement_events(report, lines), now=now)
@@ -81,12 +81,12 @@ def notify_answered(dispute: Dispute, now: dt.datetime) -> None:
 
 
 def withdraw_charge_event(charge: Charge) -> None:
-    """Withdraw the notification of a charge that is being reversed, unless it was sent."""
+    """Withdraw the notification of a charge that is being reversed, unless already sent."""
     outbox.retract_events(f"charge:{charge.pk}")
 
 
 def size_charges(report: BillingReport) -> Iterator[Event]:
-    """Yield the events of a report's size charges. Those of one sender share an email."""
+    """Yield the events of a report's size charges. One sender's events share an email."""
     found = list(_size_charges(report.lines.all()).order_by("pk"))
     charges_of = Counter(line.sender_id for line in found)
     for line in found:
@@ -98,7 +98,7 @@ def statement_events(
 ) -> Iterator[Event]:
     """Yield each sender's statement event, once a week, with the page's own figures.
 
-    If lines count `later` than their report, a statement that already had lines has changed.
+    If lines count `later` than their report, a statement that already had lines is a changed one.
     """
     name = week_name(report.week)
     theirs = _week_of_its_senders(report.lines.all() if later is None else later, report)
@@ -149,7 +149,7 @@ def _size_charge_event(line: Charge, report: BillingReport, *, is_alone: bool) -
 
 
 def _week_of_its_senders(lines: QuerySet[Charge], report: BillingReport) -> QuerySet[Charge]:
-    """Return charges for the report's week of all senders in these lines, from any report."""
+    """Return the charges of these lines' senders in the report's week, from any report."""
     senders = (
         lines.filter(posted_at__isnull=False)
         .filter(sender__isnull=False)

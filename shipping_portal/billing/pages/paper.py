@@ -23,12 +23,12 @@ from shipping_portal.billing.pages import lines, statements
 from shipping_portal.billing.pages.line_reasons import count_of_kind, kind_name, line_reason
 from shipping_portal.billing.pages.taxes import line_tax
 
-TAXED = 5_000  # lines: finding the tax of more would take longer than a page may
+TAXED = 5_000  # lines; finding the tax of more would take too long for a page
 SUM_WIDTHS = (230, 95, 95)  # points
 LINE_WIDTHS = (56, 74, 88, 176, 48, 68)
 LINE_HEADS = ("Date", "Kind", "Reference", "Why", "Tax", "Amount")
 NO_TAX = "–"
-ASIAN = "STSong-Light"  # not embedded in the file: each PDF reader has one for it
+ASIAN = "STSong-Light"  # not embedded: each PDF reader has a font for it
 SOURCE_OF_TAX = (
     "Tax is what the carrier stated when it booked. Its reports state none for adjustments, refunds"
     " and credits, so those show a dash."
@@ -39,7 +39,7 @@ TOO_MANY = "This week has too many lines to add up their tax here. The CSV has i
 
 @dataclass(frozen=True)
 class Heading:
-    """Whose statement it is, and whether it is final: printed above the sums."""
+    """Whose statement it is and whether it is final, as printed above the sums."""
 
     sender: Sender
     week: dt.date
@@ -49,7 +49,7 @@ class Heading:
 
 
 def statement_pdf(heading: Heading, statement: statements.Statement) -> bytes:
-    """Return the PDF of a whole week: every sum, and at most `statements.ON_PAPER` lines."""
+    """Return the PDF of a whole week, with every sum and at most `statements.ON_PAPER` lines."""
     # Imported here: the library takes 18 MB, and most processes never write a PDF.
     from reportlab.lib.pagesizes import A4, LETTER  # noqa: PLC0415
     from reportlab.platypus import SimpleDocTemplate  # noqa: PLC0415
@@ -184,7 +184,7 @@ def _table(
 
 
 def _paragraph(text: str, size: float = 8.5, *, is_bold: bool = False, after: str = "") -> Any:
-    """Return a paragraph of plain text, with `after` on its own line."""
+    """Return a paragraph of plain text, with `after` on a line of its own."""
     from reportlab.lib.styles import ParagraphStyle  # noqa: PLC0415
     from reportlab.platypus import Paragraph  # noqa: PLC0415
 
@@ -195,7 +195,7 @@ def _paragraph(text: str, size: float = 8.5, *, is_bold: bool = False, after: st
 
 
 def _mark_missing_letters(text: str) -> str:
-    """Escape text, and set what our font lacks in PDF readers' Chinese and Japanese font."""
+    """Escape text, and set characters our font lacks in PDF readers' Chinese or Japanese font."""
     regular, _ = _fonts()
     return "".join(
         escape(run) if is_known else f'<font name="{ASIAN}">{escape(run)}</font>'
@@ -216,7 +216,7 @@ def _known_characters(font: str) -> Container[int]:
 
 @cache
 def _fonts() -> tuple[str, str]:
-    """Return the names of the regular and the bold font, which are read once per process."""
+    """Return the names of the regular and the bold font, loaded once per process."""
     from font_source_sans_pro import font_directory  # noqa: PLC0415
     from reportlab.pdfbase import pdfmetrics  # noqa: PLC0415
     from reportlab.pdfbase.cidfonts import UnicodeCIDFont  # noqa: PLC0415

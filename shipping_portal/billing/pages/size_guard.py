@@ -1,10 +1,10 @@
-"""Warn before booking a saved size whose parcels were measured heavier than declared.
+"""Warn before booking with a saved size whose parcels were measured heavier than declared.
 
-The rule: a size's last 5 billed parcels count (booked, with a posted line). One was measured above
-if a posted size charge, neither reversed nor credited after a dispute, states more weight than was
-declared. From 2 such parcels on, the median of their weights (the heavier of two) is the size's
-typical measured weight, and a parcel that declares less gets a warning. Weights that the carrier
-doesn't state are not guessed.
+The rule: a size's last 5 billed parcels count (booked, with a posted line). A parcel was measured
+above if a posted size charge, neither reversed nor credited after a dispute, states more weight
+than was declared. With 2 or more of these, the median of their weights (the heavier of two) is the
+size's typical measured weight, and a parcel that declares less gets a warning. Weights that the
+carrier doesn't state aren't guessed.
 """
 
 import datetime as dt
@@ -32,7 +32,7 @@ YEAR = dt.timedelta(weeks=52)
 class History:
     """The carrier's measures of a size's last billed parcels.
 
-    `above` holds the kilograms over the declared weight.
+    `above` holds how many kilograms each was over the declared weight.
     """
 
     billed: int
@@ -59,20 +59,20 @@ class Rate:
 
 @dataclass(frozen=True)
 class Advice:
-    """What to say before booking. Weights are in the unit the parcel was entered in."""
+    """The advice before booking. Weights are in the unit in which the parcel was entered."""
 
     size: ParcelSize
     history: History
     weight: Decimal
     declared: Decimal
     unit: str
-    is_about: bool  # if they didn't all have the same measure
+    is_about: bool  # if they weren't all measured the same
 
 
 def weight_advice(sender: Sender, details: ParcelDetails, *, kept: str = "") -> Advice | None:
     """Return the advice on this parcel's weight.
 
-    None for a size whose weight was `kept` (its uuid).
+    There is none for a size (by uuid) whose declared weight was `kept`.
     """
     size = _size_of(sender, details)
     if size is None or str(size.uuid) == kept:
@@ -97,7 +97,7 @@ def size_histories(sender: Sender) -> dict[int, History]:
 class Suggestion:
     """Suggest a weight for a saved size.
 
-    Of `total` size charges `count` are for it, and its parcels usually weigh `weight`.
+    `count` of `total` size charges are for this size, and its parcels usually weigh `weight`.
     """
 
     size: ParcelSize
@@ -109,7 +109,7 @@ class Suggestion:
 def suggest_size(sender: Sender, lines: QuerySet[Charge]) -> Suggestion | None:
     """Return the size of most of these size charges, if its saved weight is too low.
 
-    At most four queries.
+    This takes at most four queries.
     """
     charged = lines.filter(kind__in=SIZE_CHARGES, amount__gt=0).order_by()
     counts = dict(charged.values_list("order__size").annotate(lines=Count("pk")))
@@ -153,7 +153,7 @@ def _by_size(charges: QuerySet[Charge]) -> dict[int, int]:
 
 
 def _size_of(sender: Sender, details: ParcelDetails) -> ParcelSize | None:
-    """Return the order's saved size, or the only one with these sides if the weight differs."""
+    """Return the order's saved size, or the only size with these sides if the weight differs."""
     if details.size:
         return sender.sizes.filter(uuid=details.size).first()
     sides = details.measures
@@ -199,7 +199,7 @@ def _histories_of(billed: QuerySet[Order]) -> dict[int, History]:
 
 
 def _measured_above(orders: dict[int, tuple[int, Decimal]]) -> dict[int, Decimal]:
-    """Return each order's heaviest measured weight, if above the declared one."""
+    """Return each order's heaviest measured weight, if it is above the declared weight."""
     lines = _size_charges().filter(order__in=orders)
     found: dict[int, Decimal] = {}
     for order, measured, declared in lines.values_list("order", "measured_kg", "declared_kg"):

@@ -36,7 +36,7 @@ from shipping_portal.db.keyset import Keyset
 Row = dict[str, Any]  # a line of a template's table
 
 WEEKS = 13
-RECENT = dt.timedelta(weeks=8)  # beside what was spent
+RECENT = dt.timedelta(weeks=8)  # next to what was spent
 LATE_SIZE_CHARGES = dt.timedelta(weeks=4)  # before this week, and still new
 ON_PAPER = 500
 PRICES = (ChargeKind.ORDER, ChargeKind.COVER)
@@ -51,8 +51,8 @@ COLUMNS = {
     "refunds": ("Refunds", REFUNDS),
     "credit": ("Credit", (ChargeKind.CREDIT,)),
 }
-LINES = Keyset("place")  # sort order of a statement: group after group, each in the report's order
-SIZE = "size"  # both kinds of size charge, which their email links to
+LINES = Keyset("place")  # sort order of a statement: by group, then in the report's order
+SIZE = "size"  # both kinds of size charge: their email links to this
 # A statement's tabs, and other values of its address: one kind, or disputed lines.
 TABS: dict[str, tuple[str, tuple[str, ...]]] = {
     "": ("All", tuple(ChargeKind.values)),
@@ -73,7 +73,7 @@ FILTERS: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Balance:
-    """One currency: what was charged, refunded, and credited by us."""
+    """One currency: what was charged, refunded and credited by us."""
 
     currency: str
     prices: Decimal
@@ -109,12 +109,12 @@ def balances_of(sums: Iterable[tuple[str, str, Decimal]]) -> list[Balance]:
 
 
 def lines_of(user: Any, sender: Sender) -> ChargeQuerySet:
-    # Naming the sender again lets PostgreSQL use its index instead of reading everybody's lines.
+    # Repeating the sender lets PostgreSQL use its index instead of reading everybody's lines.
     return Charge.objects.for_user(user).filter(sender=sender)
 
 
 def explained_lines(lines: QuerySet[Charge]) -> QuerySet[Charge]:
-    """Prefetch what a row of these lines shows."""
+    """Prefetch what the rows of these lines show."""
     disputes = Prefetch("disputes", Dispute.objects.order_by("-made_at", "-pk"))
     return lines.select_related("order", "reverses").prefetch_related(disputes)
 
@@ -224,7 +224,7 @@ class Statement:
 
     @cached_property
     def totals(self) -> list[Row]:
-        """Return how many lines were found and their total, by currency."""
+        """Return the number of lines found and their total, by currency."""
         if self.q or self.kind == DISPUTED:
             sums = self.found.order_by("currency").values("currency")
             return [dict(row) for row in sums.annotate(count=Count("pk"), amount=Sum("amount"))]
@@ -240,24 +240,24 @@ class Statement:
         return [found[currency] for currency in sorted(found)]
 
     def in_order(self) -> QuerySet[Charge]:
-        """Return group after group, in interface order; each in the report's order."""
+        """Return the lines by group, in interface order; within a group, in the report's order."""
         return explained_lines(self.found.annotate(place=PLACE).order_by("place", "pk"))
 
 
 def net_before(sums: QuerySet[WeekSum], week: dt.date) -> dict[str, Decimal]:
-    """Return the previous week's total, by currency."""
+    """Return the previous week's total by currency."""
     found = sums.filter(week=week - dt.timedelta(days=7), kind="").values_list("currency", "amount")
     return {currency: round_cents(amount) for currency, amount in found}
 
 
 def recent_sums(user: Any, sender: Sender, week: dt.date) -> list[WeekSum]:
-    """Return the weeks' totals up to this week, newest first: of all charges and of size charges.
+    """Return weekly totals up to this week, newest first: of all charges, and of size charges.
 
-    `is_new` says of a total of size charges whether one of them was posted in this week.
+    `is_new` marks a total of size charges if one of them was posted this week.
     """
     midnight = dt.datetime.combine(week, dt.time(), sender.tzinfo)
     posted = lines_of(user, sender).filter(posted_at__gte=midnight, week=OuterRef("week"))
-    # The lines of old weeks aren't looked at.
+    # Old weeks' lines aren't read.
     recently = Q(week__gte=week - LATE_SIZE_CHARGES, kind__in=SIZE_CHARGES)
     is_new = recently & Q(Exists(posted.filter(kind=OuterRef("kind"))))
     sums = sums_of(user, sender).filter(week__gte=week - RECENT, kind__in=("", *SIZE_CHARGES))

@@ -1,7 +1,7 @@
 """Read numbers as finance systems write them: `(21.36)`, `$21.36`, `1,021.36`, `21.36-`.
 
-What has one possible reading is read. Other text, such as `1,021` in a profile without a decimal
-sign, is asked about.
+Text with one possible reading is read. Other text, such as `1,021` in a profile without a decimal
+sign, raises a question.
 """
 
 import re
@@ -11,7 +11,7 @@ BIGGEST = Decimal(10) ** 12
 DASHES: dict[int, str] = dict.fromkeys(
     map(ord, "\N{MINUS SIGN}\N{EN DASH}\N{SMALL HYPHEN-MINUS}\N{FULLWIDTH HYPHEN-MINUS}"), "-"
 )
-# A file in Windows' letters is decoded byte by byte.
+# A file in a Windows code page is decoded byte by byte, so its signs arrive as these bytes.
 DASHES |= {0x80: "€", 0x96: "-", 0x97: "-"}
 DOLLARS = {"AUD", "CAD", "USD", "NZD", "SGD", "HKD"}
 SIGNS = {
@@ -29,7 +29,7 @@ SIGNS = {
 MARK = r"(?P<unit>[A-Z]{0,2}[$€£¥]|[A-Z]{3})|(?P<side>CR|DR)|(?P<sign>[-+])"
 BEFORE = re.compile(rf"({MARK}) ?", re.IGNORECASE)
 BEHIND = re.compile(rf" ?({MARK})$", re.IGNORECASE)
-# Decimal would also read "1e2", "1_0" and other scripts' digits. A spreadsheet writes 1.06E+01.
+# Decimal would also accept "1e2", "1_0" and other scripts' digits. A spreadsheet writes 1.06E+01.
 NUMBER = {
     sign: re.compile(
         r"([0-9]++|[1-9][0-9]{0,2}(?P<by>["
@@ -65,7 +65,7 @@ def read_amount(text: str, decimal_sign: str, currency: str) -> Decimal:
     if minuses + len(sides) // 2 > 1:
         raise UnreadableCell(f"“{text[:40]}” is not a number: its sign is written twice.")
     amount = read_number(rest, decimal_sign, written=text)
-    # A cell for scientific numbers saves 608.53 as 6.09E+02.
+    # A cell with scientific format saves 608.53 as 6.09E+02.
     if "E" in rest and int(amount.as_tuple().exponent) > -2:
         raise UnreadableCell(f"“{text[:40]}” was rounded by a spreadsheet.")
     return -amount if minuses or sides == "CR" else amount

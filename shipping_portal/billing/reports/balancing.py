@@ -38,7 +38,7 @@ class Balance:
 
     @property
     def difference(self) -> Decimal | None:
-        """Return the difference, or None if no total is stated, which also prevents posting."""
+        """Return the difference. It is None if no total is stated, which also prevents posting."""
         return None if self.stated is None else self.found - self.stated
 
 
@@ -62,7 +62,7 @@ def _count_lines(rule: Q, reports: Collection[int]) -> dict[int, int]:
 
 
 def keep_tally(report: BillingReport) -> None:
-    """Store the tally at posting: afterwards only the owners of lines may change."""
+    """Store the tally on posting: afterwards only the owners of lines can change."""
     tally = _counted_lines({report.pk})[report.pk]
     found = {currency: str(amount) for currency, amount in tally.found.items()}
     lines = tally.matched + tally.unmatched + tally.held + tally.left_out

@@ -56,7 +56,10 @@ def read_due_report(report: BillingReport) -> None:
 
 
 def read_report_again(report: BillingReport, *, now: dt.datetime) -> bool:
-    """Read a report from the start, by today's profile. Return False if it is posted or void."""
+    """Read a report from the start with the current profile.
+
+    Return False if it is posted or void.
+    """
     profile = Profile.of(profile_of(report.account)).to_json()
     with transaction.atomic():
         unposted = BillingReport.objects.filter(pk=report.pk, state__in=UNPOSTED)
@@ -70,8 +73,7 @@ def read_report_again(report: BillingReport, *, now: dt.datetime) -> bool:
             **BillingReport.AFRESH,
         ):
             return False
-        # Keep the rows, so that a reread line keeps its number in the admin and an operator's
-        # decision.
+        # Keep the rows, so that a line read again keeps its number in the admin and its decision.
         report.lines.filter(decision="").update(held="")
         report.lines.update(key=STALE, is_repeat=True)
         enqueue("report", report.pk)
@@ -107,7 +109,7 @@ def _store_batch(
     fresh = [
         record for place, record in batch if place > report.read and isinstance(record, ReportRow)
     ]
-    # It was stored before a worker was killed.
+    # It was already stored when a worker was killed.
     if upto <= report.read:
         return
     with transaction.atomic():
@@ -134,7 +136,7 @@ def _make_lines(report: BillingReport, rows: list[ReportRow]) -> list[Charge]:
 
 
 def _decide_as_before(line: Charge, before: Charge | None) -> None:
-    """Keep an operator's decision about a held line that is unchanged and not posted elsewhere."""
+    """Keep the decision on a held line if the line is unchanged and not posted elsewhere."""
     if (
         before
         and not line.is_repeat
@@ -171,7 +173,7 @@ class Reader:
         )
 
     def lines(self, row: ReportRow) -> list[Charge]:
-        """Return the row's line, and the Extra Cover in its price as a separate line."""
+        """Return the row's line, with the Extra Cover in its price as a separate line."""
         term = self.terms[kinds.normalise_word(row.word)]
         order = self.orders.get(row.reference.upper())
         kind = self.history.kind(term.meaning, order, self.report.week)
@@ -191,7 +193,7 @@ class Reader:
     def _key(self, row: ReportRow, kind: str, order: Order | None) -> str:
         """Return a line's key; a different one if a refunded order is charged again.
 
-        A report for an earlier week than that line has the first charge, even if it is read later.
+        A report for an earlier week than that line's has the first charge, even if read later.
         """
         week = self.report.week
         if order is None or kind != ChargeKind.UN_CANCELLATION or not kinds.was_used(order, week):
@@ -255,14 +257,14 @@ def _finish_reading(
             raise LeaseLost
         report.lines.filter(key=STALE).delete()
         if problems:
-            # Only the problems of a damaged file stay.
+            # Only a damaged file keeps its problems.
             report.lines.all().delete()
         else:
             holding.compare_lines(report)
 
 
 def decide_word(term: ChargeWord, meaning: str, *, now: dt.datetime) -> list[BillingReport]:
-    """Decide a term's meaning and return the unposted reports with it, which are read again."""
+    """Store a term's meaning and return the unposted reports that have it, to be read again."""
     ChargeWord.objects.filter(pk=term.pk).update(meaning=meaning)
     waiting = BillingReport.objects.filter(lines__term=term, state__in=UNPOSTED).distinct()
     return [report for report in waiting if read_report_again(report, now=now)]

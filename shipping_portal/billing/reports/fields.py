@@ -46,7 +46,7 @@ DEFAULT_COLUMNS = {
 
 @dataclass(frozen=True)
 class Profile:
-    """How one file is read: its account's profile when the file was uploaded."""
+    """How one file is read: its account's profile at the time of the upload."""
 
     delimiter: str
     columns: dict[str, str]
@@ -72,7 +72,10 @@ def give_profiles(now: dt.datetime) -> None:
 
 
 def profile_of(account: CarrierAccount) -> BillingProfile:
-    """Return the account's profile: the family's usual columns until an operator changes them."""
+    """Return the account's profile.
+
+    It has the family's usual columns until an operator changes it.
+    """
     made, _ = BillingProfile.objects.get_or_create(
         account=account, defaults={"columns": DEFAULT_COLUMNS, "total_word": "Total"}
     )

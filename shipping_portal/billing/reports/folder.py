@@ -1,12 +1,13 @@
-"""Take reports from a folder, such as an SFTP server's, like uploads without a user.
+"""Take reports from a folder, such as an SFTP server's, as uploads without a user.
 
     REPORTS_FOLDER/               of the default account
         taking/ taken/ refused/   created here, in each folder
         OLD/                      of the account in SECOND_CARRIER, or one in OLDER_CARRIERS
 
-A sweeper claims a file by moving it to `taking`: only one of several sweepers can. From there it
-goes to `taken`, or to `refused` with the reason beside it. A file that a crash left in `taking` is
-processed again; in any case a report is stored once, by its hash. Links are not followed.
+A sweeper claims a file by moving it to `taking`, which only one of several can do. From there the
+file goes to `taken`, or to `refused` with the reason next to it. A file that a crash left in
+`taking` is processed again; because of its hash, a report is stored only once. Links aren't
+followed.
 """
 
 import datetime as dt
@@ -32,9 +33,9 @@ logger = logging.getLogger(__name__)
 TAKING, TAKEN, REFUSED = "taking", "taken", "refused"
 UNFINISHED = (".part", ".filepart", ".tmp")
 QUIET = dt.timedelta(minutes=1)  # a file that hasn't changed for this long is complete
-GIVEN_UP = dt.timedelta(minutes=10)  # the process that claimed it this long ago is gone
+GIVEN_UP = dt.timedelta(minutes=10)  # a process that claimed a file this long ago is gone
 STUCK = dt.timedelta(minutes=30)
-MOST = 20  # files of one folder at a time, so that the rest of the sweep doesn't wait long
+MOST = 20  # files per folder and round, so that the rest of the sweep doesn't wait long
 
 
 @chore("reports folder", every=60)
@@ -48,7 +49,7 @@ def take_finished_files(now: dt.datetime) -> None:
 
 
 def why_unusable() -> str:
-    """Return why files can't be taken, or "" if they can or no folder is set."""
+    """Return why files can't be taken, or "" if they can be or no folder is set."""
     for folder, _ in _account_folders():
         if os.path.isdir(folder) and not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
             return f"The portal can't read {folder} or move files in it."
@@ -87,7 +88,7 @@ def _finished_files(folder: Path, now: dt.datetime) -> Iterator[Path]:
 
 
 def _files_by_name(place: Path) -> list[tuple[Path, dt.datetime]]:
-    """Return a folder's files without links, by name and time of last change, move or rename."""
+    """Return a folder's files, without links, by name, with when each was last changed or moved."""
     found = []
     is_listed = (
         os.path.isdir(place) and not os.path.islink(place) and os.access(place, os.R_OK | os.X_OK)
@@ -106,9 +107,9 @@ def _files_by_name(place: Path) -> list[tuple[Path, dt.datetime]]:
 
 
 def _take_file(file: Path, folder: Path, configured: CarrierSettings, now: dt.datetime) -> None:
-    """Claim the file, store its content, and move it to its end.
+    """Claim the file, store its content, and move it to its final folder.
 
-    Raises FileNotFoundError if gone.
+    Raises FileNotFoundError if it is gone.
     """
     claimed = file
     if file.parent == folder:
@@ -138,7 +139,7 @@ def _take_file(file: Path, folder: Path, configured: CarrierSettings, now: dt.da
 
 
 def _read_content(file: Path) -> bytes:
-    """Return its bytes, or one more than a report may have."""
+    """Return the file's bytes, reading at most one more than a report may have."""
     with open(
         file, "rb", opener=lambda path, flags: os.open(path, flags | os.O_NOFOLLOW)
     ) as content:

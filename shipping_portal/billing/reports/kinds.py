@@ -20,7 +20,7 @@ from shipping_portal.billing.models import (
     week_of,
 )
 
-# Terms known in this carrier's family (normalised). Any other waits for an operator.
+# Normalised terms known in this carrier's family. Any other term waits for an operator.
 KNOWN = {
     "order invoiced": ChargeKind.ORDER,
     "order invoiced / paid": ChargeKind.ORDER,
@@ -43,7 +43,7 @@ MEANS_REFUND = {*REFUNDS, ChargeWord.ORDER_REFUND}
 
 
 def known_terms(words: Iterable[str], *, now: dt.datetime) -> dict[str, ChargeWord]:
-    """Return an operator's decisions by normalised term; a new term is stored for them."""
+    """Return operators' decisions by normalised term. New terms are stored for them to decide."""
     wanted = {normalise_word(word) for word in words}
     found = _stored_terms(wanted)
     if new := wanted - set(found):
@@ -67,7 +67,7 @@ def _stored_terms(words: Collection[str]) -> dict[str, ChargeWord]:
 
 
 class History:
-    """Kinds that were charged to these orders before, by week. Lines are added as they are read."""
+    """The kinds charged to these orders before, by week. Lines are added as they are read."""
 
     def __init__(self, orders: Collection[int], report: BillingReport | None) -> None:
         self.report_id = report and report.pk
@@ -86,7 +86,7 @@ class History:
             )
 
     def add(self, charge: Charge, *, counts: bool = True) -> None:
-        """Add a line. A line in another unposted report only shows that something was refunded."""
+        """Add a line. Of a line in another unposted report, only a refund counts."""
         if charge.order_id and counts:
             self.weeks[charge.order_id, charge.kind][charge.week] += 1
             if charge.kind in COSTS and charge.report_id != self.report_id:
@@ -97,9 +97,9 @@ class History:
     def kind(self, meaning: str, order: Order | None, week: dt.date) -> str:
         """Return a line's kind in this week.
 
-        A plain order line of a cancelled order is an un-cancellation once the order was charged
-        before, or if its label was used: this family's report has no separate word for that.
-        Without a cancellation it never is one.
+        A plain order line of a cancelled order is an un-cancellation if the order was charged
+        before or its label was used: this family's reports have no separate term for that. Without
+        a cancellation it never is.
         """
         if not meaning:
             return ChargeKind.UNKNOWN
@@ -113,7 +113,7 @@ class History:
         return meaning
 
     def is_given_back(self, order: Order, week: dt.date) -> bool:
-        """Return whether every charge up to this week was refunded because it was cancelled."""
+        """Return whether every charge up to this week was refunded because of a cancellation."""
         return (
             _count_up_to(week, self._weeks_charged(order))
             <= _count_up_to(week, self.given_back[order.pk])
@@ -143,15 +143,15 @@ def _count_up_to(week: dt.date, counted: Counter[dt.date]) -> int:
 
 
 def with_cancellations(orders: QuerySet[Order]) -> QuerySet[Order]:
-    """Prefetch only the kind of change that `may_be_cancelled` needs: most orders have none."""
+    """Prefetch only the changes that `may_be_cancelled` needs: most orders have none."""
     unclear = OrderChange.objects.filter(new=Status.CANCEL_UNCONFIRMED).only("order_id", "new")
     return orders.prefetch_related(Prefetch("changes", unclear))
 
 
 def may_be_cancelled(order: Order) -> bool:
-    """Return whether it is cancelled, or asked to be, or a lost reply may have accepted that.
+    """Return whether the order is cancelled, or its cancellation is pending or once was unclear.
 
-    It is False once the label is used.
+    Once the label is used, this is False.
     """
     unclear = Status.CANCEL_UNCONFIRMED
     is_cancelled = order.cancelled_at is not None or order.status == Status.CANCEL_ASKED
@@ -159,9 +159,9 @@ def may_be_cancelled(order: Order) -> bool:
 
 
 def was_used(order: Order, week: dt.date) -> bool:
-    """Return whether its label was used after it was cancelled, in this week or before.
+    """Return whether its label was used after cancelling, in this week or before.
 
-    A moving parcel was not cancelled after it moved, so a scan from just before we heard of the
+    A parcel can't be cancelled once it is moving, so a scan from just before we learned of the
     cancellation counts too.
     """
     moves = order.progress not in STILL_AT_SENDER and may_be_cancelled(order)

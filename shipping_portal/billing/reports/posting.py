@@ -1,4 +1,4 @@
-"""Post a report: from then on it counts as a whole. Before that, it can be voided."""
+"""Post a report, which then counts as a whole. Before that, it can be voided."""
 
 import datetime as dt
 from collections.abc import Collection
@@ -25,7 +25,7 @@ from shipping_portal.billing.pages import notifications
 from shipping_portal.billing.reports.balancing import keep_tally, report_balances
 
 State = BillingReport.State
-BATCH = 10_000  # lines of the file in one statement
+BATCH = 10_000  # lines of the file per SQL statement
 
 
 class NotReady(Exception):
@@ -37,7 +37,7 @@ class NotReady(Exception):
 
 
 def report_totals(report: BillingReport) -> list[Any]:
-    """Return `lines` and `amount` by currency and kind, with repeats and held lines apart."""
+    """Return `lines` and `amount` by currency and kind, with repeats and held lines separate."""
     columns = ("currency", "is_repeat", "held", "decision", "kind")
     sums = (
         report.lines.order_by(*columns)
@@ -63,7 +63,7 @@ def _kind_words(kind: str, *, is_repeat: bool, held: str, decision: str, **sums:
 
 
 def posting_obstacles(report: BillingReport) -> list[str]:
-    """Return why a report can't be posted; empty if it can."""
+    """Return why a report can't be posted, or an empty list if it can."""
     if report.state != State.CHECKED:
         return [f"It is {report.get_state_display().lower()}."]
     unknown = (
@@ -97,9 +97,9 @@ def state_total(report: BillingReport, stated: dict[str, Decimal]) -> bool:
 
 @transaction.atomic
 def post_report(report: BillingReport, *, by: User | None, now: dt.datetime) -> None:
-    """Make a report count, permanently. Lines posted before stay out. Raises NotReady."""
-    # Postings run one after the other. The key isn't locked: each booking, which locks its sender's
-    # row first, needs it.
+    """Make a report count permanently. Lines posted before are left out. Raises NotReady."""
+    # Postings run one after the other. The key isn't locked, because each booking needs it after
+    # locking its sender's row.
     CarrierAccount.locked(report.account_id)
     report.refresh_from_db()
     if found := posting_obstacles(report):
@@ -116,7 +116,7 @@ def post_report(report: BillingReport, *, by: User | None, now: dt.datetime) -> 
 
 
 def _post_lines(report: BillingReport, now: dt.datetime) -> None:
-    """Post some thousand lines per statement: a hundred thousand would come near the timeout."""
+    """Post a few thousand lines per SQL statement: a hundred thousand would nearly time out."""
     last = report.lines.aggregate(last=Max("line"))["last"] or 0
     for first in range(0, last + 1, BATCH):
         lines = report.lines.filter(
@@ -152,9 +152,9 @@ def count_repeats(report: BillingReport) -> int:
 
 
 def decide_lines(lines: Collection[Charge], *, post: bool, now: dt.datetime) -> list[Charge]:
-    """Let held lines count as what they are, or leave them out for good; return those decided.
+    """Let held lines count as they are, or leave them out for good; return those decided.
 
-    In a posted report they count at once, in the report's week; otherwise when it is posted. A
+    In a posted report they count immediately, in the report's week; otherwise once it is posted. A
     line that another report has posted is skipped.
     """
     found = []
@@ -208,7 +208,10 @@ BILLS = (ChargeKind.ORDER, ChargeKind.UN_CANCELLATION, *REFUNDS)
 
 
 def end_exposure(lines: QuerySet[Charge]) -> None:
-    """Count these posted lines. Senders are locked in one order, before any order's row."""
+    """Count these posted lines in the limits.
+
+    Senders are locked in a fixed order, before any order's row.
+    """
     owners = lines.filter(order__isnull=False)
     Sender.lock_all(owners.values("sender"))
     limits.count_as_billed(
@@ -226,7 +229,7 @@ def count_unbilled_again(orders: QuerySet[Order]) -> None:
 
 
 def _count_dearer(orders: QuerySet[Order]) -> None:
-    """Count what bills charge above the reserved amount, if its day still counts, which is rare."""
+    """Count what bills charge above the reserved amount if its day still counts, which is rare."""
     own = Q(charges__posted_at__isnull=False, charges__currency=F("currency"))
     billed = orders.annotate(billed=Round(Sum("charges__amount", filter=own), 2))
     for order in billed.filter(billed__gt=F("reserved")):

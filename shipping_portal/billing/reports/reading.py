@@ -16,10 +16,10 @@ from shipping_portal.billing.reports.amounts import UnreadableCell, read_amount,
 from shipping_portal.billing.reports.fields import NEEDED, Profile
 
 MOST_LINES = 100_000
-LARGEST = MOST_LINES * 400  # bytes; a line of the family's report has about a hundred
+LARGEST = MOST_LINES * 400  # bytes; a line of this family's reports has about a hundred
 TOO_MUCH = f"The file has more than {MOST_LINES:,} lines. Ask the carrier for one a week."
 CURRENCY = re.compile(r"[A-Z]{3}")
-# What spreadsheets write around a text so that it isn't shortened or calculated.
+# What spreadsheets put around a text so that it isn't shortened or calculated.
 AS_TEXT = re.compile(r"^(?:=\"([^\"]*)\"|'(.*))$")
 SUBTOTAL = re.compile("sub[ -]?total", re.IGNORECASE)
 SAVE_AS = "Save it as CSV, or ask the carrier for a report in CSV."
@@ -33,7 +33,7 @@ MOST_ZEROS = 12
 # Days as a spreadsheet counts them, from 1982 to 2119: 46,352 is 26 November 2026.
 SERIAL = re.compile(r"[3-7][0-9]{4}(\.0+)?", re.ASCII)
 FIRST_DAY = dt.date(1899, 12, 30)
-# What a spreadsheet saves for a number of twelve digits: many are alike then.
+# What a spreadsheet saves for a number of twelve digits; many then look alike.
 SHORTENED = re.compile(r"[0-9](?:[.,][0-9]+)?E\+[0-9]{2,3}", re.ASCII)
 WORDED = ("type", "paid", "reason")  # a line's kind
 LONGEST = {"type": 100, "paid": 60, "reason": 100, "reference": 100, "customer_reference": 10_000}
@@ -45,10 +45,10 @@ class NotAReport(Exception):
 
 @dataclass(frozen=True)
 class ReportRow:
-    """One record as in the file: amounts in currency units, weights in kg, volumes in m³.
+    """One record of the file: amounts in currency units, weights in kg, volumes in m³.
 
-    `number` is the line of the file that it begins on; `key` identifies the carrier's line,
-    wherever it appears again.
+    `number` is the line of the file on which it begins; `key` identifies the carrier's line
+    wherever it reappears.
     """
 
     number: int
@@ -61,14 +61,14 @@ class ReportRow:
     currency: str
     day: dt.date | None
     measures: dict[str, Decimal | None]
-    # with the carrier's number as a spreadsheet may have shortened it
+    # keyed by the carrier's number as a spreadsheet may have shortened it
     other_keys: Sequence[str] = ()
 
     @property
     def used_key(self) -> str:
         """Return this line's key when it charges its order again.
 
-        Reports have no word for that.
+        Reports have no term for that.
         """
         return hashlib.sha256(f"{self.key} used".encode()).hexdigest()
 
@@ -128,7 +128,7 @@ class Cells:
     profile: Profile
     places: dict[str, int]
     cells: list[str]
-    # cached: a line's identity needs each cell again
+    # cached, because a line's identity needs each cell again
     texts: dict[str, str] = field(default_factory=dict)
 
     def text(self, field: str) -> str:
@@ -221,7 +221,7 @@ def _encoding(content: bytes) -> str:
     try:
         content.decode("utf-8")
     except UnicodeDecodeError:
-        return "latin-1"  # every byte is a letter, so damage shows in its cell, with its line
+        return "latin-1"  # every byte is a character, so damage shows in its cell, with its line
     return "utf-8-sig"
 
 
@@ -287,7 +287,7 @@ def _row(number: int, of: Cells, alike: Counter[bytes], above: Container[bytes])
         key=key,
         other_keys=others,
         word=word,
-        reference=of.text("reference"),  # in the carrier's case, as everywhere
+        reference=of.text("reference"),  # in the carrier's case, as everywhere else
         customer_reference=of.text("customer_reference")[:255],  # our references are never longer
         price=of.money("price"),
         cover=of.money("cover"),
@@ -301,7 +301,7 @@ def _row(number: int, of: Cells, alike: Counter[bytes], above: Container[bytes])
 
 
 def other_spellings(number: str) -> list[str]:
-    """Return a number with more or fewer leading zeros: a spreadsheet saves 00123 as 123."""
+    """Return the number with more or fewer leading zeros: a spreadsheet saves 00123 as 123."""
     if not (number.isascii() and number.isdecimal()):
         return []
     digits = number.lstrip("0")
@@ -311,9 +311,9 @@ def other_spellings(number: str) -> list[str]:
 
 
 def _identity(of: Cells, word: str) -> str:
-    """Return the carrier's own line number, else the line's parsed values.
+    """Return the carrier's own line number, otherwise the line's parsed values.
 
-    Later measures and raw cells aren't used, so a file saved by a spreadsheet has the same lines.
+    Later measures and raw cells aren't used, so a file resaved by a spreadsheet has the same lines.
     """
     if own := of.text("line_id"):
         return f"id {own}"

@@ -1,4 +1,4 @@
-"""Accept a report: store its bytes unchanged, each file once, and schedule its reading."""
+"""Accept a report: store its bytes unchanged, once per file, and schedule its reading."""
 
 import datetime as dt
 import hashlib
@@ -39,10 +39,10 @@ def store_report(
 ) -> BillingReport:
     """Store the file and schedule its reading.
 
-    `stated` is the total by currency for a file that states none itself.
+    `stated` is the total by currency, for a file that doesn't state one.
 
-    Raises TakenBefore, and NotAReport for what can't be one. With `keeps_refused`, used for files
-    without a user, it becomes a damaged report instead, which an operator can reread or void.
+    Raises TakenBefore, and NotAReport for a file that can't be one. With `keeps_refused`, for files
+    without a user, that becomes a damaged report, which an operator can read again or void.
     """
     profile = Profile.of(profile_of(account))
     problems = _problems(content, profile, keeps_refused=keeps_refused)
@@ -77,7 +77,8 @@ def store_report(
 def week_in(name: str, now: dt.datetime) -> dt.date:
     """Return a report's week.
 
-    It is the week of the day before the file was written, by its name, or else of yesterday.
+    It is the week of the day before the file was written, according to its name, or otherwise of
+    yesterday.
     """
     written = now.date()
     if found := DAY_IN_NAME.search(name):

@@ -1,4 +1,4 @@
-"""Show charges on pages of lower apps: templates may read upwards, code may not."""
+"""Show charges on pages of lower apps. Templates may import upwards, code may not."""
 
 from django import template
 from django.utils import timezone
@@ -16,7 +16,7 @@ register.simple_tag(size_guard.weight_advice, name="size_advice")
 
 @register.simple_tag(takes_context=True)
 def charges_of(context: template.Context, order: Order) -> lines.Charged | None:
-    """Return a parcel's charges with reasons, or None for users who see no money."""
+    """Return a parcel's charges with reasons, or None for users who may not see money."""
     request: MemberRequest = context["request"]
     if request.membership.role not in SEE_MONEY:
         return None

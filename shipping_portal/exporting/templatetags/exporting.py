@@ -1,4 +1,4 @@
-"""Show exports on pages of lower apps: templates may read upwards, code may not."""
+"""Show exports on pages of lower apps. Templates may import upwards, code may not."""
 
 from django import template
 from django.utils import timezone

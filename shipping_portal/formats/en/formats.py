@@ -1,6 +1,6 @@
 """Format the admin's times in the operators' zone (settings.TIME_ZONE), always named.
 
-Senders' pages use their own zone, see `local_date`.
+Senders' pages use their own zone; see `local_date`.
 """
 
 DATE_FORMAT = "j M Y"

@@ -32,7 +32,7 @@ LOST = "Letters were lost"
 def badge(row: ImportRow, doubted: Any = ()) -> tuple[str, str]:
     """Return an unbooked row's state, as a style and a word or two.
 
-    `doubted` are the rows that look wrong.
+    `doubted` holds the rows that look wrong.
     """
     if doubted and row.pk in doubted:
         return "warn", "Looks wrong"
@@ -43,7 +43,7 @@ def badge(row: ImportRow, doubted: Any = ()) -> tuple[str, str]:
 
 @register.filter
 def offers(line: ListedRow) -> list[Offered]:
-    """Return a row's services to choose from: none if it isn't ready or has only one."""
+    """Return a row's services to choose from, or none if it isn't ready or has only one."""
     row = line.row
     found = by_price(row.quote.products) if row.quote and row.state in ImportRow.READY else []
     if row.quote is None or len(found) < 2:

@@ -1,1 +1,1 @@
-"""Show an import's pages, from the upload to the rows that weren't booked."""
+"""The pages of an import, from the upload to the rows that weren't booked."""

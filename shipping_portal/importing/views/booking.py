@@ -1,4 +1,4 @@
-"""Book a whole import: Book, the question about rows that look wrong, and the progress."""
+"""Pages for booking an import: Book, the question about rows that look wrong, the progress."""
 
 import datetime as dt
 import uuid
@@ -49,7 +49,7 @@ REFUSED = (
 @audience(BOOKERS)
 @require_POST
 def book_import(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
-    """Make every ready row due; rows that look wrong stay, like all others."""
+    """Make every ready row due. Rows that look wrong stay, as do all others."""
     found, form = import_of(request, file), BookAllForm(request.POST)
     if request.sender.is_suspended:
         return suspended_page(request, status=403)
@@ -73,7 +73,7 @@ def book_import(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
 def _begin(request: MemberRequest, file: Import, form: BookAllForm) -> HttpResponse:
     """Book what the page showed.
 
-    If more is ready by now, show the page again with the new total.
+    If more rows are ready by now, show the page again with the new total.
     """
     chosen = form.cleaned_data
     seen = submitting.Seen(chosen["rows"], chosen["newest"], chosen["doubts"])
@@ -110,7 +110,7 @@ LISTED = 50
 @audience(BOOKERS)
 @require_get_or_post
 def import_progress(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
-    """Show the booking's progress. A press pauses, resumes, retries or accepts higher prices."""
+    """Show the booking's progress. A POST pauses, resumes, retries or accepts higher prices."""
     found = import_of(request, file)
     if request.method == "POST":
         return _act(request, found)
@@ -156,7 +156,7 @@ def failed_rows(request: MemberRequest, file: uuid.UUID) -> StreamingHttpRespons
 
 
 def held_up(now: dt.datetime) -> str:
-    """Return why bookings wait right now, or "", with the carrier's name if there are two."""
+    """Return why bookings are waiting now, or "". The carrier is named if there are two."""
     titles, found = gateway.carrier_titles(), list[str]()
     for account in gateway.accounts_for_new_orders():
         if pause := account.pause_of(BOOKINGS, now) or account.stop_as_a_pause():

@@ -1,4 +1,4 @@
-"""Check an import: ready rows with prices, rows to fix, and the button that books."""
+"""Pages for checking an import: ready rows with prices, rows to fix, and the Book button."""
 
 import datetime as dt
 import re
@@ -59,7 +59,7 @@ PAGE = re.compile(r"[1-9][0-9]{0,3}", re.ASCII)
 @audience(BOOKERS)
 @require_GET
 def check_import(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
-    """Show the dry run so far: what is ready, what to fix, what was left out."""
+    """Show the dry run so far: rows that are ready, to be fixed, or left out."""
     return check_page(request, import_of(request, file), BookAllForm())
 
 
@@ -125,7 +125,7 @@ def _list_page(request: MemberRequest, file: Import, context: dict[str, Any]) ->
 def _to_book(request: MemberRequest, file: Import, form: BookAllForm) -> dict[str, Any]:
     """Return the Book form: the ready rows, their cost by each rule, and the pickup days.
 
-    Totals leave out rows that look wrong.
+    The totals leave out rows that look wrong.
     """
     carriers = choosing.carrier_choices()
     typed = form["carrier"].value(), request.GET.get("carrier")
@@ -176,7 +176,7 @@ def chosen_carrier(carriers: list[tuple[str, str]], *typed: Any) -> int | None:
 
 
 def common_pickup_days(sender: Sender, rows: list[choosing.Ready]) -> list[dt.date]:
-    """Return the pickup days on offer for all rows, from the latest of their first days on."""
+    """Return the pickup days on offer for all rows, from the latest of their first days."""
     address = sender.pickup_address()
     firsts = [asking.first_pickup(offer) for row in rows for offer in bookable(row.products)]
     first = max(filter(None, firsts), default=None)
@@ -188,7 +188,7 @@ def common_pickup_days(sender: Sender, rows: list[choosing.Ready]) -> list[dt.da
 
 
 def _average(sure: list[choosing.Choice]) -> Money | None:
-    """Return the average price, or None if there are no parcels or two currencies."""
+    """Return the average price, or None without parcels or with two currencies."""
     currencies = {choice.offer["currency"] for choice in sure if choice.offer}
     if len(currencies) != 1:
         return None
@@ -198,7 +198,10 @@ def _average(sure: list[choosing.Choice]) -> Money | None:
 @audience(BOOKERS)
 @require_POST
 def take_left_out(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
-    """Accept every row left out for one of its shop's reasons; each is checked like any other."""
+    """Accept every row that was left out for a given reason.
+
+    Each is then checked like any other.
+    """
     found = import_of(request, file)
     taken = checking.take_all(found, request.POST.get("why", ""), timezone.now())
     messages.info(
@@ -210,7 +213,7 @@ def take_left_out(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
 @audience(BOOKERS)
 @require_POST
 def price_import_again(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
-    """Ask again for prices that were quoted on an earlier day."""
+    """Ask again for prices quoted on an earlier day."""
     found = import_of(request, file)
     checking.price_again(found, timezone.now())
     return redirect("check_import", found.uuid)
@@ -221,7 +224,7 @@ def price_import_again(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
 def import_row(request: MemberRequest, file: uuid.UUID, row: int) -> HttpResponse:
     """Show all fields of a row.
 
-    Posting checks it again, and rows with the same problem if asked.
+    A POST checks it again and, if asked, rows with the same problem.
     """
     mine = ImportRow.objects.filter(file__sender__memberships__user=request.user, file__uuid=file)
     found = get_object_or_404(
@@ -291,7 +294,7 @@ def _separate_row(request: MemberRequest, row: ImportRow) -> HttpResponse:
 
 
 def _fields_by_need(row: ImportRow, form: row_form.ParcelForm) -> dict[str, list[row_form.FixCell]]:
-    """Return the fields with a value, need or problem, and separately the optional ones."""
+    """Return the filled, required or rejected fields, and separately the optional ones."""
     cells = row_form.cells(row, form, form.fields)
     filled = [cell for cell in cells if cell.control.name in row.problems or cell.is_filled]
     return {"filled": filled, "others": [cell for cell in cells if cell not in filled]}
@@ -300,14 +303,14 @@ def _fields_by_need(row: ImportRow, form: row_form.ParcelForm) -> dict[str, list
 def unsaved_page(
     request: MemberRequest, file: uuid.UUID, unsaved: row_form.Unsaved
 ) -> HttpResponse:
-    """Show fields that somebody else changed, too, with what was typed."""
+    """Show the fields that somebody else changed as well, with what was typed."""
     return check_page(request, import_of(request, file), BookAllForm(), status=409, unsaved=unsaved)
 
 
 def _save(
     request: MemberRequest, row: ImportRow, form: row_form.ParcelForm
 ) -> tuple[bool, dict[str, str]]:
-    """Save the row. Return False if somebody else was faster, and what wasn't saved."""
+    """Save the row. Return False if somebody else changed it first, and what wasn't saved."""
     corrected, unsaved = row_form.corrections(row, form, request.POST)
     if unsaved and not corrected:
         return True, unsaved

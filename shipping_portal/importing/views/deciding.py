@@ -1,4 +1,4 @@
-"""Carry out a sender's decisions on an import's check.
+"""Carry out a sender's decisions on a checked import.
 
 They concern services, rows that look wrong, or the whole file.
 """
@@ -37,7 +37,7 @@ CHANGED = "Rows or prices have changed. Nothing is booked yet: check them once m
 
 
 def _return_to_rows(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
-    """Return to the rows that were shown."""
+    """Redirect to the rows that were shown."""
     return redirect(f"{reverse('check_import', args=[file])}?{request.GET.urlencode()}")
 
 
@@ -120,7 +120,7 @@ def answer_import(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
 @audience(BOOKERS)
 @require_get_or_post
 def remove_import(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
-    """Ask, then delete an import, archive one with bookings, or restore an archived one."""
+    """Ask, then delete an import, archive it if it has bookings, or restore an archived one."""
     found = import_of(request, file)
     if request.method == "GET":
         context = {

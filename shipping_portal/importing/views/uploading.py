@@ -25,11 +25,11 @@ NEWEST = 50
 @audience(BOOKERS)
 @require_GET
 def imports(request: MemberRequest) -> HttpResponse:
-    """List the newest files with their state; archived ones are separate."""
+    """List the newest files with their state; archived files are separate."""
     mine = Import.objects.for_user(request.user)
     show_archived = request.GET.get("archived") == "yes"
     files = mine.filter(archived_at__isnull=not show_archived).order_by("-created_at")
-    # Select the page first, or the rows of all files ever sent would be counted.
+    # Select the page first; otherwise the rows of all files ever sent would be counted.
     newest = Import.objects.filter(pk__in=list(files.values_list("pk", flat=True)[:NEWEST]))
     listed = progress.with_counts(newest).select_related("made_by").order_by("-created_at")
     archived = mine.exclude(archived_at=None).count()
@@ -80,7 +80,7 @@ def import_template(request: MemberRequest) -> StreamingHttpResponse:
 @audience(BOOKERS)
 @require_get_or_post
 def match_columns(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
-    """Match columns to our fields; the answer is remembered for this header."""
+    """Match columns to our fields. The answer is remembered for this header."""
     found, address = import_of(request, file), request.sender.pickup_address()
     if address is None:
         return redirect("start")
@@ -92,7 +92,7 @@ def match_columns(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
     if form.is_valid():
         checking.begin(found, form.columns, form.constants, timezone.now())
         return redirect("check_import", found.uuid)
-    # what needs an answer comes first
+    # fields that need an answer come first
     matches = sorted(form.matches(), key=lambda match: not match.is_missing)
     missing = [match for match in matches if match.is_missing]
     by_size = [match for match in missing if match.is_measure and form.sizes]

@@ -1,1 +1,1 @@
-"""A sandbox EasyPost: its documented rules, implemented again. No carrier is behind it."""
+"""A sandbox EasyPost: its documented rules, implemented independently, without a real carrier."""

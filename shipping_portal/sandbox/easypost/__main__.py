@@ -25,7 +25,7 @@ def _options() -> argparse.ArgumentParser:
     parser = common_options(
         "python -m shipping_portal.sandbox.easypost", "The bundled sandbox EasyPost.", port=8802
     )
-    # These hold secrets; in the environment they appear in no list of processes.
+    # These hold secrets, which in the environment don't appear in process lists.
     parser.add_argument("--key", default=os.environ.get("SANDBOX_KEY", Config.key))
     parser.add_argument("--test-key", default=os.environ.get("SANDBOX_TEST_KEY", Config.test_key))
     parser.add_argument(

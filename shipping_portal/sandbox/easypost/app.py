@@ -23,7 +23,7 @@ from shipping_portal.sandbox.timeline import Timeline
 from shipping_portal.sandbox.trouble import STATUS_VERBS, Fault, Rule, Troubles
 from shipping_portal.sandbox.wire import HangUp, Refused, Reply, json_reply
 
-# How its shared faults write an error, and which member names a parcel.
+# How the shared faults write an error, and which field names a parcel.
 FAULTS = Contract(
     {
         "error_code": "error.code",
@@ -34,7 +34,7 @@ FAULTS = Contract(
         "too_many_requests_is_unprocessed": False,
     }
 )
-# Faults of a purchase alone: it may have taken place, and the reply doesn't say so.
+# Faults only for purchases: the purchase may have taken place, but the reply doesn't say so.
 PURCHASE_VERBS = {
     "in-progress": "SHIPMENT.PURCHASE.IN_PROGRESS",
     "timed-out": "SHIPMENT.POSTAGE.TIMED_OUT",
@@ -53,7 +53,7 @@ ROUTES = (
 
 
 class PurchaseTroubles(Troubles):
-    """The sandbox's faults, and those of a purchase."""
+    """The sandbox's faults, and those only for purchases."""
 
     def add(self, rule: Rule) -> None:
         """Activate a rule. Raises ValueError for an unknown verb or operation."""
@@ -122,7 +122,7 @@ class EasyPost:
         fault = request.fault = self.troubles.pick(name, **self._facts(request, places))
 
         def proceed() -> Reply:
-            if name != "book":  # a purchase pauses by itself, once nobody else can buy
+            if name != "book":  # a purchase pauses by itself, at a point where nobody else can buy
                 request.before_commit()
             try:
                 return self._work(name, request, places, mode)
@@ -194,7 +194,7 @@ class EasyPost:
         )
 
     def _mode_of(self, request: Request) -> str:
-        """Return the mode of the request's key, which is Basic's user name. Raises Refusal."""
+        """Return the mode of the request's key, which is the Basic user name. Raises Refusal."""
         kind, _, packed = request.headers.get("authorization", "").partition(" ")
         try:
             key, _, password = base64.b64decode(packed, validate=True).decode().partition(":")
@@ -223,7 +223,7 @@ class EasyPost:
             self._seen.append(now)
 
     def _facts(self, request: Request, places: tuple[str, ...]) -> dict[str, str]:
-        """Return what a fault may be about: our order's key, or the tracking code."""
+        """Return what a fault may be matched by: our order's key or the tracking code."""
         shipment = self.shipments.by_id.get(places[0]) if places else None
         body = request.body.decode("utf-8", "replace")
         found = re.search(r'"reference": ?"([^"]*)"', body)

@@ -1,4 +1,4 @@
-"""Configure a sandbox EasyPost, and what tests may change while it runs."""
+"""Configure a sandbox EasyPost, and define what tests may change while it runs."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -38,7 +38,7 @@ class Control:
         }
 
     def answer(self, request: Request) -> Reply:
-        """Read or write; an invalid body is a 400 that says why."""
+        """Read or write; an invalid body gets a 400 that says why."""
         return answer_control(request, self._reads, self._writes)
 
     def clear(self) -> None:
@@ -47,12 +47,12 @@ class Control:
         self.shipments.settings.price_change = 0.0
 
     def advance(self, days: float) -> dict[str, str]:
-        """Move the time here forward."""
+        """Move the sandbox's clock forward."""
         self.shipments.offset += timedelta(days=days)
         return {"now": self.shipments.stamp()}
 
     def wallet(self, amount: str) -> None:
-        """Set what is in the wallet."""
+        """Set the wallet's balance."""
         self.shipments.wallet = Decimal(amount)
 
     def scan(self, reference: str, status: str, **facts: str) -> None:

@@ -15,7 +15,7 @@ PNG = base64.b64decode(
 
 
 def label_reply(shipment: Shipment, ending: str) -> Reply:
-    """Return the label's file, which anybody with its address may read."""
+    """Return the label's file. Anybody with its address may read it."""
     if ending == "pdf":
         return Reply(200, _draw(shipment), "application/pdf")
     if ending == "png":

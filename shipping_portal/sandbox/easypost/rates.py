@@ -1,4 +1,4 @@
-"""Price a shipment: a base and an amount an ounce, by service and country."""
+"""Price a shipment: a base plus an amount per ounce, by service and country."""
 
 import secrets
 from decimal import Decimal
@@ -53,7 +53,7 @@ ABROAD = {
 def rates_for(
     body: dict[str, Any], shipment_id: str, mode: str, now: str, change: Decimal
 ) -> list[dict[str, Any]]:
-    """Return a shipment's rates under new ids; none if the shipment is incomplete."""
+    """Return a shipment's rates with new ids, or none if the shipment is incomplete."""
     sender, receiver = (_object(body, name) for name in ("from_address", "to_address"))
     weight = _object(body, "parcel").get("weight")
     is_whole = all(address.get(name) for address in (sender, receiver) for name in COMPLETE)
@@ -74,7 +74,7 @@ def lacks_customs(body: dict[str, Any]) -> bool:
 
 
 def lacks_customs_at_home(body: dict[str, Any]) -> bool:
-    """Return whether a parcel to or from a US military post or the Pacific has no contents."""
+    """Return whether a parcel to or from a US military post or the Pacific lacks contents."""
     states = {_object(body, name).get("state") for name in ("from_address", "to_address")}
     is_asked = len(states) > 1 and any(state in CUSTOMS_AT_HOME for state in states)
     return is_asked and not _object(body, "customs_info").get("customs_items")

@@ -16,7 +16,7 @@ from shipping_portal.sandbox.easypost.rates import lacks_customs_at_home, rates_
 from shipping_portal.sandbox.easypost.wire import Refusal, not_found
 from shipping_portal.sandbox.ledger import Ledger
 
-INSURANCE = (Decimal("0.01"), Decimal("1.00"))  # the share of what is insured, and the least
+INSURANCE = (Decimal("0.01"), Decimal("1.00"))  # the share of the insured amount, and the minimum
 TRACKER_FEE = "0.02"
 
 
@@ -50,7 +50,7 @@ class Shipment:
 
     @property
     def fee(self) -> Decimal:
-        """Return what the insurance costs."""
+        """Return the cost of the insurance."""
         share, least = INSURANCE
         return (
             max(least, (Decimal(self.insurance) * share).quantize(Decimal("0.01")))
@@ -78,14 +78,14 @@ class Shipments:
             self._restore(line)
 
     def now(self) -> datetime:
-        """Return the time here, which tests can move forward."""
+        """Return the sandbox's time, which tests can move forward."""
         return self.config.clock() + self.offset
 
     def stamp(self) -> str:
         return self.now().strftime("%Y-%m-%dT%H:%M:%SZ")
 
     def record(self, effect: str, shipment: Shipment, **facts: Any) -> None:
-        """Record an effect, with the shipment as it is afterwards."""
+        """Record an effect and the resulting shipment."""
         line = {
             "t": time.time(),
             "effect": effect,
@@ -132,7 +132,7 @@ class Shipments:
         *,
         sent: bytes,
     ) -> None:
-        """Buy a shipment, once. Raises Refusal; then nothing was bought by this call.
+        """Buy a shipment, once. Raises Refusal, in which case this call bought nothing.
 
         The ledger keeps a hash of the bytes that were ``sent``.
         """
@@ -197,7 +197,7 @@ class Shipments:
             self.wallet -= due
 
     def refund(self, shipment: Shipment) -> None:
-        """Ask for a refund. A refused one may be asked for again. Raises Refusal."""
+        """Ask for a refund. A refused refund may be requested again. Raises Refusal."""
         with self.lock:
             if shipment.rate is None:
                 raise Refusal(
@@ -251,7 +251,7 @@ class Shipments:
         return found
 
     def charge_tracker(self, code: str) -> None:
-        """Charge for a tracker that somebody made for their own number."""
+        """Charge for a tracker that somebody created for their own number."""
         with self.lock:
             self.wallet -= Decimal(TRACKER_FEE)
             self.ledger.write(

@@ -1,4 +1,4 @@
-"""Add scans to a shipment's history: by hand, or on a journey of two minutes."""
+"""Add scans to a shipment's history: by hand, or along a two-minute journey."""
 
 import functools
 
@@ -31,7 +31,7 @@ JOURNEY = (
 
 
 class Tracking:
-    """Makes histories, and has each change announced."""
+    """Creates histories and announces each change."""
 
     def __init__(self, shipments: Shipments, timeline: Timeline, events: Events) -> None:
         self.shipments, self.timeline, self.events = shipments, timeline, events

@@ -1,4 +1,4 @@
-"""Send events to the listener, signed over their bytes, until it answers with a 2xx."""
+"""Send events to the listener, with a signature of their bytes, until it answers with a 2xx."""
 
 import functools
 import hashlib
@@ -23,7 +23,7 @@ class Events:
         self._key = unicodedata.normalize("NFKD", secret).encode()
 
     def announce(self, shipment: Shipment, before: str, base_url: str) -> None:
-        """Send a tracker's change, if anybody listens."""
+        """Send a tracker's change if there is a listener."""
         if self.shipments.listener:
             event = event_document(shipment, before, base_url, self.shipments.stamp())
             self.timeline.after(0, functools.partial(self._try, event, 1))

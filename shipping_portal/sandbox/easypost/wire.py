@@ -25,7 +25,7 @@ class Refusal(Exception):
 
 
 def not_found() -> Refusal:
-    """404: nothing there, or nothing that this key may see."""
+    """404: there is nothing, or nothing that this key may see."""
     return Refusal(404, "NOT_FOUND", "The requested resource could not be found.")
 
 

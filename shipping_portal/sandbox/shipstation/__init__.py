@@ -1,1 +1,1 @@
-"""A sandbox of the ShipStation API: its documented rules, implemented again, with no carrier."""
+"""A sandbox ShipStation API: its documented rules, implemented independently, without a carrier."""

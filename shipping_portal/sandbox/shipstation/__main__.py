@@ -29,7 +29,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _options() -> argparse.ArgumentParser:
     name = "python -m shipping_portal.sandbox.shipstation"
     parser = common_options(name, "The bundled sandbox of the ShipStation API.", port=8803)
-    # These hold secrets; in the environment they appear in no list of processes.
+    # These hold secrets, which in the environment don't appear in process lists.
     parser.add_argument("--key", default=os.environ.get("SANDBOX_KEY", Config.key))
     parser.add_argument("--test-key", default=os.environ.get("SANDBOX_TEST_KEY", Config.test_key))
     parser.add_argument("--funds", default=Config.funds, help="what labels are bought from")

@@ -26,7 +26,7 @@ from shipping_portal.sandbox.timeline import Timeline
 from shipping_portal.sandbox.trouble import STATUS_VERBS, Troubles
 from shipping_portal.sandbox.wire import HangUp, Refused, Reply, json_reply
 
-FAULTS = Contract({"reference": "tracking_number"})  # which member names a parcel
+FAULTS = Contract({"reference": "tracking_number"})  # which field names a parcel
 ROUTES = (
     ("ping", "GET", "/v1/carriers"),
     ("quote", "POST", "/v1/rates/estimate"),
@@ -39,7 +39,7 @@ ROUTES = (
     ("track", "GET", "/v1/labels"),
     ("file", "GET", r"/v1/downloads/([\w-]+)\.pdf"),
 )
-# Which of the sandbox's operations a fault of these is requested under.
+# The sandbox operation under which a fault in each of these is requested.
 FAULTY = {"find": "view", "history": "track"}
 
 

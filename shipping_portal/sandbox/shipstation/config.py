@@ -1,4 +1,4 @@
-"""Configure a sandbox ShipStation, and what tests may change while it runs."""
+"""Configure a sandbox ShipStation, and define what tests may change while it runs."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,8 +12,8 @@ LABEL_STATUSES = ("processing", "completed", "error")
 class Config:
     """Start-up options.
 
-    Labels of ``key`` are paid from the funds; those of ``test_key`` aren't. ``speed`` 0 keeps
-    parcels in place; at 1 one is delivered in two minutes.
+    Labels bought with ``key`` are paid from the funds; those bought with ``test_key`` aren't.
+    ``speed`` 0 keeps parcels in place; at 1 one is delivered in two minutes.
     """
 
     state: Path

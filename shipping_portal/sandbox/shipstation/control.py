@@ -42,7 +42,7 @@ class Control:
         }
 
     def answer(self, request: Request) -> Reply:
-        """Read or write; an invalid body is a 400 that says why."""
+        """Read or write; an invalid body gets a 400 that says why."""
         return answer_control(request, self._reads, self._writes)
 
     def clear(self) -> None:
@@ -51,7 +51,7 @@ class Control:
         self.labels.settings.price_change = 0.0
 
     def funds(self, amount: str) -> None:
-        """Set what labels are bought from."""
+        """Set the funds from which labels are bought."""
         self.labels.funds = Decimal(amount)
 
     def scan(self, reference: str, status_code: str, **facts: str) -> None:

@@ -58,7 +58,7 @@ class Label:
 
     @property
     def is_used(self) -> bool:
-        """Return whether a carrier has seen its parcel."""
+        """Return whether a carrier has scanned its parcel."""
         return any(event["status_code"] not in ("AC", "NY", "UN") for event in self.events)
 
 
@@ -83,7 +83,7 @@ class Labels:
         self.ledger.write(line | facts | {"funds": str(self.funds)})
 
     def record_label(self, effect: str, label: Label, **facts: Any) -> None:
-        """Record an effect, with the label as it is afterwards."""
+        """Record an effect and the resulting label."""
         facts |= {"mode": label.mode, "reference": label.number, "label": asdict(label)}
         self.record(effect, label.external_id, **facts)
 
@@ -109,7 +109,7 @@ class Labels:
             self.record("created", external_id, mode=mode, rates=rates, is_still=is_still)
 
     def buy(self, mode: str, rate_id: str, body: bytes = b"") -> Label:
-        """Buy a label. Raises Refusal; then nothing was bought."""
+        """Buy a label. Raises Refusal, in which case nothing was bought."""
         with self.lock:
             for (owner, external_id), rates in self.shipments.items():
                 rate = next((rate for rate in rates if rate["rate_id"] == rate_id), None)
@@ -133,7 +133,10 @@ class Labels:
         return label
 
     def void(self, label: Label) -> tuple[bool, str]:
-        """Void a label that no carrier has seen. Return whether, and the reason why not."""
+        """Void a label that no carrier has scanned.
+
+        Return whether it was voided, and if not, why.
+        """
         with self.lock:
             if label.status == "voided" or label.is_used:
                 is_used = label.status != "voided"
@@ -150,7 +153,7 @@ class Labels:
             self.record_label("scanned", label)
 
     def finish_processing(self) -> None:
-        """Make the labels that were being made, unless new ones are still made so."""
+        """Finish the labels in progress, unless new ones still take time."""
         with self.lock:
             for label in self.labels:
                 waits = label.status == "processing"
@@ -212,7 +215,7 @@ def history_document(label: Label) -> dict[str, Any]:
 
 
 def label_file(label: Label) -> Reply:
-    """Return the label's PDF, which anybody with its address may read."""
+    """Return the label's PDF. Anybody with its address may read it."""
     page = Page(288.0, 432.0)
     page.text(16, 400, 14, label.rate["service_type"], bold=True)
     if label.mode == "test":

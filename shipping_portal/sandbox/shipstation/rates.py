@@ -1,4 +1,4 @@
-"""Price a parcel: a base and an amount an ounce, by carrier, service and country."""
+"""Price a parcel: a base plus an amount per ounce, by carrier, service and country."""
 
 import secrets
 from datetime import UTC, datetime, timedelta
@@ -41,7 +41,7 @@ SERVICES = (
 def rates_for(
     place: tuple[str, str], parcel: dict[str, Any], carrier_ids: list[str], change: float
 ) -> list[dict[str, Any]]:
-    """Return the rates from one country to another, under ids nobody has seen before."""
+    """Return the rates from one country to another, with new ids."""
     weight = parcel["weight"]
     ounces = Decimal(str(weight["value"] * OUNCES[weight["unit"]]))
     return [

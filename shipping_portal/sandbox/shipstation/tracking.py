@@ -1,4 +1,4 @@
-"""Add scans to a label's history: by hand, or on a journey of two minutes."""
+"""Add scans to a label's history: by hand, or along a two-minute journey."""
 
 import functools
 from datetime import UTC, datetime
@@ -20,7 +20,7 @@ JOURNEY = (
 
 
 class Tracking:
-    """Makes histories, and has each change announced."""
+    """Creates histories and announces each change."""
 
     def __init__(self, labels: Labels, timeline: Timeline, events: Events) -> None:
         self.labels, self.timeline, self.events = labels, timeline, events

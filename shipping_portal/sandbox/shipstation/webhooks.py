@@ -1,4 +1,4 @@
-"""Send events to the listener, signed with an RSA key whose public half anybody may read."""
+"""Send events to the listener, signed with an RSA key. Anybody may read its public half."""
 
 import base64
 import functools
@@ -36,7 +36,7 @@ class Events:
         self.state = state
 
     def announce(self, label: Label, base_url: str) -> None:
-        """Send a label's whole history, if anybody listens."""
+        """Send a label's whole history if there is a listener."""
         if self.listener:
             address = f"{base_url}/v1/labels/{label.id}/track"
             event: dict[str, Any] = {"resource_url": address, "resource_type": "API_TRACK"}
@@ -44,7 +44,7 @@ class Events:
             self.timeline.after(0, functools.partial(self._try, event, 1))
 
     def signed_headers(self, body: bytes) -> dict[str, str]:
-        """Return the headers that sign a body, as it will be sent, at this time."""
+        """Return the headers that sign a body exactly as it will be sent, at this time."""
         now = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
         proof = self._key.sign(f"{now}.".encode() + body, PKCS1v15(), SHA256())
         return {
@@ -69,7 +69,7 @@ class Events:
 
 
 def load_key(state: Path) -> RSAPrivateKey:
-    """Return the key of this folder: whoever was given its public half keeps it."""
+    """Return this folder's key. It is kept, because others have its public half."""
     file = state / "webhook-key.pem"
     if file.exists():
         found = load_pem_private_key(file.read_bytes(), None)
@@ -83,7 +83,7 @@ def load_key(state: Path) -> RSAPrivateKey:
 
 
 def public_keys(state: Path) -> dict[str, Any]:
-    """Return the JWKS document by which signatures of this folder's sandbox are checked."""
+    """Return the JWKS document for checking signatures of this folder's sandbox."""
     numbers = load_key(state).public_key().public_numbers()
     key = {"kty": "RSA", "use": "sig", "alg": "RS256", "kid": KEY_ID}
     return {"keys": [key | {"n": _base64url(numbers.n), "e": _base64url(numbers.e)}]}

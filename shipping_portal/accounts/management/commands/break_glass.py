@@ -1,4 +1,4 @@
-"""Print a link that logs in a superuser once, where LOCAL_PASSWORDS is off."""
+"""Print a link that logs in a superuser once, for use while LOCAL_PASSWORDS is off."""
 
 from typing import Any
 

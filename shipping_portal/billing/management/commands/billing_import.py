@@ -1,4 +1,4 @@
-"""`manage.py billing_import FILE`: store the weekly report, check it, and post it with `--post`."""
+"""`manage.py billing_import FILE`: store and check the weekly report; with `--post`, post it."""
 
 import datetime as dt
 import time
@@ -40,7 +40,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         report = self._take(options)
-        # A worker may be faster, or one that was killed may still hold it.
+        # A worker may have taken it first, or a killed one may still hold its lease.
         while report.state == State.READING:
             checking.read_due_report(report.pk)
             report.refresh_from_db()
