@@ -43,8 +43,8 @@ class ImportAdmin(ActionsAdmin):
         act(
             "let-go",
             "Resume this import",
-            "Waiting rows are booked as their sender chose when they pressed Book. If the sender had"
-            " paused it before, it waits for them.",
+            "Waiting rows are booked as their sender chose when they pressed Book. If the sender"
+            " had paused it before, it waits for them.",
             holding.release_import,
             applies=lambda file: bool(file.hold) and file.restore_id is None,
         ),
