@@ -6,6 +6,7 @@ import json
 import threading
 import time
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -13,7 +14,7 @@ from typing import Any
 
 import pytest
 from django.conf import settings
-from django.db import transaction
+from django.db import connections, transaction
 from django.utils import timezone
 
 from orders.booking import bookings, recording
@@ -31,7 +32,8 @@ from orders.status.transitions import move_to
 from shipping_portal.accounts.models import Notification, Sender, User
 from shipping_portal.exporting import packing
 from shipping_portal.exporting.models import Export
-from shipping_portal.importing import finishing
+from shipping_portal.importing import checking, finishing
+from shipping_portal.importing.models import Import
 from shipping_portal.staff import erasing
 from shipping_portal.staff.alerts import alerting
 from shipping_portal.staff.models import Alert, AlertMessage
@@ -315,6 +317,27 @@ def test_a_booking_that_fails_while_its_import_ends_is_reported_once(quill: Send
         fail = partial(move_to, order, "not_booked", reason="-", at=now)
         assert at_once(partial(finishing.finish_done_imports, now), fail) == [None, None]
     assert Notification.objects.filter(kind="booking").count() == 10
+
+
+def test_columns_matched_while_book_is_pressed_never_deadlock(quill: Sender, alice: User) -> None:
+    """Both lock the account first, because Book locks its rows before their file."""
+    row = factories.import_row(quill, alice, state="ready", problems={})
+    stale = Import.objects.get(pk=row.file.pk)
+
+    def match_columns() -> bool:
+        try:
+            return checking.begin(stale, stale.columns, {}, timezone.now())
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():  # as submitting.begin does
+            Sender.locked(quill.pk)
+            stale.rows.update(state="owed", due_at=timezone.now())
+            matched = pool.submit(match_columns)
+            time.sleep(0.5)  # it waits, whatever it has locked
+            Import.objects.filter(pk=stale.pk).update(state="booking")
+        assert matched.result() is False
 
 
 def test_turns_taken_at_once_are_spaced_by_the_carriers_rate(monkeypatch: pytest.MonkeyPatch) -> None:
