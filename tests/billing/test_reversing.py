@@ -10,8 +10,10 @@ from django.utils import timezone
 from orders.calling import gateway
 from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
+from shipping_portal.billing.admin import reports
 from shipping_portal.billing.charges import correcting, week_sums
-from shipping_portal.billing.models import BillingReport, Charge, week_of
+from shipping_portal.billing.disputes import disputing
+from shipping_portal.billing.models import BillingReport, Charge, Dispute, week_of
 from shipping_portal.billing.reports import checking, posting
 from shipping_portal.refused import Refused
 from tests import factories
@@ -89,6 +91,23 @@ def test_a_line_reversed_on_its_own_is_not_reversed_again(take: Take, order: Ord
     assert Charge.objects.for_user(alice).net() == {"AUD": Decimal(0)}
     with pytest.raises(Refused):
         correcting.reverse_charge(report.lines.get(kind="cover"), by=sam, now=timezone.now(), reason="A mistake.")
+
+
+@pytest.mark.parametrize("what", ["the line", "the report"])
+def test_a_credit_for_a_dispute_is_reversed_with_its_line(
+    take: Take, order: Order, alice: User, sam: User, what: str
+) -> None:
+    report, now = post(take(summed(*ROWS))), timezone.now()
+    charge = report.lines.get(kind="order", order=order)
+    dispute = Dispute.objects.create(charge=charge, sender=order.sender, made_by=alice, made_at=now, text="Why?")
+    disputing.answer_dispute(dispute, accepted=True, text="Sorry.", by=sam, now=now, credit=Decimal("5.00"))
+    if what == "the line":  # its delay refund stays
+        correcting.reverse_charge(charge, by=sam, now=now, reason="A mistake.")
+        assert Charge.objects.for_user(alice).net() == {"AUD": AUD["AUD"] - charge.amount}
+    assert reports._reversal(report)[-1][1] == {"the line": "4", "the report": "6"}[what]  # the total of the preview
+    reverse(report, sam)
+    assert Charge.objects.for_user(alice).net() == {"AUD": Decimal(0)}
+    assert week_sums.wrong_weeks(Q()) == set()
 
 
 def test_the_same_file_can_be_uploaded_and_posted_again(take: Take, order: Order, alice: User, sam: User) -> None:

@@ -17,7 +17,7 @@ from orders.masking import SafeText
 from shipping_portal.accounts.adminkit.actions import ActionsAdmin, AdminAction
 from shipping_portal.accounts.adminkit.facts import AdminPage, Context, column, link_to
 from shipping_portal.accounts.adminkit.filters import SenderFilter
-from shipping_portal.accounts.models import Audit, User
+from shipping_portal.accounts.models import Audit, Sender, User
 from shipping_portal.billing import queues
 from shipping_portal.billing.disputes import disputing, photos
 from shipping_portal.billing.models import Charge, Dispute
@@ -65,6 +65,7 @@ def _answer(
     """Answer a dispute. The sender's text is the reason in the audit log as well."""
     accepted = verdict == ACCEPT
     credit = credit if accepted else None
+    Sender.locked(dispute.sender_id)  # like a reversal
     if credit and _is_reversed(dispute.charge):
         raise Refused("The charge has been reversed, which gave it back. Leave the credit empty.")
     if credit and credit > abs(dispute.charge.amount):

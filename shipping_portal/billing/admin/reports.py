@@ -8,7 +8,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.db.models import Count, F, Sum
+from django.db.models import Count, F, Q, Sum
 from django.http import HttpRequest
 
 from shipping_portal.accounts.adminkit import permissions
@@ -20,7 +20,7 @@ from shipping_portal.billing import queues
 from shipping_portal.billing.admin import uploading
 from shipping_portal.billing.admin.charges import ToSenderForm, WhichForm, decided
 from shipping_portal.billing.charges import correcting
-from shipping_portal.billing.models import BillingReport, ChargeKind, Hold, round_cents
+from shipping_portal.billing.models import BillingReport, Charge, ChargeKind, Hold, round_cents
 from shipping_portal.billing.reports import checking, posting
 from shipping_portal.billing.reports.balancing import HELD, report_tallies
 from shipping_portal.refused import Refused
@@ -76,7 +76,9 @@ def _reverse(report: BillingReport, *, by: User, now: dt.datetime, reason: str) 
 
 def _reversal(report: BillingReport) -> list[list[str]]:
     """Return what reversing a report would change for each sender and in total, by currency."""
-    unreversed = report.lines.posted().filter(reversed_by=None).order_by()
+    of_disputes = correcting.credits_for(report.lines.all()).values("pk")
+    lines_and_credits = Q(report=report) | Q(pk__in=of_disputes)
+    unreversed = Charge.objects.posted().filter(lines_and_credits, reversed_by=None).order_by()
     lines = {"lines": Count("pk"), "amount": Sum("amount")}
     by_sender: Any = unreversed.values("sender__name", "currency").annotate(**lines)
     in_all: Any = unreversed.values("currency").annotate(**lines).order_by("currency")

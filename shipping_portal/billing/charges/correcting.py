@@ -60,24 +60,36 @@ def credit_sender(
 
 
 def reverse_charge(charge: Charge, *, by: User, now: dt.datetime, reason: str) -> Charge:
-    """Reverse a posted line with one of the same kind and opposite amount. Raises Refused."""
+    """Reverse a posted line with one of the same kind and opposite amount. Raises Refused.
+
+    A credit given for a dispute about it is reversed too, or its sender would be paid twice.
+    """
     if charge.posted_at is None or charge.sender is None or charge.reverses_id:
         raise Refused(LINE_STAYS)
     try:
         with transaction.atomic():
+            Sender.locked(charge.sender.pk)  # like an answer to a dispute
+            credited = credits_for(Charge.objects.filter(pk=charge.pk))
+            _reverse_all(credited, by=by, now=now, reason=reason)
             notifications.withdraw_charge_event(charge)
             return _post_line(_reversing_line(charge, by=by, now=now, reason=reason))
     except IntegrityError:
         raise Refused(LINE_STAYS) from None
 
 
+def credits_for(lines: QuerySet[Charge]) -> QuerySet[Charge]:
+    """Return the credits given for disputes about these lines and not reversed."""
+    return Charge.objects.posted().filter(settles__charge__in=lines, reversed_by=None)
+
+
 def reverse_report(report: BillingReport, *, by: User, now: dt.datetime, reason: str) -> int:
     """Reverse every line of a posted report in the current week; return how many.
 
-    Lines without an owner were on no statement, and only stop counting. Orders without another bill
-    are unbilled again. The lines no longer block others like them, so the same file, or the
-    carrier's corrected one, can be posted. Waiting reports are read again: what they repeat may be
-    gone. Raises Refused.
+    Credits given for disputes about its lines are reversed too, and counted. Lines without an owner
+    were on no statement, and only stop counting. Orders without another bill are unbilled again.
+    The lines no longer block others like them, so the same file, or the carrier's corrected one,
+    can be posted. Waiting reports are read again, because what they repeat may be gone. Raises
+    Refused.
     """
     try:
         with transaction.atomic():
@@ -85,9 +97,13 @@ def reverse_report(report: BillingReport, *, by: User, now: dt.datetime, reason:
             posted = BillingReport.objects.filter(pk=report.pk, state=State.POSTED)
             if not posted.update(state=State.REVERSED, ended_at=now, ended_by=by):
                 raise Refused(REPORT_STAYS)
+            owners = report.lines.filter(sender__isnull=False).values("sender")
+            Sender.lock_all(owners)  # like an answer to a dispute
+            credited = credits_for(report.lines.all())
+            count = _reverse_all(credited, by=by, now=now, reason=reason)
             unreversed = report.lines.posted().filter(reversed_by=None)
             unreversed.filter(sender=None).update(posted_at=None, decision=Charge.Decision.LEAVE)
-            count = _reverse_all(unreversed, by=by, now=now, reason=reason)
+            count += _reverse_all(unreversed, by=by, now=now, reason=reason)
             posting.count_unbilled_again(Order.objects.filter(pk__in=report.lines.values("order")))
             report.lines.update(
                 key=Concat(Substr("key", 1, 40), Value("-r"), Cast("pk", CharField()))
