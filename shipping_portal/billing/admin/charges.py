@@ -225,8 +225,8 @@ class ChargeAdmin(ActionsAdmin):
         AdminAction(
             "reverse",
             "Reverse",
-            "Adds a line for the opposite amount to this week's statement. Both lines stay"
-            " visible.",
+            "Adds a line for the opposite amount to this week's statement. Both lines stay visible."
+            " A credit given for a dispute about it is reversed too.",
             _reverse,
             needs="billing",
             audit="charge reversed",
