@@ -40,6 +40,7 @@ from tests.log_lines import lines as lines
         ("next=%2Funsubscribe%2FMTc6bGF0ZQ%3A1vAbCd%3Asig-nature%2F", "sig-nature"),
         ("GET /parcels/?q=noor.tamsin@example.net", "noor.tamsin"),
         ("GET /parcels/?q=noor.tamsin%40example.net", "noor.tamsin"),
+        ("Not Found: /parcels/noor.tamsin%40example.net/", "noor.tamsin"),
         (f"key {settings.CARRIER_KEY}", settings.CARRIER_KEY),
         (f"link {settings.CARRIER_LINK_KEY}", settings.CARRIER_LINK_KEY),
         (f"hook {settings.WEBHOOK_SECRETS[1].partition(':')[2]}", "older-webhook-secret"),

@@ -56,7 +56,8 @@ def _missed_days(now: dt.datetime) -> Iterator[Reminder]:
 
 
 def _to_print(now: dt.datetime) -> Iterator[Reminder]:
-    days = [(now + dt.timedelta(days=ahead)).date() for ahead in (-1, 0, 1)]
+    # In the morning anywhere, it is the same day or the day before in UTC.
+    days = [(now + dt.timedelta(days=ahead)).date() for ahead in (0, 1)]
     for order in _waiting_for_a_driver(days, ~IS_WORTHLESS, printed_at=None, returns=None):
         local = now.astimezone(order.sender.tzinfo)
         if local.date() == order.expected_pickup() and local.hour in PRINT_BETWEEN:

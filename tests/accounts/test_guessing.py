@@ -47,6 +47,15 @@ def test_one_address_has_sixty_tries_a_minute_over_all_accounts(alice: User) -> 
     assert guesses.take_slots("one.more@quill.example", "203.0.113.2", is_known=False)
 
 
+@pytest.mark.parametrize("number", [5, 70])
+def test_refused_tries_at_one_account_leave_the_office_its_sixty(number: int) -> None:
+    for _ in range(number):
+        guesses.take_slots("alice@quill.example", "203.0.113.1", is_known=False)
+    others = (f"person{one}@quill.example" for one in range(60))
+    taken = [bool(guesses.take_slots(one, "203.0.113.1", is_known=False)) for one in others]
+    assert taken == [True] * 55 + [False] * 5
+
+
 def test_an_ipv6_network_counts_as_one_address() -> None:
     for number in range(5):
         assert guesses.take_slots("alice@quill.example", f"2001:db8:1:2::{number}", is_known=False)

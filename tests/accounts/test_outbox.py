@@ -237,6 +237,15 @@ def test_failed_bookings_reach_the_owner_when_everybody_turned_them_off(alice: U
     assert [row.user for row in Notification.objects.all()] == [alice]
 
 
+def test_a_vital_event_that_only_somebody_turned_off_wants_reaches_the_owner(
+    alice: User, ana: User, quill: Sender
+) -> None:
+    outbox.choose_when(alice, "booking", "off", now=NOON)
+    User.objects.filter(pk=ana.pk).update(is_active=False)
+    outbox.notify(fact(quill, kind="booking"), now=NOON)
+    assert [row.user for row in Notification.objects.all()] == [alice]
+
+
 MONEY = {"charge", "answer", "statement"}
 
 

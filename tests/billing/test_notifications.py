@@ -208,6 +208,15 @@ def test_a_sweep_does_not_explain_charges_again(
     assert lines()
 
 
+@pytest.mark.parametrize(("days", "is_news"), [(120, True), (121, False)])
+def test_a_held_line_that_counts_at_last_is_emailed_for_120_days(order: Order, days: int, is_news: bool) -> None:
+    now = timezone.now()
+    old = factories.billing_report(week=(now - dt.timedelta(days=days)).date())
+    held = size_charge(order, old, held="twice", posted_at=None)
+    assert posting.decide_lines([held], post=True, now=now) == [held]
+    assert bool(lines()) is bool(lines("statement")) is is_news
+
+
 def test_the_statement_is_emailed_on_monday_at_seven_with_its_net_amount(
     order: Order, report: BillingReport, quill: Sender
 ) -> None:

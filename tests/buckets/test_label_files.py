@@ -265,6 +265,24 @@ def test_no_label_can_refer_to_a_file_that_is_being_deleted(
     assert stored(label).intact_bytes() == CONTENT
 
 
+def test_a_late_worker_leaves_a_file_to_the_one_that_deletes_it_by_now(
+    order: Order, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise a label could be stored just before the other worker deletes its file."""
+    files.upload(CONTENT, SHA256)
+    delete, later = bucket.delete_file, timezone.now() + dt.timedelta(hours=1)
+
+    def claimed_meanwhile(key: str) -> None:
+        delete(key)
+        BucketFile.objects.update(due_at=later)
+
+    monkeypatch.setattr(bucket, "delete_file", claimed_meanwhile)
+    sweep()
+    assert BucketFile.objects.values_list("is_ending", "due_at").get() == (True, later)
+    with pytest.raises(bucket.OutOfReach):
+        stored(due(order))
+
+
 def test_a_file_that_a_label_has_just_referred_to_is_not_deleted(
     order: Order, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -215,6 +215,17 @@ def test_a_row_due_again_soon_runs_then_and_not_at_the_next_sweep(
     assert Order.objects.get(pk=order.pk).due_at == then
 
 
+def test_a_try_that_was_too_early_is_not_counted_and_earlier_ones_still_are(waiting: Waiting) -> None:
+    order = waiting()
+    Order.objects.filter(pk=order.pk).update(tries=2, failures=3)
+
+    def work(order: Order) -> None:
+        raise NotYet(timezone.now() + SOON)
+
+    doing(work)(order.pk)
+    assert Order.objects.values_list("tries", "failures").get(pk=order.pk) == (2, 3)
+
+
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 def test_a_change_of_one_row_leaves_another_that_is_due_at_the_same_time(
     waiting: Waiting, change: Callable[[Job], bool]

@@ -39,7 +39,7 @@ from shipping_portal.accounts.models import Sender, User
 from shipping_portal.carrier.errors import AccountStopped, NotSent, Rejected
 from shipping_portal.carrier.messages import Booked, LabelFile
 from shipping_portal.jobs import dead_letters
-from shipping_portal.jobs.models import UNDER_WAY, DeadLetter
+from shipping_portal.jobs.models import PARK_AFTER, UNDER_WAY, DeadLetter
 from tests import factories
 from tests.swaps import row, stays
 from tracking import watching, word_decisions
@@ -292,6 +292,27 @@ def label(order: Order) -> Label:
 def test_a_file_for_a_label_already_stored_or_erased_is_dropped(label: Label, differs: dict[str, Any]) -> None:
     stays(label, differs, lambda: fetching.store(label, FILE, at=NOW))
     assert not LabelBytes.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("due_in", "other", "is_taken"),
+    [
+        (0, {}, True),
+        (60, {}, True),
+        (60, {"last_error": UNDER_WAY}, False),  # another worker fetches it
+        (-60, {"last_error": UNDER_WAY}, True),  # that worker is gone
+        (0, {"failures": PARK_AFTER - 1}, True),
+        (0, {"failures": PARK_AFTER}, False),
+        (0, {"state": "withheld"}, False),
+    ],
+    ids=str,
+)
+def test_a_labels_worker_fetches_the_other_size_unless_another_has_it(
+    label: Label, due_in: int, other: dict[str, Any], is_taken: bool
+) -> None:
+    due_at = timezone.now() + due_in * SECOND
+    second = Label.objects.create(order=label.order, size="cropped", due_at=due_at, **other)
+    assert fetching._other_wanted_sizes(label) == ([second] if is_taken else [])
 
 
 @pytest.mark.parametrize("differs", [{"purged_at": NOW}, STORED, {"state": "withheld"}], ids=str)

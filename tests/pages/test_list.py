@@ -106,6 +106,15 @@ def test_an_empty_view_says_what_belongs_in_it(page: Client, view: str) -> None:
     assert "No parcels yet" in words if view == "all" else VIEWS[view].empty in words
 
 
+def test_a_parcel_booked_at_midnight_belongs_to_the_day_that_begins(
+    page: Client, order: Callable[..., Order], quill: Sender
+) -> None:
+    today = local_day(quill)
+    order(booked_at=dt.datetime.combine(today, dt.time(), quill.tzinfo))
+    for day, words in ((today - dt.timedelta(days=1), "No parcels"), (today, "1 parcel")):
+        assert words in text(page.get("/parcels/", {"booked_from": f"{day}", "booked_to": f"{day}"}))
+
+
 def test_filters_narrow_the_list_and_each_is_a_chip_that_removes_it(
     page: Client, order: Callable[..., Order], quill: Sender, ana: User
 ) -> None:

@@ -56,6 +56,18 @@ def test_the_bench_lists_each_label_with_its_size_and_its_own_file(order: Order,
     assert answer["Cache-Control"] == "private, no-store"
 
 
+@pytest.mark.parametrize("hour", [0, 9, 23])
+def test_the_first_labels_are_for_today_where_the_sender_is(
+    quill: Sender, alice: User, visit: Visit, time_machine: Any, hour: int
+) -> None:
+    time_machine.move_to(dt.datetime(2026, 11, 28, hour, 30, tzinfo=quill.tzinfo))
+    for day in (27, 28, 29):
+        ready(quill, alice, carrier_reference=f"S{day}", carrier_pickup_date=dt.date(2026, 11, day))
+    client = visit(alice)
+    assert listed(client)[0] == "S28"
+    assert client.get(BENCH).context["for_today"] == 1
+
+
 def test_mark_printed_takes_it_off_the_queue_and_names_who(order: Order, ana: User, visit: Visit) -> None:
     client = visit(ana)
     answer = client.post(mark(order), {"printed": "yes", "query": "view=labels-to-print"})

@@ -336,6 +336,7 @@ def test_sharing_can_be_turned_off_by_a_setting(order: Order, alice: User, visit
         ({"progress": "", "progress_at": None, "booked_at": 61}, False),
         ({"status": "cancelled", "progress": "", "progress_at": None, "booked_at": 31, "cancelled_at": 1}, False),
         ({"status": "cancelled", "progress": "", "progress_at": None, "booked_at": 29, "cancelled_at": 1}, True),
+        ({"progress": "delivered", "progress_at": 1, "erased_at": 0}, False),  # shared at the same moment
     ],
 )
 def test_sharing_ends_some_time_after_the_last_news(order: Order, fields: dict[str, Any], opens: bool) -> None:

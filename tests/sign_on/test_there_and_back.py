@@ -411,13 +411,15 @@ def test_a_superuser_can_use_a_break_glass_link(capsys: pytest.CaptureFixture[st
     ]
 
 
-def test_a_break_glass_link_is_only_for_superusers_and_lasts_ten_minutes(marlow: Sender) -> None:
+def test_a_break_glass_link_is_only_for_active_superusers_and_lasts_ten_minutes(marlow: Sender) -> None:
     root = factories.user("root@portal.example", is_staff=True, is_superuser=True)
     link = break_glass.make_link(root).removeprefix(SITE)
     assert Client().get(link[:-2] + "/").status_code == 410
-    User.objects.filter(pk=root.pk).update(is_superuser=False)
-    assert Client().get(link).status_code == 410
-    User.objects.filter(pk=root.pk).update(is_superuser=True)
+    for needed in ("is_superuser", "is_active"):
+        User.objects.filter(pk=root.pk).update(**{needed: False})
+        assert Client().get(link).status_code == 410
+        User.objects.filter(pk=root.pk).update(**{needed: True})
+    assert Client().get(link).status_code == 200
     with time_machine.travel(timezone.now() + dt.timedelta(seconds=601)):
         assert Client().get(link).status_code == 410
 

@@ -174,12 +174,15 @@ def test_a_charge_from_before_the_booking_does_not_match(staff: Client, quill: S
 
 
 def test_an_unclear_booking_of_another_account_blocks_no_line(staff: Client, quill: Sender, unclear: Any) -> None:
-    unclear()
+    booking = unclear()
     other = gateway.current_account()
     other.pk, other.fingerprint = None, "another"
     other.save()
-    charge = stray(day=timezone.now().date(), report=factories.billing_report(account=other))
-    assert line(preview(staff, quill, charge), charge).unclear is None
+    today = timezone.now().date()
+    there = stray(day=today, report=factories.billing_report(account=other), account=other)
+    here = stray("SSTRAY002", day=today, report=factories.billing_report())
+    page = preview(staff, quill, there, here)
+    assert (line(page, there).unclear, line(page, here).unclear) == (None, booking)
 
 
 def test_a_line_that_changed_meanwhile_is_named_and_skipped(staff: Client, quill: Sender, wren: Sender) -> None:

@@ -195,6 +195,20 @@ def test_proof_and_payments_stay(staff: Client, order: Order) -> None:
     assert after.charges.get().amount == order.charges.get().amount
 
 
+def test_the_event_of_a_sent_email_stays_without_words_and_an_unsent_one_goes(
+    staff: Client, order: Order, alice: User
+) -> None:
+    """The event keeps anybody from being notified of it again."""
+    page, now = reverse("parcel", args=[order.uuid]), timezone.now()
+    theirs = Notification.objects.filter(path=page)
+    sent = set(theirs.exclude(sent_at=None).values_list("dedupe_key", flat=True))
+    assert sent
+    waiting = {"kind": "delivery", "batch_key": "-", "dedupe_key": "waiting", "line": "Zephyrine", "path": page}
+    Notification.objects.create(user=alice, sender=order.sender, happened_at=now, due_at=now, **waiting)
+    confirm(staff, [f"order:{order.pk}"])
+    assert set(theirs.values_list("dedupe_key", "line")) == {(key, "") for key in sent}
+
+
 def test_every_page_of_an_erased_parcel_still_opens(
     staff: Client, order: Order, alice: User, visit: Callable[[User], Client]
 ) -> None:
