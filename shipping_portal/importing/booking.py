@@ -19,7 +19,7 @@ from orders.calling import gateway, turns
 from orders.models import CarrierAccount, Order
 from orders.models.statuses import Status
 from orders.status.transitions import OF_FORM
-from shipping_portal.accounts.models import User
+from shipping_portal.accounts.models import Sender, User
 from shipping_portal.importing import checking, duplicates, finishing, progress
 from shipping_portal.importing.models import Import, ImportRow
 from shipping_portal.jobs.registry import job
@@ -164,7 +164,9 @@ def book_next_day(file: Import, *, by: User, now: dt.datetime) -> int:
         raise paused
     failed = stopped.filter(order=None, quote__isnull=False).order_by()
     with transaction.atomic():
-        due = ImportRow.objects.filter(pk__in=failed.values("pk")).update(
+        # The file may be removed at the same time, or its rows tried again.
+        Sender.locked(file.sender_id)
+        due = ImportRow.objects.filter(pk__in=failed.values("pk"), state=State.FAILED).update(
             state=State.DUE,
             due_at=now,
             pickup_date=None,

@@ -23,7 +23,7 @@ from orders.models.quotes import bookable
 from orders.quoting import asking
 from shipping_portal.accounts.address import places
 from shipping_portal.accounts.formatting import plain
-from shipping_portal.accounts.models import Locality
+from shipping_portal.accounts.models import Locality, Sender
 from shipping_portal.carrier.errors import CarrierError, Rejected
 from shipping_portal.carrier.messages import Party
 from shipping_portal.importing import columns, duplicates, joining, leaving_out, row_checks, shops
@@ -48,6 +48,8 @@ def begin(
 
     Returns False while the import is being booked: its columns stay as they are.
     """
+    # A press of Book comes before or after, never in between.
+    Sender.locked(file.sender_id)
     open_yet = Import.objects.filter(pk=file.pk).exclude(state=Import.State.BOOKING)
     if not open_yet.update(columns=matched, constants=constants, state=Import.State.CHECKING):
         return False

@@ -301,3 +301,5 @@ class BookAllForm(forms.Form):
     last = forms.CharField(max_length=100, required=False, widget=forms.HiddenInput)
     # see outliers.doubts_token
     doubts = forms.CharField(max_length=64, required=False, widget=forms.HiddenInput)
+    # see chosen_service.services_token
+    services = forms.CharField(max_length=64, required=False, widget=forms.HiddenInput)

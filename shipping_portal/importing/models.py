@@ -107,7 +107,7 @@ class ImportRow(Job):
     stored when Book is pressed. A booked row's state is its order's.
     """
 
-    FENCE = ("state",)
+    FENCE = ("state", "corrected")
 
     class State(models.TextChoices):
         NEW = "new", "To be checked"

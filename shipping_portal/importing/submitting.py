@@ -25,16 +25,17 @@ State = ImportRow.State
 
 
 class MoreIsReady(Exception):
-    """Raised when rows became ready that the page didn't show. Nothing becomes due then."""
+    """Raised when the page showed fewer rows, or other services. Nothing becomes due then."""
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What the page showed: the number of rows, priced up to this quote, and these doubts."""
+    """What the page showed: rows priced up to this quote, doubts, and services of single rows."""
 
     rows: int
     newest: int
     doubts: str = ""  # outliers.doubts_token
+    services: str = ""  # chosen_service.services_token
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,9 @@ def begin(file: Import, press: Press) -> int:
     doubts = outliers.find_outliers(file, found)
     chosen = outliers.without_outliers(found, doubts)
     if press.seen and (
-        len(chosen) > press.seen.rows or outliers.doubts_token(doubts) != press.seen.doubts
+        len(chosen) > press.seen.rows
+        or outliers.doubts_token(doubts) != press.seen.doubts
+        or chosen_service.services_token(file) != press.seen.services
     ):
         raise MoreIsReady
     duplicates.leave_out(file, ImportRow.READY)

@@ -20,7 +20,7 @@ from orders.models import Order
 from shipping_portal.accounts import formatting
 from shipping_portal.accounts.models import PickupAddress, Sender, User
 from shipping_portal.db import keyset
-from shipping_portal.importing import progress, reading, uploads
+from shipping_portal.importing import chosen_service, progress, reading, uploads
 from shipping_portal.importing.models import Import, ImportRow, ImportTry
 from tests import factories
 from tests.orders.test_import_outliers import ready as outlier
@@ -55,7 +55,7 @@ def check_page(file: Import) -> str:
 def book(client: Client, file: Import, rule: str = "cheapest", *, later: bool = False) -> Any:
     """Press Book on the page as it is now, with the last pickup day on offer if `later`."""
     page = client.get(f"{check_page(file)}?rule={rule}").content.decode()
-    hidden = dict(re.findall(r'name="(rows|newest|last|doubts)" value="([^"]*)"', page))
+    hidden = dict(re.findall(r'name="(rows|newest|last|doubts|services)" value="([^"]*)"', page))
     chosen = {"rule": rule, "pickup_date": (days(page) if later else [""])[-1]}
     return client.post(reverse("book_import", args=[file.uuid]), hidden | chosen)
 
@@ -499,6 +499,24 @@ def test_a_service_chosen_for_one_row_overrides_the_rule(
     ]
 
 
+@pytest.mark.parametrize("before", ["", "EXPRESS-PICKUP"])
+def test_a_service_that_a_colleague_chose_since_the_page_loaded_is_not_booked_unseen(
+    before: str, listed: Client, carrier: SandboxCarrier, quill: Sender, alice: User
+) -> None:
+    file = factories.import_file(quill, alice)
+    ready_rows(file, "12.00", "14.00")
+    chosen_service.choose(file, {file.rows.all()[0].pk: before})
+    page = listed.get(check_page(file)).content.decode()
+    hidden = dict(re.findall(r'name="(rows|newest|last|doubts|services)" value="([^"]*)"', page))
+    after = "EXPRESS-PICKUP" if not before else ""
+    chosen_service.choose(file, {file.rows.all()[0].pk: after})
+    answer = listed.post(reverse("book_import", args=[file.uuid]), hidden | {"rule": "cheapest"}, follow=True)
+    assert "Rows or prices have changed. Nothing is booked yet: check the total, then book." in text(answer)
+    assert set(file.rows.values_list("state", flat=True)) == {"ready"}
+    book(listed, file)
+    assert set(file.rows.values_list("state", flat=True)) == {"owed"}
+
+
 @pytest.mark.parametrize("code", ["NO-SUCH-SERVICE", "x" * 300])
 def test_a_service_that_is_not_offered_cannot_be_chosen(
     code: str, listed: Client, quill: Sender, alice: User, bob: User
@@ -749,7 +767,7 @@ def test_a_day_chosen_before_midnight_is_refused_at_its_field_and_pressing_again
     work_off(file)
     page = listed.get(f"{check_page(file)}?rule=cheapest_pickup").content.decode()
     assert days(page)[0] == "2026-11-27"
-    hidden = dict(re.findall(r'name="(rows|newest|last|doubts)" value="([^"]*)"', page))
+    hidden = dict(re.findall(r'name="(rows|newest|last|doubts|services)" value="([^"]*)"', page))
     time_machine.move_to(dt.datetime(2026, 11, 26, 13, 16, tzinfo=dt.UTC))
     chosen = {"rule": "cheapest_pickup", "pickup_date": "2026-11-27"}
     answer = listed.post(reverse("book_import", args=[file.uuid]), hidden | chosen)

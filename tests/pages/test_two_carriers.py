@@ -166,7 +166,7 @@ def file(page: Client, both: Sandbox) -> Any:
 
 def press(page: Client, file: Any, carrier: str) -> list[Order]:
     body = page.get(f"{check_page(file)}?carrier={carrier}").content.decode()
-    hidden = dict(re.findall(r'name="(rows|newest|last|doubts|carrier)" value="([^"]*)"', body))
+    hidden = dict(re.findall(r'name="(rows|newest|last|doubts|services|carrier)" value="([^"]*)"', body))
     page.post(reverse("book_import", args=[file.uuid]), {"rule": "cheapest", "pickup_date": "", **hidden})
     work_off(file)
     return list(Order.objects.all())

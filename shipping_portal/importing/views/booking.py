@@ -76,7 +76,8 @@ def _begin(request: MemberRequest, file: Import, form: BookAllForm) -> HttpRespo
     If more is ready by now, show the page again with the new total.
     """
     chosen = form.cleaned_data
-    seen = submitting.Seen(chosen["rows"], chosen["newest"], chosen["doubts"])
+    shown = {name: chosen[name] for name in ("rows", "newest", "doubts", "services")}
+    seen = submitting.Seen(**shown)
     press = submitting.Press(
         chosen["rule"],
         request.user,
