@@ -785,6 +785,24 @@ def test_a_day_chosen_before_midnight_is_refused_at_its_field_and_pressing_again
     assert str(Order.objects.get().carrier_pickup_date) == "2026-11-30"
 
 
+def test_a_row_that_looks_wrong_takes_no_pickup_day_from_the_others(
+    listed: Client, carrier: SandboxCarrier, quill: Sender, alice: User, time_machine: TimeMachineFixture
+) -> None:
+    time_machine.move_to(dt.datetime(2026, 11, 26, 1, tzinfo=dt.UTC))
+    file = factories.import_file(quill, alice)
+    ready_rows(file, "12.00", "12.00", "12.00", "120.00")
+    dear = file.rows.order_by("-number")[0].quote
+    dear.products = [{**offer, "pickup": "2026-12-02"} for offer in dear.products]
+    dear.save()
+    page = listed.get(check_page(file)).content.decode()
+    assert "Book 3 parcels" in text(listed.get(check_page(file)))
+    assert days(page)[0] == "2026-11-27"
+    hidden = dict(re.findall(r'name="(rows|newest|last|doubts|services)" value="([^"]*)"', page))
+    chosen = {"rule": "cheapest", "pickup_date": "2026-11-27"}
+    assert listed.post(reverse("book_import", args=[file.uuid]), hidden | chosen).status_code == 302
+    assert [row.state for row in file.rows.all()] == ["owed"] * 3 + ["ready"]
+
+
 def test_rows_priced_from_another_pickup_address_are_checked_again_before_they_are_booked(
     listed: Client, carrier: SandboxCarrier
 ) -> None:
