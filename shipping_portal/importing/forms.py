@@ -211,7 +211,7 @@ class MatchForm(forms.Form):
         return {name: text for name, text in chosen.items() if text} | {
             name: decided
             for name, decided in self.file.constants.items()
-            if name not in self.fields
+            if name not in chosen
         }
 
     def matches(self) -> Iterator[Match]:

@@ -20,7 +20,7 @@ from orders.models import Order
 from shipping_portal.accounts import formatting
 from shipping_portal.accounts.models import PickupAddress, Sender, User
 from shipping_portal.db import keyset
-from shipping_portal.importing import chosen_service, progress, reading, uploads
+from shipping_portal.importing import answering, chosen_service, columns, forms, progress, reading, uploads
 from shipping_portal.importing.models import Import, ImportRow, ImportTry
 from tests import factories
 from tests.orders.test_import_outliers import ready as outlier
@@ -63,6 +63,21 @@ def book(client: Client, file: Import, rule: str = "cheapest", *, later: bool = 
 def days(page: str) -> list[str]:
     """Return the pickup days on offer."""
     return re.findall(r'<option value="(\d{4}-\d\d-\d\d)">', page)
+
+
+def test_what_was_typed_last_for_all_rows_counts_and_can_be_taken_away(listed: Client, quill: Sender) -> None:
+    upload(listed, f"{HEADER}\n{GOOD}")
+    file, found = Import.objects.get(), []
+    url, weight = reverse("match_columns", args=[file.uuid]), str(HEADER.split(",").index("Weight"))
+    for column, typed in (("", "1"), ("", "9"), (weight, "9"), (weight, ""), (weight, "")):
+        shown = forms.guesses(file, columns.fields(quill, quill.pickup_address() or PickupAddress()))
+        answer = listed.post(url, shown | {"column_weight": column, "all_weight": typed})
+        assert answer.status_code == 302
+        file.refresh_from_db()
+        found.append((file.columns.get("weight"), file.constants.get("weight")))
+        answering.use_rate(file, "USD", "1.5", timezone.now())
+    assert found == [(None, "1"), (None, "9"), (6, "9"), (6, None), (6, None)]
+    assert file.constants["rates"] == {"USD": "1.5"}
 
 
 def test_a_file_without_measures_offers_the_saved_sizes_at_once(listed: Client, quill: Sender) -> None:
