@@ -209,9 +209,7 @@ class MatchForm(forms.Form):
         names |= {name: name for name in (*units.TABLES, columns.SIZE)}
         chosen = {name: self.cleaned_data.get(control, "") for control, name in names.items()}
         return {name: text for name, text in chosen.items() if text} | {
-            name: decided
-            for name, decided in self.file.constants.items()
-            if name not in chosen
+            name: decided for name, decided in self.file.constants.items() if name not in chosen
         }
 
     def matches(self) -> Iterator[Match]:
