@@ -88,7 +88,8 @@ class _Once(dict[int, Any]):
         self.rows: Any = model._default_manager
 
     def __missing__(self, key: int) -> Any:
-        return self.setdefault(key, self.rows.get(pk=key))
+        # A size may be deleted while the file is written.
+        return self.setdefault(key, self.rows.filter(pk=key).first())
 
 
 def export_columns(

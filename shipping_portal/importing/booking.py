@@ -163,12 +163,18 @@ def book_next_day(file: Import, *, by: User, now: dt.datetime) -> int:
             return booked
     if paused and not booked:
         raise paused
-    failed = stopped.filter(order=None, quote__isnull=False).order_by()
     with transaction.atomic():
-        # As in submitting.begin: another file may have booked or queued the same order number.
+        # The file may be removed at the same time, or its rows tried again. Another file may have
+        # booked or queued the same order number, as in submitting.begin.
         Sender.locked(file.sender_id)
         duplicates.leave_out(file, [State.FAILED])
-        due = ImportRow.objects.filter(pk__in=failed.values("pk"), state=State.FAILED).update(
+        failed = file.rows.filter(
+            state=State.FAILED,
+            order=None,
+            problems__has_key=progress.PICKUP_DAY,
+            quote__isnull=False,
+        )
+        due = failed.update(
             state=State.DUE,
             due_at=now,
             pickup_date=None,

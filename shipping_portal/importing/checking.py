@@ -48,7 +48,8 @@ def begin(
 
     Returns False while the import is being booked: its columns stay as they are.
     """
-    Sender.locked(file.sender_id)  # like Book, which locks its rows before the import
+    # A press of Book comes before or after, never in between.
+    Sender.locked(file.sender_id)
     open_yet = Import.objects.filter(pk=file.pk).exclude(state=Import.State.BOOKING)
     if not open_yet.update(columns=matched, constants=constants, state=Import.State.CHECKING):
         return False

@@ -1,5 +1,7 @@
 """Store a service chosen for one row. It overrides the file's rule as long as it is offered."""
 
+import hashlib
+import json
 from collections.abc import Mapping
 
 from django.db import transaction
@@ -19,6 +21,13 @@ def choosable(
     """
     chosen = [offer for offer in bookable(products) if key_of(offer) == corrected.get(SERVICE)]
     return chosen or offers_at(products, carrier, own=own)
+
+
+def services_token(file: Import) -> str:
+    """Return a token of all services chosen in a file: Book counts only with those shown."""
+    chosen = file.rows.filter(corrected__has_key=SERVICE)
+    pairs = list(chosen.order_by("pk").values_list("pk", f"corrected__{SERVICE}"))
+    return hashlib.sha256(json.dumps(pairs).encode()).hexdigest() if pairs else ""
 
 
 @transaction.atomic

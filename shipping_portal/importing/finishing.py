@@ -48,9 +48,8 @@ def _finish(file: Import, now: dt.datetime) -> None:
         return
     # Counted after the update, whose lock a failing booking waits for (see notifications.py).
     counts = progress.counts(file)
-    if counts.failed or counts.needs_yes:
-        _notify_of_failures(file, counts, now)
-    # The key is the same, so nobody is notified of the failures twice.
+    _notify_of_failures(file, counts, now)
+    # Its key is the same, so nobody is notified of the failures twice.
     if _is_left(file, now) and now - file.begun_at <= NEWS_FOR:
         outbox.notify(_event(file, counts, now), now=now)
 
@@ -58,14 +57,13 @@ def _finish(file: Import, now: dt.datetime) -> None:
 def notify_before_pause(file: Import, now: dt.datetime) -> None:
     """Notify of failures before a pause that may be permanent, in the same transaction."""
     if file.state == Import.State.BOOKING and file.finished_at is None:
-        counts = progress.counts(file)
-        if counts.failed or counts.needs_yes:
-            _notify_of_failures(file, counts, now)
+        _notify_of_failures(file, progress.counts(file), now)
 
 
 def _notify_of_failures(file: Import, counts: progress.Counts, now: dt.datetime) -> None:
-    """Notify everybody, because failed bookings wrote no separate notifications."""
-    outbox.notify(replace(_event(file, counts, now), kind="booking", only=None), now=now)
+    """Notify everybody of failed rows, if any: their bookings wrote no separate notifications."""
+    if counts.failed or counts.needs_yes:
+        outbox.notify(replace(_event(file, counts, now), kind="booking", only=None), now=now)
 
 
 def _is_left(file: Import, now: dt.datetime) -> bool:

@@ -209,9 +209,7 @@ class MatchForm(forms.Form):
         names |= {name: name for name in (*units.TABLES, columns.SIZE)}
         chosen = {name: self.cleaned_data.get(control, "") for control, name in names.items()}
         return {name: text for name, text in chosen.items() if text} | {
-            name: decided
-            for name, decided in self.file.constants.items()
-            if name not in self.fields
+            name: decided for name, decided in self.file.constants.items() if name not in chosen
         }
 
     def matches(self) -> Iterator[Match]:
@@ -301,3 +299,5 @@ class BookAllForm(forms.Form):
     last = forms.CharField(max_length=100, required=False, widget=forms.HiddenInput)
     # see outliers.doubts_token
     doubts = forms.CharField(max_length=64, required=False, widget=forms.HiddenInput)
+    # see chosen_service.services_token
+    services = forms.CharField(max_length=64, required=False, widget=forms.HiddenInput)

@@ -108,7 +108,7 @@ class ImportRow(Job):
     when Book is pressed. A booked row's state is its order's.
     """
 
-    FENCE = ("state",)
+    FENCE = ("state", "corrected")
 
     class State(models.TextChoices):
         NEW = "new", "To be checked"

@@ -19,22 +19,24 @@ from orders.quoting.choosing import Choice, Ready
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.importing import checking, chosen_service, duplicates, outliers
 from shipping_portal.importing.models import Import, ImportRow
+from shipping_portal.importing.outliers import Doubt
 from shipping_portal.ops.starting import end_if_restored
 
 State = ImportRow.State
 
 
 class MoreIsReady(Exception):
-    """Raised when rows that the page didn't show are ready. Then nothing becomes due."""
+    """Raised when the page showed fewer rows, or other services. Nothing becomes due then."""
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What the page showed: the number of rows, the newest quote, and the doubts."""
+    """What the page showed: rows priced up to this quote, doubts, and services of single rows."""
 
     rows: int
     newest: int
     doubts: str = ""  # outliers.doubts_token
+    services: str = ""  # chosen_service.services_token
 
 
 @dataclass(frozen=True)
@@ -61,12 +63,11 @@ def begin(file: Import, press: Press) -> int:
     """
     end_if_restored()
     Sender.locked(file.sender_id)
-    last = press.last or choosing.last_product(file.sender)
-    found = choosing.choices_by_rule(ready(file, press.seen, press.carrier), press.rule, last)
-    doubts = outliers.find_outliers(file, found)
-    chosen = outliers.without_outliers(found, doubts)
+    chosen, doubts = choose(file, press)
     if press.seen and (
-        len(chosen) > press.seen.rows or outliers.doubts_token(doubts) != press.seen.doubts
+        len(chosen) > press.seen.rows
+        or outliers.doubts_token(doubts) != press.seen.doubts
+        or chosen_service.services_token(file) != press.seen.services
     ):
         raise MoreIsReady
     duplicates.leave_out(file, ImportRow.READY)
@@ -83,6 +84,14 @@ def begin(file: Import, press: Press) -> int:
         )
     checking.enqueue_first(file, "book-row", State.DUE)
     return due
+
+
+def choose(file: Import, press: Press) -> tuple[list[Choice], list[Doubt]]:
+    """Return the rows that a press books, with their services, and what looks wrong."""
+    last = press.last or choosing.last_product(file.sender)
+    found = choosing.choices_by_rule(ready(file, press.seen, press.carrier), press.rule, last)
+    doubts = outliers.find_outliers(file, found)
+    return outliers.without_outliers(found, doubts), doubts
 
 
 def ready(file: Import, seen: Seen | None = None, carrier: int | None = None) -> list[Ready]:

@@ -22,15 +22,13 @@ def carrier_section(user: User, sender: Sender, span: Span) -> Section | None:
     titles = gateway.carrier_titles()
     if not titles:
         return None
-    sums: dict[tuple[int, str], Sums] = defaultdict(Sums)
+    named: dict[tuple[str, str], Sums] = defaultdict(Sums)
     lines = statements.lines_of(user, sender).filter(week__gte=span.first, week__lte=span.last)
-    grouped = lines.order_by().values_list("account", "currency", "kind")
+    grouped = lines.order_by("account", "currency").values_list("account", "currency", "kind")
     for account, currency, kind, amount in grouped.annotate(amount=Sum("amount")):
-        sums[account, currency].parts[PART_OF[ChargeKind(kind)]] += round_cents(amount)
-    named = {
-        (titles.get(account, "Another carrier"), currency): its
-        for (account, currency), its in sorted(sums.items(), key=lambda item: item[0])
-    }
+        # Accounts of the past may have the same name.
+        its = named[titles.get(account, "Another carrier"), currency]
+        its.parts[PART_OF[ChargeKind(kind)]] += round_cents(amount)
     rows = [spend_row(name, currency, its) for (name, currency), its in named.items()]
     charts = [_chart(named, currency) for currency in sorted({one for _, one in named})]
     heads = ["Carrier", "Currency", *PARTS, "Total"]

@@ -151,7 +151,9 @@ class Claims:
     def _missed_by_scans(self) -> dict[int, int]:
         """Return orders with scans of missed pickups on at least two days, and how many days."""
         scans = TrackingEvent.objects.filter(
-            parcel__order__in=self.scope.orders.filter(booked_at__gte=self.since)
+            parcel__order__in=self.scope.orders.filter(
+                booked_at__gte=self.since, status=Status.BOOKED
+            )
             .order_by()
             .values("pk"),
             set_aside="",

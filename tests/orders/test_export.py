@@ -47,6 +47,15 @@ def test_a_row_is_the_same_as_from_the_whole_order(one_of_each: list[Order], qui
     assert len(queries) == 4, "the rows, two people, one size; nothing is read again for a row"
 
 
+def test_a_size_deleted_while_the_file_is_written_leaves_its_cell_blank(quill: Sender, alice: User) -> None:
+    factories.order(quill, alice, status="booked")
+    factories.order(quill, alice, status="booked", size=factories.size(quill))
+    orders = export.read_orders(Order.objects.order_by("pk"), quill)
+    assert next(orders).size is None
+    quill.sizes.all().delete()
+    assert [order.size for order in orders] == [None]
+
+
 def test_the_columns_are_in_the_models_order() -> None:
     names = [field.attname for field in Order._meta.concrete_fields]
     assert list(export.COLUMNS) == [name for name in names if name in export.COLUMNS]

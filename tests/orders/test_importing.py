@@ -19,6 +19,7 @@ from shipping_portal.accounts.models import Sender, User
 from shipping_portal.importing import booking as importing
 from shipping_portal.importing import (
     checking,
+    chosen_service,
     columns,
     duplicates,
     guessing,
@@ -575,6 +576,29 @@ def test_a_row_edited_while_it_is_booked_stays_as_it_was(shop: SandboxCarrier, q
     assert not checking.schedule_check(as_read, {"weight_kg": "9"}, timezone.now())
     work_off(file)
     assert Order.objects.get().entered["weight"] == "2.4"
+
+
+def test_a_correction_from_a_page_read_earlier_keeps_the_service_chosen_since(
+    shop: SandboxCarrier, quill: Sender, alice: User
+) -> None:
+    file = checked(quill, alice, GOOD)
+    as_read = file.rows.get()
+    chosen_service.choose(file, {as_read.pk: "EXPRESS-PICKUP"})
+    assert not checking.schedule_check(as_read, {"weight_kg": "9"}, timezone.now())
+    assert checking.schedule_check(file.rows.get(), {"weight_kg": "9"}, timezone.now())
+    assert file.rows.get().corrected == {"service": "EXPRESS-PICKUP", "weight_kg": "9"}
+
+
+def test_a_correction_from_a_page_read_earlier_keeps_one_checked_since(
+    shop: SandboxCarrier, quill: Sender, alice: User
+) -> None:
+    file = checked(quill, alice, GOOD.replace("priya@example.net", "priya@").replace("4 Sample Street", ""))
+    as_read = file.rows.get()
+    assert checking.schedule_check(file.rows.get(), {"receiver_email": "p@example.net"}, timezone.now())
+    work_off(file)
+    assert states(file) == ["fix"]
+    assert not checking.schedule_check(as_read, {"receiver_line1": "9 Other Road"}, timezone.now())
+    assert file.rows.get().corrected == {"receiver_email": "p@example.net"}
 
 
 @pytest.mark.parametrize("state", ["owed", "booked"])

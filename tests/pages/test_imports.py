@@ -20,7 +20,7 @@ from orders.models import Order
 from shipping_portal.accounts import formatting
 from shipping_portal.accounts.models import PickupAddress, Sender, User
 from shipping_portal.db import keyset
-from shipping_portal.importing import progress, reading, uploads
+from shipping_portal.importing import answering, chosen_service, columns, forms, progress, reading, uploads
 from shipping_portal.importing.models import Import, ImportRow, ImportTry
 from tests import factories
 from tests.orders.test_import_outliers import ready as outlier
@@ -55,7 +55,7 @@ def check_page(file: Import) -> str:
 def book(client: Client, file: Import, rule: str = "cheapest", *, later: bool = False) -> Any:
     """Press Book on the page as it is now, with the last pickup day on offer if `later`."""
     page = client.get(f"{check_page(file)}?rule={rule}").content.decode()
-    hidden = dict(re.findall(r'name="(rows|newest|last|doubts)" value="([^"]*)"', page))
+    hidden = dict(re.findall(r'name="(rows|newest|last|doubts|services)" value="([^"]*)"', page))
     chosen = {"rule": rule, "pickup_date": (days(page) if later else [""])[-1]}
     return client.post(reverse("book_import", args=[file.uuid]), hidden | chosen)
 
@@ -63,6 +63,21 @@ def book(client: Client, file: Import, rule: str = "cheapest", *, later: bool = 
 def days(page: str) -> list[str]:
     """Return the pickup days on offer."""
     return re.findall(r'<option value="(\d{4}-\d\d-\d\d)">', page)
+
+
+def test_what_was_typed_last_for_all_rows_counts_and_can_be_taken_away(listed: Client, quill: Sender) -> None:
+    upload(listed, f"{HEADER}\n{GOOD}")
+    file, found = Import.objects.get(), []
+    url, weight = reverse("match_columns", args=[file.uuid]), str(HEADER.split(",").index("Weight"))
+    for column, typed in (("", "1"), ("", "9"), (weight, "9"), (weight, ""), (weight, "")):
+        shown = forms.guesses(file, columns.fields(quill, quill.pickup_address() or PickupAddress()))
+        answer = listed.post(url, shown | {"column_weight": column, "all_weight": typed})
+        assert answer.status_code == 302
+        file.refresh_from_db()
+        found.append((file.columns.get("weight"), file.constants.get("weight")))
+        answering.use_rate(file, "USD", "1.5", timezone.now())
+    assert found == [(None, "1"), (None, "9"), (6, "9"), (6, None), (6, None)]
+    assert file.constants["rates"] == {"USD": "1.5"}
 
 
 def test_a_file_without_measures_offers_the_saved_sizes_at_once(listed: Client, quill: Sender) -> None:
@@ -499,6 +514,24 @@ def test_a_service_chosen_for_one_row_overrides_the_rule(
     ]
 
 
+@pytest.mark.parametrize("before", ["", "EXPRESS-PICKUP"])
+def test_a_service_that_a_colleague_chose_since_the_page_loaded_is_not_booked_unseen(
+    before: str, listed: Client, carrier: SandboxCarrier, quill: Sender, alice: User
+) -> None:
+    file = factories.import_file(quill, alice)
+    ready_rows(file, "12.00", "14.00")
+    chosen_service.choose(file, {file.rows.all()[0].pk: before})
+    page = listed.get(check_page(file)).content.decode()
+    hidden = dict(re.findall(r'name="(rows|newest|last|doubts|services)" value="([^"]*)"', page))
+    after = "EXPRESS-PICKUP" if not before else ""
+    chosen_service.choose(file, {file.rows.all()[0].pk: after})
+    answer = listed.post(reverse("book_import", args=[file.uuid]), hidden | {"rule": "cheapest"}, follow=True)
+    assert "Rows or prices have changed. Nothing is booked yet: check the total, then book." in text(answer)
+    assert set(file.rows.values_list("state", flat=True)) == {"ready"}
+    book(listed, file)
+    assert set(file.rows.values_list("state", flat=True)) == {"owed"}
+
+
 @pytest.mark.parametrize("code", ["NO-SUCH-SERVICE", "x" * 300])
 def test_a_service_that_is_not_offered_cannot_be_chosen(
     code: str, listed: Client, quill: Sender, alice: User, bob: User
@@ -749,7 +782,7 @@ def test_a_day_chosen_before_midnight_is_refused_at_its_field_and_pressing_again
     work_off(file)
     page = listed.get(f"{check_page(file)}?rule=cheapest_pickup").content.decode()
     assert days(page)[0] == "2026-11-27"
-    hidden = dict(re.findall(r'name="(rows|newest|last|doubts)" value="([^"]*)"', page))
+    hidden = dict(re.findall(r'name="(rows|newest|last|doubts|services)" value="([^"]*)"', page))
     time_machine.move_to(dt.datetime(2026, 11, 26, 13, 16, tzinfo=dt.UTC))
     chosen = {"rule": "cheapest_pickup", "pickup_date": "2026-11-27"}
     answer = listed.post(reverse("book_import", args=[file.uuid]), hidden | chosen)
@@ -765,6 +798,24 @@ def test_a_day_chosen_before_midnight_is_refused_at_its_field_and_pressing_again
     book(listed, file, "cheapest_pickup")
     work_off(file)
     assert str(Order.objects.get().carrier_pickup_date) == "2026-11-30"
+
+
+def test_a_row_that_looks_wrong_takes_no_pickup_day_from_the_others(
+    listed: Client, carrier: SandboxCarrier, quill: Sender, alice: User, time_machine: TimeMachineFixture
+) -> None:
+    time_machine.move_to(dt.datetime(2026, 11, 26, 1, tzinfo=dt.UTC))
+    file = factories.import_file(quill, alice)
+    ready_rows(file, "12.00", "12.00", "12.00", "120.00")
+    dear = file.rows.order_by("-number")[0].quote
+    dear.products = [{**offer, "pickup": "2026-12-02"} for offer in dear.products]
+    dear.save()
+    page = listed.get(check_page(file)).content.decode()
+    assert "Book 3 parcels" in text(listed.get(check_page(file)))
+    assert days(page)[0] == "2026-11-27"
+    hidden = dict(re.findall(r'name="(rows|newest|last|doubts|services)" value="([^"]*)"', page))
+    chosen = {"rule": "cheapest", "pickup_date": "2026-11-27"}
+    assert listed.post(reverse("book_import", args=[file.uuid]), hidden | chosen).status_code == 302
+    assert [row.state for row in file.rows.all()] == ["owed"] * 3 + ["ready"]
 
 
 def test_rows_priced_from_another_pickup_address_are_checked_again_before_they_are_booked(

@@ -16,6 +16,7 @@ from django.utils import timezone
 from orders.list.system_views import SenderScope
 from orders.models import Order
 from shipping_portal.accounts.models import Sender, User
+from shipping_portal.reports import refunds
 from shipping_portal.reports.refunds import Claims
 from shipping_portal.staff import queues
 from tests import factories
@@ -223,6 +224,19 @@ def test_a_page_has_fifty_rows_and_always_costs_the_same(
     assert [row["claim"].order for row in newer.context["rows"]] == [
         row["claim"].order for row in answer.context["rows"]
     ]
+
+
+def test_many_cancelled_parcels_hide_none_that_qualifies(
+    page: Client, order: Callable[..., Order], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(refunds, "NEAR", 2)
+    qualifies = order(scanned=1, progress="lost")
+    for _ in range(2):
+        parcel = order(scanned=1, status="cancelled", cancelled_at=NOW).parcel
+        for hours in (0, 24):
+            at = NOW - dt.timedelta(days=9, hours=hours)
+            factories.event(parcel, event_type="Missed  pickup", scan_time=at)
+    assert [row["claim"].order for row in page.get("/reports/refunds/").context["rows"]] == [qualifies]
 
 
 def test_the_rules_are_printed(page: Client) -> None:

@@ -16,7 +16,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from orders.calling import gateway
-from orders.models import CarrierCall, Order, Quote
+from orders.models import CarrierAccount, CarrierCall, Order, Quote
 from orders.quoting import choosing, offers
 from shipping_portal.accounts.models import Sender, User
 from shipping_portal.billing.models import Charge
@@ -166,7 +166,7 @@ def file(page: Client, both: Sandbox) -> Any:
 
 def press(page: Client, file: Any, carrier: str) -> list[Order]:
     body = page.get(f"{check_page(file)}?carrier={carrier}").content.decode()
-    hidden = dict(re.findall(r'name="(rows|newest|last|doubts|carrier)" value="([^"]*)"', body))
+    hidden = dict(re.findall(r'name="(rows|newest|last|doubts|services|carrier)" value="([^"]*)"', body))
     page.post(reverse("book_import", args=[file.uuid]), {"rule": "cheapest", "pickup_date": "", **hidden})
     work_off(file)
     return list(Order.objects.all())
@@ -278,6 +278,15 @@ def test_spend_is_reported_by_carrier(page, orders, settings):
     assert "Spend by carrier" in text(page.get("/reports/"))
     settings.SECOND_CARRIER = {}
     assert "Spend by carrier" not in text(page.get("/reports/"))
+
+
+def test_spend_with_two_carriers_that_are_gone_is_added_up(page, orders):
+    for name, amount in (("old-one", "5.00"), ("old-two", "7.00")):
+        gone = CarrierAccount.objects.create(name=name, fingerprint=name)
+        factories.charge(orders["first"], amount=amount, account=gone)
+    content = b"".join(page.get("/reports/carriers.csv").streaming_content).decode("utf-8-sig")
+    rows = {row["Carrier"]: row["Total"] for row in csv.DictReader(io.StringIO(content))}
+    assert rows == {other.FIRST: "12.08", other.SECOND: "8.00", "Another carrier": "12.00"}
 
 
 def in_parcels_csv(page: Client) -> dict[str, str]:

@@ -55,9 +55,9 @@ def book_import(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
         return suspended_page(request, status=403)
     if not form.is_valid():
         return check_page(request, found, form, status=422)
-    day = form.cleaned_data["pickup_date"]
-    ready = submitting.ready(found, None, form.cleaned_data["carrier"])
-    if day and day not in common_pickup_days(request.sender, ready):
+    press = _press(request, form)
+    day, sure = press.pickup_date, submitting.choose(found, press)[0] if press.pickup_date else []
+    if day and day not in common_pickup_days(request.sender, [choice.row for choice in sure]):
         form.add_error(
             "pickup_date", error_sentence(booking_rules.PickupDayPassed(), request.sender)
         )
@@ -67,25 +67,23 @@ def book_import(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
     except (booking_rules.Paused, bookings.LimitReached) as error:
         messages.error(request, error_sentence(error, request.sender))
         return redirect("check_import", found.uuid)
-    return _begin(request, found, form)
+    return _begin(request, found, press)
 
 
-def _begin(request: MemberRequest, file: Import, form: BookAllForm) -> HttpResponse:
+def _press(request: MemberRequest, form: BookAllForm) -> submitting.Press:
+    chosen = form.cleaned_data
+    shown = {name: chosen[name] for name in ("rows", "newest", "doubts", "services")}
+    kept = {name: chosen[name] for name in ("rule", "pickup_date", "last", "carrier")}
+    return submitting.Press(
+        by=request.user, now=timezone.now(), seen=submitting.Seen(**shown), **kept
+    )
+
+
+def _begin(request: MemberRequest, file: Import, press: submitting.Press) -> HttpResponse:
     """Book what the page showed.
 
     If more rows are ready by now, show the page again with the new total.
     """
-    chosen = form.cleaned_data
-    seen = submitting.Seen(chosen["rows"], chosen["newest"], chosen["doubts"])
-    press = submitting.Press(
-        chosen["rule"],
-        request.user,
-        timezone.now(),
-        chosen["pickup_date"],
-        seen,
-        chosen["last"],
-        chosen["carrier"],
-    )
     if moved := checking.check_moved(file, press.now):
         messages.warning(request, MOVED.format(moved))
         return redirect("check_import", file.uuid)
@@ -99,8 +97,8 @@ def _begin(request: MemberRequest, file: Import, form: BookAllForm) -> HttpRespo
         return redirect("check_import", file.uuid)
     if not due:
         messages.info(request, "No row was left to book. Nothing was booked by this.")
-    elif due < seen.rows:
-        messages.info(request, SOME_LEFT.format(due=due, rows=seen.rows))
+    elif press.seen and due < press.seen.rows:
+        messages.info(request, SOME_LEFT.format(due=due, rows=press.seen.rows))
     return redirect("import", file.uuid)
 
 

@@ -24,6 +24,7 @@ from shipping_portal.carrier.messages import Money
 from shipping_portal.importing import (
     answering,
     checking,
+    chosen_service,
     columns,
     joining,
     leaving_out,
@@ -150,6 +151,7 @@ def _to_book(request: MemberRequest, file: Import, form: BookAllForm) -> dict[st
         "doubted": doubted,
         "doubted_warnings": doubted_warnings,
         "doubts_shown": outliers.doubts_token(doubts),
+        "services_shown": chosen_service.services_token(file),
         "average": _average(sure),
         "last": last,
         "newest": max((row.quote for row in ready), default=0),

@@ -73,11 +73,10 @@ def decide_import(request: MemberRequest, file: uuid.UUID) -> HttpResponse:
         ):
             messages.warning(request, CHANGED)
         return redirect("check_import", file)
-    rule = request.POST.get("rule", "")
-    last = request.POST.get("last") or choosing.last_product(request.sender)
+    rule, last = (request.POST.get(name, "") for name in ("rule", "last"))
     carrier = chosen_carrier(choosing.carrier_choices(), request.POST.get("carrier"))
-    ready = submitting.ready(found, None, carrier)
-    doubts = outliers.find_outliers(found, choosing.choices_by_rule(ready, rule, last))
+    press = submitting.Press(rule, request.user, now, last=last, carrier=carrier)
+    _, doubts = submitting.choose(found, press)
     answer = outliers.skip_outliers if "skip" in request.POST else outliers.confirm_outliers
     if not answer(found, doubts, request.POST.get("skip") or request.POST.get("right", "")):
         messages.warning(request, CHANGED)
