@@ -58,13 +58,15 @@ def submit(
     pickup_date: dt.date | None,
     now: dt.datetime,
     is_another: bool = False,
+    asks_first: bool = False,
 ) -> Order:
     """Make one booking due, or one for each parcel of a consignment: all of them or none.
 
     The same form token always returns the same order: for a consignment, its first parcel's.
 
     `code` is the offer's key (orders.models.quotes.offer_key). That offer's account gets the order.
-    A second return of the same parcel needs `is_another`, which says that it is intended.
+    A second return of the same parcel needs `is_another`, which says that it is intended. With
+    `asks_first` the same goes for any parcel like one that was just booked.
 
     Raises TokenReused, Suspended, Paused, LimitReached, ServiceNotOffered, CarrierChanged,
     PickupMoved, PickupDayPassed or Order.SentBack; nothing is due then.
@@ -81,6 +83,10 @@ def submit(
                     order, by=by, reason="booked by the sender", at=now, is_another=is_another
                 )
                 enqueue("book", order.pk)
+            # By now the sender is locked: a press that was faster is seen.
+            is_unasked = asks_first and not is_another
+            if is_unasked and booking_rules.booked_lately(quote, now, but=form_token):
+                raise Order.SentBack
     except NOT_DUE as error:
         # The form may be booked already, by a request that was faster and used up the limit.
         if existing := OF_FORM.first(sender=quote.sender_id, token=form_token):

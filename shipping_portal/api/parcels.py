@@ -77,7 +77,7 @@ def book_parcel(
     """
     asked, now = _read_choice(chosen, key), timezone.now()
     quote = _quote_to_book(request, chosen.quote)
-    asked["is_another"] = chosen.another
+    asked |= {"is_another": chosen.another, "asks_first": True}
     if not chosen.another:
         _refuse_duplicate(request, quote, asked["form_token"], now)
     order = _submit(request, quote, asked, now)
