@@ -81,7 +81,7 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, WideJob):
         """Raised when this form is already booked."""
 
     class SentBack(Exception):
-        """Raised when a parcel has a return, or one like it was just booked, and nobody was asked."""
+        """Raised if a parcel has a return, or one like it was just booked, and nobody was asked."""
 
     class PickupProblem(Exception):
         """Raised when a missed or futile pickup forbids cancelling (interface §3 rules 2 and 3)."""
