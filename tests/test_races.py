@@ -70,8 +70,18 @@ def test_ten_tabs_that_return_one_parcel_book_one_return(quill: Sender, alice: U
     gateway.current_account()
     presses = [partial(bookings.submit, quote=quote, form_token=quote.uuid, **chosen) for quote in quotes]
     answers = at_once(*presses)
-    assert [type(one) for one in answers].count(Order.SentBack) == 9
+    assert [type(one) for one in answers].count(Order.Duplicate) == 9
     assert sent.sent_back.count() == 1
+
+
+def test_ten_tabs_with_their_own_prices_of_one_parcel_book_it_once(quill: Sender, alice: User) -> None:
+    each, now = [factories.quote(quill, alice) for _ in range(10)], timezone.now()
+    chosen: dict[str, Any] = {"code": "STANDARD-PICKUP", "by": alice, "pickup_date": None, "now": now}
+    gateway.current_account()
+    chosen["asks_first"] = True
+    answers = at_once(*[partial(bookings.submit, quote=quote, form_token=quote.uuid, **chosen) for quote in each])
+    assert [type(one) for one in answers].count(Order.Duplicate) == 9
+    assert Order.objects.count() == Sender.objects.get(pk=quill.pk).booked_today == 1
 
 
 def test_ten_tabs_with_the_same_three_parcels_book_one_set(carrier: SandboxCarrier, quill: Sender, alice: User) -> None:

@@ -16,7 +16,7 @@ BUDGETS = {
     "shipping_portal/staff": 27_300,
     "shipping_portal/accounts": 36_950,
     "shipping_portal/billing": 24_050,
-    "shipping_portal/carrier": 19_950,
+    "shipping_portal/carrier": 20_000,
     "tracking": 14_150,
     "shipping_portal/reports": 9_620,
     "shipping_portal/api": 8_700,

@@ -36,7 +36,7 @@ from shipping_portal.ops.starting import end_if_restored
 
 NOT_DUE = (
     Order.SameForm,
-    Order.SentBack,
+    Order.Duplicate,
     LimitReached,
     booking_rules.Suspended,
     booking_rules.Paused,
@@ -58,16 +58,18 @@ def submit(
     pickup_date: dt.date | None,
     now: dt.datetime,
     is_another: bool = False,
+    asks_first: bool = False,
 ) -> Order:
     """Make one booking due, or one for each parcel of a consignment: all of them or none.
 
     The same form token always returns the same order: for a consignment, its first parcel's.
 
     `code` is the offer's key (orders.models.quotes.offer_key). That offer's account gets the order.
-    A second return of the same parcel needs `is_another`, which says that it is intended.
+    A second return of the same parcel needs `is_another`, which says that it is intended. With
+    `asks_first` the same goes for any parcel like one that was just booked.
 
     Raises TokenReused, Suspended, Paused, LimitReached, ServiceNotOffered, CarrierChanged,
-    PickupMoved, PickupDayPassed or Order.SentBack; nothing is due then.
+    PickupMoved, PickupDayPassed or Order.Duplicate; nothing is due then.
     """
     form_hash = hashlib.sha256(f"{quote.inputs_hash}|{code}|{pickup_date}".encode()).hexdigest()
     try:
@@ -81,6 +83,10 @@ def submit(
                     order, by=by, reason="booked by the sender", at=now, is_another=is_another
                 )
                 enqueue("book", order.pk)
+            # By now the sender is locked: a press that was faster is seen.
+            is_unasked = asks_first and not is_another
+            if is_unasked and booking_rules.booked_lately(quote, now, but=form_token):
+                raise Order.Duplicate
     except NOT_DUE as error:
         # The form may be booked already, by a request that was faster and used up the limit.
         if existing := OF_FORM.first(sender=quote.sender_id, token=form_token):
@@ -100,7 +106,7 @@ def confirm(order: Order, *, by: User, now: dt.datetime, next_day: bool = False)
     sender chooses an offer again, which makes a new order.
 
     Raises Suspended, Paused, LimitReached, CarrierChanged, PickupMoved, PickupDayPassed,
-    Order.WrongStatus, or Order.SentBack if there is another return of the parcel; nothing is due
+    Order.WrongStatus, or Order.Duplicate if there is another return of the parcel; nothing is due
     then.
     """
     account = booking_rules.refuse_unless_booking_is_on(order.sender, now, account=order.account_id)
@@ -124,7 +130,7 @@ def confirm(order: Order, *, by: User, now: dt.datetime, next_day: bool = False)
         if locked.erased_at:
             raise Order.WrongStatus("Its receiver was erased. Book a new parcel.")
         if locked.returns_id and locked.other_returns().exists():
-            raise Order.SentBack
+            raise Order.Duplicate
         if locked.problem != order.problem:
             raise Order.WrongStatus("Its price or its reason has changed since it was read.")
         if order.status == Status.NOT_BOOKED:

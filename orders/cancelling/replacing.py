@@ -140,7 +140,7 @@ def _book(replacement: Replacement, quote: Quote, now: dt.datetime) -> None:
         )
     except LimitReached as error:
         return _end(replacement, limit_words.refusal(error, quote.sender), now)
-    except Order.SentBack:
+    except Order.Duplicate:
         return _end(replacement, returning.ANOTHER, now)
     except tuple(NO_BOOKING) as error:
         return _end(replacement, NO_BOOKING[type(error)], now)

@@ -80,8 +80,8 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, WideJob):
     class SameForm(Exception):
         """Raised when this form is already booked."""
 
-    class SentBack(Exception):
-        """Raised when this parcel already has a return, and another wasn't asked for."""
+    class Duplicate(Exception):
+        """Raised if a parcel has a return, or one like it was just booked, and nobody was asked."""
 
     class PickupProblem(Exception):
         """Raised when a missed or futile pickup forbids cancelling (interface §3 rules 2 and 3)."""

@@ -32,13 +32,13 @@ def create_due(
     """Save a new, due order together with its limits, its change row and its receiver's use.
 
     Raises LimitReached, Order.SameForm if another submission of its form was faster, and
-    Order.SentBack for another return of the same parcel, unless `is_another`.
+    Order.Duplicate for another return of the same parcel, unless `is_another`.
     """
     due = {"status": Status.BOOKING, "submitted_at": at, "due_at": at}
     # this locks the sender: simultaneous presses go one after the other
     with limits.counting(order, Status.BOOKING, {}, at) as counted:
         if order.returns_id and not is_another and order.other_returns().exists():
-            raise Order.SentBack
+            raise Order.Duplicate
         for name, value in {**due, **counted}.items():
             setattr(order, name, value)
         # Not left to the constraint's error: the database's log would quote the receiver.

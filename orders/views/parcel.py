@@ -274,7 +274,7 @@ def confirm_price(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
         # The sender chooses again, at current prices.
         messages.error(request, error_sentence(error, request.sender))
         return redirect(f"{reverse('new_parcel')}?again={found.uuid}")
-    except Order.SentBack:
+    except Order.Duplicate:
         messages.error(request, returning.ANOTHER)
     except Order.WrongStatus:
         # A simultaneous request was faster.

@@ -106,10 +106,10 @@ def book(request: MemberRequest, draft: uuid.UUID) -> HttpResponse:
         return _correct(request, found.corrects, found, quote, form)
     if _may_be_duplicate(request, found, quote, chosen["form_token"]):
         return _quotes_page(request, found, quote, form, is_question=True)
-    chosen["is_another"] = "another" in request.POST
+    chosen |= {"is_another": "another" in request.POST, "asks_first": True}
     try:
         order = drafts.submit(found, quote, by=request.user, now=timezone.now(), **chosen)
-    except Order.SentBack:
+    except Order.Duplicate:
         # Another page's press was faster.
         return _quotes_page(request, found, quote, form, is_question=True)
     except bookings.TokenReused:

@@ -77,7 +77,7 @@ def book_parcel(
     """
     asked, now = _read_choice(chosen, key), timezone.now()
     quote = _quote_to_book(request, chosen.quote)
-    asked["is_another"] = chosen.another
+    asked |= {"is_another": chosen.another, "asks_first": True}
     if not chosen.another:
         _refuse_duplicate(request, quote, asked["form_token"], now)
     order = _submit(request, quote, asked, now)
@@ -128,7 +128,7 @@ def _submit(request: MemberRequest, quote: Quote, asked: dict[str, Any], now: dt
         return bookings.submit(quote=quote, code=asked.pop("product"), **asked)
     except bookings.TokenReused as error:
         raise ApiProblem("key-reused", REUSED, parcel=str(error)) from error
-    except Order.SentBack as error:  # another request has just booked it
+    except Order.Duplicate as error:  # another request has just booked it
         _refuse_duplicate(request, quote, asked["form_token"], now)
         raise ApiProblem("state", returning.ANOTHER) from error
     except (booking_rules.Suspended, *NO_BOOKING) as error:
@@ -271,7 +271,7 @@ def confirm_parcel(request: MemberRequest, parcel: uuid.UUID, chosen: schemas.Co
         raise ApiProblem("state", error_sentence(error, request.sender)) from error
     except (booking_rules.Suspended, booking_rules.Paused, bookings.LimitReached) as error:
         raise _booking_problem(error, request.sender, now) from error
-    except Order.SentBack as error:
+    except Order.Duplicate as error:
         raise ApiProblem("state", returning.ANOTHER) from error
     except Order.WrongStatus as error:
         raise ApiProblem("state", _state_in_words(request, parcel)) from error

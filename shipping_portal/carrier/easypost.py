@@ -17,7 +17,13 @@ from shipping_portal.carrier import easypost_replies as replies
 from shipping_portal.carrier import easypost_writing, labels, writing
 from shipping_portal.carrier.client import LISTS, QUICK, Carrier
 from shipping_portal.carrier.easypost_points import POINTS
-from shipping_portal.carrier.errors import CarrierError, NotSent, OutcomeUnknown, Rejected
+from shipping_portal.carrier.errors import (
+    AccountStopped,
+    CarrierError,
+    NotSent,
+    OutcomeUnknown,
+    Rejected,
+)
 from shipping_portal.carrier.headers import checked_header
 from shipping_portal.carrier.messages import (
     Booked,
@@ -83,6 +89,11 @@ class EasyPost(Carrier):
             if error.status is None:
                 raise
             raise OutcomeUnknown(error.reason, error.status) from None
+        except AccountStopped:
+            # So may a 402: the first try emptied the wallet.
+            if found := self._find_despite_stop(order_id):
+                return found
+            raise
         try:
             return self._ask("find", read, order_id=order_id)
         except CarrierError as error:
@@ -93,13 +104,23 @@ class EasyPost(Carrier):
 
     def find(self, body: bytes, *, key: str) -> Booked | None:
         """Check whether the prepared shipment was bought. Checking never buys anything."""
-        order_id = _prepared_id(body)
         try:
-            return self._ask(
-                "find", partial(replies.read_found, order_id=order_id), order_id=order_id
-            )
+            return self._find(_prepared_id(body))
         except Rejected:  # such as a 404, which proves nothing
             return None
+
+    def _find(self, order_id: str) -> Booked | None:
+        read = partial(replies.read_found, order_id=order_id)
+        return self._ask("find", read, order_id=order_id)
+
+    def _find_despite_stop(self, order_id: str) -> Booked | None:
+        """Return the purchase, if there is one. Raises OutcomeUnknown if that can't be known."""
+        try:
+            return self._find(order_id)
+        except AccountStopped:  # it refuses every call of this key
+            return None
+        except CarrierError as error:
+            raise OutcomeUnknown(f"the account was refused, and looking failed: {error}") from None
 
     def view(self, order_id: str) -> Booked:
         """Return the shipment as it is now. A label in another format is converted to PDF."""

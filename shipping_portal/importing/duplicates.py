@@ -31,7 +31,8 @@ def find_booked_order(row: ImportRow, reference: str) -> str:
     orders = Order.objects.filter(
         sender=row.file.sender, customer_reference__in={reference, as_written}
     )
-    order = orders.exclude(status__in=NOT_BOUGHT).order_by("-pk").first()
+    others = orders.exclude(status__in=NOT_BOUGHT).exclude(form_token=row.token)
+    order = others.order_by("-pk").first()
     return _booked_sentence(order) if order else ""
 
 

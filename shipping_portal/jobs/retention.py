@@ -4,6 +4,7 @@ import datetime as dt
 from collections import Counter
 from collections.abc import Callable
 
+from django.db import transaction
 from django.db.models import QuerySet
 
 from shipping_portal.jobs.registry import chore
@@ -33,6 +34,11 @@ def delete(rows: QuerySet, at_once: int = BATCH) -> int:
     """Delete these rows in batches, so that nobody waits long for a lock. Return how many."""
     deleted = 0
     while ids := list(rows.order_by("pk").values_list("pk", flat=True)[:at_once]):
-        rows.model._default_manager.filter(pk__in=ids).delete()
-        deleted += len(ids)
+        with transaction.atomic():
+            some = rows.model._default_manager.filter(pk__in=ids)
+            list(some.select_for_update().values_list("pk"))
+            # Somebody may have changed one before it was locked.
+            still = list(rows.filter(pk__in=ids).values_list("pk", flat=True))
+            some.filter(pk__in=still).delete()
+        deleted += len(still)
     return deleted

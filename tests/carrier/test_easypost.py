@@ -504,6 +504,29 @@ def test_only_a_purchase_may_have_been_made_before_a_429(easypost, operation, ou
     assert slowed.value.status == 429
 
 
+REFUSED = reply(402, made.error("PAYMENT_REQUIRED", "Insufficient funds."))
+
+
+def test_a_shipment_bought_before_the_wallet_was_empty_is_booked(easypost):
+    assert easypost(REFUSED, made.bought()).book(BODY, key="attempt-1").reference
+
+
+@pytest.mark.parametrize(
+    ("look", "outcome"),
+    [
+        (reply(200, made.shipment()), AccountStopped),
+        (reply(401, {}), AccountStopped),
+        (reply(404, {}), OutcomeUnknown),
+        (reply(429, {}), OutcomeUnknown),
+        (reply(500), OutcomeUnknown),
+        (b"", OutcomeUnknown),
+    ],
+)
+def test_a_refused_account_stops_bookings_only_if_nothing_may_have_been_bought(easypost, look, outcome):
+    with pytest.raises(outcome):
+        easypost(REFUSED, look).book(BODY, key="attempt-1")
+
+
 def test_names_are_sent_with_a_booking_but_not_with_a_quote(easypost, far_side):
     client = easypost(made.shipment())
     client.quote(parcel(customer_reference="PORTAL-7"))

@@ -513,6 +513,24 @@ def test_an_order_number_booked_by_hand_while_its_row_waits_for_the_carrier_is_l
     assert (states(file), Order.objects.count()) == (["skipped"], 1)
 
 
+def test_a_row_that_a_slower_worker_booked_meanwhile_gets_that_order(
+    shop: SandboxCarrier, quill: Sender, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its order number is taken by its own order."""
+    file = checked(quill, alice, GOOD)
+    submitting.begin(file, press(alice))
+    row = file.rows.get()
+
+    def wait(account: CarrierAccount) -> None:
+        bookings.submit(
+            quote=row.quote, code=row.product_code, by=alice, form_token=row.token, pickup_date=None, now=timezone.now()
+        )
+
+    monkeypatch.setattr(turns, "wait_for_short_queue", wait)
+    work_off(file)
+    assert file.rows.get().order == Order.objects.get()
+
+
 def test_a_cancelled_order_or_another_accounts_does_not_block_its_number(
     shop: SandboxCarrier, quill: Sender, alice: User, bob: User
 ) -> None:

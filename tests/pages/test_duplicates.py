@@ -10,6 +10,7 @@ from django.test import Client
 from django.utils import timezone
 
 from orders.models import Draft, Order, Quote
+from orders.views import quotes
 from shipping_portal.accounts.models import Sender, User
 from tests import factories
 from tests.pages.parcel_form import form
@@ -52,6 +53,17 @@ def test_a_second_parcel_needs_one_more_click_on_the_same_page(duplicate: Order,
     assert 'name="another" value="yes"' in body
     assert press(another="yes").status_code == 302
     assert Order.objects.count() == 2
+
+
+def test_a_press_that_was_faster_is_asked_about(
+    duplicate: Order, press: Press, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither press saw the other's order yet when it checked: the sender's lock decides."""
+    monkeypatch.setattr(quotes, "_may_be_duplicate", lambda *asked: False)
+    answer = press()
+    assert (answer.status_code, Order.objects.count()) == (409, 1)
+    assert "Book another?" in text(answer)
+    assert press(another="yes").status_code == 302
 
 
 def test_the_question_is_also_shown_before_book_is_pressed(

@@ -135,7 +135,7 @@ def test_two_presses_at_once_with_different_prices_book_one(
     quotes = [factories.quote(quill, alice, parcel=details) for _ in range(2)]
     chosen: dict[str, Any] = {"code": "STANDARD-PICKUP", "by": alice, "pickup_date": None, "now": timezone.now()}
     bookings.submit(quote=quotes[0], form_token=quotes[0].uuid, **chosen)
-    with pytest.raises(Order.SentBack):
+    with pytest.raises(Order.Duplicate):
         bookings.submit(quote=quotes[1], form_token=quotes[1].uuid, **chosen)
     assert delivered.sent_back.count() == 1
 

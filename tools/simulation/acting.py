@@ -16,7 +16,7 @@ from tools.simulation.world import World
 REFUSALS = (
     *(booking_rules.Suspended, booking_rules.Paused, booking_rules.PickupDayPassed, booking_rules.CarrierChanged),
     *(Order.WrongStatus, Order.PickupProblem, Order.AlreadyCollected, Refused),
-    *(LimitReached, bookings.TokenReused, Order.SentBack, replacing.OldPrice),
+    *(LimitReached, bookings.TokenReused, Order.Duplicate, replacing.OldPrice),
 )
 
 
