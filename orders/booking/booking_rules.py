@@ -6,6 +6,7 @@ about these first.
 
 import datetime as dt
 import uuid
+from collections.abc import Collection
 from decimal import Decimal
 
 from django.db.models import Q
@@ -155,14 +156,14 @@ LATELY = dt.timedelta(hours=2)
 COUNTED = (Status.BOOKING, Status.BOOKED, *UNCLEAR)  # being booked, booked, or perhaps booked
 
 
-def booked_lately(quote: Quote, now: dt.datetime, *, but: uuid.UUID) -> Order | None:
-    """Return the newest parcel to the same receiver in the same size, except form `but`'s order.
+def booked_lately(quote: Quote, now: dt.datetime, *, but: Collection[uuid.UUID]) -> Order | None:
+    """Return the newest parcel to the same receiver in the same size, except these forms' orders.
 
     For a return, it is the newest return of the same parcel, whenever that was booked.
     """
     details = ParcelDetails.from_json(quote.details)
     if details.returns:
-        return Order.returns_of(details.returns).exclude(form_token=but).order_by("-pk").first()
+        return Order.returns_of(details.returns).exclude(form_token__in=but).order_by("-pk").first()
     receiver, same_size = details.receiver, Q()
     for parcel in details.parcels():
         same_size |= Q(**in_metric(parcel.measures))
@@ -173,7 +174,7 @@ def booked_lately(quote: Quote, now: dt.datetime, *, but: uuid.UUID) -> Order | 
         status__in=COUNTED,
         receiver_postcode=receiver.postcode,
         receiver_country=receiver.country,
-    ).exclude(form_token=but)
+    ).exclude(form_token__in=but)
     who = receiver_fingerprint(receiver)
     return next(
         (
@@ -192,7 +193,7 @@ def duplicate_to_ask_about(
 
     It is the one that the form's draft `follows`, or else one like it that was just booked.
     """
-    duplicate = follows or booked_lately(quote, now, but=form_token)
+    duplicate = follows or booked_lately(quote, now, but=[form_token])
     is_answered = (
         duplicate and Order.objects.filter(sender=quote.sender, form_token=form_token).exists()
     )

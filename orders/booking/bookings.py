@@ -83,9 +83,10 @@ def submit(
                     order, by=by, reason="booked by the sender", at=now, is_another=is_another
                 )
                 enqueue("book", order.pk)
-            # By now the sender is locked: a press that was faster is seen.
+            # The sender is locked now, so a press that was faster is seen.
+            mine = [order.form_token for order in orders]
             is_unasked = asks_first and not is_another
-            if is_unasked and booking_rules.booked_lately(quote, now, but=form_token):
+            if is_unasked and booking_rules.booked_lately(quote, now, but=mine):
                 raise Order.Duplicate
     except NOT_DUE as error:
         # The form may be booked already, by a request that was faster and used up the limit.

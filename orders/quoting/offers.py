@@ -131,7 +131,7 @@ def for_page(quote: Quote, *, now: dt.datetime, follows: Order | None = None) ->
     age = int((now - quote.made_at).total_seconds())
     order = Order.objects.filter(sender=quote.sender, form_token=quote.uuid).first()
     duplicate = (
-        None if order else follows or booking_rules.booked_lately(quote, now, but=quote.uuid)
+        None if order else follows or booking_rules.booked_lately(quote, now, but=[quote.uuid])
     )
     titles = gateway.carrier_titles()
     return QuotesPage(

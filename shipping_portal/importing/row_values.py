@@ -125,7 +125,7 @@ def _read_country(parcel: ParcelValues) -> None:
 
 def _restore_numbers(parcel: ParcelValues) -> None:
     """Remove “.0” from numbers, and restore a postcode's zeros: 2155 was 02155."""
-    for name in ("receiver_postcode", "receiver_phone"):
+    for name in {"receiver_postcode", "receiver_phone"} & parcel.values.keys():
         parcel.values[name] = shops.whole(parcel.get(name))
     start, dash, end = parcel.get("receiver_postcode").partition("-")
     left, width = LOST_ZEROS.get(parcel.get("receiver_country"), ([], 0))

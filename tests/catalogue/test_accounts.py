@@ -41,7 +41,7 @@ COMMON = "This is a common word, or your own or the portal's name, dressed up. A
     ("A9", "a control in the business", "business", "Qu\x07ill", HIDDEN),
     ("A9", "a Cyrillic letter in the name", "name", "Аdmin", "Use Latin letters: “А” cannot be printed."),
     ("A9", "a Cyrillic letter in the domain", "email", "mia@mаrlow.example", PLAIN),
-    ("A9", "a fullwidth domain", "email", "mia@ｍarlow.example", PLAIN),
+    ("A9", "a Greek letter in the domain", "email", "mia@marlοw.example", PLAIN),
     ("A9", "a password of 10 kB", "password1", "x y" * 3333 + "z", TOO_LONG),
     ("A10", "password1234567", "password1", "password1234567", COMMON),
     ("A10", "shippingportal2026", "password1", "shippingportal2026", COMMON),

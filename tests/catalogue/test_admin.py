@@ -154,13 +154,10 @@ def test_an_odd_query_gives_a_list_of_orders_or_a_refusal(sams: Browser, order: 
 
 @pytest.mark.postgres
 @pytest.mark.parametrize(
-    "model",
-    [model for model, page in admin.site._registry.items() if page.search_fields],
-    ids=lambda model: model.__name__,
+    "model", [str(model._meta).replace(".", "_") for model, page in admin.site._registry.items() if page.search_fields]
 )
-def test_a_list_is_not_searched_for_a_thousand_words(sams: Browser, model: type[Model]) -> None:
-    listed = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
-    answer = sams.get(f"{listed}?q={'A1+' * 1000}")
+def test_a_list_is_not_searched_for_a_thousand_words(sams: Browser, model: str) -> None:
+    answer = sams.get(f"{reverse(f'admin:{model}_changelist')}?q={'A1+' * 1000}")
     assert answer.status_code == 200
     assert "Nothing was searched" in text(answer)
     assert not answer.context["cl"].result_list

@@ -175,7 +175,7 @@ def is_still_tried(order: Order, since: dt.datetime, now: dt.datetime) -> bool:
 def is_asked_about_as_a_duplicate(order: Order, since: dt.datetime, now: dt.datetime) -> bool:
     Order.objects.update(submitted_at=since)
     assert order.quote
-    return booking_rules.booked_lately(order.quote, now, but=uuid.uuid4()) is not None
+    return booking_rules.booked_lately(order.quote, now, but=[uuid.uuid4()]) is not None
 
 
 @pytest.mark.parametrize(
