@@ -38,7 +38,7 @@ def revealed_body(body: bytes | memoryview, contract: Contract) -> str:
     exact = bytes(body)
     safe = scrub_body(exact, contract)
     text = (exact if _is_same_content(exact, safe) else safe).decode(errors="replace")
-    # Remove the longest first, so that none is left half removed.
+    # Remove the longest first, so that no secret is only partly removed.
     for secret in sorted(
         filter(None, [settings.SECRET_KEY, *carrier_settings.all_secrets()]), key=len, reverse=True
     ):

@@ -95,7 +95,7 @@ class ParcelDetails:
         return replace(self, measures=replace(self.measures, weight=weight), size="")
 
     def with_pickup(self, address: PickupAddress | None) -> Self:
-        """Return the same parcel with this pickup address, where it starts, or a return ends.
+        """Return the same parcel with this pickup address: its start, or the end of a return.
 
         A return to another place stays as it is.
         """
@@ -111,7 +111,7 @@ class ParcelDetails:
         return self != self.with_pickup(address)
 
     def hash(self) -> str:
-        """Return a hash of the inputs, so that changed ones never get an old price.
+        """Return a hash of the inputs, so that changed inputs never get an old price.
 
         A size's name isn't one of them.
         """

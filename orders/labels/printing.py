@@ -81,7 +81,7 @@ def chosen_orders(orders: QuerySet[Order], uuids: Collection[uuid.UUID]) -> list
 
 
 def label_of(order: Order) -> Label | None:
-    """Return the stored label to print: in this sender's size, or else in the other.
+    """Return the stored label to print: in this sender's size, otherwise in the other one.
 
     A worthless label can only be opened from its parcel's page.
     """
@@ -185,7 +185,7 @@ def _mark_printed(
     at: dt.datetime,
     **changes: dt.datetime | User | None,
 ) -> bool:
-    """Write printed_at and its audit row. Besides this only `mark_all_printed` writes it."""
+    """Write printed_at and its audit row. Only this and `mark_all_printed` write it."""
     if not order.is_booked:
         raise Order.WrongStatus(f"{order} is {order.get_status_display().lower()}")
     if not Order.objects.filter(only_if, pk=order.pk, status=Status.BOOKED).update(**changes):

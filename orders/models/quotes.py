@@ -19,7 +19,7 @@ class Quote(models.Model):
 
     `details` is the form as typed and cleaned, `inputs_hash` identifies it, `account` was the
     default account at the time, `products` are the offers of all that take new orders. `missing`
-    are accounts that gave no prices beside one that did, each: account (its key), is_refused (the
+    are accounts that returned no prices when another did, each: account (its key), is_refused (the
     carrier has nothing for this parcel; else ask again later), why (a sentence, or "").
 
     Each offer: account (the key of its account, unless that is the quote's), code, name,

@@ -1,4 +1,4 @@
-"""Choose a product of a quote by a rule, and total a whole file by each rule."""
+"""Choose a quote's product by a rule, and add up a whole file's prices by each rule."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -105,7 +105,7 @@ def choose_offer(products: list[Offered], rule: str, last: str = "") -> Offered 
 
 
 def unmet_rule(products: list[Offered], rule: str) -> list[str]:
-    """Return what the rule asks for, if this parcel isn't offered it and something else is used."""
+    """Return what the rule asks for, if that isn't offered and something else is used."""
     found = choose_offer(products, rule)
     if rule != Rule.CHEAPEST_PICKUP or found is None or found["first_mile"] == "pickup":
         return []

@@ -159,7 +159,7 @@ def _file_differs(mark: DatabaseMark) -> str:
 def _write_stamp(now: dt.datetime) -> str:
     """Write a new stamp to the file; the row's follows.
 
-    Stamps never repeat, so no backup ever matches again.
+    Stamps are never reused, so no backup matches again.
 
     If the row doesn't follow, the database in use looks like an old one, never the reverse.
     """

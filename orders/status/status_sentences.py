@@ -188,7 +188,7 @@ def heading(order: Order, now: dt.datetime) -> str:
 
 
 def next_driver_day(order: Order, at: dt.datetime | None, now: dt.datetime) -> str:
-    """Return the day on which another driver comes after a pickup missed `at` a time, in words."""
+    """Return in words the day of the next driver, after a pickup that was missed `at` this time."""
     day = order.next_pickup(at, now)
     return local_date(day, order.sender) if day else "the next business day"
 

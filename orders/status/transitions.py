@@ -35,7 +35,7 @@ def create_due(
     Order.Duplicate for another return of the same parcel, unless `is_another`.
     """
     due = {"status": Status.BOOKING, "submitted_at": at, "due_at": at}
-    # this locks the sender: simultaneous presses go one after the other
+    # this locks the sender, so simultaneous presses are handled one at a time
     with limits.counting(order, Status.BOOKING, {}, at) as counted:
         if order.returns_id and not is_another and order.other_returns().exists():
             raise Order.Duplicate

@@ -271,7 +271,7 @@ def confirm_price(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     except (booking_rules.Paused, bookings.LimitReached) as error:
         messages.error(request, error_sentence(error, request.sender))
     except CHOOSE_AGAIN as error:
-        # The sender chooses again, at current prices.
+        # The sender has to choose again, at current prices.
         messages.error(request, error_sentence(error, request.sender))
         return redirect(f"{reverse('new_parcel')}?again={found.uuid}")
     except Order.Duplicate:

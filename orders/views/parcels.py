@@ -238,7 +238,7 @@ def save_view(request: MemberRequest) -> HttpResponse:
 
 @transaction.atomic
 def _save_view(request: MemberRequest, name: str, **values: Any) -> str:
-    """Return the slug of the saved view, or "" at MOST_SAVED. Requests run one after the other."""
+    """Return the slug of the saved view, or "" at MOST_SAVED. Requests run one at a time."""
     Sender.locked(request.sender.pk)
     mine = SavedView.objects.filter(sender=request.sender, made_by=request.user)
     if found := mine.filter(name=name).first():

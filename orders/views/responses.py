@@ -87,7 +87,7 @@ def refused_page(request: HttpRequest, *, title: str, text: str, order: Order) -
 
 
 def suspended_page(request: HttpRequest, *, status: int) -> HttpResponse:
-    """Say that booking is off for this sender; the banner says from when on and why."""
+    """Say that booking is off for this sender; the banner shows when that began and why."""
     return render(request, "orders/suspended.html", status=status)
 
 
