@@ -181,7 +181,7 @@ def _refused(order: Order, why: str, now: dt.datetime) -> Columns:
 
 
 def resolve(order: Order, *, is_cancelled: bool, by: User, reason: str, now: dt.datetime) -> None:
-    """Resolve an unclear or undecided cancellation according to what the carrier told an operator.
+    """Resolve an unclear or undecided cancellation by what the carrier said to an operator.
 
     Raises Order.WrongStatus if it is already resolved, or while a worker is asking the carrier.
     """

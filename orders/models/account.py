@@ -55,12 +55,14 @@ class CarrierAccount(models.Model):
     """One row per account and base address, with the circuit breaker and the operator's pauses.
 
     `stopped_at`: the carrier refused the account itself (401, 402, 403, 412). Every booking waits,
-    none is lost. `fault_at`: when the carrier last rejected how we asked, for the operator to
-    correct. `fault` is in its words. `fault_since`: when the first of a series began, each within a
-    day of the one before. `pause_ends_at`: when bookings resume by themselves, and afterwards when
-    the last pause or stop ended. `webhook_proven_at`: when webhooks were first proven to deliver
-    its scans (see tracking/pace.py). `resting_until`: after too many unclear replies in a row,
-    nothing new is sent for half a minute.
+    none is lost.
+    `fault_at`: when the carrier last rejected how we asked, for the operator to correct. `fault` is
+    in its words. `fault_since`: when the first of a series began, each within a day of the one
+    before.
+    `pause_ends_at`: when bookings resume by themselves, and afterwards when the last pause or stop
+    ended.
+    `webhook_proven_at`: when webhooks were first proven to deliver its scans (see tracking/pace.py).
+    `resting_until`: after too many unclear replies in a row, nothing new is sent for half a minute.
     """
 
     fingerprint = models.CharField(max_length=64, unique=True)
