@@ -61,7 +61,7 @@ class CarrierAccount(models.Model):
     before.
     `pause_ends_at`: when bookings resume by themselves, and afterwards when the last pause or stop
     ended.
-    `webhook_proven_at`: when webhooks were first proven to deliver its scans (see tracking/pace.py).
+    `webhook_proven_at`: when webhooks were first proven to send its scans (see tracking/pace.py).
     `resting_until`: after too many unclear replies in a row, nothing new is sent for half a minute.
     """
 
