@@ -68,7 +68,7 @@ class StaffSite(admin.AdminSite):
     ) -> None:
         """Register read-only pages only.
 
-        A library's would show second-factor secrets or allow edits.
+        Pages from a library would show second-factor secrets or allow edits.
         """
         if admin_class is not None and issubclass(admin_class, ReadOnlyAdmin):
             super().register(model_or_iterable, admin_class, **options)

@@ -123,7 +123,8 @@ def follow_the_carrier() -> None:
     for former in filter(
         None, map(a_port.fullmatch, CarrierAccount.objects.values_list("name", flat=True))
     ):
-        # If both have orders already, each keeps its own, and the admin shows those left behind.
+        # If both accounts already have orders, each keeps its own, and the admin shows those left
+        # behind.
         with suppress(CommandError):
             carrier_moved.move(replace(current, base_url=former[1]), current)
     linked = Order.objects.filter(
@@ -176,7 +177,7 @@ def _demo_business() -> Sender:
 
 
 def _fill_table(model: type[models.Model], columns: list[str], rows: list[list[Any]]) -> None:
-    """Write one table's rows, changing only their owner: this database's people and account."""
+    """Write one table's rows, changing only their owner to this database's people and account."""
     fields: list[Any] = [model._meta.get_field(name) for name in columns]
     reads = [_column_reader(field) for field in fields]
     made = [
@@ -213,7 +214,7 @@ def _column_reader(field: Any) -> Callable[[Any], Any]:
 
 
 def _hash_again() -> None:
-    """Recompute the hashes of content with dates, as its readers will."""
+    """Recompute the hashes of content with dates, in the same way as the code that reads it."""
     for kept in LabelBytes.objects.all():
         Label.objects.filter(pk=kept.label_id).update(sha256=_hash_content(kept.content))
     for attempt in BookingAttempt.objects.all():

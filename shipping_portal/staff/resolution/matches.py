@@ -74,7 +74,10 @@ def likeliest_reference(order: Order, found: list[Candidate]) -> str:
 
 
 def _judge_candidate(candidate: Candidate, own: str, anothers: str) -> Candidate | None:
-    """Leave out another order's reference, unless a reply to this booking named it; say why."""
+    """Leave out another order's reference.
+
+    If a reply to this booking named it, keep it, with the reason why it can't be adopted.
+    """
     if not anothers:
         return replace(candidate, is_its_own=own)
     return replace(candidate, cannot_be=anothers) if candidate.was_named else None
