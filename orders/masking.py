@@ -79,7 +79,7 @@ class SafeText(forms.CharField):
 
 
 def _personal_members(contract: Contract) -> frozenset[str]:
-    """Return the last names of members that hold personal data under this contract."""
+    """Return the last part of each member path that holds personal data under this contract."""
     paths = [
         getattr(contract, f"{end}_{what}") for end in ("sender", "receiver") for what in PERSONAL
     ]

@@ -242,7 +242,7 @@ class TrackingEvent(models.Model):
     country = models.CharField(max_length=120, blank=True)
     raw = models.BinaryField()
     source = models.CharField(max_length=4, choices=Source.choices)
-    received_at = models.DateTimeField(db_index=True)  # the earliest receipt, whichever way it came
+    received_at = models.DateTimeField(db_index=True)  # the earliest receipt, pushed or polled
     pushed_at = models.DateTimeField(null=True, blank=True)
     polled_at = models.DateTimeField(null=True, blank=True)
     set_aside = models.CharField(max_length=100, blank=True)  # why the projection leaves it out
@@ -317,7 +317,7 @@ class LastTime(models.Model):
 
     @classmethod
     def move(cls, name: str, *, now: dt.datetime) -> dt.datetime | None:
-        """Set it to now and return the time before.
+        """Set it to now and return the previous time.
 
         Returns None the first time, or if another process was faster.
         """

@@ -138,7 +138,7 @@ def _hours(factor: float) -> dt.timedelta:
 
 
 def first_wait() -> dt.timedelta:
-    """Return the time to a new parcel's first poll."""
+    """Return how long to wait before a new parcel's first poll."""
     return _hours(HOURLY * _random_jitter())
 
 

@@ -94,7 +94,7 @@ def _open_parcel_of(due: Order, now: dt.datetime) -> None:
 def close_parcel(order: Order) -> None:
     """Separate an order from a parcel that belongs to another order. This undoes open_parcel.
 
-    The scans stay for the order that gets the reference next. Called inside the transaction that
+    The scans stay for the order that gets the reference next. Call this inside the transaction that
     removes the reference.
     """
     parcel = Parcel.objects.select_for_update(no_key=True).filter(order=order).first()

@@ -70,7 +70,7 @@ def why_not_shared(order: Order) -> str:
 
 
 def last_contact(sender: Sender) -> str:
-    """Return the contact that this account gave its receivers last, to fill in the form."""
+    """Return the contact that this account last gave to receivers, to fill in the form."""
     newest = ReceiverPage.objects.filter(order__sender=sender).order_by("-pk")
     return newest.values_list("contact", flat=True).first() or ""
 

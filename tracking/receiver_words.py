@@ -43,7 +43,7 @@ WORDS = {
     Progress.DELIVERED: ("Delivered", "It has arrived."),
     Progress.RETURNING: ("It's going back", "The carrier is taking it back to the sender."),
 }  # the others are problems
-# The carrier's days mean nothing once the driver has been there.
+# The carrier's expected days mean nothing once the driver has been there.
 STILL_COMES = {*STILL_AT_SENDER, *MOVING} - {Progress.EXPIRED}
 TONES = {Progress.DELIVERED: "ok", Progress.OUT_FOR_DELIVERY: "on", Progress.IN_TRANSIT: "on"}
 

@@ -348,7 +348,7 @@ def add(
     money: Decimal = Decimal(0),
     unbilled: Decimal = Decimal(0),
 ) -> None:
-    """Add to a sender's counters. Negative values are subtracted.
+    """Add to a sender's counters. Negative values reduce them.
 
     A day's counters change only while that day is current. `parcels` and `money` also change the
     totals.

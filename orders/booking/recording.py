@@ -349,7 +349,7 @@ def _swap(attempt: BookingAttempt, where: dict[str, Any], **changes: Any) -> boo
 
 
 def persist(store: Callable[[], None]) -> None:
-    """Store what the carrier said, retrying for a minute while the database is down."""
+    """Store the carrier's reply, retrying for a minute while the database is down."""
     until = time.monotonic() + PERSIST_SECONDS
     while True:
         try:

@@ -102,7 +102,7 @@ def has_parcel_tools(account: CarrierAccount | None = None) -> bool:
 def another_day(quote: str = "its reference", *, account: CarrierAccount | None = None) -> str:
     """Return how a sender gets another pickup day, as a clause.
 
-    The way is never to cancel (interface §3).
+    It is never by cancelling (interface §3).
     """
     if has_parcel_tools(account):
         return "choose a new day under “Change delivery or pickup”"

@@ -51,7 +51,7 @@ def second_account() -> CarrierAccount | None:
 def carrier_titles() -> dict[int, str]:
     """Return the carrier name that senders see, by the account's key; the default first.
 
-    Returns none, without a query, unless two accounts take new orders: with only one, there is no
+    There are none, without a query, unless two accounts take new orders: with only one, there is no
     choice to show.
     """
     every = carrier_settings.all_settings()

@@ -1,4 +1,4 @@
-"""Validate the receiver by the rules of interface §2.1, each message at its control."""
+"""Validate the receiver by the rules of interface §2.1, with each message at its control."""
 
 import json
 from functools import cached_property

@@ -267,7 +267,7 @@ def _to_keep(size: str, links: tuple[LabelLink, ...], contract: Contract) -> str
 
 
 def store(label: Label, file: LabelFile, *, at: dt.datetime) -> None:
-    """Store the first good file. A later fetch never replaces it, nor restores an erased one.
+    """Store the first good file. A later fetch never replaces it or restores an erased one.
 
     Raises OutOfReach.
     """

@@ -85,7 +85,7 @@ def look_for_names(addresses: set[str]) -> None:
 def delete_unnamed(file: BucketFile) -> None:
     """Delete a file that no label names.
 
-    Files of a bucket that is no longer used are deleted along with it.
+    If its bucket is no longer used, the file is deleted along with the bucket.
     """
     if LabelBytes.objects.filter(address=file.key).exclude(address="").exists():
         file.finish()

@@ -73,7 +73,7 @@ def record_contact(station: PrintStation, now: dt.datetime) -> None:
 def register_installation(station: PrintStation, installation: uuid.UUID, printer: str) -> None:
     """Remember the installation and its printer.
 
-    Raises Refused for a second one: it doesn't know what the first has printed.
+    Raises Refused for a second installation, which doesn't know what the first has printed.
     """
     if station.installation is None:
         PrintStation.objects.filter(pk=station.pk, installation=None).update(

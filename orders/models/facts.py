@@ -11,7 +11,7 @@ from shipping_portal.carrier.messages import Party
 
 
 class ReceiverFacts(models.Model):
-    """The receiver, copied as typed. Never edited after booking."""
+    """The receiver, copied as typed and never edited after booking."""
 
     receiver_name = models.CharField(max_length=120)
     receiver_company = models.CharField(max_length=120, blank=True)
@@ -33,7 +33,7 @@ class ReceiverFacts(models.Model):
 
 
 class ParcelFacts(ReceiverFacts):
-    """The parcel as typed (interface §2.1) and its pickup address. Never edited after booking."""
+    """The parcel as typed (interface §2.1) and its pickup address, never edited after booking."""
 
     pickup = models.JSONField()
     description = models.CharField(max_length=255)

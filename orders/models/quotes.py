@@ -80,7 +80,7 @@ def offers_at(products: list[Offered], account: int | None, *, own: int) -> list
 
 
 def offer_key(code: str, account: int | None) -> str:
-    """Return the key that tells offers of two carriers apart, as their codes may be alike.
+    """Return the key that distinguishes two carriers' offers, whose codes may be the same.
 
     It is the carrier's code; for the second account, the account's key is added. No code contains
     an @.
@@ -96,7 +96,8 @@ def key_of(offer: Offered) -> str:
 def by_price(products: list[Offered]) -> list[Offered]:
     """Return the bookable products, cheapest first; at the same price, earliest first.
 
-    Amounts in different currencies can't be compared: those in the first product's come first.
+    Amounts in different currencies can't be compared, so those in the first product's currency come
+    first.
     """
     return sorted(
         bookable(products),

@@ -174,7 +174,7 @@ def not_as_agreed(order: Order) -> str:
 
 
 def notify_progress(order: Order) -> None:
-    """Notify of a booked order's new progress if that is worth an email; else make no query."""
+    """Notify of a booked order's new progress if it is worth an email; otherwise make no query."""
     at, now = order.progress_at, timezone.now()
     if not order.is_booked or at is None or now - at > NEWS_FOR:
         return

@@ -32,7 +32,7 @@ LONGEST_KEY = 100  # as long as the columns that hold it
 
 
 class TooManyQuotes(Exception):
-    """Raised when this sender asked for more prices in a minute than the account allows."""
+    """Raised when this sender requested prices more often in a minute than the account allows."""
 
 
 class Paused(Exception):
@@ -132,7 +132,7 @@ def ask_for_prices(
 def _ask_for_several(
     sender: Sender, details: ParcelDetails, *, now: dt.datetime, fresh: bool, **asked: Any
 ) -> Quote:
-    """Return the prices of several parcels together. Equal ones share a question."""
+    """Return the prices of several parcels together. Equal parcels share one question."""
     account = gateway.accounts_for_new_orders()[0]
     if not fresh and (kept := _fresh_quote(account, sender, details, now)):
         return kept
@@ -269,7 +269,7 @@ def offer_from(
 ) -> Offered:
     """Return a product as the JSON that a Quote stores (see Quote).
 
-    Marks what must fail as refused.
+    An offer whose booking must fail is marked as refused.
     """
     contract = contract_of(account)
     is_refused = product.duties_paid and not details.has_codes_for(contract)

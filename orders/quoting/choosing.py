@@ -74,7 +74,7 @@ def default_carrier(sender: Sender) -> int | None:
 def preset_offer(quote: Quote, sender: Sender) -> Offered | None:
     """Return the offer that is chosen when the prices appear.
 
-    The sender's rule chooses it, from their preferred carrier if that one offers any.
+    The sender's rule chooses it, among those of their preferred carrier if there are any.
     """
     own = offers_at(quote.products, default_carrier(sender), own=quote.account_id)
     last = last_product(sender)

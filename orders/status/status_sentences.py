@@ -101,8 +101,8 @@ OF_PROGRESS = {
         " For the price, contact us and quote {reference}."
     ),
 }
-# Progress of a return, which may go to another place than its sender's. Its other states are worded
-# like any parcel's.
+# Progress of a return, which may go somewhere other than its sender's address. Its other states are
+# worded like those of any parcel.
 OF_RETURN = {
     Progress.PICKUP_FUTILE: (
         "The driver came but couldn't collect it. Ask {name} to have it ready, then {another_day}."

@@ -41,7 +41,8 @@ def create_due(
             raise Order.Duplicate
         for name, value in {**due, **counted}.items():
             setattr(order, name, value)
-        # Not left to the constraint's error: the database's log would quote the receiver.
+        # This isn't left to the constraint's error, because the database's log would quote the
+        # receiver.
         if not insert_row(order, conflict="ON CONFLICT (sender_id, form_token) DO NOTHING"):
             raise Order.SameForm
         change = OrderChange(

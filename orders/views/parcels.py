@@ -116,7 +116,8 @@ class ListQuery:
 def parcels(request: MemberRequest) -> HttpResponse:
     """Search, filter and page.
 
-    A search by reference, or from the top of the page, opens the parcel if it finds just one.
+    A search by reference, or in the box at the top of the page, opens the parcel if it finds just
+    one.
     """
     list_query = ListQuery(request)
     if opened := _find_single_match(list_query):

@@ -125,7 +125,7 @@ def book(request: MemberRequest, draft: uuid.UUID) -> HttpResponse:
 
 
 def _shown_quote(request: MemberRequest, draft: Draft, token: uuid.UUID | None) -> Quote | None:
-    """Return the quote that the form showed, else the draft's newest one, if it has any."""
+    """Return the quote that the form showed, or else the draft's newest quote, if any."""
     quote = draft.quote
     if token and (quote is None or quote.uuid != token):
         quote = Quote.objects.for_user(request.user).filter(uuid=token).first() or quote

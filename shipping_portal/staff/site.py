@@ -35,7 +35,7 @@ RAIL = (  # title, icon, page name, and the screens on which it is in the rail
 
 
 def _rail_entries(request: HttpRequest) -> list[dict[str, Any]]:
-    """Return the rail's entries, with this page's marked."""
+    """Return the rail's entries, with this page's entry marked."""
     home = reverse("admin:index")
     found = [(title, icon, reverse(f"admin:{name}"), width) for title, icon, name, width in RAIL]
     return [

@@ -148,8 +148,8 @@ def found_first_by_polling(
 def silent_since(account: CarrierAccount, now: dt.datetime) -> dt.datetime | None:
     """Return when webhooks stopped bringing the account's scans, if only polls have for hours.
 
-    This covers a small shop's few parcels, or a listener that was never registered with the
-    carrier.
+    This covers the case of a small shop with few parcels, or of a listener that was never
+    registered with the carrier.
     """
     found = found_first_by_polling(now, within=SILENT_LOOKS_BACK).filter(account=account)
     last = list(found.order_by("-received_at").values_list("received_at", flat=True)[:ALARM])

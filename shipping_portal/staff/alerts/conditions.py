@@ -46,7 +46,7 @@ GIGABYTE = 10**9
 
 @dataclass(frozen=True)
 class Condition:
-    """Something that needs a person now. `name` is permanent; `oldest` is its start, if known."""
+    """Something that needs a person now. `name` never changes; `oldest` is its start, if known."""
 
     name: str
     title: str

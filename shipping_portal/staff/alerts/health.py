@@ -49,7 +49,7 @@ class OperationHealth:
 
     @property
     def label(self) -> str:
-        """Return its name as words."""
+        """Return the operation's name as words."""
         return self.name.replace("_", " ").capitalize()
 
     @property

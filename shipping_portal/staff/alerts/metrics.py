@@ -63,9 +63,9 @@ FAMILIES = {
 @public
 @require_safe
 def metrics(request: HttpRequest) -> HttpResponse:
-    """Answer holders of METRICS_TOKEN in Prometheus' text form.
+    """Answer holders of METRICS_TOKEN in Prometheus' text format.
 
-    404 without the setting, else 401.
+    Anybody else gets 401, and everybody gets 404 without the setting.
     """
     if not settings.METRICS_TOKEN:
         raise Http404

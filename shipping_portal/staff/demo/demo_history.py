@@ -151,7 +151,7 @@ def _tell_the_carrier(state: Path, ledger: list[dict[str, Any]]) -> None:
 
 
 def with_dates_at(text: str, now: dt.datetime) -> str:
-    """Return the text with all dates moved. Their length stays, so a label's offsets still fit."""
+    """Return the text with all dates moved. Lengths don't change, so offsets still fit."""
     last = (now.astimezone(dt.UTC) - ENDS).date()
     last -= dt.timedelta(days=max(last.weekday() - 4, 0))
     monday = last - dt.timedelta(days=last.weekday())

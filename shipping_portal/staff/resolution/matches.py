@@ -23,7 +23,7 @@ EARLIER = dt.timedelta(minutes=30)  # how far the carrier's clock may be behind 
 LATER = dt.timedelta(days=5)
 MOST = 20
 KNOWN_BEFORE = "We knew it before this booking was sent, so it belongs to another parcel"
-AROUND = dt.timedelta(days=7)  # period of other orders that a reference may belong to
+AROUND = dt.timedelta(days=7)  # other orders are searched this far around the booking
 
 
 @dataclass(frozen=True)

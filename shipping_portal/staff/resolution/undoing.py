@@ -45,7 +45,7 @@ NOTHING_BOOKED: dict[str, Any] = {
     "printed_by": None,
     "progress": Progress.NONE,
     "progress_at": None,
-    "due_at": None,  # an operator decides, not a repeat: see resolving
+    "due_at": None,  # an operator decides, and it isn't repeated: see resolving
 }
 
 
