@@ -81,7 +81,7 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, WideJob):
         """Raised when this form is already booked."""
 
     class Duplicate(Exception):
-        """Raised if a parcel has a return, or a similar one was just booked, without asking."""
+        """Raised for a second return, or a parcel like one just booked, unless confirmed."""
 
     class PickupProblem(Exception):
         """Raised when a missed or futile pickup forbids cancelling (interface §3 rules 2 and 3)."""
