@@ -327,7 +327,7 @@ def _write_down(order: Order, now: dt.datetime, prepared: bytes = b"") -> Bookin
         with transaction.atomic(durable=True):
             end_if_restored()
             is_written = order.status == Status.BOOKING and order.renew(until, attempt, failures=1)
-    except IntegrityError:  # one live attempt per order
+    except IntegrityError:  # there is already a live attempt for this order
         return None
     return attempt if is_written else None
 

@@ -95,7 +95,7 @@ def say_when_to_come_back(
         error = full.get()
         if error:
             response.headers["Retry-After"] = str(AGAIN_SECONDS)
-        # A redirect leads to the page that says so.
+        # A redirect leads to a page that shows the message.
         if error and response.status_code in {200, 422}:
             response.status_code = error.page_status
         return response

@@ -54,7 +54,7 @@ class ParcelDetails:
     more: tuple[Box, ...] = ()
 
     def to_json(self) -> Plain:
-        """Return plain JSON; decimals become strings. Only returns to a pickup address say so."""
+        """Return plain JSON; decimals become strings. `ends_at_pickup` is left out if false."""
         plain: Plain = json.loads(json.dumps(vars(self), default=_plain))
         if not self.ends_at_pickup:
             del plain["ends_at_pickup"]
@@ -113,7 +113,7 @@ class ParcelDetails:
     def hash(self) -> str:
         """Return a hash of the inputs, so that changed inputs never get an old price.
 
-        A size's name isn't one of them.
+        A size's name isn't part of it.
         """
         inputs = {name: value for name, value in self.to_json().items() if name != "size"}
         if inputs["returns"] is None:

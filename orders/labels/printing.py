@@ -146,9 +146,9 @@ def mark_printed(order: Order, *, by: User, at: dt.datetime) -> bool:
 def mark_all_printed(orders: QuerySet[Order], *, by: User, at: dt.datetime) -> list[Order]:
     """Record that these labels were printed, like `mark_printed`.
 
-    Return them as they were.
+    Returns the orders as they were before.
     """
-    # Lock in one order, so that two simultaneous calls never deadlock.
+    # Always lock in the same order, so that two simultaneous calls never deadlock.
     found = list(orders.order_by("pk").select_for_update(of=("self",), no_key=True))
     marked = [order for order in found if order.is_booked and order.printed_at is None]
     Order.objects.filter(pk__in=[order.pk for order in marked]).update(printed_at=at, printed_by=by)

@@ -124,7 +124,7 @@ def request_prints(
 
 
 def _lock_orders(keys: list[int]) -> dict[int, dt.datetime | None]:
-    """Lock parcels in one order, before their jobs, so that two presses never deadlock.
+    """Lock parcels in a fixed order, before their jobs, so that two presses never deadlock.
 
     Return when each was printed: a press may have waited for the report on the previous job.
     """

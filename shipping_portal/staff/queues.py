@@ -353,7 +353,7 @@ def _weeks_ago(now: dt.datetime) -> dt.date:
 
 
 def with_age(orders: QuerySet[Order], wait: Wait) -> QuerySet[Order]:
-    """Return the orders with the column from which their age in this queue counts."""
+    """Return the orders with the column that their age in this queue is counted from."""
     age = (_ages() | reconciling.shown_at()).get(wait.since)
     return orders.annotate(**{wait.since: age}) if age else orders
 

@@ -86,7 +86,7 @@ class ChangePauseForm(PauseForm):
 
 
 def end_of(choice: str, now: dt.datetime) -> dt.datetime | None:
-    """Return the end of a pause that begins now: after minutes, in a zone's morning, or None."""
+    """Return when a pause begun now ends: after some minutes, or in a zone's morning, or None."""
     if choice.isdecimal():
         return now + dt.timedelta(minutes=int(choice))
     if choice not in CITIES:
