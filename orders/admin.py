@@ -1,7 +1,6 @@
 """Show booking attempts, carrier calls, label files and the daily limit to operators.
 
-An order's page combines all apps, so it is in staff/admin/orders.py. So is a carrier account's
-page.
+The pages of an order and of a carrier account combine all apps, so they are in staff/admin/.
 """
 
 import datetime as dt

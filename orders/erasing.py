@@ -33,7 +33,7 @@ from shipping_portal.jobs.erasing import BATCH, Keys, Reasons, eraser, objection
 from shipping_portal.jobs.personal_data import ERASED
 from shipping_portal.jobs.retention import delete, term
 
-# By then polling has given up, and nobody is waiting at the address.
+# After this time polling has stopped, and nobody is waiting at the address.
 SILENT = dt.timedelta(days=60)
 UNRESOLVED = (
     Status.BOOKING,
@@ -76,7 +76,7 @@ def unresolved() -> Q:
 def moving(now: dt.datetime) -> Q:
     """Match orders that still need the address.
 
-    From booking to the last scan, or to long silence.
+    They need it from the booking until the last scan, or until there were no scans for a long time.
     """
     heard = Q(progress_at__gt=now - SILENT) | Q(progress_at=None, booked_at__gt=now - SILENT)
     held = Q(status=Status.BOOKED) | Q(used_after_cancel_at__isnull=False)
@@ -141,7 +141,7 @@ def lock_orders(orders: Keys) -> None:
 
 @eraser("order", "receivers of parcels")
 def erase_receivers(orders: Keys) -> int:
-    """Overwrite the receivers. Nothing can be done about such a parcel, so it is dismissed."""
+    """Overwrite the receivers. Nothing more can be done about such a parcel, so it is dismissed."""
     now = timezone.now()
     return Order.objects.filter(pk__in=orders).update(
         **NOBODY,

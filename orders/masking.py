@@ -38,7 +38,7 @@ def revealed_body(body: bytes | memoryview, contract: Contract) -> str:
     exact = bytes(body)
     safe = scrub_body(exact, contract)
     text = (exact if _is_same_content(exact, safe) else safe).decode(errors="replace")
-    # Remove the longest first, so that none is left half removed.
+    # Remove the longest first, so that no secret is only partly removed.
     for secret in sorted(
         filter(None, [settings.SECRET_KEY, *carrier_settings.all_secrets()]), key=len, reverse=True
     ):
@@ -79,7 +79,7 @@ class SafeText(forms.CharField):
 
 
 def _personal_members(contract: Contract) -> frozenset[str]:
-    """Return the last names of members that hold personal data under this contract."""
+    """Return the last part of each member path that holds personal data under this contract."""
     paths = [
         getattr(contract, f"{end}_{what}") for end in ("sender", "receiver") for what in PERSONAL
     ]

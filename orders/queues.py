@@ -27,7 +27,7 @@ def label_missing(now: dt.datetime) -> Q:
 
 
 def _refused_today(now: dt.datetime) -> Q:
-    """Match days with a refusal by the limit that are still today somewhere on earth."""
+    """Match days with a refusal by the limit, if they are still today somewhere on earth."""
     return Q(refused_at__isnull=False, day__gte=(now - dt.timedelta(hours=12)).date())
 
 

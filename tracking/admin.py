@@ -115,7 +115,7 @@ class ParcelAdmin(ReadOnlyAdmin):
 
 
 def _found_by_polling(within: dt.timedelta) -> Rule:
-    """Return the scans that the gap alarm counts, or the same over a whole day."""
+    """Return a rule for the scans that the gap alarm counts, within this time."""
     return lambda now: Q(
         pk__in=webhook_health.found_first_by_polling(now, within=within).values("pk")
     )

@@ -21,9 +21,10 @@ UNREAD = WebhookDelivery.objects.filter(
 
 @eraser("order", "scans and webhooks")
 def erase_scans(orders: Keys) -> int:
-    """Reduce scans to what, when, and which state and country, as progress and reports need."""
+    """Reduce scans to what progress and reports need: the event, its time, state and country."""
     references = Parcel.objects.filter(order__in=orders).values_list("reference", flat=True)
-    # One reference may begin like another: a webhook whose own is known is only that parcel's.
+    # One reference may begin with another. If a webhook's own reference is known, the webhook
+    # belongs to that parcel only.
     own = Q(reference="") | Q(reference__upper__in=[one.upper() for one in references])
     count = erase_bytes(
         WebhookDelivery.objects.filter(own, pk__in=webhooks_naming(references)), "body"

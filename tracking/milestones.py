@@ -20,7 +20,7 @@ REACHED = {
     Progress.DELIVERY_ATTEMPTED: WITH_DRIVER,
     Progress.HELD: WITH_DRIVER,
     Progress.DELIVERED: ARRIVED,
-}  # the other states end or leave this route, and the bar says so instead
+}  # the other states end or leave this route; the bar then shows that instead
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def of_order(order: Order, progress: str, timeline: Sequence[TimelineEntry]) -> 
         return []
     # the oldest scan counts
     scans = {REACHED.get(Progress(entry.progress)): entry for entry in timeline if entry.progress}
-    # These two steps are named after the state it is in, so that state's newest scan dates them.
+    # These two steps are named after the current state, so they have the time of its newest scan.
     if reached in {WITH_CARRIER, WITH_DRIVER}:
         for entry in timeline[::-1]:
             if entry.progress == progress:

@@ -1,4 +1,4 @@
-"""Parcels by carrier reference, what arrived about them, and their scans (interface §2.2)."""
+"""Parcels by carrier reference, the deliveries about them, and their scans (interface §2.2)."""
 
 import datetime as dt
 import uuid
@@ -27,7 +27,7 @@ class ParcelQuerySet(models.QuerySet["Parcel"]):
 class Parcel(Job):
     """One reference of one carrier account: ours, watched, or not known yet.
 
-    Its progress is projected from its events; that is due while `due_at` is set.
+    Its progress is projected from its events. A projection is due while `due_at` is set.
     """
 
     class Subscription(models.TextChoices):
@@ -80,7 +80,7 @@ class Poll(Job):
     look_due_at = models.DateTimeField(null=True, blank=True)
     # Once due, it may be postponed without a call if webhooks have brought scans since.
     is_optional = models.BooleanField(default=False, db_default=False)
-    # recognises the last whole reply if it repeats
+    # identifies the last complete reply, in case it is repeated
     reply_sha256 = models.CharField(max_length=64, blank=True, default="", db_default="")
 
     class Meta:
@@ -124,9 +124,9 @@ IS_SET_ASIDE = Q(state__in=["differs", "quarantined"])
 class WebhookDelivery(Job):
     """An authenticated webhook body, stored before anything reads it; or an unreadable polled scan.
 
-    It belongs to the account whose secret it used, or whose parcel was polled, and is read by that
-    account's contract. It is unread while `due_at` is set. The reference and event id in it are
-    stored if they can be read.
+    It belongs to the account whose secret it used, or whose parcel was polled, and is read under
+    that account's contract. It is unread while `due_at` is set. The reference and event id in it
+    are stored if they can be read.
     """
 
     class State(models.TextChoices):
@@ -147,8 +147,8 @@ class WebhookDelivery(Job):
     reason = models.CharField(max_length=300, blank=True)
     # the reference that a poll asked about
     polled_for = models.CharField(max_length=100, blank=True)
-    # A default in the database, because the previous version's webs store webhooks during an
-    # upgrade.
+    # The default is in the database, because web processes of the previous version store webhooks
+    # during an upgrade.
     reference = models.CharField(max_length=100, blank=True, default="", db_default="")
     carrier_event_id = models.UUIDField("event ID", null=True, blank=True)
     scan_time = models.DateTimeField(null=True, blank=True)
@@ -167,7 +167,7 @@ class WebhookDelivery(Job):
         indexes = [
             models.Index(fields=["state", "-id"]),
             due_index("deliveries_owed"),
-            # Only for deliveries that have no scan to find them by: others cost the listener
+            # Only for deliveries without a scan to find them by, so that others cost the listener
             # nothing.
             models.Index(Upper("reference"), name="set_aside_by_reference", condition=IS_SET_ASIDE),
             models.Index(
@@ -219,7 +219,7 @@ def happened_at(events: str = "") -> Case:
 class TrackingEvent(models.Model):
     """One scan. Pushed scans have an `event_id`; polled ones may only have their fingerprint.
 
-    `scan_time` is what the carrier's clock said; `happened_at` counts and is shown.
+    `scan_time` is the time by the carrier's clock; `happened_at` is used and shown.
     """
 
     class Source(models.TextChoices):
@@ -242,7 +242,7 @@ class TrackingEvent(models.Model):
     country = models.CharField(max_length=120, blank=True)
     raw = models.BinaryField()
     source = models.CharField(max_length=4, choices=Source.choices)
-    received_at = models.DateTimeField(db_index=True)  # the earliest receipt, whichever way it came
+    received_at = models.DateTimeField(db_index=True)  # the earliest receipt, pushed or polled
     pushed_at = models.DateTimeField(null=True, blank=True)
     polled_at = models.DateTimeField(null=True, blank=True)
     set_aside = models.CharField(max_length=100, blank=True)  # why the projection leaves it out
@@ -282,7 +282,7 @@ class TrackingEvent(models.Model):
 
     @property
     def happened_at(self) -> dt.datetime:
-        """Return when it was scanned, as far as known: never after it was received."""
+        """Return when it was scanned, as far as we know, and never later than it was received."""
         return self.received_at if self.clock_ahead else self.scan_time
 
 
@@ -296,7 +296,7 @@ class EventWord(models.Model):
     progress = models.CharField("means", max_length=20, choices=Progress.choices, blank=True)
     is_known = models.BooleanField(default=False)
     first_seen_at = models.DateTimeField()
-    spellings = models.JSONField(default=list)  # as scans spell it: "Dropped off", "Dropped  Off"
+    spellings = models.JSONField(default=list)  # as spelled in scans: "Dropped off", "Dropped  Off"
     scans = models.PositiveIntegerField(default=0)
 
     def __str__(self) -> str:
@@ -317,7 +317,7 @@ class LastTime(models.Model):
 
     @classmethod
     def move(cls, name: str, *, now: dt.datetime) -> dt.datetime | None:
-        """Set it to now and return the time before.
+        """Set it to now and return the previous time.
 
         Returns None the first time, or if another process was faster.
         """
@@ -329,7 +329,7 @@ class LastTime(models.Model):
     def is_first_in(cls, span: dt.timedelta, name: str, *, now: dt.datetime) -> bool:
         """Return whether it hasn't happened for this long.
 
-        It is True in exactly one of any number of processes.
+        It is True in exactly one process, however many ask.
         """
         _, made = cls.objects.get_or_create(name=name, defaults={"at": now})
         return made or bool(cls.objects.filter(name=name, at__lte=now - span).update(at=now))
@@ -344,7 +344,7 @@ class ReceiverPage(models.Model):
     order = models.OneToOneField(Order, on_delete=models.CASCADE, related_name="receiver_page")
     nonce = models.CharField(max_length=40)
     token_hash = models.CharField(max_length=64, unique=True)
-    # public, as the sender states it: an email or a phone number
+    # public, as entered by the sender: an email or a phone number
     contact = models.CharField("whom the receiver asks", max_length=254, blank=True)
     shared_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+"

@@ -50,7 +50,7 @@ def next_poll(parcel: Parcel, *, now: dt.datetime, is_answered: bool = True) -> 
 
 
 def postponed_until(poll: Poll, *, now: dt.datetime) -> Due | None:
-    """Return when to check again, if an optional poll isn't needed yet, or None to poll now."""
+    """Return when to check again if an optional poll isn't needed yet, or None to poll now."""
     parcel = poll.parcel
     if not poll.is_optional or not relies_on_webhook(parcel):
         return None
@@ -107,7 +107,7 @@ def _pickup_day(parcel: Parcel) -> dt.datetime | None:
 
 
 def _next_check(parcel: Parcel, *, polled_at: dt.datetime | None, now: dt.datetime) -> Due | None:
-    """Return when its silence becomes unusual; sooner if the parcel is drawn as a sample.
+    """Return when its silence becomes unusual, or sooner if the parcel is picked as a sample.
 
     It is never within an hour of the last poll. Returns None at the journey's end, which is checked
     once.
@@ -138,7 +138,7 @@ def _hours(factor: float) -> dt.timedelta:
 
 
 def first_wait() -> dt.timedelta:
-    """Return the time to a new parcel's first poll."""
+    """Return how long to wait before a new parcel's first poll."""
     return _hours(HOURLY * _random_jitter())
 
 

@@ -128,7 +128,7 @@ def watched_parcel(request: MemberRequest, watch: uuid.UUID) -> HttpResponse:
 
 
 def _is_booked_elsewhere(watch: Watch) -> bool:
-    """Return whether another account here booked it: the carrier's texts aren't for this one."""
+    """Return whether another account here booked it, as the carrier's texts aren't for this one."""
     order = watch.parcel.order
     return order is not None and order.sender_id != watch.sender_id
 
@@ -146,7 +146,7 @@ def stop_watching(request: MemberRequest, watch: uuid.UUID) -> HttpResponse:
 @same_origin
 @require_GET
 def tracking_page(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
-    """Show the only page with a signed link (interface §5), a fresh one, to owners and shippers."""
+    """Show owners and shippers a fresh signed link (interface §5), which no other page has."""
     mine = Order.objects.for_user(request.user).select_related("sender", "account")
     found = get_object_or_404(mine, uuid=order, status=Status.BOOKED, erased_at=None)
     if found.is_stopped(request.sender):

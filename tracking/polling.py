@@ -26,7 +26,7 @@ from tracking.receiving import looks
 from tracking.scanning import projecting, scans
 
 LONGEST_REST = 6 * 3600.0  # seconds
-# while being cancelled, the order's `due_at` belongs to that
+# while an order is being cancelled, its `due_at` belongs to the cancellation
 TRACKED = (Status.BOOKED, Status.CANCELLED)
 
 
@@ -58,7 +58,7 @@ def open_parcel(due: Order) -> None:
 
 
 def open_new_parcel(order: Order, reference: str, now: dt.datetime) -> bool:
-    """Open the parcel of an order that is being booked, unless it is known: its scans came first.
+    """Open the parcel of an order that is being booked, unless its scans came first and opened it.
 
     Returns whether it was opened.
     """
@@ -92,15 +92,15 @@ def _open_parcel_of(due: Order, now: dt.datetime) -> None:
 
 
 def close_parcel(order: Order) -> None:
-    """Separate an order from a parcel that belongs to another order: undo open_parcel.
+    """Separate an order from a parcel that belongs to another order. This undoes open_parcel.
 
-    The scans stay for the order that gets the reference next. Called inside the transaction that
+    The scans stay for the order that gets the reference next. Call this inside the transaction that
     removes the reference.
     """
     parcel = Parcel.objects.select_for_update(no_key=True).filter(order=order).first()
     if parcel is None:
         return
-    # from before that order's booking
+    # those from long before that order's booking
     parcel.events.filter(set_aside=projecting.LONG_BEFORE).update(set_aside="")
     Parcel.objects.filter(pk=parcel.pk).update(order=None)
     if not parcel.watches.exists():
@@ -138,7 +138,7 @@ def poll_due_parcel(poll: Poll) -> None:
     known, digest = None, ""
     if tracked:
         now = timezone.now()
-        # A scan that a webhook sent us to look for came by that webhook.
+        # If a webhook prompted this poll, its scans count as having come by that webhook.
         is_pushed = looks.is_poll_unanswered(poll, now=now)
         digest = _digest(tracked, account)
         if digest and digest == poll.reply_sha256 and not is_pushed:
@@ -159,7 +159,7 @@ def poll_due_parcel(poll: Poll) -> None:
 
 
 def _is_refusal(error: CarrierError) -> bool:
-    """Return whether the carrier said no, instead of being out of reach or out of order."""
+    """Return whether the carrier refused, rather than being unreachable or out of order."""
     if isinstance(error, NotSent):
         return error.status is not None
     return isinstance(error, Rejected | AccountStopped)
@@ -168,7 +168,7 @@ def _is_refusal(error: CarrierError) -> bool:
 def _digest(tracked: Tracked, account: CarrierAccount) -> str:
     """Return a value that recognises the same whole reply, or "".
 
-    Another contract or version of ours may find more in the same bytes.
+    Another contract, or another version of our code, may find more in the same bytes.
     """
     if not tracked.body or not tracked.is_whole:
         return ""
@@ -178,7 +178,7 @@ def _digest(tracked: Tracked, account: CarrierAccount) -> str:
 def _ask_carrier(poll: Poll, client: Carrier) -> Tracked:
     """Subscribe or poll; subscribing returns the scans so far.
 
-    A refusal is stored and the parcel polled anyway.
+    A refusal is stored, and the parcel is polled anyway.
     """
     parcel = poll.parcel
     if parcel.subscription != Parcel.Subscription.WANTED:
@@ -260,11 +260,11 @@ def _schedule_next(
 ) -> None:
     """Schedule the next poll, whatever this one found, unless the journey is over.
 
-    Right after a booking, 404 means "not yet": after any reply, even a refusal or a part, the
-    carrier is asked again in an hour at the earliest, unless a webhook wants it sooner. Without a
-    reply, the poll is retried after a back-off that begins at `first` seconds. The log of calls has
-    the reply. `subscription_text` is the carrier's refusal, which the sender reads. `known` is the
-    parcel if this poll changed nothing about it.
+    Right after a booking, 404 means "not yet": after any reply, even a refusal or an incomplete
+    one, the carrier is asked again in an hour at the earliest, unless a webhook wants it sooner.
+    Without a reply, the poll is retried after a back-off that begins at `first` seconds. The log of
+    calls has the reply. `subscription_text` is the carrier's refusal, which the sender reads.
+    `known` is the parcel if this poll changed nothing about it.
     """
     now = timezone.now()
     parcel = known or Parcel.objects.select_related("order", "account").get(pk=poll.parcel_id)

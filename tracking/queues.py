@@ -21,7 +21,7 @@ def unmatched_references(now: dt.datetime | None = None) -> Q:
 
 
 def unread_webhooks(now: dt.datetime) -> Q:
-    """Match recent webhook bodies that gave no scan, or have been unread for over a minute."""
+    """Match recent webhook bodies without a usable scan, and any unread for over a minute."""
     odd = Q(state__in=[State.QUARANTINED, State.DIFFERS], received_at__gte=now - 2 * WEEK)
     return odd | Q(state=State.NEW, received_at__lte=now - UNREAD_AFTER)
 

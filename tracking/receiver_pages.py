@@ -1,7 +1,7 @@
 """Share one parcel's progress with its receiver, at an address that nobody can guess.
 
-The database holds a hash, which finds the page, and a nonce. The nonce gives the address again, to
-show it to the sender, but only together with the secret key. See docs/decisions/0048.
+The database holds a hash, which finds the page, and a nonce. The address can be computed again from
+the nonce, to show it to the sender, but only with the secret key. See docs/decisions/0048.
 """
 
 import base64
@@ -31,10 +31,10 @@ IS_OVER = Q(order__progress__in=sorted(TERMINAL)) | Q(order__status=Status.CANCE
 def share_page(
     order: Order, *, by: User, now: dt.datetime, contact: str | None = None
 ) -> ReceiverPage:
-    """Return the parcel's page, new or as it was.
+    """Return the parcel's page, creating it if there is none.
 
-    `contact` is what the receiver can ask at; None means the one the account stated last. Raises
-    Refused.
+    `contact` is where the receiver can ask; None means the contact that the account gave last.
+    Raises Refused.
     """
     if why := why_not_shared(order):
         raise Refused(why)
@@ -52,7 +52,7 @@ def share_page(
 
 @transaction.atomic
 def stop_sharing(order: Order, *, by: User, now: dt.datetime) -> None:
-    """Delete the page. Its address never works again; sharing again makes another."""
+    """Delete the page. Its address never works again; sharing again makes a new one."""
     deleted, _ = ReceiverPage.objects.filter(order=order).delete()
     if deleted:
         Audit.write("receiver's page stopped", order, by=by, sender=order.sender, at=now)
@@ -70,13 +70,13 @@ def why_not_shared(order: Order) -> str:
 
 
 def last_contact(sender: Sender) -> str:
-    """Return the contact that this account gave its receivers last, to fill in the form."""
+    """Return the contact that this account last gave to receivers, to fill in the form."""
     newest = ReceiverPage.objects.filter(order__sender=sender).order_by("-pk")
     return newest.values_list("contact", flat=True).first() or ""
 
 
 def open_pages(now: dt.datetime) -> QuerySet[ReceiverPage]:
-    """Return pages that still work: 30 days after the journey, or 60 days after the last news."""
+    """Return pages that still work: 30 days after the journey, or 60 days after the last update."""
     heard = Coalesce("order__progress_at", "order__booked_at", "shared_at")
     is_recent = IS_OVER & Q(heard__gt=now - ENDED) | ~IS_OVER & Q(heard__gt=now - SILENT)
     return ReceiverPage.objects.alias(heard=heard).filter(is_recent, order__erased_at=None)

@@ -32,7 +32,7 @@ from shipping_portal.accounts.login import guesses
 from shipping_portal.refused import Refused
 from tracking import receiver_pages, receiver_words
 
-GUESSES = "receiver's page"  # as it is counted in the throttle
+GUESSES = "receiver's page"  # its name in the throttle
 HEADERS = {
     "Cache-Control": "private, no-store",
     "Referrer-Policy": "no-referrer",
@@ -71,7 +71,7 @@ def guarded(
     show: Callable[[Any], HttpResponse],
     nothing: str,
 ) -> HttpResponse:
-    """Show what a link leads to, or the page `nothing`. Limit how many links may be guessed."""
+    """Show what a link leads to, or the page `nothing`. Limit the number of guesses."""
     if not settings.RECEIVER_PAGES:
         raise Http404
     address = get_adapter().get_client_ip(request)

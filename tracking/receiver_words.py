@@ -43,7 +43,7 @@ WORDS = {
     Progress.DELIVERED: ("Delivered", "It has arrived."),
     Progress.RETURNING: ("It's going back", "The carrier is taking it back to the sender."),
 }  # the others are problems
-# The carrier's days mean nothing once the driver has been there.
+# The carrier's expected days mean nothing once the driver has been there.
 STILL_COMES = {*STILL_AT_SENDER, *MOVING} - {Progress.EXPIRED}
 TONES = {Progress.DELIVERED: "ok", Progress.OUT_FOR_DELIVERY: "on", Progress.IN_TRANSIT: "on"}
 
@@ -58,7 +58,7 @@ class PageReader:
 
 
 def choose_reader(order: Order) -> PageReader:
-    """Return the receiver as reader if the zones of their country are known, or else the sender."""
+    """Return the receiver as reader if their country's zones are known, otherwise the sender."""
     country = order.receiver_country
     if country not in ZONES_OF_COUNTRIES:
         return PageReader(order.sender.country, order.sender.tzinfo, "the sender")
@@ -107,7 +107,7 @@ def _due_words(order: Order, progress: str, reader: PageReader, now: dt.datetime
 def _last_scan_words(
     parcel: Parcel | None, entries: list[TimelineEntry], order: Order, reader: PageReader
 ) -> str:
-    """Return when it was last scanned, and in which town if it is between depots."""
+    """Return when it was last scanned, and in which town if it is on its way between depots."""
     if parcel is None or not entries:
         return ""
     at = local_moment(entries[0].at, reader)

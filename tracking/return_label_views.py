@@ -27,7 +27,7 @@ from shipping_portal.refused import Refused
 from tracking.receiver_views import HEADERS, POLICY, guarded, render_without_request
 
 log = logging.getLogger(__name__)
-GUESSES = "return label"  # as it is counted in the throttle
+GUESSES = "return label"  # its name in the throttle
 NOTHING = "tracking/return_label_nothing.html"
 WITH_BUTTON = POLICY | {"form-action": ["'self'"]}
 
@@ -36,7 +36,7 @@ WITH_BUTTON = POLICY | {"form-action": ["'self'"]}
 @csrf_exempt  # It has no session: the link is all that's needed.
 @require_http_methods(["GET", "HEAD", "POST"])
 def return_label(request: HttpRequest, token: str) -> HttpResponse:
-    """Show one button, which takes the label once. Opening the page takes nothing."""
+    """Show one button, which returns the label once. Opening the page doesn't use up the link."""
     return guarded(
         request,
         GUESSES,
@@ -73,7 +73,7 @@ def _take(link: ReturnLink) -> HttpResponse:
 @same_origin
 @require_get_or_post
 def return_link(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
-    """Make the link to a return's label, which is shown once, or withdraw it."""
+    """Make the link to a return's label, or withdraw it. A link is shown only once."""
     found = get_object_or_404(
         Order.objects.for_user(request.user).select_related("sender"), uuid=order
     )

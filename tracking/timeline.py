@@ -1,6 +1,6 @@
 """Show a parcel's scans to people.
 
-They are newest first, in the sender's zone; unknown words are shown as they came.
+They are newest first, in the sender's zone; unknown words are shown unchanged.
 """
 
 import datetime as dt

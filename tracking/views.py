@@ -55,7 +55,7 @@ def webhook(request: HttpRequest, token: str = "") -> HttpResponse:
 
 
 def _is_signed(request: HttpRequest, body: bytes, configured: CarrierSettings) -> bool:
-    """Return whether the body has a valid signature, or its carrier signs none."""
+    """Return whether the body has a valid signature, or its carrier doesn't sign webhooks."""
     if not configured.signs_webhooks:
         return True
     return configured.client_class.has_valid_signature(
@@ -72,7 +72,7 @@ class _Unread(Exception):
 
 
 def _read_body(request: HttpRequest) -> bytes:
-    """Return the whole body. Raises _Unread when it is too large, broke off or has no marked end.
+    """Return the whole body. Raises _Unread if it is too large, incomplete or has no marked end.
 
     Beware of chunked bodies: without a Content-Length Django reads nothing, so the body is read
     from the server, which knows its end (gunicorn sets `wsgi.input_terminated`).
@@ -107,7 +107,7 @@ def _basic_credentials(request: HttpRequest) -> str | None:
 def _account_of_secret(given: str, *, in_path: bool) -> CarrierSettings | None:
     """Return the account that a delivery belongs to, by its secret.
 
-    A path contains only the part after the colon. Every accepted secret of every account is
+    A URL path contains only the part after the colon. Every accepted secret of every account is
     compared, in constant time.
     """
     accepted = [

@@ -29,7 +29,7 @@ class NotAReference(Exception):
 def reference_in(text: str) -> str:
     """Return the reference in a pasted text or tracking page address. Raises NotAReference.
 
-    The case is kept as typed, as interface §2.2 only says letters and digits, unless its references
+    The case is kept as typed, as interface §2.2 only says letters and digits, unless the references
     have another shape.
     """
     text = text.strip().removeprefix("#")
@@ -55,7 +55,7 @@ def _reference_of(contract: Contract, text: str) -> str:
 def _parts_of_address(text: str) -> list[str]:
     """Return an address's parts.
 
-    First those of the query, then those of the path from its end, before `/shipments/`.
+    The query's parts come first, then the path's, starting from its end, before `/shipments/`.
     """
     try:
         address = urlsplit(text)
@@ -76,7 +76,7 @@ def follow_reference(sender: Sender, text: str, *, name: str, by: User, now: dt.
     with transaction.atomic():
         Sender.locked(sender.pk)
         parcel = scans.parcel_for(reference, account=account, at=now, is_typed=True)
-        # Until now it was followed at the wrong carrier.
+        # It was previously followed at the wrong carrier.
         same = sender.watches.filter(IN_VAIN, parcel__reference__upper=reference.upper())
         same.exclude(parcel=parcel).delete()
         if (

@@ -1,4 +1,4 @@
-"""Decide what a carrier's word means; parcels scanned with it are projected again."""
+"""Decide what a carrier's word means, and project the parcels scanned with it again."""
 
 import datetime as dt
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ from tracking.scanning.vocabulary import parcels_with
 
 @dataclass(frozen=True)
 class Move:
-    """A parcel with changed progress; the words are for the operator."""
+    """A parcel whose progress changes, described for the operator."""
 
     parcel: Parcel  # as stored; without a key if it isn't stored yet
     before: str
@@ -25,7 +25,7 @@ class Move:
 
 
 def compare_progress(as_they_would_be: Iterable[Parcel]) -> list[Move]:
-    """Compare parcels as read inside the transaction with what is stored once it has ended."""
+    """Compare parcels as read inside the transaction with what is stored after it ends."""
     changed = {parcel.pk: parcel for parcel in as_they_would_be}
     stored = Parcel.objects.in_bulk(list(changed))
     return [
@@ -94,7 +94,7 @@ def decide_word(word: EventWord, progress: str, *, by: Any, reason: str, now: dt
 
 
 def _schedule_projections(parcels: QuerySet[Parcel], now: dt.datetime) -> int:
-    """Schedule projections in batches, each due after the one before. An earlier due time stays."""
+    """Schedule projections in batches, each due after the last. An earlier due time stays."""
     keys = list(parcels.order_by("-pk").values_list("pk", flat=True))
     for start in range(0, len(keys), BATCH):
         due_at = now + dt.timedelta(seconds=start / PROJECTIONS_A_SECOND)

@@ -82,7 +82,7 @@ def refusal_problem(
 ) -> dict[str, Any]:
     """Build the problem of a rejected order.
 
-    `country` is the pickup's, `to` the receiver's. `text` fits one line, `said` holds every
+    `country` is the pickup's country, `to` the receiver's. `text` fits one line, `said` holds every
     sentence, and `fields` holds the messages for the form. Kind "ours" is a rejection that the
     sender can't correct alone.
     """
@@ -112,7 +112,7 @@ def _refusal_sentences(refusal: Refusal, sender: Sender, country: str, to: str) 
 
 
 def why_silent(error: Exception) -> str:
-    """Return why there is nothing to show, where asking again is safe."""
+    """Return why there is nothing to show, for requests that are safe to repeat."""
     if isinstance(error, Crowded) or (
         isinstance(error, NotSent | OutcomeUnknown) and error.status == TOO_MANY
     ):

@@ -28,7 +28,7 @@ from shipping_portal.carrier.messages import Party
 
 
 class Suspended(Exception):
-    """Booking is switched off for this sender."""
+    """Raised when booking is switched off for this sender."""
 
 
 class Paused(Exception):
@@ -36,11 +36,11 @@ class Paused(Exception):
 
 
 class ServiceNotOffered(Exception):
-    """The chosen product is not in the quote."""
+    """Raised when the chosen product isn't in the quote."""
 
 
 class ContentsMissing(ServiceNotOffered):
-    """Raised when nobody has said what's inside yet: prices don't need it, a booking does."""
+    """Raised when the contents are still missing. Prices don't need them; a booking does."""
 
 
 class CarrierChanged(ServiceNotOffered):
@@ -50,7 +50,7 @@ class CarrierChanged(ServiceNotOffered):
 class PickupMoved(ServiceNotOffered):
     """Raised when the sender's pickup address has changed since the price.
 
-    The parcel would start there, or, as a return, end there.
+    The parcel would start at that address, or end there if it is a return.
     """
 
 
@@ -94,7 +94,7 @@ def bookable_offer(
 
 
 def lacks_contents(details: ParcelDetails) -> bool:
-    """Return whether the carrier or customs have to know what is inside, and nobody has said it."""
+    """Return whether the carrier or customs need the contents, and nobody has entered them."""
     if not details.contents and customs_apply(details.pickup, details.receiver):
         return True
     return current_contract().description_needed and not details.description
@@ -157,7 +157,7 @@ COUNTED = (Status.BOOKING, Status.BOOKED, *UNCLEAR)  # being booked, booked, or 
 
 
 def booked_lately(quote: Quote, now: dt.datetime, *, but: Collection[uuid.UUID]) -> Order | None:
-    """Return the newest parcel to the same receiver in the same size, except these forms' orders.
+    """Return the newest parcel to the same receiver in the same size, not ordered by these forms.
 
     For a return, it is the newest return of the same parcel, whenever that was booked.
     """
@@ -189,9 +189,10 @@ def booked_lately(quote: Quote, now: dt.datetime, *, but: Collection[uuid.UUID])
 def duplicate_to_ask_about(
     quote: Quote, now: dt.datetime, *, form_token: uuid.UUID, follows: Order | None = None
 ) -> Order | None:
-    """Return the parcel to ask about before booking this form, or None once it has an order.
+    """Return the parcel to ask about before booking this form, or None once the form has an order.
 
-    It is the one that the form's draft `follows`, or else one like it that was just booked.
+    It is the parcel that the form's draft `follows`, or otherwise a similar one that was just
+    booked.
     """
     duplicate = follows or booked_lately(quote, now, but=[form_token])
     is_answered = (

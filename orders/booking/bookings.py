@@ -1,10 +1,11 @@
-"""Booking, where money moves: each attempt is stored before it is sent; unclear is a state.
+"""Book parcels. Money moves here, so each attempt is stored before it is sent.
 
 submit           (web)     order `booking`, due now; nothing sent
 process_booking  (worker)  checked after every wait; attempt written down and committed → one call →
                            recorded: accepted | rejected | not sent | account stopped | unknown
 
-A carrier that takes two calls prepares a booking before the attempt, for nothing.
+If a carrier needs two calls, the first one prepares the booking, free of charge, before the attempt
+is made. An unclear outcome is a status of the order.
 """
 
 import datetime as dt
@@ -66,7 +67,7 @@ def submit(
 
     `code` is the offer's key (orders.models.quotes.offer_key). That offer's account gets the order.
     A second return of the same parcel needs `is_another`, which says that it is intended. With
-    `asks_first` the same goes for any parcel like one that was just booked.
+    `asks_first`, so does any parcel like one that was just booked.
 
     Raises TokenReused, Suspended, Paused, LimitReached, ServiceNotOffered, CarrierChanged,
     PickupMoved, PickupDayPassed or Order.Duplicate; nothing is due then.
@@ -83,7 +84,7 @@ def submit(
                     order, by=by, reason="booked by the sender", at=now, is_another=is_another
                 )
                 enqueue("book", order.pk)
-            # The sender is locked now, so a press that was faster is seen.
+            # The sender is locked now, so an earlier press is visible.
             mine = [order.form_token for order in orders]
             is_unasked = asks_first and not is_another
             if is_unasked and booking_rules.booked_lately(quote, now, but=mine):
@@ -102,9 +103,9 @@ def submit(
 def confirm(order: Order, *, by: User, now: dt.datetime, next_day: bool = False) -> None:
     """Book with the sender's consent to a higher price, or again after "not booked".
 
-    With `next_day` a pickup day that has come is replaced by the next business day. An order and
-    its attempts stay with the carrier account they were made for. To use another account, the
-    sender chooses an offer again, which makes a new order.
+    With `next_day`, a pickup day that has already come is replaced by the next business day. An
+    order and its attempts stay with the carrier account they were made for. To use another account,
+    the sender chooses an offer again, which makes a new order.
 
     Raises Suspended, Paused, LimitReached, CarrierChanged, PickupMoved, PickupDayPassed,
     Order.WrongStatus, or Order.Duplicate if there is another return of the parcel; nothing is due
@@ -168,7 +169,7 @@ DUE = (
     Order.objects.filter(status=Status.BOOKING)
     .select_related("sender", "account", "size")
     .only(*(field.name for field in Order._meta.concrete_fields), "size__uuid", *OF_OTHERS)
-    # `presser_is_active`: the user who pressed Book, or consented since, can still log in.
+    # `presser_is_active`: the user who pressed Book, or has consented since, can still log in.
     .annotate(
         is_in_flight=Exists(IN_FLIGHT),
         presser_is_active=Subquery(PRESSES.values("by__is_active")[:1]),
@@ -186,11 +187,11 @@ OF_OTHERS_AGAIN = PlannedSelect(
 
 @job("book", queue=DUE, lane="sender", order=10)
 def process_booking(order: Any) -> None:
-    """Send one due booking, if it may go.
+    """Send one due booking, if it may be sent.
 
     After each wait (for a turn, a price or a prepared booking) everything is checked again.
     """
-    # the worker is gone, or we are the late one; we don't know whether anything was sent
+    # either its worker has died or we are the late one; we don't know whether anything was sent
     if order.is_in_flight:
         in_flight = order.attempts.filter(state=BookingAttempt.State.IN_FLIGHT)
         # A late worker may complete it between these two lines.
@@ -203,7 +204,7 @@ def process_booking(order: Any) -> None:
     while going := _may_go(order, is_reread=client is not None, has_fresh_price=has_fresh_price):
         now = timezone.now()
         if client is None:
-            # waits for its turn, maybe for seconds
+            # this waits for a turn, maybe for seconds
             client = gateway.carrier_of(order, first="book")
         elif not has_fresh_price and not order.account.take_probe(now):
             order.postpone(now + dt.timedelta(seconds=60))
@@ -235,7 +236,7 @@ def _may_go(order: Order, *, is_reread: bool, has_fresh_price: bool) -> verdict.
         return None
     found = verdict.of_booking(order, now, has_fresh_price=has_fresh_price)
     if not is_reread and isinstance(found, verdict.BackToDraft | verdict.Refuse):
-        # The machine may have slept since the row was read, and a pause may have come and gone.
+        # The machine may have slept since the row was read, and a pause may have begun and ended.
         return _may_go(order, is_reread=True, has_fresh_price=has_fresh_price)
     return _carry_out(order, found, now)
 
@@ -243,7 +244,7 @@ def _may_go(order: Order, *, is_reread: bool, has_fresh_price: bool) -> verdict.
 def _read_again(order: Any) -> bool:
     """Reread what others may have changed: the sender, the account and the person who booked.
 
-    Returns False if another worker or a person has the order by now.
+    Returns False if another worker or a person has taken over the order.
     """
     now = OF_OTHERS_AGAIN.first(pk=order.pk)
     if now is None or now.due_at != order.due_at:
@@ -261,7 +262,7 @@ def _carry_out(
 ) -> verdict.Go | None:
     """Carry out a verdict on an order that hasn't been sent.
 
-    Returns the verdict if it may go on.
+    Returns the verdict if the booking may be sent.
     """
     match found:
         case verdict.Go(agreed):
@@ -283,7 +284,7 @@ def _end_unsent(
 ) -> None:
     """End a due booking that hasn't been sent, or return it to its sender.
 
-    Does nothing if another worker has it by now.
+    Does nothing if another worker has taken it over.
     """
     with transaction.atomic():
         Order.locked(order.pk)
@@ -326,7 +327,7 @@ def _write_down(order: Order, now: dt.datetime, prepared: bytes = b"") -> Bookin
         with transaction.atomic(durable=True):
             end_if_restored()
             is_written = order.status == Status.BOOKING and order.renew(until, attempt, failures=1)
-    except IntegrityError:  # one live attempt per order
+    except IntegrityError:  # there is already a live attempt for this order
         return None
     return attempt if is_written else None
 

@@ -1,7 +1,7 @@
 """Track duplicate bookings: a reply named a reference that isn't the order's.
 
-The carrier may charge for both, and only the order's own can be printed or cancelled here. The
-duplicate waits in the admin until an operator has had the unused one voided.
+The carrier may charge for both, and only the order's own booking can be printed or cancelled here.
+The duplicate stays listed in the admin until an operator has had the unused booking voided.
 """
 
 import datetime as dt

@@ -94,7 +94,7 @@ def refusal(error: LimitReached, sender: Sender) -> str:
 
 @dataclass(frozen=True)
 class Usage:
-    """One line for a page: the use of the operator's limit, and of the owner's own, if any."""
+    """One line for a page: the use of the operator's limit, and of the owner's limit if set."""
 
     name: str
     used: str

@@ -42,7 +42,7 @@ from shipping_portal.accounts.models import Sender
 from shipping_portal.db.planned_statements import Given, PlannedUpdate
 from shipping_portal.ops.starting import end_if_restored
 
-Columns = dict[str, Any]  # values by the column that takes them
+Columns = dict[str, Any]  # values by column name
 
 MONEY = DecimalField(max_digits=16, decimal_places=2)
 CENT = Decimal("0.01")
@@ -79,9 +79,9 @@ COLUMNS = ("zone", "approved_at", *COUNTERS, *(limit.most for limit in LIMITS))
 
 @dataclass(eq=False)
 class LimitReached(Exception):
-    """Raised when a booking doesn't fit: which limit, what is used, when there is room again.
+    """Raised when a booking exceeds a limit: which one, how much is used, when there is room again.
 
-    `price` is None where it is not known yet.
+    `price` is None if it isn't known yet.
     """
 
     limit: str
@@ -94,7 +94,7 @@ class LimitReached(Exception):
 class DailyLimitReached(LimitReached):
     """Raised when DAILY_MONEY_LIMIT, which all senders share, has no room for the price on `day`.
 
-    The day is the sender's.
+    `day` is in the sender's time zone.
     """
 
     def __init__(self, day: dt.date, price: Decimal, opens_on: dt.date) -> None:
@@ -108,7 +108,7 @@ class DailyLimitReached(LimitReached):
 def noting_refusals(now: dt.datetime) -> Iterator[None]:
     """Wrap the transaction that makes a booking due.
 
-    Records it when the limit of all senders refuses the booking.
+    If the limit of all senders refuses the booking, the refusal is recorded.
     """
     try:
         with transaction.atomic():
@@ -171,7 +171,7 @@ def refuse_unless_room(
 
 @contextmanager
 def counting(order: Order, new: str, changes: Columns, at: dt.datetime) -> Iterator[Columns]:
-    """Count this move of the order around its writes; give the fields to write into it.
+    """Count this move of the order around its writes; yield the fields to write into the order.
 
     Raises LimitReached if the move makes the order due.
     """
@@ -214,7 +214,7 @@ def _count_move(order: Order, new: str, changes: Columns, at: dt.datetime) -> _C
 
 
 def reserve(sender: Sender, price: Decimal, at: dt.datetime, *, is_binding: bool = True) -> Columns:
-    """Count one parcel of the sender at this price; return what the order stores of it.
+    """Count one parcel of the sender at this price; return what the order stores about it.
 
     Raises LimitReached, and counts nothing.
 
@@ -224,7 +224,7 @@ def reserve(sender: Sender, price: Decimal, at: dt.datetime, *, is_binding: bool
         day = day_of(sender, at)
         if _count(sender, price, day, is_binding=is_binding):
             break
-        # either a limit, or the next day has begun, or room came back
+        # a limit was reached, or the next day has begun, or there is room again
         sender.refresh_from_db(fields=COLUMNS)
         if is_binding:
             refuse_unless_room(sender, at, price)
@@ -271,7 +271,7 @@ def _count(sender: Sender, price: Decimal, day: dt.date, *, is_binding: bool) ->
         return bool(COUNT.run(**values))
     if sender.first_parcels is None:
         return bool(COUNT_IN_LIMITS.run(**values))
-    # approved since it was read: `reserve` tries again
+    # it was approved after it was read, so `reserve` tries again
     first = {limit.most: getattr(sender, limit.most) for limit in FIRST_LIMITS}
     return bool(COUNT_BEFORE_APPROVAL.run(**values, **first))
 
@@ -304,7 +304,7 @@ def count_bills(order: Order, total: Decimal) -> None:
 
 
 def count_as_billed(orders: QuerySet[Order]) -> None:
-    """Count these orders as unbilled no more. The caller has locked their senders."""
+    """Stop counting these orders as unbilled. The caller has locked their senders."""
     sums = orders.order_by().values("sender").annotate(billed=Round(Sum("unbilled"), 2))
     for sender, billed in sums.values_list("sender", "billed"):
         add(sender, unbilled=-billed)
@@ -312,7 +312,7 @@ def count_as_billed(orders: QuerySet[Order]) -> None:
 
 
 def count_as_unbilled(orders: QuerySet[Order]) -> None:
-    """Count orders at their own prices again: their bills were another's, or were reversed."""
+    """Count orders at their own prices again: their bills were another order's or were reversed."""
     counted, price = orders.filter(reserved_on__isnull=False), Coalesce("charged_price", "price")
     Sender.lock_all(counted.values("sender"))
     sums = counted.values_list("reserved_on", "sender").annotate(
@@ -333,7 +333,7 @@ class _Counts(NamedTuple):
 
 
 def _locked_counts(order: Order) -> _Counts | None:
-    """Lock the sender; return what the order counts, or None if it was released meantime."""
+    """Lock the sender; return what the order counts, or None if it has been released."""
     Sender.locked(order.sender_id)
     own: QuerySet[Any, Any] = Order.objects.filter(pk=order.pk, reserved_on__isnull=False)
     found = own.values_list("reserved_on", "reserved", "unbilled").first()
@@ -348,7 +348,7 @@ def add(
     money: Decimal = Decimal(0),
     unbilled: Decimal = Decimal(0),
 ) -> None:
-    """Add to a sender's counters, or take from them below zero.
+    """Add to a sender's counters. Negative values reduce them.
 
     A day's counters change only while that day is current. `parcels` and `money` also change the
     totals.

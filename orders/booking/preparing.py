@@ -1,6 +1,6 @@
 """Prepare a booking at a carrier that takes two calls.
 
-The first is free, repeatable, and may name the price.
+The first call is free and repeatable, and its reply may contain the price.
 """
 
 import datetime as dt

@@ -1,4 +1,4 @@
-"""Store a booking call's outcome on its attempt and its order. Each outcome says who acts next.
+"""Store a booking call's outcome on its attempt and its order. Each outcome decides who acts next.
 
 accepted         booked; label and tracking rows are due now
 rejected         the sender reads why and corrects it
@@ -48,7 +48,7 @@ from shipping_portal.jobs.registry import enqueue
 State = BookingAttempt.State
 FIRST_LOOK_SECONDS = 5
 PERSIST_SECONDS = 60.0
-# an answer resolves these; in any other status, somebody has decided
+# an answer resolves these; in any other status, somebody has already decided
 AWAITED = {Status.BOOKING, Status.UNCONFIRMED}
 # An order reported as not booked, and the statuses its sender may have moved it to since.
 RESOLVED_OTHERWISE = {Status.NOT_BOOKED, Status.DRAFT, Status.REJECTED}
@@ -58,8 +58,8 @@ ONLY_A_TEST = (
     " test mode"
 )
 CENT = Decimal("0.01")
-# Called while an order is booked. Each returns whether its part is done. If one isn't,
-# the order stays due for it. An app above this one adds its own.
+# These functions are called while an order is booked. Each returns whether its part is done. If one
+# isn't done, the order stays due for it. An app above this one adds its own.
 WHEN_BOOKED: list[Callable[[Order, str, dt.datetime], bool]] = []
 
 
@@ -141,7 +141,7 @@ def _book(order: Order, attempt: BookingAttempt, booked: Booked, at: dt.datetime
     due = None if is_done else at
     move_to(order, Status.BOOKED, reason=reason, at=at, due_at=due, **fields)
     notifications.notify_booking(order, at)
-    if order.generation > 1 or attempt.replays:  # the first attempt has no other answer
+    if order.generation > 1 or attempt.replays:  # after a first attempt there is no other answer
         duplicate_bookings.note_answers(order, at=at)
     fetching.request_labels(order, booked.labels, at=at, is_worthless=_is_worthless(booked))
     if not is_done:
@@ -193,7 +193,10 @@ def _price_fields(order: Order, booked: Money | None) -> dict[str, Any]:
 
 
 def _breakdown_fields(order: Order, booked: Booked) -> dict[str, Any]:
-    """Return the carrier's parts of the price. Without any, the quoted ones stay at that price."""
+    """Return the carrier's parts of the price.
+
+    If there are none, the quoted parts stay as long as the price is the quoted one.
+    """
     parts = [[name, str(part.amount), part.currency] for name, part in booked.breakdown]
     is_as_quoted = booked.price in {None, Money(order.price, order.currency)}
     return {} if not parts and is_as_quoted else {"breakdown": parts}
@@ -329,7 +332,7 @@ def record_conflict(attempt: BookingAttempt, why: str, booked: Booked, *, at: dt
 def _first_look_at(
     order: Order, answer: OutcomeUnknown | None, at: dt.datetime
 ) -> dt.datetime | None:
-    """Return when to look for it or send it again, or None if only an operator can decide."""
+    """Return when to look for the booking or resend it, or None if only an operator can decide."""
     is_pending = answer is not None and answer.pending
     if not (is_pending or gateway.can_find(order.account) or gateway.replay_window(order.account)):
         return None
@@ -346,7 +349,7 @@ def _swap(attempt: BookingAttempt, where: dict[str, Any], **changes: Any) -> boo
 
 
 def persist(store: Callable[[], None]) -> None:
-    """Store what the carrier said, retrying for a minute while the database is down."""
+    """Store the carrier's reply, retrying for a minute while the database is down."""
     until = time.monotonic() + PERSIST_SECONDS
     while True:
         try:

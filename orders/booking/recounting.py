@@ -1,7 +1,8 @@
 """Recount the limits' counters daily from the orders. A wrong one is corrected and reported.
 
-Too high a counter refuses what is allowed; too low a counter allows what isn't. Neither can wait
-for an operator. The old value stays in the audit log, and the admin shows how many were wrong.
+A counter that is too high refuses what is allowed; one that is too low allows what isn't. Neither
+can wait for an operator. The old value stays in the audit log, and the admin shows how many were
+wrong.
 """
 
 import datetime as dt

@@ -41,7 +41,10 @@ def is_known(name: str) -> bool:
 
 
 def field_sentences(fields: dict[str, list[str]], form: ParcelForm) -> list[str]:
-    """Return the carrier's words after our labels. Words about several fields are shown once."""
+    """Return our labels, each followed by the carrier's words.
+
+    Words about several fields are shown once.
+    """
     labels: dict[str, list[str]] = {}
     for name, texts in fields.items():
         for text in texts:
@@ -69,7 +72,7 @@ def _with_label(label: str, text: str) -> str:
 
 
 def _about_the_parcel(text: str) -> str:
-    """Return words that are about no field as a sentence; the carrier often writes a fragment."""
+    """Turn words that aren't about a field into a sentence; the carrier often writes a fragment."""
     if text[:1] == "“":
         return f"The carrier also says {text}."
     if VERB.match(text):

@@ -23,7 +23,7 @@ from shipping_portal.jobs.models import lease_time
 from shipping_portal.jobs.registry import job
 from shipping_portal.ops.starting import end_if_restored
 
-# Seconds between looks or replays; the last one repeats. Four fit into five minutes.
+# Seconds between looks or replays; the last value repeats. Four fit into five minutes.
 WAITS = (5, 15, 60, 120, 300, 900, 3600, 14400)
 LOOK_FOR = dt.timedelta(days=7)
 State = BookingAttempt.State
@@ -31,7 +31,7 @@ State = BookingAttempt.State
 
 @dataclass(frozen=True)
 class Ways:
-    """What may resolve an unclear booking without a person: looking for it, or sending it again.
+    """The ways to resolve an unclear booking without a person: looking for it, or sending it again.
 
     `pending_id` is the carrier's id of an order that it hadn't decided on.
     """
@@ -63,7 +63,7 @@ def resolve_due_order(order: Order) -> None:
     client = gateway.carrier_of(order, first="view" if ways.can_look else "book")
     if ways.can_look and (found := _look_up_outcome(client, attempt, ways.pending_id)):
         recording.record_outcome(attempt, found)
-    elif ways.can_send and _may_book(order):  # again, as it has waited for its turn
+    elif ways.can_send and _may_book(order):  # checked again after waiting for its turn
         _replay(order, attempt, client)
     else:
         _wait(order, attempt)
@@ -83,7 +83,7 @@ def _possible_ways(order: Order, attempt: BookingAttempt, now: dt.datetime) -> W
 
 
 def _may_book(order: Order) -> bool:
-    """Return whether it may be sent again: the carrier may not have got the first one.
+    """Return whether it may be sent again, as if it were new: the first one may never have arrived.
 
     Its sender isn't suspended, the person who pressed Book can log in, and bookings aren't paused.
     """
@@ -97,13 +97,13 @@ def _may_book(order: Order) -> bool:
 def _look_up_outcome(
     client: Carrier, attempt: BookingAttempt, pending_id: str
 ) -> Booked | Rejected | None:
-    """Return an attempt's outcome. None means nothing: it may still be on its way."""
+    """Return an attempt's outcome. None proves nothing: the request may still be on its way."""
     try:
         if client.can_find:
             return client.find(bytes(attempt.body), key=str(attempt.key))
         return client.view_pending(pending_id)
     except Rejected as error:
-        # A status that refuses is about this order; a refused question isn't.
+        # A 2xx reply that reports a refusal is about this order; a refusal of our question isn't.
         return error if 200 <= error.status < 300 else None
     except CarrierError:
         return None

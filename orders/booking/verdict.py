@@ -27,9 +27,9 @@ NOT_SENT_IN_TIME = "The booking could not be sent for 24 hours."
 
 @dataclass(frozen=True)
 class Go:
-    """It may be sent. If its price `is_old`, that has to be asked for again first.
+    """The booking may be sent. If its price `is_old`, the price has to be checked first.
 
-    `agreed` is a new offer's columns, `body` what the carrier prepared.
+    `agreed` holds a new offer's columns, `body` what the carrier prepared.
     """
 
     agreed: Offered | None = None
@@ -53,7 +53,7 @@ class BackToDraft:
 
 @dataclass(frozen=True)
 class Refuse:
-    """It ends here, because of this problem. `error` is the carrier's, if any."""
+    """The booking ends here because of this problem. `error` is the carrier's, if any."""
 
     problem: dict[str, Any]
     error: Rejected | None = None
@@ -67,14 +67,14 @@ class Refuse:
 
 @dataclass(frozen=True)
 class WaitUntil:
-    """It stays due, and is checked again at this time."""
+    """The booking stays due and is checked again at this time."""
 
     until: dt.datetime
 
 
 @dataclass(frozen=True)
 class Retry:
-    """It failed, and is retried after a back-off or the carrier's number of seconds."""
+    """It failed and is retried, after a back-off or the number of seconds the carrier asked for."""
 
     after: float | None = None
 
@@ -97,12 +97,12 @@ PreparedVerdict = PriceVerdict | Refuse
 def of_booking(order: Any, now: dt.datetime, *, has_fresh_price: bool = False) -> Verdict:
     """Return the verdict on a due booking.
 
-    One that `has_fresh_price`, or is prepared, is the account's probe if it needs one.
+    A booking that `has_fresh_price` or is prepared is used as the account's probe if one is needed.
     """
     account, is_late = order.account, is_too_late(order, now)
     is_priced_long_ago = not has_fresh_price and is_old(order, now)
     has_pickup_come = places.is_day_reached(order.pickup_date, order.details().pickup, now)
-    # Pauses of bookings, or of prices if this one's price has to be asked for again.
+    # Pauses of bookings, or of prices if this booking's price has to be checked again.
     pause = account.pause_of(BOOKINGS, now) or (
         account.pause_of(QUOTES, now) if is_priced_long_ago else None
     )
@@ -113,7 +113,7 @@ def of_booking(order: Any, now: dt.datetime, *, has_fresh_price: bool = False) -
         return BackToDraft({"kind": "turned_off", "text": TURNED_OFF})
     if not gateway.takes_new_orders(account):
         return BackToDraft({"kind": "carrier_changed", "text": CARRIER_CHANGED})
-    if pause:  # before the clock: an operator ends a pause
+    if pause:  # checked before the times, because an operator can end a pause
         return WaitUntil(pause.look_again_at(now))
     if has_pickup_come:
         return BackToDraft({"kind": "pickup_passed", "text": PICKUP_PASSED})
@@ -131,7 +131,7 @@ def is_old(order: Order, now: dt.datetime) -> bool:
 
 
 def is_too_late(order: Order, now: dt.datetime) -> bool:
-    """Return whether to give up: 24 hours after Book was pressed, or the last pause ended."""
+    """Return whether to give up: 24 hours after Book was pressed or the last pause ended."""
     # no booking is accepted now; one every five minutes tests whether that has changed
     if order.account.stopped_at:
         return False

@@ -1,8 +1,8 @@
 """Describe carrier accounts from the environment: address, credentials, contract, webhook secrets.
 
 The account of CARRIER_… takes new orders, and so does the one in SECOND_CARRIER. The accounts in
-OLDER_CARRIERS are kept until their orders end. Nothing of this is stored; a CarrierAccount row
-finds its settings by fingerprint (docs/decisions/0016).
+OLDER_CARRIERS are kept until their orders are finished. None of this is stored; a CarrierAccount
+row finds its settings by fingerprint (docs/decisions/0016).
 """
 
 import hashlib
@@ -64,7 +64,7 @@ class CarrierSettings:
     def secrets_setting(self) -> str:
         """Return the setting that holds its webhook secrets.
 
-        The current account's has no prefix.
+        The current account's setting has no prefix.
         """
         return "WEBHOOK_SECRETS" if self.prefix == CURRENT else f"{self.prefix}_WEBHOOK_SECRETS"
 
@@ -85,7 +85,7 @@ class CarrierSettings:
     def has_parcel_tools(self) -> bool:
         """Return whether the carrier gives us Authorised Tracking Page links (interface §5).
 
-        A closed account gives none.
+        There are none for a closed account.
         """
         return not self.is_closed and self.contract.link != "none"
 
@@ -140,7 +140,7 @@ def further_names() -> list[str]:
 
 
 def settings_named(name: str) -> CarrierSettings:
-    """Return the account of this name, or without a name the default one.
+    """Return the account with this name, or the default one if no name is given.
 
     Raises UnknownAccount.
     """

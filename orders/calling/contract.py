@@ -61,7 +61,7 @@ def destinations() -> set[str]:
 
 
 def customs_apply(start: Party, end: Party) -> bool:
-    """Return whether a carrier that takes new orders needs a list of the contents on this way."""
+    """Return whether any carrier that takes new orders needs a list of contents on this route."""
     carriers = carrier_settings.settings_for_new_orders()
     return any(configured.client_class.needs_customs(start, end) for configured in carriers)
 
@@ -102,7 +102,7 @@ def has_parcel_tools(account: CarrierAccount | None = None) -> bool:
 def another_day(quote: str = "its reference", *, account: CarrierAccount | None = None) -> str:
     """Return how a sender gets another pickup day, as a clause.
 
-    Never by cancelling (interface §3).
+    It is never by cancelling (interface §3).
     """
     if has_parcel_tools(account):
         return "choose a new day under “Change delivery or pickup”"
@@ -117,8 +117,8 @@ def client_of(
 ) -> Carrier:
     """Return a client with these settings.
 
-    Without `on_call` and `turn` nothing is logged and no rate is kept: there may be no database
-    yet.
+    Without `on_call` and `turn`, nothing is logged and no rate limit is kept, because there may be
+    no database yet.
     """
     return configured.client_class(
         base_url=configured.base_url,

@@ -49,10 +49,10 @@ def second_account() -> CarrierAccount | None:
 
 
 def carrier_titles() -> dict[int, str]:
-    """Return each account's carrier, as senders call it, by the account's key; the default first.
+    """Return the carrier name that senders see, by the account's key; the default first.
 
-    None, without a query, unless two accounts take new orders: with one, there is no choice to
-    show.
+    There are none, without a query, unless two accounts take new orders: with only one, there is no
+    choice to show.
     """
     every = carrier_settings.all_settings()
     if len(carrier_settings.settings_for_new_orders()) == 1:
@@ -158,13 +158,16 @@ def carrier_client(
 
 
 def takes_turn(row: CarrierAccount, address: str) -> bool:
-    """Return whether a call to this address counts for the carrier: file hosts aren't its own."""
+    """Return whether a call to this address counts towards the carrier's rate. File hosts don't."""
     configured = settings_of(row)
     return configured is not None and base_origin(configured.base_url) == Origin.of(address)
 
 
 def is_reachable(row: CarrierAccount) -> bool:
-    """Return whether the account's carrier can be called. Another would misread its references."""
+    """Return whether the account's carrier can be called.
+
+    Another carrier would misread its references.
+    """
     configured = settings_of(row)
     return configured is not None and not configured.is_closed
 

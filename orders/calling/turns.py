@@ -43,7 +43,7 @@ MOST_MISSED = 3
 
 def _statement(*, had: str, had_now: str, least: str, greatest: str) -> str:
     """Return the UPDATE that takes a slot: `had` reads a lane's use, `had_now` writes it."""
-    # later: a clock set back
+    # a later time means that a clock was set back
     turn = (
         f"CASE WHEN free_at <= %(latest)s THEN {greatest}(free_at, %(soonest)s)"
         " ELSE %(soonest)s END"
@@ -129,11 +129,11 @@ class Turns:
 
 
 def wait_for_short_queue(account: CarrierAccount) -> None:
-    """Sleep until few calls wait at the account: a row of a file begins then. Raises NotYet.
+    """Sleep until few calls wait at the account, when a row of a file may begin. Raises NotYet.
 
-    The rows begin one after the other, since the call of each joins the queue only a moment later.
-    They may begin twice as often as the rate allows, so that a late one costs no slot. A row that
-    waits keeps its worker's thread: that limits how many have begun.
+    The rows begin one by one, because each one's call joins the queue only a moment later. They may
+    begin twice as often as the rate allows, so that a late one costs no slot. A waiting row keeps
+    its worker's thread, which limits how many can begin.
     """
     gap = _slot_gap(account, "book")
     turn = _reserve(account, ROWS, ROWS, gap=gap / 2, patience=DUE, above_share=DUE)
@@ -143,7 +143,7 @@ def wait_for_short_queue(account: CarrierAccount) -> None:
         time.sleep(max(turn - _now(), 0.0))
         now, (free_at,) = _now(), calls.first() or (0.0,)
         turn = free_at - max(SHORT, 2 * gap)
-        # later than any queue ends: a clock set back
+        # later than any queue can end: a clock was set back
         if turn <= now or free_at > now + BEGUN + 2 * gap:
             return
     raise NotYet(dt.datetime.fromtimestamp(latest, dt.UTC))
@@ -214,7 +214,7 @@ def _reserve(
         line, _ = CarrierLine.objects.get_or_create(account=account, name=queue)
         turn = line.free_at if now <= line.free_at <= values["latest"] else now + head_start
         is_too_long = turn - now > (above_share if line.had.get(lane, 0.0) > now else patience)
-        # Else it was created, or became shorter, between the two statements.
+        # Otherwise the queue was created, or became shorter, between the two statements.
         if is_too_long or is_last:
             break
     raise NotYet(dt.datetime.fromtimestamp(turn, dt.UTC))
@@ -225,7 +225,7 @@ def _queue_of(operation: str) -> str:
 
 
 def _slot_gap(account: CarrierAccount, operation: str) -> float:
-    """Return how many seconds the operation's slots are apart."""
+    """Return the number of seconds between the operation's slots."""
     contract = contract_of(account)
     is_tracking = operation in TRACKING
     return APART / (contract.tracking_per_second if is_tracking else contract.requests_per_second)

@@ -27,7 +27,10 @@ AGAIN_SECONDS = 5
 
 
 class Full(Exception):
-    """Raised when no more may wait. The text says why, and `page_status` is the page's status."""
+    """Raised when nobody else may wait.
+
+    The text says why, and `page_status` is the page's status.
+    """
 
     def __init__(self, why: str, status: int) -> None:
         super().__init__(f"{why}. Try again in {AGAIN_SECONDS} s.")
@@ -56,7 +59,10 @@ def _place_of_the_process() -> Iterator[None]:
 
 @contextmanager
 def _place_of_a_person(person: User) -> Iterator[None]:
-    """Hold one of the two places in the user's row: they count across processes and expire."""
+    """Hold one of the user's two places.
+
+    They are in the user's row, so all processes share them, and they expire.
+    """
     now = timezone.now()
     row, until = User.objects.filter(pk=person.pk), now + LONGEST
     free = (
@@ -81,7 +87,7 @@ def _noted(error: Full) -> Full:
 def say_when_to_come_back(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[..., HttpResponse]:
-    """Give a page that shows Full its status and Retry-After, whichever page it is (middleware)."""
+    """Set the status and Retry-After of any page that shows Full (middleware)."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         full.set(None)
@@ -89,7 +95,7 @@ def say_when_to_come_back(
         error = full.get()
         if error:
             response.headers["Retry-After"] = str(AGAIN_SECONDS)
-        # A redirect leads to the page that says so.
+        # A redirect leads to a page that shows the message.
         if error and response.status_code in {200, 422}:
             response.status_code = error.page_status
         return response

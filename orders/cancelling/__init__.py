@@ -1,1 +1,1 @@
-"""Cancelling a parcel, and replacing it by a corrected one."""
+"""Cancelling a parcel, and replacing it with a corrected one."""

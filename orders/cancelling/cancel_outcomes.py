@@ -35,7 +35,7 @@ from shipping_portal.carrier.errors import (
 from shipping_portal.carrier.messages import Booked, Cancelled
 from shipping_portal.jobs.models import backoff
 
-Columns = dict[str, Any]  # values by the column that takes them
+Columns = dict[str, Any]  # values by column name
 
 State = CancelAttempt.State
 ASK_AN_OPERATOR_AFTER = 8
@@ -133,7 +133,7 @@ def _try_later(order: Order, found: Unresolved, now: dt.datetime) -> None:
 
 
 def confirm(asked: Order, attempt_id: int, answer: Cancelled) -> None:
-    """Store a clear acceptance. It is a fact, whichever worker has the order by now.
+    """Store a clear acceptance. It is a fact, whichever worker has the order now.
 
     `asked` is the order as it was when the carrier was asked.
     """
@@ -144,7 +144,7 @@ def confirm(asked: Order, attempt_id: int, answer: Cancelled) -> None:
         if not _is_same_booking(asked, order):
             return
         attempt = order.cancels.filter(pk=attempt_id)
-        # for this attempt, or a later one: it is cancelled either way
+        # whether for this attempt or a later one, it is cancelled
         if order.status in BEING_CANCELLED:
             order.cancels.filter(state__in=CancelAttempt.LIVE).update(state=State.DONE, done_at=now)
             attempt.update(state=State.DONE, done_at=now, **fields)
@@ -156,14 +156,14 @@ def confirm(asked: Order, attempt_id: int, answer: Cancelled) -> None:
             reason = "the carrier said yes late, after it was found still booked"
             move_to(order, Status.CANCELLING, reason=reason, at=now, due_at=None, **ANSWERED)
             problem = {"kind": "unclear", "text": "The carrier said no, and yes after that"}
-            # This one waits for an operator.
+            # In this status it waits for an operator.
             move_to(order, Status.CANCEL_UNCONFIRMED, reason=reason, at=now, problem=problem)
 
 
 def _is_same_booking(asked: Order, known: Order) -> bool:
-    """Return whether an answer is about the booking that the order has by now.
+    """Return whether an answer is about the booking that the order now has.
 
-    An operator may have taken back the adoption of that one, and adopted the right one since.
+    An operator may have undone that booking's adoption and adopted the right one since.
     """
     return asked.carrier_order_id == known.carrier_order_id
 
@@ -183,7 +183,7 @@ def _refused(order: Order, why: str, now: dt.datetime) -> Columns:
 def resolve(order: Order, *, is_cancelled: bool, by: User, reason: str, now: dt.datetime) -> None:
     """Resolve an unclear or undecided cancellation by what the carrier said to an operator.
 
-    Raises Order.WrongStatus if it is resolved already, or while a worker asks the carrier.
+    Raises Order.WrongStatus if it is already resolved, or while a worker is asking the carrier.
     """
     changes: Columns
     ended: Columns

@@ -16,7 +16,7 @@ NO_WAY = "The carrier takes no cancellations from here. Contact us; we'll ask it
 
 
 def refuse_cancel_unless_allowed(order: Order, now: dt.datetime) -> None:
-    """Raise one of CANNOT_CANCEL unless it may be cancelled now."""
+    """Raise one of CANNOT_CANCEL unless the order may be cancelled now."""
     if not order.is_booked:
         raise Order.WrongStatus(f"{order} is {order.get_status_display().lower()}")
     if contract_of(order.account).operation("cancel") is None:

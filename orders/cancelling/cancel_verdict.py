@@ -1,7 +1,7 @@
 """Decide what happens to a due cancellation. Verdicts are values; nothing is written here.
 
-`cancels.process_cancel` takes the first verdict, asks the carrier if it says so, and lets the
-outcome be recorded by `cancel_outcomes.record`.
+`cancels.process_cancel` takes the first verdict, asks the carrier if the verdict says so, and has
+`cancel_outcomes.record` record the outcome.
 """
 
 from dataclasses import dataclass
@@ -53,14 +53,14 @@ class Confirmed:
 
 @dataclass(frozen=True)
 class CancelAsked:
-    """The carrier noted the request, and takes days to grant or refuse it."""
+    """The carrier noted the request, and will take days to grant or refuse it."""
 
     answer: Cancelled
 
 
 @dataclass(frozen=True)
 class StaysBooked:
-    """It wasn't cancelled, for this reason; its sender may ask again."""
+    """It wasn't cancelled, for this reason. Its sender may ask again."""
 
     refusal: Rejected
 
@@ -116,7 +116,7 @@ def of_answer(answer: Cancelled) -> Confirmed | CancelAsked:
 
 
 def of_view(order: Order, viewed: Booked, contract: Contract) -> Outcome | None:
-    """Return what the carrier's order says about a cancellation, or None if it says nothing.
+    """Return what the carrier's order says about a cancellation, or None if it doesn't say.
 
     A refusal counts only once the carrier has noted the request: before that, it may be about an
     older request.

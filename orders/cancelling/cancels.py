@@ -71,7 +71,7 @@ def process_cancel(order: Order) -> None:
     attempt = order.cancels.filter(state__in=CancelAttempt.LIVE).first()
     if attempt is None:
         order.finish()
-    # the worker has gone, or we are the late one
+    # either its worker has died or we are the late one
     elif attempt.state != State.IN_FLIGHT or order.renew():
         outcome = _outcome(order, attempt)
         if outcome:
@@ -97,7 +97,7 @@ def _outcome(order: Order, attempt: CancelAttempt) -> Outcome | None:
         is_first = found.is_first and not _may_have_been_asked(order, attempt)
         if is_first and answer.status != NOT_THERE:
             return StaysBooked(answer)
-        refusal = answer  # it says nothing about what may have been asked before
+        refusal = answer  # this doesn't show what happened to earlier requests
     return _view(order, client, refusal)
 
 

@@ -1,4 +1,4 @@
-"""Correct a booked parcel: cancel it, then book it again, once.
+"""Correct a booked parcel: cancel it, then book it again exactly once.
 
 ask_to_replace      (web)     the cancellation is due, the replacement stored; nothing new is booked
 replace_due_parcel  (worker)  the carrier cancelled it, or noted the request for a refund → the new
@@ -54,7 +54,7 @@ def ask_to_replace(
 ) -> None:
     """Cancel this parcel, and book the quoted one once that is confirmed or noted.
 
-    A form that is sent again counts once.
+    Sending the same form again changes nothing.
 
     Raises OldPrice and what cancels.ask_to_cancel and booking_rules.bookable_offer raise. Nothing
     is cancelled or booked then.
@@ -92,7 +92,7 @@ def asked_by_form(order: Order, form_token: uuid.UUID) -> QuerySet[Replacement]:
 def _token_of(order: Order, form_token: uuid.UUID) -> uuid.UUID:
     """Return the order's own token of a form.
 
-    Two parcels corrected alike share a quote, and each needs its own order.
+    Two parcels with the same correction share a quote, but each needs its own order.
     """
     return uuid.uuid5(form_token, str(order.uuid))
 
@@ -151,7 +151,8 @@ def _book(replacement: Replacement, quote: Quote, now: dt.datetime) -> None:
 def _end_booked(replacement: Replacement, made: Order, now: dt.datetime) -> None:
     """Put the new order in the old one's place.
 
-    There is an earlier one if the carrier refused the refund, and the old one was corrected again.
+    There is an earlier new order if the carrier refused the refund and the old one was corrected
+    again.
     """
     old = replacement.order
     Order.objects.filter(replaces=old).exclude(pk=made.pk).update(replaces=None)

@@ -109,7 +109,7 @@ class ContentsForm(ReceiverForm):
 
     @property
     def _way(self) -> str:
-        """Return where the parcel goes, for customs: abroad, or between two states."""
+        """Return the route in customs' terms: abroad, or between two states."""
         if self.is_abroad:
             return "abroad"
         ends = (self.address.state, self.cleaned_data.get("receiver_state", ""))
@@ -117,7 +117,7 @@ class ContentsForm(ReceiverForm):
         return f"between {start} and {end}"
 
     def _is_filled(self, row: int) -> bool:
-        """Return whether anything is in this row; the first has its quantity from the start."""
+        """Return whether anything is filled in here; the first row starts with a quantity."""
         parts = PARTS if row > 1 else [part for part in PARTS if part != "quantity"]
         return any(str(self.data.get(f"item_{row}_{part}", "")).strip() for part in parts)
 
@@ -165,7 +165,8 @@ class ContentsForm(ReceiverForm):
                 self.add_error(name, ValidationError(str(text), code="item"))
 
 
-# The first group that a text matches asks. Words are matched whole, singular or plural.
+# The first group that matches a text asks its question. Words are matched whole, singular or
+# plural.
 WORDS = {
     "Is it inside its device? Power banks, and batteries on their own or damaged, can't go.": (
         "battery, batteries, power bank, power banks, powerbank, powerbanks, lithium"

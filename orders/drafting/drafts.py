@@ -109,9 +109,9 @@ def begin(
 def save(draft: Draft, values: Values, *, now: dt.datetime) -> Draft:
     """Store the form as typed and return its row: a new one if this parcel is already booked.
 
-    A post that a page sent before the one stored last changes nothing. An account may save MOST
-    drafts. Any further draft is kept for UNTOUCHED_DAYS only, with `is_saved` False. Raises
-    IntegrityError if the key is another account's.
+    A post changes nothing if its page sent it before the one that was stored last. An account may
+    save MOST drafts. Any further draft is kept for UNTOUCHED_DAYS only, with `is_saved` False.
+    Raises IntegrityError if the key is another account's.
     """
     stored = {"values": _as_stored(values), "updated_at": now}
     with transaction.atomic():
@@ -129,7 +129,7 @@ def save(draft: Draft, values: Values, *, now: dt.datetime) -> Draft:
 
 
 def _save_among_the_others(draft: Draft, stored: dict[str, Any]) -> Draft:
-    """Store a draft that isn't saved yet. The sender's lock keeps to the most that may be saved."""
+    """Store a draft that isn't saved yet. The sender's lock enforces the maximum."""
     Sender.locked(draft.sender_id)
     mine = Draft.objects.filter(sender=draft.sender)
     row = mine.filter(uuid=draft.uuid).first()
@@ -165,14 +165,14 @@ def _lock(draft: Draft) -> Draft | None:
 
 
 def _is_overtaken(stored: Draft, values: Values) -> bool:
-    """Return whether the page that sent these values sent the stored ones later."""
+    """Return whether the stored values are a later post of the same page."""
     page, number = _edit_in(values)
     newest_page, newest = _edit_in(stored.values)
     return page == newest_page and number < newest
 
 
 def _edit_in(values: Values) -> tuple[str, int]:
-    """Return the page that sent these values, and which of its posts it was. Without a script 0."""
+    """Return the page that sent these values, and the number of its post: 0 without a script."""
     page, _, number = str(values.get("edit") or "").partition(" ")
     return page, int(number) if number.isascii() and number.isdecimal() and len(number) < 10 else 0
 
@@ -182,8 +182,8 @@ def ask_prices(
 ) -> Quote:
     """Return the prices to book from, and keep them in the draft.
 
-    A quote that was already booked would lead to its order, so ask for another. Raises what
-    asking.ask_for_prices and booking_rules.refuse_unless_booking_is_on raise.
+    A quote that was already booked would lead to its order, so another one is requested. Raises
+    what asking.ask_for_prices and booking_rules.refuse_unless_booking_is_on raise.
     """
     booking_rules.refuse_unless_booking_is_on(draft.sender, now, is_booking=False)
     quote = asking.ask_for_prices(draft.sender, details, by=by, now=now, fresh=fresh)

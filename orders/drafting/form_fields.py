@@ -108,7 +108,7 @@ def numbered(name: str, parcel: int) -> str:
 def measure_fields(weight_unit: str, size_unit: str, *, of: int = 1) -> dict[str, MeasureField]:
     """Return the weight and three lengths in these units, by form name, such as `weight_kg`.
 
-    Fields `of` a further parcel have its number: `parcel_2_weight_kg`.
+    The fields `of` a further parcel have its number: `parcel_2_weight_kg`.
     """
     name, whose = numbered("", of), f" of parcel {of}" if of > 1 else ""
     needed = {"required": f"Enter the weight{whose}."}
@@ -131,7 +131,7 @@ def measure_fields(weight_unit: str, size_unit: str, *, of: int = 1) -> dict[str
 
 
 class CountrySelect(forms.Select):
-    """Write the list of countries itself: Django renders two templates for each of 250."""
+    """Write the list of countries directly: Django would render two templates per country."""
 
     def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:
         options = (

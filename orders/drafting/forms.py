@@ -123,7 +123,7 @@ class ParcelForm(ContentsForm):
     def _take_size(self) -> None:
         """Offer the saved sizes.
 
-        A size that is chosen without measures, as happens without scripts, supplies its own.
+        If a size is chosen without measures, as happens without scripts, its own measures are used.
         """
         if not self.sizes:
             return
@@ -156,7 +156,7 @@ class ParcelForm(ContentsForm):
 
     @property
     def box_names(self) -> list[str]:
-        """The controls that each parcel has separately, by the first parcel's names."""
+        """The controls that each parcel has separately, under the first parcel's names."""
         return [*self.measure_names, "size"]
 
     @property
@@ -368,13 +368,13 @@ class DayField(forms.Field):
 
 
 class WeightForm(forms.Form):
-    """Accept, with one press, the weight that a saved size's parcels were measured at."""
+    """Accept, with one press, the weight measured for parcels of a saved size."""
 
     use_weight = MeasureField(example="1.2")
 
 
 class BookForm(OnceOnly):
-    """Read the service, the pickup day, and the token that makes one form one booking."""
+    """Read the service, the pickup day, and the token that ensures one booking per form."""
 
     product = forms.CharField(
         max_length=100,  # as long as any code a carrier quotes

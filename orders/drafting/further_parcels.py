@@ -18,7 +18,7 @@ def count_in(values: Values, *, most: int = MOST) -> int:
 
 
 def with_another(values: Values, names: Iterable[str], box: Values | None) -> dict[str, Any]:
-    """Return the values to change for one more parcel: in this box, or else like the last one."""
+    """Return the values to change for one more parcel: in this box, or like the last one."""
     last = count_in(values)
     new = min(last + 1, MOST)
     found = box or {name: values.get(numbered(name, last), "") for name in names}

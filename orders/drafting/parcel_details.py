@@ -54,7 +54,7 @@ class ParcelDetails:
     more: tuple[Box, ...] = ()
 
     def to_json(self) -> Plain:
-        """Return plain JSON; decimals become strings. Only returns to a pickup address say so."""
+        """Return plain JSON; decimals become strings. `ends_at_pickup` is left out if false."""
         plain: Plain = json.loads(json.dumps(vars(self), default=_plain))
         if not self.ends_at_pickup:
             del plain["ends_at_pickup"]
@@ -95,7 +95,7 @@ class ParcelDetails:
         return replace(self, measures=replace(self.measures, weight=weight), size="")
 
     def with_pickup(self, address: PickupAddress | None) -> Self:
-        """Return the same parcel with this pickup address, where it starts, or a return ends.
+        """Return the same parcel with this pickup address: its start, or the end of a return.
 
         A return to another place stays as it is.
         """
@@ -111,9 +111,9 @@ class ParcelDetails:
         return self != self.with_pickup(address)
 
     def hash(self) -> str:
-        """Return a hash of the inputs, so that changed ones never get an old price.
+        """Return a hash of the inputs, so that changed inputs never get an old price.
 
-        A size's name isn't one of them.
+        A size's name isn't part of it.
         """
         inputs = {name: value for name, value in self.to_json().items() if name != "size"}
         if inputs["returns"] is None:

@@ -62,7 +62,8 @@ FIELD = re.compile(
     r"zip(?: code)?|country) ?+: *+",
     re.IGNORECASE | re.MULTILINE,
 )
-# Lines above the receiver's address, and above one that isn't theirs. Emails have From and To, too.
+# Headings above the receiver's address, and above one that isn't theirs. Emails also have From and
+# To.
 RECEIVERS = re.compile(
     r"^ *+(?:(?:please )?(?:ship(?:ping)?|deliver(?:y|ed)?|send|post(?:al)?|mailing)"
     r"(?: to| address| details)?|to|recipient|receiver) *+(?::(?!.*@)|$)",
@@ -140,8 +141,8 @@ def read(text: str, home: str) -> Pasted:
 def _receivers_lines(text: str) -> tuple[str, str, str]:
     """Return the lines of the receiver's address by the headings above them.
 
-    Then those without a heading, and those of another address. Without a heading for the receiver,
-    the lines without one are theirs.
+    The lines without a heading follow, then those of another address. If there is no heading for
+    the receiver, the lines without a heading are the receiver's.
     """
     its: list[str] = []
     others: list[str] = []

@@ -1,4 +1,4 @@
-"""Validate the receiver by the rules of interface §2.1, each message at its control."""
+"""Validate the receiver by the rules of interface §2.1, with each message at its control."""
 
 import json
 from functools import cached_property
@@ -151,7 +151,7 @@ class ReceiverForm(addresses.OnceOnly):
         first = [origin, *(code for code in Sender.Country.values if code != origin)]
         field: Any = self.fields["receiver_country"]
         reach = countries.country_choices(first, only=reach_from(origin))
-        # Set as `choices`, each of the 250 pairs would be checked, twice.
+        # If they were set as `choices`, each of the 250 pairs would be checked twice.
         field._choices = field.widget._choices = reach
         field.initial = origin
         where = " and ".join(", ".join(name for _, name in reach).rsplit(", ", 1))
@@ -218,7 +218,7 @@ class ReceiverForm(addresses.OnceOnly):
 
     @cached_property
     def customs_states(self) -> list[tuple[str, str]]:
-        """Return the states at home about which customs ask, each with its code and name."""
+        """Return the states at home that need customs details, each with its code and name."""
         home, start = self.address.country, self.address.party()
         return [
             (code, name)
@@ -297,7 +297,7 @@ class ReceiverForm(addresses.OnceOnly):
 
     @property
     def streets(self) -> list[tuple[str, str]]:
-        """Return address lines that end like their place, by control.
+        """Return address lines that end with the name of their place, by control.
 
         Any of them may still be a street.
         """

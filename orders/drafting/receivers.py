@@ -16,7 +16,7 @@ class Shown:
 
 
 def shown_receiver(order: Order, role: str) -> Shown:
-    """Return who a parcel goes to, or for a return, who it comes from."""
+    """Return who a parcel goes to or, for a return, who it comes from."""
     name, *place = map(order.of_customer, ("name", "suburb", "state", "postcode"))
     if role == BOOKKEEPER:
         return Shown(masked_name(name), place[-1], place[-1])

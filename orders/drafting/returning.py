@@ -43,7 +43,7 @@ def why_not_sent_back(order: Order) -> str:
 def return_of(order: Order, sender: Sender) -> ParcelDetails:
     """Return the same parcel on its way back, to the sender's current address.
 
-    Each end's instructions were for the other driver, and Extra Cover has to be chosen again.
+    The instructions at each end were for the other driver, and Extra Cover has to be chosen again.
     """
     details, home = order.details(), sender.pickup_address()
     return replace(
@@ -57,10 +57,10 @@ def return_of(order: Order, sender: Sender) -> ParcelDetails:
 
 
 def with_current_end(values: Any, quote: Quote, sender: Sender) -> Any:
-    """Return a return's form values, with our address as it is now if they are to our earlier one.
+    """Return a return's form values; if it goes to our earlier address, use the current one.
 
-    `quote` is the draft's last price, which knows whether its end was ours. A receiver that was
-    typed since stays.
+    `quote` is the draft's last price, which shows whether it ended at our address. A receiver that
+    was typed since stays.
     """
     priced = ParcelDetails.from_json(quote.details)
     now = priced.with_pickup(sender.pickup_address())

@@ -29,7 +29,7 @@ from shipping_portal.jobs.registry import NotYet, enqueue, enqueue_next, job
 FIRST_WAITS = (2, 5, 15, 60)  # seconds
 LATER_WAIT = 300  # seconds
 ALARM_AFTER_TRIES = 12
-# three days; then only an operator asks again
+# three days; after that only an operator can retry
 LAST_TRY = len(FIRST_WAITS) + 3 * 86_400 // LATER_WAIT
 LONGEST_ADDRESS = 2048
 UNREACHABLE = "No settings lead to its carrier account any more, so the carrier can't be asked."
@@ -88,7 +88,7 @@ OTHERS = PlannedSelect(
     order=60,
 )
 def fetch_due_label(label: Label) -> None:
-    """Fetch an order's due labels. A label that isn't ready is waited for; the order stays."""
+    """Fetch an order's due labels. If a label isn't ready, retry later; the order is unaffected."""
     end = _fields_if_unneeded(label.order)
     if end is None and gateway.is_reachable(label.order.account):
         return _fetch(label)
@@ -143,7 +143,7 @@ def _client_for(label: Label) -> Carrier:
     except NotYet:
         if not label.is_spare:
             raise
-    # Not at the very moment of the next free slot: somebody may want that one, too.
+    # Don't use the very next free slot, because somebody may want that one too.
     raise NotYet(timezone.now() + backoff(0, first=60.0))
 
 
@@ -174,7 +174,7 @@ def _store(
 ) -> bool:
     """Fetch this label's file. Return True if it isn't ready yet.
 
-    Some carriers have one file for both sizes: then it is stored for both.
+    Some carriers have one file for both sizes. It is then stored for both.
     """
     link = wanted(label.size, links, client.contract)
     if link is None and links and label.tries >= len(FIRST_WAITS):
@@ -201,7 +201,7 @@ def _store(
 
 def _record_failure(label: Label, error: CarrierError, client: Carrier, place: int) -> None:
     if client.contract.view and not isinstance(error, Crowded):
-        # Next, look at the order.
+        # Next time, read the links from the order.
         label.address = ""
     if isinstance(error, OperationOff):
         problem = (
@@ -261,13 +261,13 @@ def want_spare(order: Order, at: dt.datetime) -> None:
 
 
 def _to_keep(size: str, links: tuple[LabelLink, ...], contract: Contract) -> str:
-    """Return a label's address from the booking reply, if it lasts until it is fetched."""
+    """Return a label's address from the booking reply, if it stays valid long enough."""
     link = wanted(size, links, contract)
     return link.url if link and len(link.url) <= LONGEST_ADDRESS else ""
 
 
 def store(label: Label, file: LabelFile, *, at: dt.datetime) -> None:
-    """Store the first good file. A later fetch never replaces it, nor restores an erased one.
+    """Store the first good file. A later fetch never replaces it or restores an erased one.
 
     Raises OutOfReach.
     """
@@ -292,7 +292,7 @@ def store(label: Label, file: LabelFile, *, at: dt.datetime) -> None:
 
 @transaction.atomic
 def restore_file(label: Label) -> bool:
-    """Offer a damaged file again if it matches its sha256 by now; else delete it.
+    """Offer a damaged file again if it now matches its sha256; otherwise delete it.
 
     Raises OutOfReach.
     """
@@ -311,7 +311,7 @@ def wait_after(tries: int) -> int:
 
 
 def _wait(label: Label, why: str, *, place: int, alarm: bool = False) -> None:
-    """Retry later; after many attempts, or at once with `alarm`, alert the operator.
+    """Retry later. After many attempts, or immediately with `alarm`, alert the operator.
 
     In the end only the operator can retry. A size that was fetched along with another becomes due
     by itself only if the other one won't fetch it again.

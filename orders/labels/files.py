@@ -42,14 +42,17 @@ def _announce(key: str) -> BucketFile:
 
 
 def bytes_of(label: Label, content: bytes, file: BucketFile | None) -> LabelBytes:
-    """Return the row for a label's bytes. If they are in a `file`, its transaction names that."""
+    """Return the row for a label's bytes.
+
+    If they are in a `file`, the row's transaction records that file's name.
+    """
     if file is None:
         return LabelBytes(label=label, content=content)
     return LabelBytes(label=label, content=b"", address=file.key)
 
 
 def name_file(file: BucketFile) -> None:
-    """Record that a row names the file from now on. Raises OutOfReach if the file is gone."""
+    """Record that a row now names the file. Raises OutOfReach if the file is gone."""
     is_there = BucketFile.objects.filter(pk=file.pk, is_ending=False)
     if not is_there.update(due_at=None, **BucketFile.AFRESH):
         raise OutOfReach("the same file was just deleted")
@@ -65,7 +68,10 @@ def forget(rows: QuerySet[LabelBytes]) -> int:
 
 
 def look_for_names(addresses: set[str]) -> None:
-    """Check for names a little later, when nobody who just read a row still reads its file."""
+    """Check for names a little later.
+
+    By then, anybody who has just read a row has finished reading its file.
+    """
     at = timezone.now() + lease_time()
     BucketFile.objects.bulk_create(
         [BucketFile(key=address, due_at=at) for address in sorted(addresses)],
@@ -77,11 +83,14 @@ def look_for_names(addresses: set[str]) -> None:
 
 @job("label-file", queue=BucketFile.objects.all(), order=170)
 def delete_unnamed(file: BucketFile) -> None:
-    """Delete a file that no label names. Those of a bucket that was left are deleted with it."""
+    """Delete a file that no label names.
+
+    If its bucket is no longer used, the file is deleted along with the bucket.
+    """
     if LabelBytes.objects.filter(address=file.key).exclude(address="").exists():
         file.finish()
         return
-    # Fails if a row has named it since. From here on no row can.
+    # This fails if a row has named it since. After this, no row can.
     if not file.renew(is_ending=True):
         return
     try:

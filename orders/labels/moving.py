@@ -72,7 +72,7 @@ def _to_database(row: LabelBytes, content: bytes) -> bool:
 
 
 def compare_with_rows(prefix: str) -> Counter[str]:
-    """Have files deleted that no label names, and count labels whose file is missing.
+    """Have files that no label names deleted, and count labels whose file is missing.
 
     Both result from a restore: files were stored since the backup, and files were deleted since.
     """

@@ -56,8 +56,8 @@ def stream_archive(
 ) -> Iterator[bytes]:
     """Yield the archive piece by piece; each label is read, checked, audited and released in turn.
 
-    `orders` have their labels and sender loaded. A parcel without a label of these sizes gives the
-    one it has.
+    `orders` have their labels and sender loaded. For a parcel without a label of these sizes, the
+    label that it has is used.
     """
     outgoing, contents = Outgoing(), Contents()
     moment = at.astimezone(orders[0].sender.tzinfo).timetuple()[:6]
@@ -99,7 +99,7 @@ def _audit_label(label: Label, *, by: User, at: dt.datetime) -> None:
 def _wanted_labels(
     order: Order, sizes: tuple[str, ...], contents: Contents, *, at: dt.datetime
 ) -> list[Label]:
-    """Return the stored labels of these sizes, or else of any size. A missing size is fetched."""
+    """Return the stored labels of these sizes, otherwise of any size. A missing size is fetched."""
     ready = {label.size: label for label in order.labels.all() if label.is_printable}
     if not order.is_booked or not ready:
         contents.missing.append(f"{order}: {why_none(order)}")
@@ -192,7 +192,7 @@ class Outgoing(io.RawIOBase):
     """Let zipfile rewind within one entry, and pass on each finished entry.
 
     So each entry starts with its length and checksum, which every unpacker can read, and only one
-    label is in memory.
+    label is in memory at a time.
     """
 
     def __init__(self) -> None:

@@ -81,7 +81,7 @@ def chosen_orders(orders: QuerySet[Order], uuids: Collection[uuid.UUID]) -> list
 
 
 def label_of(order: Order) -> Label | None:
-    """Return the stored label to print: in this sender's size, or else in the other.
+    """Return the stored label to print: in this sender's size, otherwise in the other one.
 
     A worthless label can only be opened from its parcel's page.
     """
@@ -146,9 +146,9 @@ def mark_printed(order: Order, *, by: User, at: dt.datetime) -> bool:
 def mark_all_printed(orders: QuerySet[Order], *, by: User, at: dt.datetime) -> list[Order]:
     """Record that these labels were printed, like `mark_printed`.
 
-    Return them as they were.
+    Returns the orders as they were before.
     """
-    # Lock in one order, so that two simultaneous calls never deadlock.
+    # Always lock in the same order, so that two simultaneous calls never deadlock.
     found = list(orders.order_by("pk").select_for_update(of=("self",), no_key=True))
     marked = [order for order in found if order.is_booked and order.printed_at is None]
     Order.objects.filter(pk__in=[order.pk for order in marked]).update(printed_at=at, printed_by=by)
@@ -185,7 +185,7 @@ def _mark_printed(
     at: dt.datetime,
     **changes: dt.datetime | User | None,
 ) -> bool:
-    """Write printed_at and its audit row. Besides this only `mark_all_printed` writes it."""
+    """Write printed_at and its audit row. Only this and `mark_all_printed` write it."""
     if not order.is_booked:
         raise Order.WrongStatus(f"{order} is {order.get_status_display().lower()}")
     if not Order.objects.filter(only_if, pk=order.pk, status=Status.BOOKED).update(**changes):

@@ -54,7 +54,7 @@ def withdraw_link(order: Order, *, by: User, now: dt.datetime) -> None:
 
 
 def why_no_link(order: Order) -> str:
-    """Return why this label can't be given away now, or ""."""
+    """Return why no link to this label can be made now, or ""."""
     if not settings.RECEIVER_PAGES:
         return "Pages for receivers are turned off here."
     if order.sender.is_suspended:
@@ -67,14 +67,16 @@ def why_no_link(order: Order) -> str:
 
 
 def find_return_link(token: str, now: dt.datetime) -> ReturnLink | None:
-    """Return the link at this address while it is good. Every wrong address costs one query."""
+    """Return the link at this address while it works. Every wrong address costs one query."""
     return _good_links(now).filter(token_hash=token_hash(token)).first()
 
 
 def use_return_link(link: ReturnLink, now: dt.datetime) -> bytes | None:
-    """Use up the link and return the label's bytes. Of two browsers at once, one gets None.
+    """Use up the link and return the label's bytes.
 
-    Raises what Label.serve raises; the link then stays good.
+    If two browsers ask at the same time, one of them gets None.
+
+    Raises what Label.serve raises; the link then still works.
     """
     label = label_of(link.order)
     if label is None:  # withheld after a restore

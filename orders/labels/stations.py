@@ -21,7 +21,7 @@ from shipping_portal.refused import Refused
 
 State = PrintJob.State
 LOOKED_AT = 50  # jobs in one call
-SEEN_EVERY = dt.timedelta(seconds=10)  # each note is a write
+SEEN_EVERY = dt.timedelta(seconds=10)  # each record is a write
 OTHER = "Another installation uses this token. Make a station of its own for this computer."
 LOOK_FIRST = (
     "Its station was stopped while it had this label. Look at the printer before you print again."
@@ -73,7 +73,7 @@ def record_contact(station: PrintStation, now: dt.datetime) -> None:
 def register_installation(station: PrintStation, installation: uuid.UUID, printer: str) -> None:
     """Remember the installation and its printer.
 
-    Raises Refused for a second one: it doesn't know what the first has printed.
+    Raises Refused for a second installation, which doesn't know what the first has printed.
     """
     if station.installation is None:
         PrintStation.objects.filter(pk=station.pk, installation=None).update(
@@ -124,9 +124,9 @@ def request_prints(
 
 
 def _lock_orders(keys: list[int]) -> dict[int, dt.datetime | None]:
-    """Lock parcels in one order, before their jobs, so that two presses never deadlock.
+    """Lock parcels in a fixed order, before their jobs, so that two presses never deadlock.
 
-    Return when each was printed: a press may have waited for the report of the job before.
+    Return when each was printed: a press may have waited for the report on the previous job.
     """
     orders = Order.objects.filter(pk__in=keys).order_by("pk")
     return dict(orders.select_for_update(of=("self",), no_key=True).values_list("pk", "printed_at"))
@@ -154,7 +154,7 @@ def withdraw_waiting(station: PrintStation, *, now: dt.datetime) -> int:
 
 
 def claim_next(station: PrintStation, *, now: dt.datetime) -> PrintJob | None:
-    """Return the job that the station already has, or else take the oldest that waits.
+    """Return the job that the station already has, or otherwise take the oldest waiting one.
 
     Returns None after skipping several that are no longer wanted: the station asks again soon.
     """

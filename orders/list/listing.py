@@ -49,7 +49,7 @@ class Filter:
 
 @dataclass(frozen=True)
 class Choices:
-    """What this account can choose from, keyed by the value in the address."""
+    """The values this account can filter by, keyed by the value in the address."""
 
     sender: Sender
     services: dict[str, str]

@@ -1,4 +1,4 @@
-"""Define the parcels list's built-in views as conditions. Today counts by the same ones."""
+"""Define the parcels list's built-in views as conditions. Today's counts use them, too."""
 
 import datetime as dt
 from collections.abc import Callable
@@ -62,7 +62,7 @@ class SenderScope:
 
     @property
     def pickups(self) -> QuerySet[Any]:
-        """Return the parcels that a driver is to collect, with the `day`. Returns are elsewhere."""
+        """Return the parcels that a driver is to collect, with the `day`, but no returns."""
         waiting = self.orders.filter(GROUPS["waiting"][1], BY_DRIVER, NO_RETURN)
         return waiting.exclude(self.failed_today).annotate(day=PICKUP_DAY)
 

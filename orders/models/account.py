@@ -61,7 +61,7 @@ class CarrierAccount(models.Model):
     before.
     `pause_ends_at`: when bookings resume by themselves, and afterwards when the last pause or stop
     ended.
-    `webhook_proven_at`: when webhooks were first proven to bring its scans (see tracking/pace.py).
+    `webhook_proven_at`: when webhooks were first proven to send its scans (see tracking/pace.py).
     `resting_until`: after too many unclear replies in a row, nothing new is sent for half a minute.
     """
 
@@ -89,11 +89,11 @@ class CarrierAccount(models.Model):
 
     @classmethod
     def locked(cls, pk: int) -> "CarrierAccount":
-        """Read and lock an account, so that its bills change one after the other."""
+        """Read and lock an account, so that its bills change one at a time."""
         return cls.objects.select_for_update(no_key=True).get(pk=pk)
 
     def holds_until(self, now: dt.datetime) -> dt.datetime | None:
-        """Return when booking may be tried again, or None for now."""
+        """Return when booking may be tried again, or None if it may be tried now."""
         if pause := self.pause_of(BOOKINGS, now):
             return pause.look_again_at(now)
         if self.stopped_at and self.probe_due_at and self.probe_due_at > now:

@@ -1,6 +1,6 @@
 """The columns of an order in groups: receiver, parcel, chosen offer, carrier's reply.
 
-All groups are in the order's own table, so that one row is read and written at once.
+All groups are in the order's own table, so that only one row is read and written.
 """
 
 from django.db import models
@@ -11,7 +11,7 @@ from shipping_portal.carrier.messages import Party
 
 
 class ReceiverFacts(models.Model):
-    """The receiver, copied as typed. Never edited after booking."""
+    """The receiver, copied as typed and never edited after booking."""
 
     receiver_name = models.CharField(max_length=120)
     receiver_company = models.CharField(max_length=120, blank=True)
@@ -33,7 +33,7 @@ class ReceiverFacts(models.Model):
 
 
 class ParcelFacts(ReceiverFacts):
-    """The parcel as typed (interface §2.1) and its pickup address. Never edited after booking."""
+    """The parcel as typed (interface §2.1) and its pickup address, never edited after booking."""
 
     pickup = models.JSONField()
     description = models.CharField(max_length=255)
@@ -63,7 +63,7 @@ class ParcelFacts(ReceiverFacts):
         abstract = True
 
     def details(self) -> ParcelDetails:
-        """Return the parcel as typed. Its quote may be gone by now."""
+        """Return the parcel as typed. Its quote may no longer exist."""
         quoted = self.quote.details if self.returns_id and self.quote else {}
         return ParcelDetails(
             pickup=Party(**self.pickup),
@@ -118,7 +118,7 @@ class CarrierFacts(models.Model):
     # NULLs don't collide.
     carrier_reference = models.CharField(max_length=100, null=True, blank=True)  # noqa: DJ001
     carrier_pickup_date = models.DateField(null=True, blank=True)
-    # empty: the carrier hasn't said, so it is asked
+    # empty if the carrier hasn't said, in which case it is asked
     is_cancellable = models.BooleanField(null=True, blank=True)
     charged_price = models.DecimalField(max_digits=16, decimal_places=2, null=True, blank=True)
     # The price it was booked at without consent: above `price`, or in another currency.

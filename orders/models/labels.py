@@ -102,7 +102,7 @@ class Label(WideJob):
         return content
 
     def note_damage(self) -> None:
-        """Offer the file no more, and show the label to operators. Its bytes stay."""
+        """Stop offering the file, and show the label to operators. Its bytes stay."""
         stored = Label.objects.filter(pk=self.pk, state=self.State.STORED)
         stored.update(state=self.State.FAILED, problem=self.DAMAGED)
 

@@ -75,13 +75,13 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, WideJob):
     )
 
     class WrongStatus(Exception):
-        """Raised when the order's status doesn't allow this change, or changed first."""
+        """Raised when the order's status doesn't allow this change, or has changed in between."""
 
     class SameForm(Exception):
         """Raised when this form is already booked."""
 
     class Duplicate(Exception):
-        """Raised if a parcel has a return, or one like it was just booked, and nobody was asked."""
+        """Raised for a second return, or a parcel like one just booked, unless confirmed."""
 
     class PickupProblem(Exception):
         """Raised when a missed or futile pickup forbids cancelling (interface §3 rules 2 and 3)."""
@@ -170,7 +170,7 @@ class Order(ParcelFacts, OfferFacts, CarrierFacts, WideJob):
     def log_fields(self) -> dict[str, Any]:
         """Return the fields of a log line about this order.
 
-        They find a booking in every process's log.
+        By these fields a booking can be found in every process's log.
         """
         request = request_ids.current_request() or self.request_id
         return {"order": str(self.uuid), "reference": self.carrier_reference, "request": request}

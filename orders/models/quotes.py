@@ -19,7 +19,7 @@ class Quote(models.Model):
 
     `details` is the form as typed and cleaned, `inputs_hash` identifies it, `account` was the
     default account at the time, `products` are the offers of all that take new orders. `missing`
-    are accounts that gave no prices beside one that did, each: account (its key), is_refused (the
+    are accounts that returned no prices when another did, each: account (its key), is_refused (the
     carrier has nothing for this parcel; else ask again later), why (a sentence, or "").
 
     Each offer: account (the key of its account, unless that is the quote's), code, name,
@@ -80,7 +80,7 @@ def offers_at(products: list[Offered], account: int | None, *, own: int) -> list
 
 
 def offer_key(code: str, account: int | None) -> str:
-    """Return the key that tells offers of two carriers apart, as their codes may be alike.
+    """Return the key that distinguishes two carriers' offers, whose codes may be the same.
 
     It is the carrier's code; for the second account, the account's key is added. No code contains
     an @.
@@ -96,7 +96,8 @@ def key_of(offer: Offered) -> str:
 def by_price(products: list[Offered]) -> list[Offered]:
     """Return the bookable products, cheapest first; at the same price, earliest first.
 
-    Amounts in different currencies can't be compared: those in the first product's come first.
+    Amounts in different currencies can't be compared, so those in the first product's currency come
+    first.
     """
     return sorted(
         bookable(products),

@@ -57,7 +57,7 @@ class PrintJob(models.Model):
     order = models.ForeignKey(Order, on_delete=models.CASCADE, related_name="print_jobs")
     size = models.CharField(max_length=7)
     state = models.CharField(max_length=9, choices=State.choices, default=State.WAITING)
-    # It may be on paper, and was asked for on purpose.
+    # It may already be on paper, and was requested on purpose.
     is_again = models.BooleanField(default=False)
     asked_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+"
@@ -65,7 +65,7 @@ class PrintJob(models.Model):
     asked_at = models.DateTimeField()
     taken_at = models.DateTimeField(null=True, blank=True)
     ended_at = models.DateTimeField(null=True, blank=True)
-    words = models.CharField(max_length=300, blank=True)  # the printer's, or ours
+    words = models.CharField(max_length=300, blank=True)  # the printer's words, or ours
 
     class Meta:
         constraints = [

@@ -40,8 +40,8 @@ class Progress(models.TextChoices):
 
 
 MOVES: dict[str, set[str]] = {
-    # To conflict: an order resolved as not booked, then a late acceptance. The operator was
-    # misinformed, whatever the sender has done since (docs/decisions/0009).
+    # To conflict: an order was resolved as not booked, then the carrier accepted it late. The
+    # operator was misinformed, whatever the sender has done since (docs/decisions/0009).
     Status.DRAFT: {Status.BOOKING, Status.CONFLICT},
     Status.BOOKING: {
         Status.BOOKED,
@@ -67,7 +67,7 @@ MOVES: dict[str, set[str]] = {
     Status.CANCEL_ASKED: {Status.CANCELLED, Status.BOOKED},
     Status.CANCELLED: set(),
 }
-# Nobody knows whether the carrier has an order: an operator finds out.
+# Nobody knows whether the carrier has the order, so an operator finds out.
 UNCLEAR_BOOKING = (Status.UNCONFIRMED, Status.CONFLICT)
 BEING_CANCELLED = {Status.CANCELLING, Status.CANCEL_UNCONFIRMED, Status.CANCEL_ASKED}
 # The carrier has an order: exactly the orders in these statuses store its reference.

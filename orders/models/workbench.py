@@ -74,7 +74,7 @@ class Draft(models.Model):
 
     @property
     def follows(self) -> Order | None:
-        """The parcel booked from this draft, or from its page before somebody typed on there."""
+        """The parcel booked from this draft, or from its page before more was typed there."""
         before = self.order or (self.origin if self.source == self.Source.TYPED else None)
         return before if before and before.status in MAY_COST else None
 
@@ -145,7 +145,7 @@ class SavedView(models.Model):
 
 class ReplacementQuerySet(models.QuerySet["Replacement"]):
     def answered(self) -> Self:
-        """Return open replacements whose parcel is resolved at the carrier.
+        """Return open replacements for which the carrier has decided about the old parcel.
 
         The parcel is cancelled, a refund was requested, or it stays booked.
         """

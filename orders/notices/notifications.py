@@ -144,7 +144,10 @@ def notify_move(change: OrderChange) -> None:
 
 
 def _describe_move(change: OrderChange) -> str | None:
-    """Return the words for a change with a result. A rejection of our setup has different words."""
+    """Return the words for a change with a result.
+
+    A rejection caused by our setup is worded differently.
+    """
     words, kind = RESOLVED.get((change.old, change.new)), change.order.problem.get("kind")
     if words == REFUSED and kind == "ours":
         return REFUSED_US
@@ -171,7 +174,7 @@ def not_as_agreed(order: Order) -> str:
 
 
 def notify_progress(order: Order) -> None:
-    """Notify of a booked order's new progress if that is worth an email; else make no query."""
+    """Notify of a booked order's new progress if it is worth an email; otherwise make no query."""
     at, now = order.progress_at, timezone.now()
     if not order.is_booked or at is None or now - at > NEWS_FOR:
         return
@@ -202,7 +205,7 @@ def notify_replacement_end(replacement: Replacement, now: dt.datetime) -> None:
 def pickup_key(order: Order, progress: str, at: dt.datetime) -> str:
     """Return the key of a failed pickup: a driver who didn't come is reported once a pickup day.
 
-    If no day is known, once altogether: otherwise each day without a driver would be another one.
+    If no day is known, it is reported only once; otherwise each day without a driver would count.
     """
     is_missed = progress == Progress.PICKUP_MISSED
     return (

@@ -43,7 +43,7 @@ def type_of_move(old: str, new: str) -> str:
 
 
 def note_progress(order: Order, now: dt.datetime) -> None:
-    """Write that tracking has changed: where the parcel is, and from what time on."""
+    """Write that tracking has changed: where the parcel is, and from when on."""
 
     def made() -> Happened:
         progress = str(order.progress)

@@ -1,4 +1,4 @@
-"""Send notices that only the clock causes: missed pickups, and labels unprinted on pickup day."""
+"""Send time-based notices: missed pickups, and labels unprinted on the pickup day."""
 
 import datetime as dt
 from collections.abc import Callable, Iterator
@@ -46,7 +46,8 @@ def send_due_reminders(now: dt.datetime) -> None:
 
 def _missed_days(now: dt.datetime) -> Iterator[Reminder]:
     days = [(now - dt.timedelta(days=back)).date() for back in range(MISSED_LATELY)]
-    # Without any day it is the next business day after the booking (orders/status/progress.py).
+    # If there is no day at all, it is the next business day after the booking
+    # (orders/status/progress.py).
     blank = Q(pickup_date=None, booked_at__gte=now - dt.timedelta(days=2 * MISSED_LATELY))
     for order in _waiting_for_a_driver(days, or_without_a_day=blank):
         if order.shown_progress(now) == Progress.PICKUP_MISSED:

@@ -1,6 +1,6 @@
 """Ask for prices: one call to each carrier that takes new orders, one immutable Quote row.
 
-An old price is asked for again (§8).
+A price that is too old is requested again (§8).
 """
 
 import datetime as dt
@@ -32,7 +32,7 @@ LONGEST_KEY = 100  # as long as the columns that hold it
 
 
 class TooManyQuotes(Exception):
-    """Raised when this sender asked for more prices in a minute than the account allows."""
+    """Raised when this sender requested prices more often in a minute than the account allows."""
 
 
 class Paused(Exception):
@@ -63,8 +63,7 @@ def ask_for_prices(
 ) -> Quote:
     """Return prices for this parcel. Repeated inputs within the quote's life use the stored quote.
 
-    The same question about another receiver does too: it gets its own quote with that answer and
-    its age.
+    So does the same question about another receiver, who gets a quote with the same answer and age.
 
     Requests that are `typed` by a person are limited per minute, answered or not. An import's rows
     follow the carrier's rate instead, and raise NotYet when it is used up.
@@ -133,7 +132,7 @@ def ask_for_prices(
 def _ask_for_several(
     sender: Sender, details: ParcelDetails, *, now: dt.datetime, fresh: bool, **asked: Any
 ) -> Quote:
-    """Return the prices of several parcels together. Equal ones share a question."""
+    """Return the prices of several parcels together. Equal parcels share one question."""
     account = gateway.accounts_for_new_orders()[0]
     if not fresh and (kept := _fresh_quote(account, sender, details, now)):
         return kept
@@ -235,7 +234,7 @@ def _fresh_quote(
     newest = same.order_by(its_own.desc(), "-id").first()
     if newest is None:
         return None
-    # A carrier that didn't answer may do so by now.
+    # A carrier that didn't answer then may answer now.
     return newest if all(one["is_refused"] for one in newest.missing) else None
 
 
@@ -270,7 +269,7 @@ def offer_from(
 ) -> Offered:
     """Return a product as the JSON that a Quote stores (see Quote).
 
-    Marks what must fail as refused.
+    An offer whose booking must fail is marked as refused.
     """
     contract = contract_of(account)
     is_refused = product.duties_paid and not details.has_codes_for(contract)
@@ -334,7 +333,7 @@ def ask_again(order: Order, client: Carrier) -> PriceVerdict:
     offers = [offer_from(product, details, order.account) for product in quoted.products]
     offer = next((offer for offer in bookable(offers) if offer["code"] == order.product_code), None)
     if offer is None and quoted.unreadable:
-        return Retry()  # it may be the one that we couldn't read
+        return Retry()  # it may be the offer that we couldn't read
     return compare_offer(order, offer, timezone.now())
 
 

@@ -1,4 +1,4 @@
-"""Choose a product of a quote by a rule, and total a whole file by each rule."""
+"""Choose a quote's product by a rule, and add up a whole file's prices by each rule."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -74,7 +74,7 @@ def default_carrier(sender: Sender) -> int | None:
 def preset_offer(quote: Quote, sender: Sender) -> Offered | None:
     """Return the offer that is chosen when the prices appear.
 
-    The sender's rule chooses it, from their preferred carrier if that one offers any.
+    The sender's rule chooses it, among those of their preferred carrier if there are any.
     """
     own = offers_at(quote.products, default_carrier(sender), own=quote.account_id)
     last = last_product(sender)
@@ -105,7 +105,7 @@ def choose_offer(products: list[Offered], rule: str, last: str = "") -> Offered 
 
 
 def unmet_rule(products: list[Offered], rule: str) -> list[str]:
-    """Return what the rule asks for, if this parcel isn't offered it and something else is used."""
+    """Return what the rule asks for, if that isn't offered and something else is used."""
     found = choose_offer(products, rule)
     if rule != Rule.CHEAPEST_PICKUP or found is None or found["first_mile"] == "pickup":
         return []

@@ -261,7 +261,7 @@ KNOWN = {
 
 
 def is_tax(name: str) -> bool:
-    """Return whether a readable name means a tax. The interface names none (§2.3)."""
+    """Return whether a readable name is that of a tax. The interface lists no taxes (§2.3)."""
     return not {"tax", "gst", "hst", "pst", "qst", "vat"}.isdisjoint(name.casefold().split())
 
 

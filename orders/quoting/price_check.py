@@ -1,4 +1,4 @@
-"""Define the form of a price check: a place at home or abroad, a size, and what customs ask."""
+"""Define the form of a price check: a place at home or abroad, a size, and customs details."""
 
 from typing import Any
 

@@ -1,9 +1,9 @@
 """Compare the mark that tells a restored database from the one last in use (docs/decisions/0014).
 
-A restore makes the mark wrong by itself: pg_restore gives the table another oid, another server has
-another identifier, and a server that replayed its log is on another timeline. Copies that keep all
-three (snapshots, SQLite files) contain an old stamp, while RESTORE_MARK_FILE, outside the database,
-has a newer one.
+A restore makes the mark wrong on its own: pg_restore assigns the table another oid, another server
+has another identifier, and a server that replayed its log is on another timeline. Copies that keep
+all three (snapshots, SQLite files) contain an old stamp, while RESTORE_MARK_FILE, outside the
+database, has a newer one.
 """
 
 import datetime as dt
@@ -159,7 +159,7 @@ def _file_differs(mark: DatabaseMark) -> str:
 def _write_stamp(now: dt.datetime) -> str:
     """Write a new stamp to the file; the row's follows.
 
-    Stamps never repeat, so no backup ever matches again.
+    Stamps are never reused, so no backup matches again.
 
     If the row doesn't follow, the database in use looks like an old one, never the reverse.
     """

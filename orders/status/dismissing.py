@@ -1,4 +1,4 @@
-"""Dismiss parcels: their sender has dealt with them, so they leave the lists of what needs them."""
+"""Dismiss parcels: once their sender has dealt with them, they leave the to-do lists."""
 
 import datetime as dt
 

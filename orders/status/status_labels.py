@@ -65,7 +65,7 @@ def waits_for(order: Order, now: dt.datetime) -> Pause | None:
     if pause is None and verdict.is_old(order, now):
         pause = order.account.pause_of(QUOTES, now)
     if pause and order.attempts.filter(state=BookingAttempt.State.IN_FLIGHT).exists():
-        # It left before the pause, so its reply is still processed.
+        # It was sent before the pause, so its reply is still processed.
         return None
     return pause
 

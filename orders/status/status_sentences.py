@@ -101,8 +101,8 @@ OF_PROGRESS = {
         " For the price, contact us and quote {reference}."
     ),
 }
-# Progress of a return, which may go to another place than its sender's. Its other states are worded
-# like any parcel's.
+# Progress of a return, which may go somewhere other than its sender's address. Its other states are
+# worded like those of any parcel.
 OF_RETURN = {
     Progress.PICKUP_FUTILE: (
         "The driver came but couldn't collect it. Ask {name} to have it ready, then {another_day}."
@@ -188,7 +188,7 @@ def heading(order: Order, now: dt.datetime) -> str:
 
 
 def next_driver_day(order: Order, at: dt.datetime | None, now: dt.datetime) -> str:
-    """Return the day on which another driver comes after a pickup missed `at` a time, in words."""
+    """Return in words the day of the next driver, after a pickup that was missed `at` this time."""
     day = order.next_pickup(at, now)
     return local_date(day, order.sender) if day else "the next business day"
 

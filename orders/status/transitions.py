@@ -35,13 +35,14 @@ def create_due(
     Order.Duplicate for another return of the same parcel, unless `is_another`.
     """
     due = {"status": Status.BOOKING, "submitted_at": at, "due_at": at}
-    # this locks the sender: simultaneous presses go one after the other
+    # this locks the sender, so simultaneous presses are handled one at a time
     with limits.counting(order, Status.BOOKING, {}, at) as counted:
         if order.returns_id and not is_another and order.other_returns().exists():
             raise Order.Duplicate
         for name, value in {**due, **counted}.items():
             setattr(order, name, value)
-        # Not left to the constraint's error: the database's log would quote the receiver.
+        # This isn't left to the constraint's error, because the database's log would quote the
+        # receiver.
         if not insert_row(order, conflict="ON CONFLICT (sender_id, form_token) DO NOTHING"):
             raise Order.SameForm
         change = OrderChange(

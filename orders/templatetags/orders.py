@@ -83,7 +83,7 @@ def labels_to_print(context: dict[str, Any]) -> str:
 
 @register.filter
 def summed(lines: list[PriceLine]) -> dict[str, Any]:
-    """Return a breakdown for people: costs, tax summed per currency, and names of what is free."""
+    """Return a breakdown for people: costs, tax added up per currency, and names of free items."""
     taxes: dict[str, Decimal] = {}
     for name, amount, currency in lines:
         if is_tax(name):
@@ -126,7 +126,7 @@ def way(order: Order) -> str:
 
 @register.filter
 def state_in_words(order: Order) -> str:
-    """Return the words of its state."""
+    """Return the order's state in words."""
     return status_label(order, timezone.now())[1]
 
 

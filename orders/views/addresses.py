@@ -76,7 +76,7 @@ def merge_receivers(request: MemberRequest) -> HttpResponse:
         return render(request, "orders/merge_receivers.html", {"sets": sets})
     rows = {str(row.uuid): row for row in chain.from_iterable(sets)}
     kept = rows.get(request.POST.get("keep", ""))
-    # Only those that were shown: another member may have added one since.
+    # Use only those that were shown, because another member may have added one since.
     shown = {rows[key] for key in request.POST.getlist("row") if key in rows}
     others = [row for same in sets if kept in same for row in same if row in shown and row != kept]
     if kept and others:

@@ -146,7 +146,7 @@ def note_many(request: MemberRequest) -> HttpResponse:
             "query": request.POST.get("query", "")[:2000],
         }
         return render(request, "orders/parcels_note.html", context)
-    # A browser counts a line end as one character, and sends two.
+    # A browser counts a line break as one character but sends two.
     typed = normalise_text(request.POST["note"]).replace("\r\n", "\n")
     text = "".join(c if c.isprintable() else " " for c in typed).strip()[:LONGEST_NOTE]
     Order.objects.for_user(request.user).filter(

@@ -33,5 +33,5 @@ def queue_query(query: QueryDict | str) -> str:
 
 
 def too_many_labels(request: HttpRequest) -> HttpResponse:
-    """Say how many parcels fit on a page of labels."""
+    """Return a page that shows how many parcels fit on a page of labels."""
     return render(request, "orders/print_queue_too_many.html", {"most": printing.MOST}, status=422)

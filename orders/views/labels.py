@@ -89,7 +89,7 @@ def label(request: MemberRequest, order: uuid.UUID, size: str) -> HttpResponse:
 
 
 def _note_opened(request: MemberRequest, order: Order) -> None:
-    """Keep in the session that this person opened a label to print, so the page may ask."""
+    """Store in the session that a label was opened to print, so that the page can ask about it."""
     before = [one for one in request.session.get(OPENED, []) if one != str(order.uuid)]
     request.session[OPENED] = [*before, str(order.uuid)][-printing.MOST :]
 

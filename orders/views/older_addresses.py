@@ -1,4 +1,4 @@
-"""Redirect open pages and bookmarks from before 0.7, which name a price, to a draft."""
+"""Redirect pages and bookmarks from before 0.7, whose addresses name a price, to a draft."""
 
 import uuid
 

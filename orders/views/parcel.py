@@ -69,7 +69,7 @@ def orders_of(request: MemberRequest) -> QuerySet[Order]:
 def parcel(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     """Show everything this role may see of one parcel.
 
-    htmx asks again with `seen` and gets 204 while the state is the same.
+    htmx polls with `seen` and gets 204 while the state is unchanged.
     """
     found = get_object_or_404(_with_replacements(orders_of(request)), uuid=order)
     state = _page_state(found, sees_money=request.membership.role in SEE_MONEY)
@@ -206,7 +206,7 @@ def parcel_by_reference(request: MemberRequest, reference: str) -> HttpResponse:
 def booking_progress(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     """Show the wait for the carrier's reply.
 
-    It refreshes by htmx, or without JavaScript by itself.
+    htmx refreshes it; without JavaScript the page reloads by itself.
     """
     found = get_object_or_404(orders_of(request), uuid=order)
     if found.is_held or found.erased_at:
@@ -271,7 +271,7 @@ def confirm_price(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
     except (booking_rules.Paused, bookings.LimitReached) as error:
         messages.error(request, error_sentence(error, request.sender))
     except CHOOSE_AGAIN as error:
-        # The sender chooses again, at current prices.
+        # The sender has to choose again, at current prices.
         messages.error(request, error_sentence(error, request.sender))
         return redirect(f"{reverse('new_parcel')}?again={found.uuid}")
     except Order.Duplicate:

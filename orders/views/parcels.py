@@ -116,7 +116,8 @@ class ListQuery:
 def parcels(request: MemberRequest) -> HttpResponse:
     """Search, filter and page.
 
-    A search by reference, or from the top of the page, opens the parcel if it finds just one.
+    A search by reference, or in the box at the top of the page, opens the parcel if it finds just
+    one.
     """
     list_query = ListQuery(request)
     if opened := _find_single_match(list_query):
@@ -238,7 +239,7 @@ def save_view(request: MemberRequest) -> HttpResponse:
 
 @transaction.atomic
 def _save_view(request: MemberRequest, name: str, **values: Any) -> str:
-    """Return the slug of the saved view, or "" at MOST_SAVED. Requests run one after the other."""
+    """Return the slug of the saved view, or "" at MOST_SAVED. Requests run one at a time."""
     Sender.locked(request.sender.pk)
     mine = SavedView.objects.filter(sender=request.sender, made_by=request.user)
     if found := mine.filter(name=name).first():

@@ -27,7 +27,7 @@ STILL_TO_PACK = Q(printed_at=None)
 @audience(BOOKERS)
 @require_GET
 def pick_list(request: MemberRequest) -> HttpResponse:
-    """Show what to fetch for the pickup on `day`, summed up, and what goes into each parcel."""
+    """Show the totals to fetch for the pickup on `day`, and what goes into each parcel."""
     context = _pickup_sheet(request, "Pick list")
     items: Counter[str] = Counter()
     for row in context["rows"]:

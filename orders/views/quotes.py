@@ -67,7 +67,7 @@ def quotes(request: MemberRequest, draft: uuid.UUID) -> HttpResponse:
 def _check_again(
     request: MemberRequest, draft: Draft, details: ParcelDetails, *, why: str = ""
 ) -> HttpResponse:
-    """Ask for the same parcel's prices again, or at the weight that was pressed.
+    """Get the same parcel's prices again, or its prices at the weight that was pressed.
 
     `why` is shown with them.
     """
@@ -110,7 +110,7 @@ def book(request: MemberRequest, draft: uuid.UUID) -> HttpResponse:
     try:
         order = drafts.submit(found, quote, by=request.user, now=timezone.now(), **chosen)
     except Order.Duplicate:
-        # Another page's press was faster.
+        # Book was pressed earlier on another page.
         return _quotes_page(request, found, quote, form, is_question=True)
     except bookings.TokenReused:
         return _booked_already(request, chosen["form_token"])
@@ -125,7 +125,7 @@ def book(request: MemberRequest, draft: uuid.UUID) -> HttpResponse:
 
 
 def _shown_quote(request: MemberRequest, draft: Draft, token: uuid.UUID | None) -> Quote | None:
-    """Return the quote that the form showed, else the draft's newest one, if it has any."""
+    """Return the quote that the form showed, or else the draft's newest quote, if any."""
     quote = draft.quote
     if token and (quote is None or quote.uuid != token):
         quote = Quote.objects.for_user(request.user).filter(uuid=token).first() or quote
@@ -139,7 +139,7 @@ def _correct(
 ) -> HttpResponse:
     """Cancel this parcel, and book the draft once that is confirmed.
 
-    An old price is asked for again before.
+    If its price is too old, the price is requested again first.
     """
     try:
         chosen = dict(form.cleaned_data)

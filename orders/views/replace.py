@@ -58,7 +58,7 @@ def replace(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
 @audience(BOOKERS)
 @require_GET
 def replacing_progress(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
-    """Show the wait for the cancellation, then for the new booking; or why there is none."""
+    """Show the wait for the cancellation and the new booking, or why there is no booking."""
     found = get_object_or_404(orders_of(request), uuid=order)
     replacement = found.replacements.select_related("booked").order_by("-pk").first()
     if replacement is None:

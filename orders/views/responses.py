@@ -87,14 +87,14 @@ def refused_page(request: HttpRequest, *, title: str, text: str, order: Order) -
 
 
 def suspended_page(request: HttpRequest, *, status: int) -> HttpResponse:
-    """Say that booking is off for this sender; the banner says from when on and why."""
+    """Say that booking is off for this sender; the banner shows when that began and why."""
     return render(request, "orders/suspended.html", status=status)
 
 
 def error_sentence(error: Exception, sender: Sender, *, to: str = "") -> str:
     """Return why there are no prices or no booking, and what to do. Nothing was booked.
 
-    A rejection names its fields as usual in `to`, the receiver's country.
+    A rejection's fields are named as is usual in `to`, the receiver's country.
     """
     match error:
         case asking.TooManyQuotes():
@@ -147,6 +147,6 @@ def error_sentence(error: Exception, sender: Sender, *, to: str = "") -> str:
 
 
 def _retry_words(error: Exception) -> str:
-    """Return how long the carrier asks us to wait, if it says."""
+    """Return how long the carrier asks us to wait, if it does."""
     seconds = getattr(error, "retry_after", None)
     return f" in {math.ceil(seconds)} s" if seconds else ""

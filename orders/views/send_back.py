@@ -18,7 +18,7 @@ from shipping_portal.accounts.access import BOOKERS, MemberRequest, audience
 @require_POST
 @may_begin
 def send_back(request: MemberRequest, order: uuid.UUID) -> HttpResponse:
-    """Begin a return, and show its prices, or its form with what they still need."""
+    """Begin a return, and show its prices, or its form with what is still missing."""
     found = get_object_or_404(orders_of(request), uuid=order)
     if why := returning.why_not_sent_back(found):
         return refused_page(request, title="This parcel can't be sent back", text=why, order=found)

@@ -1,4 +1,4 @@
-"""Serve the new-parcel form's script while somebody types: known receivers."""
+"""Suggest known receivers to the new-parcel form's script while somebody types."""
 
 from django.http import HttpResponse, JsonResponse
 from django.views.decorators.http import require_safe

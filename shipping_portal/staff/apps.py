@@ -12,6 +12,6 @@ class StaffConfig(AppConfig):
 
 
 class StaffAdminConfig(AdminConfig):
-    """Django admin with the staff's site as the one that every ModelAdmin registers on."""
+    """Django admin, with the staff's site as the default that every ModelAdmin registers on."""
 
     default_site = "shipping_portal.staff.site.StaffSite"

@@ -1,4 +1,4 @@
-"""Assign many report lines to one sender: where each goes, and which are left out."""
+"""Assign many report lines to one sender: work out where each goes and which are left out."""
 
 import datetime as dt
 from collections import defaultdict
@@ -31,7 +31,7 @@ MOST = 100
 
 @dataclass
 class Line:
-    """One report line with the Extra Cover in its price: it goes to `order`, else to the sender.
+    """One report line, Extra Cover included. It goes to `order` if set, otherwise to the sender.
 
     `left` says why it goes nowhere; `unclear` is the booking that it may resolve.
     """
@@ -86,7 +86,7 @@ def assign_all(
     by: User | Any,
     now: dt.datetime,
 ) -> list[Line]:
-    """Assign the lines that go where `shown` said, and return them.
+    """Assign the lines that still go where `shown` says, and return them.
 
     Each has its own transaction and audit row.
     """
@@ -145,7 +145,7 @@ def _unclear_bookings(lines: Collection[Line]) -> list[Any]:
 def _may_answer(line: Line, order: Any) -> bool:
     """Return whether the line may belong to this booking.
 
-    Its page only shows the nearest few prices.
+    The booking's page shows only the few nearest prices.
     """
     charge, names = line.charge, Names(customer_reference=line.charge.customer_reference)
     if charge.account_id != order.account_id:

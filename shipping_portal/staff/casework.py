@@ -1,4 +1,4 @@
-"""Handle cases apart from resolving them: notes, owners, and emails to the sender.
+"""Handle all of a case except its resolution: notes, owners, and emails to the sender.
 
 The audit log names each by its key. The text is only in its own row, so that it can be erased.
 """

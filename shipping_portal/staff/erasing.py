@@ -1,4 +1,4 @@
-"""Erase a person on request: one search, a reason, and again after a restore."""
+"""Erase a person on request, after one search and with a reason, and again after a restore."""
 
 import datetime as dt
 import re
@@ -76,7 +76,7 @@ NOT_ERASED: dict[str, QuerySet[Any]] = {
 class Finding:
     """Something that may be about the person, in a list.
 
-    `why_not` says why it stays, until when.
+    `why_not` gives the reason why it stays, and until when.
     """
 
     value: str  # order:17
@@ -113,7 +113,7 @@ def _find_rules(email: str, phone: str, name: str, postcode: str) -> dict[str, Q
         (re.sub(r"\D", "", one).lstrip("0") for one in {phone, *phone_spellings(phone)}),
         key=len,
     ):
-        # However it was typed, with or without the country code.
+        # This matches however it was typed, with or without the country code.
         typed |= Q(text__regex=r"\D{0,2}".join(digits))
     if name and postcode:
         typed |= Q(text__icontains=name) & Q(text__icontains=postcode)
@@ -209,7 +209,7 @@ def read_choice(values: list[str]) -> dict[str, set[int]]:
     """Return the chosen items of a list by kind, as far as they still exist."""
     chosen: defaultdict[str, set[int]] = defaultdict(set)
     for kind, _, key in (value.partition(":") for value in values):
-        # an account is closed instead
+        # accounts are the exception: they are closed instead
         if kind in NOT_ERASED and kind != "sender" and key.isdecimal():
             chosen[kind].add(int(key[:18]))
     return {kind: _still_there(kind, keys) for kind, keys in chosen.items()}
@@ -247,7 +247,7 @@ def erase_chosen(chosen: Chosen, *, by: User, reason: str, now: dt.datetime) -> 
 
 @term("what was erased before a restore")
 def erase_again(now: dt.datetime) -> int:
-    """Erase again what a restore brought back: at once, or an order once nothing is unclear."""
+    """Erase again what a restore brought back: now, or for orders once nothing is unclear."""
     kept, count = erased_keys.read_erased_keys(), 0
     for kind, keys in kept.items():
         if kind in NOT_ERASED and kind != "order":

@@ -1,7 +1,7 @@
-"""Search for what a caller gives: parcels, senders and people. Searches aren't stored.
+"""Search for what a caller says: parcels, senders and people. Searches aren't stored.
 
-Customers' emails and phones, which lists mask, are only found as a whole: by parts, they could be
-guessed letter by letter. Searching for one leaves an audit row with a keyed hash of it.
+Customers' emails and phones, which lists mask, are only found as a whole: if parts matched, they
+could be guessed letter by letter. Searching for one leaves an audit row with a keyed hash of it.
 """
 
 import re
@@ -37,7 +37,7 @@ DIGITS = re.compile(r"[\d+().-]+")
 # number.
 AREA = re.compile(r"[+(0]|\d{1,3}(?!\d)")
 TRIGRAM = re.compile(r"[^\W_]{3}")
-OF_A_WORD = r"[^\s@]*"  # what may surround a part of a phone number; never an email
+OF_A_WORD = r"[^\s@]*"  # what may surround a part of a phone number, which is never an email
 ORDER = re.compile(r"^order (number )?", re.IGNORECASE)
 
 GROUPS = {  # its title, what to add to a search with too many results, its column headings
@@ -108,7 +108,7 @@ def _is_shown(word: str) -> Q:
     # same word.
     before = OF_A_WORD if is_part and TRIGRAM.search(word) else ""
     after = OF_A_WORD if is_part else ""
-    # The stubs only allow a Value here.
+    # Django's type stubs allow only a Value here.
     phone: Any = Case(
         When(returns=None, then=F("receiver_phone")),
         default=KT("pickup__phone"),
@@ -170,7 +170,7 @@ def _contains_word(lookup: str, word: str) -> Q:
 
 
 def find(request: HttpRequest) -> HttpResponse:
-    """Show what a caller's words lead to; a whole number or reference opens its page at once."""
+    """Show what a caller's words match; a whole number or reference opens its page directly."""
     from django.contrib import admin  # noqa: PLC0415  (the site imports this page)
 
     user: Any = request.user

@@ -21,7 +21,7 @@ ICONS = {
     "sender": "people",
     "deadletter": "alert",
 }
-# per cent of the chart: the highest bar, the baseline, the longest refusal
+# in percent of the chart: the highest bar, the baseline, the longest refusal
 HEIGHT, FLOOR, HANGING = 52.0, 72.0, 12.0
 
 
@@ -49,7 +49,7 @@ def _queue_line(queue: Queue, now: dt.datetime) -> Line:
 
 @dataclass(frozen=True)
 class Hour:
-    """One hour of the chart: submitted and booked, refused, and the bars' positions in per cent."""
+    """One hour of the chart: submitted and booked, refused, and the bars' positions in percent."""
 
     at: dt.datetime
     booked: int

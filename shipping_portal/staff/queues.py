@@ -77,7 +77,7 @@ def unconfirmed_long(now: dt.datetime) -> Q:
 
 
 def cancel_stuck(now: dt.datetime) -> Q:
-    """Match cancellations that were given up, or got no outcome in ten minutes."""
+    """Match cancellations that were given up, or had no outcome within ten minutes."""
     late_cancels = Order.objects.filter(
         cancels__state__in=["wanted", "in_flight", "unknown"],
         cancels__asked_at__lte=now - STUCK_AFTER,
@@ -97,7 +97,7 @@ def refund_late(now: dt.datetime) -> Q:
 
 
 def missed_twice(now: dt.datetime) -> Q:
-    """Match pickups missed twice by each sender's calendar, as on their pages.
+    """Match pickups missed twice by each sender's calendar, as shown on their pages.
 
     It reads recent orders without scans, longest waiting first. After 45 days polling gives up on
     them too (the label wasn't used), and they leave this list.
@@ -255,8 +255,8 @@ ORDERS = {
         term=WEEK,
     ),
 }
-# Counted with the queues of one rule. As conditions of a count of several, each would first be read
-# on its own.
+# These are counted as queues of a single rule. As one condition of several in a count, each would
+# be read separately first.
 COUNTED_APART = {"second-order": _duplicate_bookings, "left-behind": _on_unlisted_accounts}
 SENDERS = {
     "waiting": Wait(
@@ -348,12 +348,12 @@ def _one_rule_queues(now: dt.datetime) -> list[OneRule]:
 
 
 def _weeks_ago(now: dt.datetime) -> dt.date:
-    """Return the earliest limit day to check, including days that have ended somewhere."""
+    """Return the earliest limit day to check, so that days already over somewhere are included."""
     return (now - dt.timedelta(days=15)).date()
 
 
 def with_age(orders: QuerySet[Order], wait: Wait) -> QuerySet[Order]:
-    """Return the orders with the column from which their age in this queue counts."""
+    """Return the orders with the column that their age in this queue is counted from."""
     age = (_ages() | reconciling.shown_at()).get(wait.since)
     return orders.annotate(**{wait.since: age}) if age else orders
 
@@ -368,7 +368,7 @@ def _ages() -> dict[str, Any]:
 
 
 def _missed_since() -> Combinable:
-    """Return the start of the day after two business days, holidays aside, at UTC."""
+    """Return the start, in UTC, of the day after two business days, ignoring holidays."""
     next_day = Cast(F("booked_at") + DAY, DateField())
     day = Coalesce("carrier_pickup_date", "pickup_date", "quoted_pickup_date", next_day)
     on_friday = When(carrier_pickup_date__week_day=6, then=Value(4 * DAY))
@@ -402,10 +402,10 @@ def _pauses(account: CarrierAccount, now: dt.datetime) -> list[Pause]:
 
 
 def _held_since(account: CarrierAccount, now: dt.datetime) -> dt.datetime | None:
-    """Return the time from which it needs a person, if it does.
+    """Return since what time the account needs a person, or None if it doesn't.
 
-    A pause with an end ends by itself, and closing the restore gap, an alert of its own, ends its
-    pause.
+    A pause with an end time ends by itself. A restore's pause ends when its gap, which has its own
+    alert, is closed.
     """
     since = [
         pause.since

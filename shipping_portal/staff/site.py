@@ -35,7 +35,7 @@ RAIL = (  # title, icon, page name, and the screens on which it is in the rail
 
 
 def _rail_entries(request: HttpRequest) -> list[dict[str, Any]]:
-    """Return the rail's entries, with this page's marked."""
+    """Return the rail's entries, with this page's entry marked."""
     home = reverse("admin:index")
     found = [(title, icon, reverse(f"admin:{name}"), width) for title, icon, name, width in RAIL]
     return [
@@ -68,7 +68,7 @@ class StaffSite(admin.AdminSite):
     ) -> None:
         """Register read-only pages only.
 
-        A library's would show second-factor secrets or allow edits.
+        Pages from a library would show second-factor secrets or allow edits.
         """
         if admin_class is not None and issubclass(admin_class, ReadOnlyAdmin):
             super().register(model_or_iterable, admin_class, **options)

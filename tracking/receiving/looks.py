@@ -1,4 +1,4 @@
-"""Poll a parcel because a webhook says so: at once, but at most every 20 seconds."""
+"""Poll a parcel because a webhook says so: immediately, but at most every 20 seconds."""
 
 import datetime as dt
 from typing import Any
@@ -23,8 +23,8 @@ def request_poll(parcel: int, *, now: dt.datetime) -> None:
         at = _next_look(poll.look_due_at, now)
         changes: dict[str, Any] = {"due_at": min(poll.due_at or at, at)}
         if poll.last_error == UNDER_WAY and poll.due_at and poll.due_at > now:
-            # The poll in progress may have asked too early. With a changed `due_at` its end writes
-            # nothing, so it counts as never begun.
+            # The poll in progress may have asked too early. Once `due_at` has changed, that poll
+            # writes nothing when it ends, as if it had never begun.
             changes = {"due_at": at, "failures": poll.failures - 1, "last_error": ""}
         Poll.objects.filter(pk=parcel).update(look_due_at=at, **changes)
     if at <= now:
@@ -47,7 +47,7 @@ def is_poll_unanswered(poll: Poll, *, now: dt.datetime) -> bool:
 
 
 def _next_look(last: dt.datetime | None, now: dt.datetime) -> dt.datetime:
-    """Return when the next such poll may be; one already planned serves this webhook, too."""
+    """Return when the next such poll may start; one that is already planned is enough."""
     if last is None or last > now:
         return last or now
     return max(now, last + APART)

@@ -29,7 +29,7 @@ from tracking.scanning import reading
 from tracking.word_decisions import Move, compare_progress
 
 logger = logging.getLogger(__name__)
-MOST = 500  # the most in one go
+MOST = 500  # the most in one replay
 SECONDS = 20.0  # the rest waits for another press; a web request ends at thirty
 State = WebhookDelivery.State
 MINUTES = forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M")
@@ -76,7 +76,7 @@ class ReplayPreview:
 
 @dataclass(frozen=True)
 class Replayed:
-    """How many were read, changed, failed because of us, and remain."""
+    """How many were read, how many changed, how many failed because of us, and how many remain."""
 
     read: int
     changed: int
@@ -87,7 +87,7 @@ class Replayed:
 def preview_replay(chosen: Sequence[int]) -> ReplayPreview:
     """Return what reprocessing would change, by doing it in a transaction that is rolled back.
 
-    At most MOST, so that scans for the same parcels wait a few seconds at worst.
+    It takes at most MOST, so that scans for the same parcels wait a few seconds at worst.
     """
     before = _stored_deliveries(chosen)
     with transaction.atomic():

@@ -1,4 +1,4 @@
-"""Answer webhooks ahead of the middleware: no session, CSRF or page (docs/decisions/0030).
+"""Answer webhooks before the middleware, without session, CSRF or page (docs/decisions/0030).
 
 This and the address in urls.py call the same `views.webhook`.
 """
@@ -23,8 +23,8 @@ ADDRESS = re.compile(rf"{START}(?:/([^/]+))?/?")  # as in tracking/urls.py
 def webhooks_first(portal: Application) -> Application:
     """Return a WSGI application that answers webhooks itself and passes on everything else.
 
-    A connection to the database stays open for the next one; `intake.receive_delivery` notices a
-    lost one.
+    A database connection stays open for the next webhook; `intake.receive_delivery` notices a lost
+    one.
     """
     answer = attach_request_id(answer_503_when_the_database_is_away(_answer_webhook))
 

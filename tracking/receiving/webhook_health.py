@@ -1,4 +1,4 @@
-"""Watch webhooks: times when nothing was stored, catch-up polling, and scans polled first.
+"""Watch webhooks: gaps when nothing was stored, catch-up polls, and scans found first by polls.
 
 The carrier repeats a delivery up to three times and then never again. So each process that receives
 deliveries stores the time every few seconds; the first such beat after a longer silence makes polls
@@ -25,13 +25,13 @@ from tracking.models import LastTime, Parcel, Poll, TrackingEvent, WebhookDelive
 
 logger = logging.getLogger(__name__)
 AWAY_SECONDS = 60.0
-BEATS = 4  # beats in that time
+BEATS = 4  # beats within AWAY_SECONDS
 # Polls are brought forward in slots, one statement each.
 SLOT_SECONDS = 10.0
 
 
 class Heartbeat(threading.Thread):
-    """Beats while its process lives and reaches the database. One of several per name is enough."""
+    """Beats while its process lives and reaches the database. One process per name is enough."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name=f"heartbeat of {name}", daemon=True)
@@ -64,7 +64,7 @@ class Heartbeat(threading.Thread):
 
 def record_beat(name: str, *, now: dt.datetime) -> int | None:
     """Store the time. Return how many polls were brought forward after a silence, or None."""
-    # A beat that dies while catching up doesn't count: the next one starts over.
+    # A beat whose process dies while catching up doesn't count: the next beat starts over.
     with transaction.atomic():
         last = LastTime.move(name, now=now)
         if last is None or now - last < dt.timedelta(seconds=AWAY_SECONDS * settings.TIME_SCALE):
@@ -110,12 +110,12 @@ def waiting_polls(account: CarrierAccount, now: dt.datetime) -> QuerySet[Poll, i
 
 
 WINDOW = dt.timedelta(hours=1)
-ALARM = 3  # so many scans in one window raise the alarm
+ALARM = 3  # this many scans in one window raise the alarm
 # A poll may overtake a delivery in transit; that is no gap.
 HEAD_START = dt.timedelta(minutes=1)
 LATE_AFTER = dt.timedelta(minutes=15)
 # What proves a webhook (docs/decisions/0049): this many scans in one window, and none missing for
-# as long as it takes to poll every parcel.
+# the time that it takes to poll every parcel.
 PROOF, DOUBT = 3, dt.timedelta(hours=2)
 # Only this many of the newest scans are read: if an hour had none, all scans ever made would be
 # read each minute. An account with few scans among so many others is polled hourly, which costs
@@ -148,8 +148,8 @@ def found_first_by_polling(
 def silent_since(account: CarrierAccount, now: dt.datetime) -> dt.datetime | None:
     """Return when webhooks stopped bringing the account's scans, if only polls have for hours.
 
-    This covers a small shop's few parcels, or a listener that was never registered with the
-    carrier.
+    This covers the case of a small shop with few parcels, or of a listener that was never
+    registered with the carrier.
     """
     found = found_first_by_polling(now, within=SILENT_LOOKS_BACK).filter(account=account)
     last = list(found.order_by("-received_at").values_list("received_at", flat=True)[:ALARM])
@@ -174,7 +174,7 @@ FOUND_FIRST = PlannedSelect(
 
 
 def is_alarmed(account: CarrierAccount, now: dt.datetime) -> bool:
-    """Return whether this account's deliveries are being lost, even if other accounts' arrive.
+    """Return whether this account's deliveries are being lost, even if others' arrive.
 
     One query on the index of what polling found first; it stops counting at the alarm.
     """
@@ -185,7 +185,7 @@ def is_alarmed(account: CarrierAccount, now: dt.datetime) -> bool:
 def update_webhook_proof(now: dt.datetime) -> None:
     """Note which accounts' webhooks are proven, and poll the parcels of any that no longer are.
 
-    Any number of sweepers may run this: only one notes each change.
+    Any number of sweepers may run this: only one records each change.
     """
     for account in gateway.all_accounts():
         row = CarrierAccount.objects.filter(pk=account.pk)

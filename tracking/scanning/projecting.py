@@ -38,7 +38,7 @@ def project_parcels(*parcels: int) -> None:
 
 @job("fold", queue=Parcel.objects.all(), lane="order__sender", order=80)
 def project_due_parcel(parcel: Parcel) -> None:
-    """Project a parcel again: words changed meaning, or a worker died before doing it."""
+    """Project a parcel again, because words changed meaning or a worker died before doing it."""
     project_parcels(parcel.pk)
 
 
@@ -100,7 +100,7 @@ def _meanings_by_account(held: Held) -> dict[int, dict[str, str]]:
 
 
 def _set_aside_early_scans(held: Held) -> None:
-    """Set aside scans from long before the booking: from clocks that lost their date."""
+    """Set aside scans dated long before the booking, by clocks that lost their date."""
     absurd = [
         event
         for pk, order in held.orders.items()

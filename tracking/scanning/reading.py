@@ -38,14 +38,14 @@ State, Source = WebhookDelivery.State, TrackingEvent.Source
 logger = structlog.get_logger(__name__)
 BATCH = 250
 LOOKS_EVERY = 0.25  # seconds
-SWEPT_AFTER = dt.timedelta(seconds=2)  # no worker has taken it by then
+SWEPT_AFTER = dt.timedelta(seconds=2)  # if no worker has taken it after this time
 SWEEP_SECONDS = 10.0
 ENDED = ("state", "reason", "event", "due_at", *WebhookDelivery.AFRESH)
 
 
 @dataclass(frozen=True)
 class Parsed:
-    """A delivery with its scan and how it arrived, or a parcel to poll, or why there is neither."""
+    """A delivery with its scan and how it arrived, a parcel to poll, or the reason for neither."""
 
     delivery: WebhookDelivery
     scan: Scan | None = None
@@ -115,9 +115,9 @@ def read_overdue(now: dt.datetime) -> None:
 def read_deliveries(*keys: int) -> None:
     """Turn stored deliveries into scans, or store why not. Safe to repeat: a replay finds its scan.
 
-    A scan counts as received when its delivery was, however late it is read. A delivery with a
-    stored scan keeps it, even if its account's current contract would read the body differently. If
-    a delivery means *look*, its parcel's poll becomes due instead.
+    A scan counts as received when its delivery was received, however late it is read. A delivery
+    with a stored scan keeps it, even if its account's current contract would read the body
+    differently. If a delivery means *look*, its parcel's poll becomes due instead.
     """
     parsed = _parse_deliveries(keys)
     found = [one for one in parsed if one.scan]
@@ -213,7 +213,7 @@ def _record_outcome(one: Parsed, stored: scans.Stored | None) -> None:
 def _poll_unknown_reference(held: scans.Held) -> None:
     """Poll an unknown reference once while the gap of a restore is open.
 
-    Its first scans may be missing.
+    Our copy may lack its first scans.
     """
     unknown = [
         pk
@@ -234,7 +234,7 @@ def _log_delivery(one: Parsed) -> None:
 
 
 class WebhookReader(threading.Thread):
-    """Reads as long as its worker lives, and finishes the current batch when stopped."""
+    """A thread that reads while its worker lives. It finishes the current batch when stopped."""
 
     def __init__(self) -> None:
         super().__init__(name="reader of webhooks", daemon=True)

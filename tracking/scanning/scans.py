@@ -42,7 +42,7 @@ class Held:
 
 @dataclass(frozen=True)
 class Arrival:
-    """A scan that arrived for a parcel: pushed or polled, its bytes, and when."""
+    """A scan that arrived for a parcel: pushed or polled, its bytes, and when it arrived."""
 
     parcel: int
     scan: Scan
@@ -64,8 +64,8 @@ def parcel_for(
 ) -> Parcel:
     """Return the parcel of this reference at this account, in any case, creating it if needed.
 
-    It takes the carrier's spelling. A spelling that a person typed counts only until the carrier's
-    arrives, and not if it is all capitals.
+    It gets the carrier's spelling. A spelling that a person typed is used only until the carrier's
+    arrives, and never if it is all capitals.
     """
     parcel, _ = Parcel.objects.get_or_create(
         account=account,
@@ -111,8 +111,8 @@ def lock_parcels(parcels: Collection[int]) -> Held:
 
     Only then may their scans be written: an insert takes a shared lock on the parcel, and two
     transactions that share it and then want more would deadlock. On PostgreSQL row locks, orders
-    first, make projections run one after the other; on SQLite BEGIN IMMEDIATE does. The later one
-    sees every scan.
+    first, make projections run one at a time; on SQLite BEGIN IMMEDIATE does. The later one sees
+    every scan.
     """
     locked = _orders_of(parcels)
     # Not its key: a process that stored the same scan holds its id and needs the parcel's key to
@@ -239,7 +239,7 @@ def _make_event(
 def _note_seen(
     event: TrackingEvent, event_id: uuid.UUID | None, arrival: Arrival, known: _Known
 ) -> None:
-    """Give a polled scan its pushed copy's event id; keep the earliest receipt of each way.
+    """Give a polled scan its pushed copy's event id; keep the earliest receipt of each.
 
     A poll may overtake a delivery, so the first one we read isn't always the earliest.
     """

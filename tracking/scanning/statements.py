@@ -1,4 +1,4 @@
-"""Write plain SQL for two things that every scan needs: storing a webhook, and updating rows.
+"""Write plain SQL for the two things that every scan needs: storing a webhook and updating rows.
 
 The ORM does the same at several times the cost; tests compare the two.
 """
@@ -21,7 +21,7 @@ def insert_delivery(account: str, **given: Any) -> int | None:
     Returns its key, or None, with nothing stored, if the account has no row.
     """
     statement, fields = _insert_statement()
-    # Look it up once: `connection` does so each time it is used.
+    # Look it up once, because `connection` looks it up on each use.
     database = connections["default"]
     with planned_cursor(database) as cursor:
         cursor.execute(

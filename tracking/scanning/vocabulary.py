@@ -14,7 +14,7 @@ from tracking.models import EventWord, Parcel, TrackingEvent
 
 
 def normalise_word(word: str) -> str:
-    """Return a word's form for comparison: carriers write both "Dropped off" and "Dropped Off"."""
+    """Return a word in the form used to compare: carriers write "Dropped off" and "Dropped Off"."""
     return " ".join(word.split()).casefold()[:100]
 
 
@@ -46,7 +46,7 @@ SPELLED = """
 def meanings_everywhere() -> dict[tuple[int, str], str]:
     """Return the meaning of each scan word by account and spelling.
 
-    It takes two queries, and one per account.
+    It takes two queries, plus one per account.
     """
     with connection.cursor() as cursor:
         cursor.execute(SPELLED)

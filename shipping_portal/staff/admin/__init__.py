@@ -1,3 +1,3 @@
-"""Register the pages that join several apps, by noun, on the staff site."""
+"""Register the pages that combine several apps on the staff site, one module per subject."""
 
 from shipping_portal.staff.admin import audit, carrier, charges, orders, recovery, senders

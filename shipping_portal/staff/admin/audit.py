@@ -29,7 +29,7 @@ CHUNK = 2000
 
 
 class ActorFilter(admin.SimpleListFilter):
-    """Operators by name; the many people of senders as one."""
+    """Filter by operator. All people of senders are a single choice."""
 
     title = "actor"
     parameter_name = "by"
@@ -70,7 +70,7 @@ def export_rows(request: HttpRequest, context: Context) -> HttpResponseBase:
     except (IncorrectLookupParameters, *TYPED_BY_HAND):
         return redirect("admin:accounts_audit_changelist")
     asked = request.GET.copy()
-    if "@" in (typed := str(asked.get("q", ""))):  # the audit log itself doesn't name anybody
+    if "@" in (typed := str(asked.get("q", ""))):  # the audit log must not name anybody itself
         asked["q"] = hash_of(typed)
     query = _without_links(asked.urlencode())
     Audit.write("audit exported", operator, by=operator, reason=query, at=now)
@@ -90,7 +90,7 @@ def _without_links(text: str) -> str:
 
 @admin.register(Audit)
 class AuditAdmin(ReadOnlyAdmin):
-    """Who did what, when and why; filtered, and exported."""
+    """Show who did what, when and why, with filters and an export."""
 
     admin_pages = (AdminPage("export", export_rows, label="Export as CSV", is_of_list=True),)
     list_display = ["at", "actor", "action", "subject", "sender", "reason"]

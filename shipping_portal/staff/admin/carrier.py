@@ -75,7 +75,7 @@ class PauseForm(ReasonForm):
 
 
 class ChangePauseForm(PauseForm):
-    """A different text or end for a current pause."""
+    """A new text or end for a current pause."""
 
     ends = forms.ChoiceField(
         label="Ends",
@@ -86,7 +86,7 @@ class ChangePauseForm(PauseForm):
 
 
 def end_of(choice: str, now: dt.datetime) -> dt.datetime | None:
-    """Return the end of a pause that begins now: after minutes, in a zone's morning, or None."""
+    """Return when a pause begun now ends: after some minutes, or in a zone's morning, or None."""
     if choice.isdecimal():
         return now + dt.timedelta(minutes=int(choice))
     if choice not in CITIES:
@@ -159,7 +159,7 @@ def pause_actions(what: str, *, resumed: str) -> tuple[AdminAction, ...]:
     )
 
 
-# described by the settings, not by the row
+# these come from the settings, not from the row
 DESCRIBED = ["role", "described_by", "contract_file", "webhook_secrets"]
 STATE = [
     field.name
@@ -187,7 +187,7 @@ def _held(now: dt.datetime) -> Q:
 
 @admin.register(CarrierAccount)
 class CarrierAccountAdmin(ActionsAdmin):
-    """Carrier accounts: pauses, the carrier's own stop, and settings."""
+    """Show carrier accounts: pauses, the carrier's own stop, and settings."""
 
     admin_actions = (
         *pause_actions(
@@ -255,7 +255,7 @@ class CarrierAccountAdmin(ActionsAdmin):
     readonly_fields = [*DESCRIBED, "waiting"]
 
     def notice(self, thing: CarrierAccount) -> str:
-        """Return the problem while open orders can't be followed."""
+        """Return the problem, as long as open orders can't be followed."""
         if gateway.is_reachable(thing):
             return ""
         count = carrier_accounts.open_orders(
@@ -287,7 +287,7 @@ class CarrierAccountAdmin(ActionsAdmin):
 
     @admin.display(description="webhook secrets")
     def webhook_secrets(self, account: CarrierAccount) -> str:
-        """Return how many are accepted; never one of them."""
+        """Return how many secrets are accepted, and never a secret itself."""
         configured = find_settings(account).configured
         return (
             f"{len(configured.webhook_secrets)} in {configured.secrets_setting}"
@@ -297,7 +297,7 @@ class CarrierAccountAdmin(ActionsAdmin):
 
     @admin.display(description="waiting bookings")
     def waiting(self, account: CarrierAccount) -> str:
-        """Return what Resume sends."""
+        """Return what Resume would send."""
         due = Order.objects.filter(account=account, status=Status.BOOKING)
         found = due.aggregate(n=Count("pk"), oldest=Min("created_at"))
         return f"{found['n']:,}, oldest {timesince(found['oldest'])} ago" if found["n"] else "None"

@@ -1,4 +1,4 @@
-"""Assign lines without an owner: ticked, checked on one page, and given to one sender."""
+"""Assign lines without an owner: tick them, check them on one page, give them to one sender."""
 
 from typing import Any
 
@@ -99,7 +99,7 @@ def _read_destinations(ticks: list[str]) -> dict[int, str]:
 
 @admin.register(Charge)
 class StaffChargeAdmin(ChargeAdmin):
-    """Lines of money, with checkboxes if none of them has an owner."""
+    """Show charges and credits, with checkboxes if none of those listed has an owner."""
 
     actions = ["assign_lines"]
     admin_pages = (AdminPage("assign", assign_page, needs="billing", is_of_list=True),)

@@ -27,7 +27,7 @@ class NoteForm(forms.Form):
 
 
 def page(request: HttpRequest, about: Order | Sender, context: Context) -> HttpResponse:
-    """Save a note and return to its subject; on an error keep what was typed."""
+    """Save a note and return to its subject; on an error, keep what was typed."""
     form = NoteForm(posted_data(request))
     if not form.is_valid():
         shown = {

@@ -28,7 +28,7 @@ from shipping_portal.staff.admin import erasing, noting, order_actions, parcel_p
 
 
 class AssignedFilter(admin.SimpleListFilter):
-    """The user's own cases, and those without an owner."""
+    """Filter by the user's own cases or those without an owner."""
 
     title = "assigned to"
     parameter_name = "case"
@@ -50,7 +50,7 @@ class AssignedFilter(admin.SimpleListFilter):
 
 
 class AccountFilter(admin.SimpleListFilter):
-    """The orders of one carrier account; not shown if there is only one."""
+    """Filter by carrier account. It isn't shown if there is only one account."""
 
     title = "carrier account"
     parameter_name = "account"
@@ -66,7 +66,7 @@ class AccountFilter(admin.SimpleListFilter):
 
 
 class AttemptInline(ReadOnlyInline):
-    """Each attempt to book, as recorded before it was sent."""
+    """Show each attempt to book, as recorded before it was sent."""
 
     model = BookingAttempt
     fields = [
@@ -83,7 +83,7 @@ class AttemptInline(ReadOnlyInline):
 
 
 class CancelInline(ReadOnlyInline):
-    """Each cancellation, and its reply."""
+    """Show each cancellation and its reply."""
 
     model = CancelAttempt
     fields = ["asked_at", "by", "why", "state", "tries", "done_at", "http_status", "answer"]
@@ -98,7 +98,7 @@ def midnight(now: dt.datetime) -> dt.datetime:
 
 
 MASKED = ("email", "phone", "line1", "line2", "instructions")
-DAYS: Any = {  # uses an index: when it was last submitted
+DAYS: Any = {  # by when it was last submitted, which has an index
     "today": (f"Today, {settings.TIME_ZONE}", lambda now: Q(submitted_at__gte=midnight(now))),
     "yesterday": (
         f"Yesterday, {settings.TIME_ZONE}",
@@ -116,7 +116,7 @@ COUNTRIES = {"AU": "Australia", "CA": "Canada", "US": "United States"}
 
 @admin.register(Order)
 class OrderAdmin(ActionsAdmin):
-    """One order with everything known about it, and its current actions."""
+    """Show an order with everything known about it, and the actions that it currently allows."""
 
     admin_actions = (
         resolving.ADD_ORDER_ID,
@@ -251,7 +251,7 @@ class OrderAdmin(ActionsAdmin):
 
     @admin.display(description="email, phone, street and instructions")
     def reached(self, order: Order) -> str:
-        """Show enough to tell two receivers apart; the rest is revealed if a reason is given."""
+        """Show enough to tell two receivers apart; operators reveal the rest by giving a reason."""
         return (
             ", ".join(
                 mask_value(text) for name in MASKED if (text := getattr(order, f"receiver_{name}"))

@@ -66,7 +66,7 @@ class MailForm(forms.Form):
 
 
 def context(order: Order, by: Any) -> Context:
-    """Return the page's content; its history's length doesn't change the number of queries."""
+    """Return the page's content, in the same number of queries however long the history is."""
     now = timezone.now()
     charges = order.charges.order_by("week", "pk")
     assigned = getattr(order, "assignment", None)
@@ -125,7 +125,7 @@ def _waits(order: Order, now: dt.datetime) -> list[Queue]:
 
 @require_POST
 def give_case(request: HttpRequest, order: Order, context: Context) -> HttpResponseRedirect:
-    """Set the case's owner from the form; "mine" is oneself."""
+    """Set the case's owner from the form; "mine" means the operator."""
     by = _operator(request)
     form = AssignForm({"operator": by.pk} if "mine" in request.POST else request.POST)
     if form.is_valid():
@@ -164,7 +164,7 @@ def mail_page(request: HttpRequest, order: Order, context: Context) -> HttpRespo
 
 
 def _first_choice(order: Order) -> int | None:
-    """Return the parcel's maker, if they may be emailed; else the account's first member."""
+    """Return who made the parcel, if they may be emailed, otherwise the account's first member."""
     keys = list(casework.mail_recipients(order).values_list("pk", flat=True))
     return order.made_by_id if order.made_by_id in keys else next(iter(keys), None)
 

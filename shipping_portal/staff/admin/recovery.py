@@ -26,7 +26,7 @@ from tracking.models import Parcel, Poll
 
 
 class CountForm(ReasonForm):
-    """The number is typed, so that nobody sends or drops more than they have seen."""
+    """A form with a typed number, so that nobody sends or drops more than they have seen."""
 
     count = forms.IntegerField(label="Number of parcels held", min_value=1)
     field_order = ["count", "reason"]
@@ -41,7 +41,7 @@ act = partial(AdminAction, needs="restore")
 
 @admin.register(Restore)
 class RestoreAdmin(ActionsAdmin):
-    """Restores: what the gap may have lost, and what is held or can be released."""
+    """Show restores: what the gap may have lost, and what is held or can be released."""
 
     admin_actions = (
         act(
@@ -95,7 +95,7 @@ class RestoreAdmin(ActionsAdmin):
 
     @admin.display(description="where its bookings will appear")
     def unknown(self, restore: Restore) -> SafeString:
-        """Link to scans, lines and orders where a booking from the gap may turn up."""
+        """Link to the scans, lines and orders where a booking from the gap may appear."""
         gap = restoring.gap_of(restore)
         return format_html(
             '<a href="{}">Scans for unknown references</a>, <a href="{}">unassigned charges</a>, '
@@ -133,7 +133,7 @@ def _try_again(letter: DeadLetter, *, now: dt.datetime, **written: Any) -> str:
 
 @admin.register(DeadLetter)
 class DeadLetterAdmin(ActionsAdmin):
-    """Rows that failed five times in a row, and retrying them."""
+    """Show rows that failed five times in a row, and retry them."""
 
     admin_actions = (
         AdminAction(

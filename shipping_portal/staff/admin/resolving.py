@@ -1,4 +1,4 @@
-"""Resolve one unclear booking by three decisions, and reveal what is masked on it."""
+"""Resolve an unclear booking by one of three decisions, and reveal its masked data."""
 
 from collections.abc import Callable
 from dataclasses import asdict
@@ -36,14 +36,14 @@ COMPARED = (
 
 
 class DecisionForm(ReasonForm):
-    """The reason; a decision may ask for more, depending on what this carrier can tell us."""
+    """The reason. A decision may ask for more, depending on what this carrier can answer."""
 
     def __init__(self, *arguments: Any, order: Order, **named: Any) -> None:
         super().__init__(*arguments, **named)
 
 
 class AdoptForm(DecisionForm):
-    """A reference, and the order id that identifies it at the carrier and fetches its label."""
+    """A reference, and the order id by which the carrier identifies it and returns its label."""
 
     reference = forms.CharField(label="Carrier's reference", max_length=shapes.LONGEST)
     carrier_order_id = forms.CharField(label="Carrier's order ID", max_length=80, required=False)

@@ -35,7 +35,7 @@ SEE_AS = {
 
 
 def context(sender: Sender, by: Any) -> Context:
-    """Return the page's content; how much the sender ships doesn't change the query count."""
+    """Return the page's content, in the same number of queries however much the sender ships."""
     now = timezone.now()
     orders = sender.orders.select_related("account").order_by("-pk")[:LAST_PARCELS]
     sees_people = by.has_perm("accounts.view_membership")

@@ -114,7 +114,7 @@ def _limit(sender: Sender, **written: Any) -> str:
 
 
 def _set_external_id(sender: Sender, *, external_id: str, **written: Any) -> str:
-    """Set the issuer's name for this business. If it is empty, nobody joins by signing on."""
+    """Set the issuer's name for this business. If empty, nobody joins by single sign-on."""
     others = Sender.objects.exclude(pk=sender.pk)
     if external_id and others.filter(external_id=external_id).exists():
         raise Refused("Another account has this external id.")
@@ -143,7 +143,7 @@ class ExternalIdForm(ReasonForm):
 
 
 class MembershipInline(ReadOnlyInline):
-    """The people of the account."""
+    """Show the people of the account."""
 
     model = Membership
     fields = ["user", "role", "created_at"]
@@ -152,7 +152,7 @@ class MembershipInline(ReadOnlyInline):
 
 
 class PickupAddressInline(ReadOnlyInline):
-    """Where the account's parcels start."""
+    """Show the addresses where the account's parcels start."""
 
     model = PickupAddress
     fields = [
@@ -175,7 +175,7 @@ act = partial(AdminAction, needs="suspend")
 
 @admin.register(Sender)
 class SenderAdmin(ActionsAdmin):
-    """Business accounts: approved, limited, credited, stopped and started again."""
+    """Show business accounts, and approve, limit, credit, stop or restart them."""
 
     admin_actions = (
         act(

@@ -1,7 +1,7 @@
 """Alert operators when something needs a person, repeatedly while it lasts, and at its end.
 
-An incident is a row, and so is each message about it, committed with it: any number of sweepers
-send one of each.
+An incident is a row, and so is each message about it. They are committed together, so each message
+is sent once, however many sweepers run.
 """
 
 import datetime as dt
@@ -31,7 +31,7 @@ from shipping_portal.staff.models import Alert, AlertMessage, Severity
 
 logger = logging.getLogger(__name__)
 CLEAR_AFTER = dt.timedelta(minutes=5)  # a condition that comes and goes is one incident
-MOST_TRIES = 5  # half an hour; then each further one counts as a failure, until it is a dead letter
+MOST_TRIES = 5  # half an hour; each further try counts as a failure, until it is a dead letter
 KEPT = dt.timedelta(days=90)
 SIGNATURE = "X-Portal-Signature"
 MAIL = "{text}\n{next_step}\n\n{url}\n"
@@ -41,11 +41,12 @@ MAIL = "{text}\n{next_step}\n\n{url}\n"
 def update_alerts(now: dt.datetime) -> None:
     """Queue messages about new, lasting and ended incidents; then send the heartbeat.
 
-    If the check fails there is no heartbeat either, and its monitor alerts somebody.
+    If the check fails, no heartbeat is sent either, and whatever monitors the heartbeat alerts
+    somebody.
     """
     check_conditions(now)
-    # With a full disk, or on a standby, reading still works: nothing is late, because nothing new
-    # comes in.
+    # With a full disk, or on a standby, reading still works, and nothing is late because nothing
+    # new arrives.
     DatabaseMark.objects.update(stamp=F("stamp"))
     _send_heartbeat()
 
@@ -73,7 +74,7 @@ def _open_alert(condition: Condition, now: dt.datetime) -> None:
 
 @transaction.atomic
 def _go_on(alert: Alert, condition: Condition, now: dt.datetime) -> None:
-    """Record that an incident continues; just one of the sweepers queues its repetition."""
+    """Record that an incident continues. Only one sweeper queues the repeated messages."""
     mine = Alert.objects.filter(pk=alert.pk, closed_at=None)
     is_due = alert.sent_at <= now - _repeat_interval(alert)
     if is_due and mine.filter(sent_at=alert.sent_at).update(sent_at=now, seen_at=now):
@@ -83,7 +84,7 @@ def _go_on(alert: Alert, condition: Condition, now: dt.datetime) -> None:
 
 
 def _repeat_interval(alert: Alert) -> dt.timedelta:
-    """Return how often it is sent again. A ticket can wait until morning, so a day at least."""
+    """Return the time between repeats: a day or more for a ticket, as it can wait until morning."""
     hours = settings.ALERT_REPEAT_HOURS
     return dt.timedelta(hours=hours if alert.severity == Severity.PAGE else max(hours, 24))
 
@@ -191,7 +192,8 @@ def _send_request(
     may_reach = (
         may_connect_anywhere if is_trial else outgoing.reach_of(url, settings.ALERT_PRIVATE_HOSTS)
     )
-    # A public service used along with our own receiver keeps its public authority.
+    # If a public service is used alongside our own receiver, it is checked against public
+    # authorities.
     is_ours = urlsplit(url).hostname in settings.ALERT_PRIVATE_HOSTS
     authority = settings.ALERT_CA_BUNDLE if is_ours else None
     outgoing.send(

@@ -1,4 +1,4 @@
-"""Check hourly when our own and the carriers' certificates end."""
+"""Check hourly when our own and the carriers' certificates expire."""
 
 import datetime as dt
 import logging
@@ -14,13 +14,13 @@ from shipping_portal.staff.models import Certificate
 
 logger = logging.getLogger(__name__)
 SOON, NOW = dt.timedelta(days=14), dt.timedelta(days=2)
-# forget a server not seen for this long, such as a former carrier's
+# servers not seen for this long are forgotten, such as a former carrier's
 FORGOTTEN_AFTER = dt.timedelta(days=3)
 
 
 @chore("certificates", every=3600)
 def look_at_certificates(now: dt.datetime) -> None:
-    """Store when each certificate ends. An unreachable server keeps the last value."""
+    """Store when each certificate expires. An unreachable server keeps the last value."""
     for origin, proxy in _servers_to_look_at().items():
         try:
             ends_at = certificates.ends_at(origin, proxy=proxy)
@@ -36,7 +36,7 @@ def look_at_certificates(now: dt.datetime) -> None:
 
 
 def ending_certificates(now: dt.datetime) -> list[Certificate]:
-    """Return those that end within two weeks or have ended, the earliest first."""
+    """Return those that expire within two weeks or have expired, the earliest first."""
     found = Certificate.objects.filter(ends_at__lte=now + SOON, seen_at__gt=now - FORGOTTEN_AFTER)
     return list(found.order_by("ends_at"))
 

@@ -36,9 +36,9 @@ WAKES_WITHIN = dt.timedelta(hours=4)
 WORK_IS_LATE = dt.timedelta(minutes=5)
 STILL_SILENT = dt.timedelta(hours=1)  # after the last rest, if no booking has been tried since
 MOST_UNPRICED = 5  # price requests in a row without a clear answer, within STILL_SILENT
-MOST_REFUSED, REFUSED_SENDERS = 5, 3  # a sender's own mistakes don't reach other senders
+MOST_REFUSED, REFUSED_SENDERS = 5, 3  # one sender's mistakes don't affect other senders
 UNSENT_TRIES, UNSENT_PEOPLE = 5, 2  # half an hour; a single mailbox may refuse for ever
-REFUSALS_COUNT = dt.timedelta(days=1)  # as long as they are in their queue
+REFUSALS_COUNT = dt.timedelta(days=1)  # as long as their queue shows them
 FARTHEST_WEST = dt.timedelta(hours=12)  # in UTC, where a day ends last
 NEAR_LIMIT = Decimal("0.9")
 GIGABYTE = 10**9
@@ -46,7 +46,7 @@ GIGABYTE = 10**9
 
 @dataclass(frozen=True)
 class Condition:
-    """Something that needs a person now. `name` is permanent; `oldest` is its start, if known."""
+    """Something that needs a person now. `name` never changes; `oldest` is its start, if known."""
 
     name: str
     title: str
@@ -134,7 +134,7 @@ def _account_conditions(now: dt.datetime) -> Iterator[Condition]:
 
 
 def _silence_conditions(accounts: list[CarrierAccount], now: dt.datetime) -> Iterator[Condition]:
-    """Yield one page for an outage, whether bookings or prices show it. A stop is a queue."""
+    """Yield one page for an outage that bookings or prices show. A stop has a queue instead."""
     working = [account for account in accounts if not account.stopped_at]
     # A rest of half a minute may fall between two checks, so it counts until the carrier answers a
     # booking.
@@ -161,7 +161,7 @@ def _silence_conditions(accounts: list[CarrierAccount], now: dt.datetime) -> Ite
 def _unpriced_since(account: CarrierAccount, now: dt.datetime) -> dt.datetime | None:
     """Return when the first of its last five price requests failed, if none got a clear answer.
 
-    Without a price no booking is sent, so no booking would show that the carrier is away.
+    Without a price no booking is sent, so no booking would show that the carrier is unavailable.
     """
     asked = CarrierCall.objects.filter(
         account=account, operation="quote", at__gt=now - STILL_SILENT, at__lte=now
@@ -196,7 +196,7 @@ def _refusal_conditions(accounts: list[CarrierAccount], now: dt.datetime) -> Ite
 def _refused_since_accepted(account: CarrierAccount, now: dt.datetime) -> dict[str, Any]:
     """Count orders refused in the last day, since one was accepted. Faults in our setup are apart.
 
-    Those have their own queue, and an alert with it.
+    Those have their own queue, which has an alert.
     """
     begin = now - REFUSALS_COUNT
     booked = CarrierCall.objects.filter(
@@ -254,7 +254,7 @@ def _data_conditions(now: dt.datetime) -> Iterator[Condition]:
 
 
 def _mail_conditions() -> Iterator[Condition]:
-    """Yield a ticket for a mail server that takes nothing: its jobs aren't late, and don't fail."""
+    """Yield a ticket if the mail server accepts nothing: such jobs are neither late nor failed."""
     unsent = Notification.objects.filter(due_at__isnull=False, tries__gte=UNSENT_TRIES)
     if (people := unsent.aggregate(n=Count("user", distinct=True))["n"]) >= UNSENT_PEOPLE:
         yield Condition(

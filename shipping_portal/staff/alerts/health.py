@@ -49,7 +49,7 @@ class OperationHealth:
 
     @property
     def label(self) -> str:
-        """Return its name as words."""
+        """Return the operation's name as words."""
         return self.name.replace("_", " ").capitalize()
 
     @property
@@ -128,7 +128,7 @@ def _recent_operations(now: dt.datetime) -> list[OperationHealth]:
         share=Window(CumeDist(), order_by=F("milliseconds").asc(), **each),
     )
     rows = slowest.filter(share__gte=SLOWEST_SHARE).order_by("operation", "-milliseconds")
-    # The last row of each operation stays, which is its fastest.
+    # The last row of each operation, which is its fastest, overwrites the others.
     found = {
         row.operation: OperationHealth(row.operation, row.calls, row.errors, row.milliseconds)
         for row in rows.only("operation", "milliseconds")
@@ -199,7 +199,7 @@ class ClockAhead:
 
 @dataclass(frozen=True)
 class Meter:
-    """Scans by the way they came, each account's alarm, and fast clocks."""
+    """Scans by how they arrived, each account's alarm, and fast clocks."""
 
     rows: list[HealthRow]
     alarms: list[Alarm]
@@ -209,7 +209,7 @@ class Meter:
 def webhook_meter(now: dt.datetime) -> Meter:
     """Return the last hour and the last 24, and each account's alarm, in one query.
 
-    Another query finds fast clocks, for any parcels.
+    Another query finds fast clocks, whatever the parcels.
     """
     since = {title: Q(received_at__gt=now - span) for title, span in SPANS.items()}
     counts = {

@@ -32,7 +32,7 @@ from shipping_portal.staff.models import Alert, Certificate, Severity
 from tracking.models import WebhookDelivery
 from tracking.receiving import webhook_health
 
-# deliveries read: an account with none among them hasn't had one for at least as long as the oldest
+# deliveries read; an account with none among them has had none since the oldest of them
 LOOKED_BACK = 1000
 Values = Mapping[Any, float]  # keyed by the value of the label or labels
 # Each family's meaning and labels. None is "job": Prometheus uses that for its targets.
@@ -63,9 +63,9 @@ FAMILIES = {
 @public
 @require_safe
 def metrics(request: HttpRequest) -> HttpResponse:
-    """Answer holders of METRICS_TOKEN in Prometheus' text form.
+    """Answer holders of METRICS_TOKEN in Prometheus' text format.
 
-    404 without the setting, else 401.
+    Anybody else gets 401, and everybody gets 404 without the setting.
     """
     if not settings.METRICS_TOKEN:
         raise Http404
@@ -89,7 +89,7 @@ class Rows:
     def collect(self) -> Iterator[GaugeMetricFamily]:
         """Yield every family.
 
-        Not as a Gauge: gunicorn's processes would store and add up its values.
+        These aren't Gauges, because gunicorn's processes would store and add up their values.
         """
         for name, values in {
             **_queue_figures(self.now),
@@ -140,7 +140,7 @@ def _account_figures(now: dt.datetime) -> dict[str, Values]:
         if one.configured
     }
     latest = WebhookDelivery.objects.filter(polled_for="").order_by("-received_at")
-    # so that the last one wins
+    # reversed, so that the newest overwrites the others
     heard = list(latest.values_list("account", "received_at")[:LOOKED_BACK])[::-1]
     last = dict(heard)
     gaps = dict(
@@ -174,7 +174,7 @@ def _account_holds(account: CarrierAccount, now: dt.datetime) -> dict[str, bool]
 def _data_figures(now: dt.datetime) -> dict[str, Values]:
     """Return certificates, and figures without labels under the key ().
 
-    Things that never happened have no age.
+    Something that has never happened has no age.
     """
     under_way = DailySpend.objects.filter(day__gte=(now - dt.timedelta(hours=12)).date())
     report = BillingReport.objects.order_by("-pk").values_list("uploaded_at", flat=True).first()

@@ -59,7 +59,7 @@ def find_settings(account: CarrierAccount) -> Known:
 def named_accounts(rows: Iterable[CarrierAccount] | None = None) -> list[Known]:
     """Return all accounts with settings, those for new orders first.
 
-    One query, once they have rows; none if all `rows` were read already.
+    It takes one query once they have rows, or none if all `rows` were already read.
     """
     return [
         Known(account, configured)
@@ -80,7 +80,7 @@ def unreachable_accounts() -> QuerySet[CarrierAccount]:
 
 
 def open_orders(accounts: QuerySet[CarrierAccount], now: dt.datetime) -> QuerySet[Order]:
-    """Return these accounts' orders that await a reply or a scan, for up to 45 silent days."""
+    """Return these accounts' orders that await a reply or a scan, until 45 days without one."""
     heard = Order.objects.filter(OPEN, account__in=accounts).annotate(
         heard_at=Coalesce("progress_at", "booked_at")
     )

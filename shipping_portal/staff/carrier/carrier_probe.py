@@ -105,7 +105,7 @@ def _probe_products(client: Carrier, offered: list[Product]) -> tuple[bool, str]
 
 
 def _missing_members(offered: list[Product], contract: Contract) -> str:
-    """Return the contract's members that no product has: this carrier may name them otherwise."""
+    """Return the contract's members that no product has: this carrier may name them differently."""
     named = [(point, getattr(contract, point)) for point in OF_A_PRODUCT]
     sought = [(point, path) for point, path in named if path]
     missing = [
@@ -134,7 +134,7 @@ def _not_found(client: Carrier) -> tuple[bool, str]:
 
 
 def _small_parcel() -> Shipment:
-    """Return a domestic parcel between two pairs of the active list, or the two largest towns."""
+    """Return a domestic parcel between two places on the active list, or the two largest towns."""
     pairs = [("MELBOURNE", "VIC", "3000"), ("SYDNEY", "NSW", "2000")]
     lists = LocalityList.objects.filter(country="AU", is_active=True)
     active = lists.first() if has_tables() else None

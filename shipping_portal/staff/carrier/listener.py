@@ -29,7 +29,7 @@ from shipping_portal.carrier.contract import Contract
 from shipping_portal.carrier.writing import set_path
 from tracking.models import WebhookDelivery, WebhookTally
 
-# The same scan every time: a second test is a duplicate, so testing leaves just one scan.
+# The scan is always the same: a second test is a duplicate, so testing leaves just one scan.
 TEST_EVENT_ID = str(uuid.uuid5(uuid.NAMESPACE_URL, "shipping-portal/webhook-test"))
 TEST_SCAN_TIME = "2024-01-01T00:00:00Z"
 
@@ -87,7 +87,7 @@ def send_test_event(configured: CarrierSettings, *, authority: str = "") -> str:
     try:
         trusted = ssl.create_default_context(cafile=authority or None)
     except OSError as error:
-        # ssl.SSLError is one, too.
+        # ssl.SSLError is a subclass of this.
         raise TestFailed(f"{authority} can't be read as an authority's certificate.") from error
     try:
         with urllib.request.urlopen(request, timeout=10, context=trusted) as answer:  # noqa: S310

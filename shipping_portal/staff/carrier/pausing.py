@@ -1,6 +1,6 @@
 """Pause bookings or prices for everybody, and end the carrier's own stop.
 
-A pause ends at its time, whether or not anything runs then (Pause.is_over).
+A pause ends at its set time, whether or not any process is running then (Pause.is_over).
 """
 
 import datetime as dt
@@ -27,7 +27,7 @@ def pause_account(
     reason: str,
     now: dt.datetime,
 ) -> None:
-    """Send nothing new of this kind, for any sender; sent bookings still get their outcome.
+    """Send nothing new of this kind for any sender. Bookings already sent still get their outcome.
 
     Senders read the text. Without `ends_at` it lasts until somebody resumes it. Raises Refused.
     """
@@ -69,7 +69,7 @@ def change_pause(
 def resume_account(
     account: CarrierAccount, what: str, *, by: User, reason: str, now: dt.datetime
 ) -> None:
-    """End the pause at once; waiting bookings leave within a minute. Raises Refused."""
+    """End the pause now; waiting bookings are sent within a minute. Raises Refused."""
     _running_pause(account, what, now)
     _replace_pause(account, what, None, ended_at=now)
     Audit.write(f"{what} resumed", account, by=by, reason=reason, at=now)
@@ -98,7 +98,7 @@ def _end_pause(account: CarrierAccount, kept: Pause, now: dt.datetime) -> None:
 
 @transaction.atomic
 def try_now(account: CarrierAccount, *, by: User, reason: str, now: dt.datetime) -> None:
-    """Let the next booking try the carrier again at once, though it refused the account."""
+    """Let the next booking try the carrier now, although it refused the account."""
     stopped = CarrierAccount.objects.filter(pk=account.pk, stopped_at__isnull=False)
     if not stopped.update(probe_due_at=now):
         raise Refused("The account isn't stopped.")
@@ -119,7 +119,7 @@ def end_stop(account: CarrierAccount, *, by: User, reason: str, now: dt.datetime
 def end_fault(account: CarrierAccount, *, by: User, reason: str, now: dt.datetime) -> None:
     """Record that the cause of a refusal is corrected, which ends its alert. Raises Refused.
 
-    A refusal that came after this account was read stays.
+    A refusal received after this account was read stays.
     """
     as_read = CarrierAccount.objects.filter(
         pk=account.pk, fault_at=account.fault_at, fault_at__isnull=False
@@ -155,10 +155,10 @@ def _running_pause(account: CarrierAccount, what: str, now: dt.datetime) -> Paus
 def _replace_pause(
     account: CarrierAccount, what: str, new: Pause | None, *, ended_at: dt.datetime | None = None
 ) -> None:
-    """Replace the pause as it was read: of two operators, one is refused. Raises Refused.
+    """Replace the pause, if unchanged since it was read. Raises Refused.
 
-    The last pause's end is kept, because waiting bookings are retried from then on; see
-    verdict.is_too_late.
+    The last pause's end is kept, because the time that waiting bookings have left counts from it;
+    see verdict.is_too_late.
     """
     since, text, ends_at = PAUSE_FIELDS[what]
     as_read = {name: getattr(account, name) for name in (since, ends_at)}

@@ -49,7 +49,7 @@ def mail(request: HttpRequest) -> HttpResponse:
 @public
 @require_POST
 def act(request: HttpRequest, name: str) -> HttpResponse:
-    """Make the sandbox carrier do something, report it, and return to the page."""
+    """Make the sandbox carrier do something, report the result, and return to the page."""
     _only_here(request)
     if name not in ACTS:
         raise Http404

@@ -1,4 +1,4 @@
-"""Create a new demo's tables at once: running each migration takes twenty times as long.
+"""Create a new demo's tables in one step; running each migration takes twenty times as long.
 
 See docs/decisions/0055.
 """

@@ -12,7 +12,7 @@ class Severity(models.TextChoices):
 
 
 class Alert(models.Model):
-    """One incident: from when something needed a person until the all-clear. One is open per name.
+    """One incident, from when something needs a person until it is over. One is open per name.
 
     `seen_at` is when it was last found, `sent_at` when messages about it were last queued.
     """

@@ -140,7 +140,7 @@ class Age:
 
 @dataclass(frozen=True)
 class CaseSummary:
-    """What the sender reads on the parcel's page."""
+    """What the sender currently reads on the parcel's page."""
 
     chip: str
     sentence: str
@@ -186,7 +186,7 @@ def gather_evidence(order: Order) -> Evidence:
 
 
 def last_attempt(order: Order) -> str:
-    """Return the newest attempt's key, so that nobody decides without having seen it."""
+    """Return the newest attempt's key, so that nobody decides without having seen that attempt."""
     return str(order.attempts.order_by("pk").values_list("key", flat=True).last() or "")
 
 

@@ -1,6 +1,6 @@
 """Carry out an operator's decision on an unclear booking: adopt, not booked, or keep waiting.
 
-A wrong “not booked” is opened again.
+An order wrongly resolved as “not booked” can be opened again.
 """
 
 import datetime as dt
@@ -93,14 +93,14 @@ def not_booked(order: Order, *, by: Any, reason: str, now: dt.datetime) -> None:
 
 
 def is_resolved_as_not_booked(order: Order) -> bool:
-    """Return whether an operator said that the carrier doesn't have it, and nothing is sent."""
+    """Return whether an operator decided that the carrier doesn't have it and nothing is sent."""
     given_up = order.attempts.filter(state=State.NOT_CREATED)
     return order.status in RESOLVED_OTHERWISE and order.erased_at is None and given_up.exists()
 
 
 @transaction.atomic
 def open_again(order: Order, *, by: Any, reason: str, now: dt.datetime) -> None:
-    """Make an order a conflict that was wrongly resolved as not booked. Raises WrongStatus."""
+    """Make an order that was wrongly resolved as not booked a conflict. Raises WrongStatus."""
     move_to(order, Status.CONFLICT, by=by, reason=reason, at=now, due_at=None, problem={})
     Audit.write("opened again", order, by=by, sender=order.sender, reason=reason, at=now)
 
@@ -114,7 +114,7 @@ def keep_waiting(order: Order, *, by: Any, reason: str, now: dt.datetime) -> Non
 
 
 def _accept_attempt(order: Order, reference: str, now: dt.datetime) -> None:
-    """Accept the attempt whose reply named this reference, or else the last one not refused.
+    """Accept the attempt whose reply named this reference, otherwise the last one not refused.
 
     It becomes the order's one live attempt.
     """
@@ -130,7 +130,7 @@ def _accept_attempt(order: Order, reference: str, now: dt.datetime) -> None:
 
 
 def _give_up_unknown(order: Order, now: dt.datetime, *, but: BookingAttempt | None = None) -> None:
-    """Give up an order's unknown attempts, after its own row.
+    """Give up an order's unknown attempts, once its own row is locked.
 
     Orders are locked before attempts.
     """

@@ -23,7 +23,7 @@ EARLIER = dt.timedelta(minutes=30)  # how far the carrier's clock may be behind 
 LATER = dt.timedelta(days=5)
 MOST = 20
 KNOWN_BEFORE = "We knew it before this booking was sent, so it belongs to another parcel"
-AROUND = dt.timedelta(days=7)  # period of other orders that a reference may belong to
+AROUND = dt.timedelta(days=7)  # other orders are searched this far around the booking
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,10 @@ def likeliest_reference(order: Order, found: list[Candidate]) -> str:
 
 
 def _judge_candidate(candidate: Candidate, own: str, anothers: str) -> Candidate | None:
-    """Leave out another order's reference, unless a reply to this booking named it; say why."""
+    """Leave out another order's reference.
+
+    If a reply to this booking named it, keep it, with the reason why it can't be adopted.
+    """
     if not anothers:
         return replace(candidate, is_its_own=own)
     return replace(candidate, cannot_be=anothers) if candidate.was_named else None

@@ -45,7 +45,7 @@ NOTHING_BOOKED: dict[str, Any] = {
     "printed_by": None,
     "progress": Progress.NONE,
     "progress_at": None,
-    "due_at": None,  # an operator decides, not a repeat: see resolving
+    "due_at": None,  # an operator decides, and it isn't repeated: see resolving
 }
 
 
@@ -119,7 +119,7 @@ def _withdraw_adoption(
     order.attempts.filter(state=BookingAttempt.State.ACCEPTED).update(
         state=BookingAttempt.State.UNKNOWN
     )
-    # It is open again which of several replies is the order's.
+    # Which of several replies is the order's is undecided again.
     order.attempts.update(duplicate_booking_at=None)
     files.forget(LabelBytes.objects.filter(label__order=order))
     order.labels.all().delete()

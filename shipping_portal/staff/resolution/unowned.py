@@ -58,7 +58,7 @@ def unowned_references(
 
 
 def first_seen(account: CarrierAccount, typed: str) -> tuple[str, dt.datetime | None]:
-    """Return a typed reference as its scans spell it, and when we first heard of it, if we did."""
+    """Return a typed reference as spelled in its scans, and when we first heard of it, if ever."""
     seen = _with_dates(
         Parcel.objects.filter(account=account, reference__upper=typed.strip().upper())
     ).first()
@@ -68,7 +68,7 @@ def first_seen(account: CarrierAccount, typed: str) -> tuple[str, dt.datetime | 
 def postcodes_of(order: Order) -> tuple[set[str], set[str]]:
     """Return the postcodes of its start and end, with and without spaces.
 
-    None for some countries.
+    There are none for some countries.
     """
     ends = (order.pickup["postcode"], order.receiver_postcode)
     start, end = ({typed, typed.replace(" ", "")} - {""} for typed in ends)

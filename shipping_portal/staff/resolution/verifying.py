@@ -91,7 +91,7 @@ def can_view(order: Order) -> bool:
 def _as_spelled(order: Order, typed: str) -> str:
     """Return a reference as a reply to us spelled it, or else as typed, in a case that fits.
 
-    It is "" if this can't be a reference.
+    Returns "" if this can't be a reference.
     """
     parts = (
         order.attempts.filter(seen_reference__upper=typed.upper())
@@ -196,7 +196,7 @@ def _refuse_another_name(order: Order, names: Names) -> None:
 def lacks_order_id(order: Order) -> bool:
     """Return whether the carrier's id of an order is unknown.
 
-    Its label can't be fetched, nor the order cancelled.
+    Without it the label can't be fetched, nor the order cancelled.
     """
     return order.is_held and not order.carrier_order_id
 

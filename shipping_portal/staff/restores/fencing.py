@@ -73,7 +73,7 @@ def fence_database(backup_at: dt.datetime, *, now: dt.datetime) -> list[Fenced] 
 
 
 def _refuse_half_a_restore() -> None:
-    """Refuse tables without their key.
+    """Refuse tables without their primary key.
 
     `pg_restore` adds it last, and fails if a process has added a row.
     """
@@ -146,7 +146,7 @@ def _fence_replacements(restore: Restore) -> Fenced:
 
 
 def _import_rows(restore: Restore, now: dt.datetime) -> Fenced:
-    """Hold import rows by their files, even stopped files, so that those stay stopped."""
+    """Hold import rows through their files, including stopped files, so that those stay stopped."""
     due = ImportRow.objects.filter(state=ImportRow.State.DUE)
     times = list(due.values_list("file__begun_at", flat=True))
     Import.objects.filter(pk__in=due.values("file")).update(restore=restore)
@@ -178,7 +178,7 @@ def _count_fenced(what: str, times: Iterable[dt.datetime | None]) -> Fenced:
     return Fenced(what, len(known), min((at for at in known if at), default=None))
 
 
-FURTHER = 1_000_000  # more than any table grows between two backups
+FURTHER = 1_000_000  # more rows than any table gains between two backups
 APPS = ("accounts", "orders", "tracking", "billing", "importing", "exporting", "staff")
 
 

@@ -25,7 +25,7 @@ from shipping_portal.staff.carrier import pausing
 
 @dataclass(frozen=True)
 class Gap:
-    """A restore with an open gap, and the lists where its bookings turn up."""
+    """A restore with an open gap, and the lists where its bookings appear."""
 
     restore: Restore
     scans_url: str
@@ -39,7 +39,7 @@ def open_gaps() -> list[Gap]:
 
 
 def gap_of(restore: Restore) -> Gap:
-    """Return where this gap's bookings may turn up."""
+    """Return the lists where this gap's bookings may appear."""
     since = restore.backup_at.isoformat()
     parcels = reverse("admin:tracking_parcel_changelist")
     charges = reverse("admin:billing_charge_changelist")

@@ -46,7 +46,7 @@ class Command(BaseCommand):
         except (marks.NoMarkFile, NoErasedFile) as why:
             raise CommandError(f"Nothing was changed. {why}") from why
         except ProgrammingError as why:
-            # Only the owner may change row numbers.
+            # Only the tables' owner may advance their sequences.
             raise CommandError(
                 f"Nothing was changed. Run it as the owner: MIGRATE_DATABASE_URL. {why}"
             ) from why

@@ -82,5 +82,5 @@ class Command(BaseCommand):
         self.stdout.write(f"the operator's code: {PEOPLE['operator']['totp_command']}")
 
     def _print_step(self, step: str) -> None:
-        """Print the next step: `./dev run` shows it, and how long it takes."""
+        """Print the next step. `./dev run` shows it and how long it takes."""
         self.stderr.write(f"{step} ...", self.style.SUCCESS)

@@ -1,4 +1,4 @@
-"""Run the sweeper, which finds due rows and has them processed. One or several are safe."""
+"""Run the sweeper, which finds due rows and has them processed. It is safe to run several."""
 
 import signal
 from threading import Event
