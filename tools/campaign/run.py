@@ -60,8 +60,8 @@ def run(servers: Servers, plan: Plan, *, replays: bool) -> Report:
         _until(lambda: not _under_way().exists(), seconds=LONGEST_WATCH)  # the order of the late scene too
     if not is_of_interface:
         _purchases(report, servers)
-        _end_refunds(report, servers)
         _resolve_cancellations(report, servers)
+        _end_refunds(report, servers)
     elif not replays:
         _nothing_was_resent(report, servers)
     _resolve_cases(report, servers, noticed)
@@ -209,8 +209,8 @@ def _looks(order: Order, since: dt.datetime, until: dt.datetime) -> int:
 
 
 def _resolve_cancellations(report: Report, servers: Servers) -> None:
-    """Where a void can't be asked for twice, the operator resolves what eight looks didn't."""
-    _until(lambda: not _under_way().filter(status=Status.CANCEL_UNCONFIRMED).exists(), seconds=LONGEST_WATCH)
+    """Resolve what eight tries didn't. Where a refund can be requested twice, the portal requests it once more."""
+    _wait_for_cancellations()
     unclear = list(Order.objects.filter(status=Status.CANCEL_UNCONFIRMED))
     report.note("unclear cancellations, all with the operator", len(unclear))
     dead = checker.Books.read(servers.ledger()).dead
@@ -221,6 +221,13 @@ def _resolve_cancellations(report: Report, servers: Servers) -> None:
             is_cancelled, now = order.carrier_reference in dead, timezone.now()
             reason, by = "The carrier says so.", people.owner_of(order.sender)
             cancel_outcomes.resolve(order, is_cancelled=is_cancelled, by=by, reason=reason, now=now)
+        else:
+            Order.objects.filter(pk=order.pk).update(due_at=timezone.now())
+    _wait_for_cancellations()
+
+
+def _wait_for_cancellations() -> None:
+    _until(lambda: not _under_way().filter(status=Status.CANCEL_UNCONFIRMED).exists(), seconds=LONGEST_WATCH)
 
 
 def _end_refunds(report: Report, servers: Servers) -> None:
