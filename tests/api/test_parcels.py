@@ -12,7 +12,7 @@ from django.conf import settings
 from django.test import Client
 from django.utils import timezone
 
-from orders.booking import bookings
+from orders.booking import booking_rules, bookings
 from orders.cancelling import cancels
 from orders.labels import fetching
 from orders.list import listing
@@ -260,6 +260,19 @@ def test_a_parcel_like_the_last_one_must_be_confirmed(carrier: SandboxCarrier, h
         assert list(hers.book(quote, "two", another=number).json()["errors"]) == ["another"]
     assert hers.book(quote, "two", another=True).status_code == 202
     assert Order.objects.count() == 2
+
+
+def test_of_two_parcels_alike_at_one_instant_the_second_must_be_confirmed(
+    carrier: SandboxCarrier, hers: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither request saw the other's order yet when it checked: the account's lock decides."""
+    first, quote, checks = hers.book(hers.quote(), "one").json()["id"], hers.quote(), []
+    found = booking_rules.duplicate_to_ask_about
+    unseen = lambda *given, **more: found(*given, **more) if checks else checks.append(given)  # noqa: E731
+    monkeypatch.setattr(booking_rules, "duplicate_to_ask_about", unseen)
+    answer = hers.book(quote, "two")
+    assert (problem(answer), answer.json()["parcel"]) == ((409, "duplicate"), first)
+    assert Order.objects.count() == 1
 
 
 @pytest.mark.parametrize(
